@@ -1,0 +1,108 @@
+"""Every error that leaves a room. `rpc/status.py` maps each to a gRPC code and a published reason.
+
+    SidemirrorError
+    ├── BadInput             what the caller sent cannot be accepted, field by field
+    ├── RequestIdReused      a request_id came again with other content
+    ├── NotFound             no such record in this scope
+    ├── AlreadyExists        the id is taken
+    ├── WrongState           the record exists but its state forbids this
+    ├── LimitReached         a named limit of the server or of the turn
+    ├── Unauthenticated      no identity
+    ├── NotPermitted         an identity, but not for this scope
+    ├── StoreUnavailable     the store did not answer; what was asked may or may not have happened
+    ├── StoreFull            the store has no room left; nothing was written
+    ├── LostClaim            a job's lease was taken over by another worker
+    ├── ModelFailed          a language model gave no usable answer
+    └── Draining             the server is going away
+
+Constructors take facts; the docstring of each class is its message.
+"""
+
+from collections.abc import Iterable
+
+
+class SidemirrorError(Exception):
+    """Something went wrong that a caller can be told about."""
+
+    def __init__(self, **facts: str) -> None:
+        super().__init__(*facts.values())
+        self.facts = facts
+
+    def __str__(self) -> str:
+        known = ", ".join(f"{name}={value!r}" for name, value in self.facts.items())
+        message = (type(self).__doc__ or "").strip().split("\n", 1)[0]
+        return f"{message} ({known})" if known else message
+
+
+class BadInput(SidemirrorError):
+    """The request cannot be accepted."""
+
+    def __init__(self, violations: Iterable[tuple[str, str]]) -> None:
+        """`violations`: (field path as in the proto, what is wrong with it), at least one."""
+        self.violations = tuple(violations)
+        super().__init__(**dict(self.violations))
+
+
+class RequestIdReused(SidemirrorError):
+    """This request_id was already used for a request with other content."""
+
+
+class NotFound(SidemirrorError):
+    """There is no such record here."""
+
+    def __init__(self, kind: str, record_id: str) -> None:
+        super().__init__(kind=kind, id=record_id)
+
+
+class AlreadyExists(SidemirrorError):
+    """The id is already taken."""
+
+    def __init__(self, kind: str, record_id: str) -> None:
+        super().__init__(kind=kind, id=record_id)
+
+
+class WrongState(SidemirrorError):
+    """The record is in a state that does not allow this."""
+
+    def __init__(self, kind: str, record_id: str, state: str) -> None:
+        super().__init__(kind=kind, id=record_id, state=state)
+
+
+class LimitReached(SidemirrorError):
+    """A limit is reached."""
+
+    def __init__(self, limit: str, value: int, subject: str) -> None:
+        """`limit`: the setting's name; `value`: what it is set to; `subject`: what is limited (a turn id, …)."""
+        self.limit, self.value, self.subject = limit, value, subject
+        super().__init__(limit=limit, value=str(value), subject=subject)
+
+
+class Unauthenticated(SidemirrorError):
+    """The call carries no identity that this server knows."""
+
+
+class NotPermitted(SidemirrorError):
+    """The caller may not act in this scope."""
+
+
+class StoreUnavailable(SidemirrorError):
+    """The store did not answer."""
+
+
+class StoreFull(SidemirrorError):
+    """The store has no room left."""
+
+
+class LostClaim(SidemirrorError):
+    """The lease on this job was lost to another worker."""
+
+    def __init__(self, job_id: str, token: int) -> None:
+        super().__init__(id=job_id, token=str(token))
+
+
+class ModelFailed(SidemirrorError):
+    """The language model gave no usable answer."""
+
+
+class Draining(SidemirrorError):
+    """The server is shutting down."""

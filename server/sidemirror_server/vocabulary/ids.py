@@ -1,0 +1,36 @@
+"""Ids: typed names for strings, and how the server makes one.
+
+An id from a client is 1 to 128 printable characters. One that the server makes is a UUIDv7, so that
+ids sort by the time they were made, or, where a client's `request_id` asked for the record, a UUIDv5 derived from
+that request: the same request makes the same record again instead of a second one, also after a crash.
+"""
+
+import os
+import uuid
+from typing import NewType
+
+from sidemirror_server.vocabulary.scope import Scope
+
+SessionId = NewType("SessionId", str)
+TurnId = NewType("TurnId", str)
+EventId = NewType("EventId", str)
+DirectiveId = NewType("DirectiveId", str)
+RequestId = NewType("RequestId", str)
+JobId = NewType("JobId", str)
+
+# Any fixed UUID serves as the namespace of derived ids (RFC 9562, section 5.5); it may never change.
+_NAMESPACE = uuid.UUID("6f1cdd44-0f2b-5f0e-9d0b-7a8d3f5e2c11")
+
+
+def new_id(now_us: int) -> str:
+    """A UUIDv7 (RFC 9562, section 5.7) for the time `now_us` in microseconds since the epoch."""
+    random = int.from_bytes(os.urandom(10), "big")
+    milliseconds = (now_us // 1000) & 0xFFFF_FFFF_FFFF
+    value = milliseconds << 80 | 0x7 << 76 | (random >> 68) << 64 | 0b10 << 62 | (random & (1 << 62) - 1)
+    text = f"{value:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def derived_id(scope: Scope, method: str, request_id: str) -> str:
+    """The one id that this request of this scope may make: a UUIDv5, equal for equal arguments."""
+    return str(uuid.uuid5(_NAMESPACE, "\x00".join((scope.tenant_id, scope.project_id, method, request_id))))
