@@ -1,0 +1,160 @@
+import datetime
+
+from google.protobuf import duration_pb2 as _duration_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class ResultStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    RESULT_STATUS_UNSPECIFIED: _ClassVar[ResultStatus]
+    RESULT_STATUS_OK: _ClassVar[ResultStatus]
+    RESULT_STATUS_SKIPPED_BUDGET: _ClassVar[ResultStatus]
+    RESULT_STATUS_SKIPPED_DEADLINE: _ClassVar[ResultStatus]
+    RESULT_STATUS_SKIPPED_SPEND: _ClassVar[ResultStatus]
+    RESULT_STATUS_SKIPPED_DISABLED: _ClassVar[ResultStatus]
+    RESULT_STATUS_FAILED_MODEL: _ClassVar[ResultStatus]
+    RESULT_STATUS_FAILED_PARSE: _ClassVar[ResultStatus]
+    RESULT_STATUS_TRUNCATED: _ClassVar[ResultStatus]
+    RESULT_STATUS_REFUSED: _ClassVar[ResultStatus]
+
+class TaskOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    TASK_OUTCOME_UNSPECIFIED: _ClassVar[TaskOutcome]
+    TASK_OUTCOME_SUCCESS: _ClassVar[TaskOutcome]
+    TASK_OUTCOME_FAILURE: _ClassVar[TaskOutcome]
+    TASK_OUTCOME_PARTIAL: _ClassVar[TaskOutcome]
+    TASK_OUTCOME_TIMEOUT: _ClassVar[TaskOutcome]
+    TASK_OUTCOME_ERROR: _ClassVar[TaskOutcome]
+
+class Origin(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ORIGIN_UNSPECIFIED: _ClassVar[Origin]
+    ORIGIN_TOOL: _ClassVar[Origin]
+    ORIGIN_AGENT: _ClassVar[Origin]
+    ORIGIN_USER: _ClassVar[Origin]
+    ORIGIN_OPERATOR: _ClassVar[Origin]
+
+class MessageRole(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    MESSAGE_ROLE_UNSPECIFIED: _ClassVar[MessageRole]
+    MESSAGE_ROLE_USER: _ClassVar[MessageRole]
+    MESSAGE_ROLE_ASSISTANT: _ClassVar[MessageRole]
+    MESSAGE_ROLE_SYSTEM: _ClassVar[MessageRole]
+    MESSAGE_ROLE_TOOL: _ClassVar[MessageRole]
+RESULT_STATUS_UNSPECIFIED: ResultStatus
+RESULT_STATUS_OK: ResultStatus
+RESULT_STATUS_SKIPPED_BUDGET: ResultStatus
+RESULT_STATUS_SKIPPED_DEADLINE: ResultStatus
+RESULT_STATUS_SKIPPED_SPEND: ResultStatus
+RESULT_STATUS_SKIPPED_DISABLED: ResultStatus
+RESULT_STATUS_FAILED_MODEL: ResultStatus
+RESULT_STATUS_FAILED_PARSE: ResultStatus
+RESULT_STATUS_TRUNCATED: ResultStatus
+RESULT_STATUS_REFUSED: ResultStatus
+TASK_OUTCOME_UNSPECIFIED: TaskOutcome
+TASK_OUTCOME_SUCCESS: TaskOutcome
+TASK_OUTCOME_FAILURE: TaskOutcome
+TASK_OUTCOME_PARTIAL: TaskOutcome
+TASK_OUTCOME_TIMEOUT: TaskOutcome
+TASK_OUTCOME_ERROR: TaskOutcome
+ORIGIN_UNSPECIFIED: Origin
+ORIGIN_TOOL: Origin
+ORIGIN_AGENT: Origin
+ORIGIN_USER: Origin
+ORIGIN_OPERATOR: Origin
+MESSAGE_ROLE_UNSPECIFIED: MessageRole
+MESSAGE_ROLE_USER: MessageRole
+MESSAGE_ROLE_ASSISTANT: MessageRole
+MESSAGE_ROLE_SYSTEM: MessageRole
+MESSAGE_ROLE_TOOL: MessageRole
+
+class Message(_message.Message):
+    __slots__ = ("role", "content")
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    role: MessageRole
+    content: str
+    def __init__(self, role: _Optional[_Union[MessageRole, str]] = ..., content: _Optional[str] = ...) -> None: ...
+
+class ToolResult(_message.Message):
+    __slots__ = ("name", "call_id", "is_error", "content", "error")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    CALL_ID_FIELD_NUMBER: _ClassVar[int]
+    IS_ERROR_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    call_id: str
+    is_error: bool
+    content: str
+    error: str
+    def __init__(self, name: _Optional[str] = ..., call_id: _Optional[str] = ..., is_error: bool = ..., content: _Optional[str] = ..., error: _Optional[str] = ...) -> None: ...
+
+class Usage(_message.Message):
+    __slots__ = ("provider", "model", "parameters", "input_tokens", "output_tokens", "cost_usd", "latency")
+    class ParametersEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    PROVIDER_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    PARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    INPUT_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    COST_USD_FIELD_NUMBER: _ClassVar[int]
+    LATENCY_FIELD_NUMBER: _ClassVar[int]
+    provider: str
+    model: str
+    parameters: _containers.ScalarMap[str, str]
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+    latency: _duration_pb2.Duration
+    def __init__(self, provider: _Optional[str] = ..., model: _Optional[str] = ..., parameters: _Optional[_Mapping[str, str]] = ..., input_tokens: _Optional[int] = ..., output_tokens: _Optional[int] = ..., cost_usd: _Optional[float] = ..., latency: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class ContextBlock(_message.Message):
+    __slots__ = ("text", "receipt_id", "token_count", "items", "omitted")
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    RECEIPT_ID_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    OMITTED_FIELD_NUMBER: _ClassVar[int]
+    text: str
+    receipt_id: str
+    token_count: int
+    items: _containers.RepeatedCompositeFieldContainer[ContextItem]
+    omitted: _containers.RepeatedCompositeFieldContainer[OmittedItem]
+    def __init__(self, text: _Optional[str] = ..., receipt_id: _Optional[str] = ..., token_count: _Optional[int] = ..., items: _Optional[_Iterable[_Union[ContextItem, _Mapping]]] = ..., omitted: _Optional[_Iterable[_Union[OmittedItem, _Mapping]]] = ...) -> None: ...
+
+class ContextItem(_message.Message):
+    __slots__ = ("id", "version", "kind", "text", "score", "origin")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    SCORE_FIELD_NUMBER: _ClassVar[int]
+    ORIGIN_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    version: int
+    kind: str
+    text: str
+    score: float
+    origin: Origin
+    def __init__(self, id: _Optional[str] = ..., version: _Optional[int] = ..., kind: _Optional[str] = ..., text: _Optional[str] = ..., score: _Optional[float] = ..., origin: _Optional[_Union[Origin, str]] = ...) -> None: ...
+
+class OmittedItem(_message.Message):
+    __slots__ = ("id", "reason")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    reason: str
+    def __init__(self, id: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
