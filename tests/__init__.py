@@ -1,0 +1,1 @@
+"""The tests mirror the server; see CONTRIBUTING.md for which file a change belongs to."""
