@@ -8,17 +8,17 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
-def run_tool(*command: str, cwd: Path = ROOT, path: str = "") -> subprocess.CompletedProcess[bytes]:
+def run_tool(*command: str, cwd: Path = ROOT, path: str = "", given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     """Runs a tool of the development environment, whether or not that environment is activated.
 
-    `path`: a folder that goes in front of PYTHONPATH. The caller looks at the return code.
+    `path`: a folder for PYTHONPATH. `given`: what the tool reads from stdin. The caller looks at the return code.
     """
     environment = {
         **os.environ,
         "PATH": sysconfig.get_path("scripts") + os.pathsep + os.environ.get("PATH", ""),
         "PYTHONPATH": path,
     }
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, check=False)
+    return subprocess.run(command, cwd=cwd, env=environment, input=given, capture_output=True, check=False)
 
 
 def checked(result: subprocess.CompletedProcess[bytes]) -> bytes:
