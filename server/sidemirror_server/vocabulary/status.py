@@ -1,0 +1,32 @@
+"""What a model was asked and what came of it (design, section 3)."""
+
+from enum import StrEnum
+
+import msgspec
+
+
+class ResultStatus(StrEnum):
+    """What came of a result that a model could make. The values are stored and never change."""
+
+    OK = "ok"
+    SKIPPED_BUDGET = "skipped_budget"
+    SKIPPED_DEADLINE = "skipped_deadline"
+    SKIPPED_SPEND = "skipped_spend"
+    SKIPPED_DISABLED = "skipped_disabled"
+    FAILED_MODEL = "failed_model"
+    FAILED_PARSE = "failed_parse"
+    TRUNCATED = "truncated"
+    REFUSED = "refused"
+
+
+class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What answered a request and what it took. `parameters` are those that applied, not those that were asked for."""
+
+    provider: str
+    model: str
+    parameters: dict[str, str] = {}
+    input_tokens: int = 0
+    output_tokens: int = 0
+    # None where the price is not known; 0.0 where it is known to be nothing.
+    cost_usd: float | None = None
+    latency_us: int = 0
