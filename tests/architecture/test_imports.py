@@ -10,7 +10,7 @@ ROOMS = (
     *("operations", "rpc", "turns", "thinking", "critique", "goals", "memory", "trace", "work", "vocabulary"),
     *("models", "models/adapters", "storage", "storage/sqlite", "storage/postgres"),
 )
-FILES = ("cli.py", "assembly.py", "settings.py", "models/adapters/rules.py")
+FILES = ("cli.py", "assembly.py", "settings.py", "models/adapters/rules.py", "storage/sql.py")
 
 
 def empty_house(folder: Path) -> Path:
@@ -61,6 +61,7 @@ def test_import_contracts_hold() -> None:
         ("operations/planted.py", "sidemirror_server.storage.sqlite", ADAPTERS),
         ("rpc/planted.py", "sidemirror_server.storage.sqlite", ADAPTERS),
         ("storage/postgres/planted.py", "sidemirror_server.storage.sqlite", ADAPTERS),
+        ("rpc/planted.py", "sidemirror_server.storage.sql", ADAPTERS),
         ("turns/planted.py", "sidemirror_server.models.adapters.rules", ADAPTERS),
         ("models/planted.py", "sidemirror_server.models.adapters.rules", ADAPTERS),
         ("trace/planted.py", "sqlite3", DRIVERS),
@@ -83,7 +84,7 @@ def test_a_planted_violation_is_found(tmp_path: Path, module: str, imports: str,
     ("module", "imports"),
     [
         ("assembly.py", "sidemirror_server.storage.sqlite, sidemirror_server.models.adapters.rules"),
-        ("storage/sqlite/planted.py", "sqlite3, sidemirror_server.memory, sidemirror_server.trace"),
+        ("storage/sqlite/planted.py", "sqlite3, sidemirror_server.memory, sidemirror_server.storage.sql"),
         ("models/adapters/planted.py", "anthropic, openai"),
         ("rpc/planted.py", "grpc, google.protobuf, sidemirror.v1.thinking_pb2, sidemirror_server.turns"),
         ("turns/planted.py", "sidemirror_server.thinking, sidemirror_server.memory, sidemirror_server.trace"),
