@@ -1,0 +1,97 @@
+"""What one turn may spend on reflections, and the arithmetic of a claim. Pure: the log holds the claims.
+
+Whoever folds a turn calls `claim` under the turn's own order (one claim after the other), so that
+concurrent callers never get more slots than the cap (design, section 4, "Turn budget").
+"""
+
+import msgspec
+
+from sidemirror_server.vocabulary.status import ResultStatus
+
+# Seed reflection-engine, "LLM Call": timeout_s = min(30, max(5, int(budget.remaining_s()))).
+LONGEST_MODEL_CALL_S = 30.0
+SHORTEST_MODEL_CALL_S = 5.0
+
+
+class TurnBudget(msgspec.Struct, frozen=True):
+    """The caps of one turn. None is no cap."""
+
+    # Seed reflection-engine, "Budget Gate": "e.g. 4 reflections".
+    max_reflections: int = 4
+    time_limit_s: float | None = None
+    max_tokens: int | None = None
+    max_usd: float | None = None
+
+
+class Spent(msgspec.Struct, frozen=True):
+    """What the turn has used: slots that are claimed (answered or not), tokens in and out, and their cost."""
+
+    reflections: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+
+
+class BudgetLeft(msgspec.Struct, frozen=True):
+    """What the turn may still use; never below zero, None where there is no cap."""
+
+    reflections: int
+    time_s: float | None
+    tokens: int | None
+    usd: float | None
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """The answer to one claim: OK, SKIPPED_DEADLINE or SKIPPED_BUDGET. Only OK takes a slot."""
+
+    status: ResultStatus
+    # For people: which cap, and what it is set to; empty when the status is OK.
+    detail: str = ""
+
+
+_GRANTED = Claim(ResultStatus.OK)
+
+
+def budget_left(budget: TurnBudget, spent: Spent, elapsed_s: float) -> BudgetLeft:
+    """What is left of `budget` when the turn has run for `elapsed_s` seconds."""
+    return BudgetLeft(
+        reflections=max(0, budget.max_reflections - spent.reflections),
+        time_s=None if budget.time_limit_s is None else max(0.0, budget.time_limit_s - elapsed_s),
+        tokens=None if budget.max_tokens is None else max(0, budget.max_tokens - spent.tokens),
+        usd=None if budget.max_usd is None else max(0.0, budget.max_usd - spent.usd),
+    )
+
+
+def claim(budget: TurnBudget, spent: Spent, elapsed_s: float) -> Claim:
+    """May one more reflection start now? The deadline is looked at first: an expired one takes no slot
+    (design, section 12, departs here from the seed, which claims first)."""
+    left = budget_left(budget, spent, elapsed_s)
+    if left.time_s is not None and left.time_s <= 0:
+        return Claim(ResultStatus.SKIPPED_DEADLINE, f"time_limit: the turn's {budget.time_limit_s:g} s are over")
+    if left.reflections <= 0:
+        return Claim(
+            ResultStatus.SKIPPED_BUDGET,
+            f"max_reflections: {spent.reflections} of {budget.max_reflections} reflections of this turn are used",
+        )
+    if left.tokens is not None and left.tokens <= 0:
+        return Claim(
+            ResultStatus.SKIPPED_BUDGET,
+            f"max_tokens: {spent.tokens} of {budget.max_tokens} tokens of this turn are used",
+        )
+    if left.usd is not None and left.usd <= 0:
+        return Claim(
+            ResultStatus.SKIPPED_BUDGET, f"max_usd: {spent.usd:.4f} of {budget.max_usd:.4f} USD of this turn are used"
+        )
+    return _GRANTED
+
+
+def model_timeout_s(remaining_s: float | None, rpc_remaining_s: float | None = None) -> float:
+    """Seconds that a model call may take: the seed's min(30, max(5, int(remaining))), 30 without a deadline,
+    and then no more than what the turn and the RPC have left (design, section 12: a deadline is a deadline).
+    Never negative; 0.0 means that there is no time for a call.
+    """
+    wanted_s = LONGEST_MODEL_CALL_S
+    if remaining_s is not None:
+        wanted_s = min(LONGEST_MODEL_CALL_S, max(SHORTEST_MODEL_CALL_S, float(int(remaining_s))), remaining_s)
+    if rpc_remaining_s is not None:
+        wanted_s = min(wanted_s, rpc_remaining_s)
+    return max(0.0, wanted_s)
