@@ -1,0 +1,78 @@
+"""Should the agent reflect at this decision point? The rule alone; the turn budget is a separate question (`claim`).
+
+A decision point is reached when the last open tool call of a turn has returned or failed, before the next model call.
+"""
+
+from enum import Enum
+
+import msgspec
+
+from sidemirror_server.thinking.config import PeriodicScope, ThinkingConfig
+from sidemirror_server.thinking.levels import ThinkLevel
+
+
+class Reason(Enum):
+    """Why a decision came out as it did."""
+
+    LEVEL_OFF = "level_off"
+    TOOL_ERROR = "tool_error"
+    PERIODIC = "periodic"
+    UNCERTAINTY = "uncertainty"
+    STUCK = "stuck"
+    NONE = "none"
+    # The agent asked for a reflection, whatever the schedule says.
+    REQUESTED = "requested"
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What the rule looks at, as the fold of a turn knows it."""
+
+    # Turns started in this session, the present one included; 0 before the first.
+    turn_count: int
+    # Tool errors that no recorded reflection has seen yet; they survive the start of a turn.
+    tool_errors: int = 0
+    # A periodic reflection has run in this turn.
+    periodic_done: bool = False
+    # Since the last reflection the agent reported an uncertainty of at least 0.5 …
+    uncertain: bool = False
+    # … or a detector found the turn stuck.
+    stuck: bool = False
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """Yes or no, the reason that decided, and every rule that matched, in the order of the rules (empty when none did).
+
+    At level OFF the first match is LEVEL_OFF, and what would have spoken for a reflection follows it.
+    """
+
+    should_reflect: bool
+    reason: Reason
+    matches: tuple[Reason, ...]
+
+
+_NOTHING_MATCHED = Decision(False, Reason.NONE, ())
+
+
+def decide(config: ThinkingConfig, facts: Facts) -> Decision:
+    """The five rules of design section 4 (seeds thinking-manager and reflection-engine, "Scheduling")."""
+    matches: list[Reason] = []
+    if config.level is ThinkLevel.OFF:
+        matches.append(Reason.LEVEL_OFF)
+    if facts.tool_errors and config.reflect_on_tool_error:
+        matches.append(Reason.TOOL_ERROR)
+    if _periodic(config, facts):
+        matches.append(Reason.PERIODIC)
+    if config.reflect_on_uncertainty:
+        if facts.uncertain:
+            matches.append(Reason.UNCERTAINTY)
+        if facts.stuck:
+            matches.append(Reason.STUCK)
+    if not matches:
+        return _NOTHING_MATCHED
+    return Decision(matches[0] is not Reason.LEVEL_OFF, matches[0], tuple(matches))
+
+
+def _periodic(config: ThinkingConfig, facts: Facts) -> bool:
+    if config.reflect_every <= 0 or facts.turn_count % config.reflect_every:
+        return False
+    return config.periodic_scope is PeriodicScope.STEP or not facts.periodic_done
