@@ -1,0 +1,78 @@
+"""What a model is told so that it thinks at a level: parameters where it thinks natively, else the prompt text.
+
+Asking a model that thinks natively for `<think>` text is at best noise and at worst refused (Anthropic has a refusal
+category for it, `reasoning_extraction`), so a plan gives the one or the other. `families.py` is the table of models.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import msgspec
+
+from sidemirror_server.thinking.families import FAMILIES, UNKNOWN_SERVER, Dial, id_in_table
+from sidemirror_server.thinking.levels import TOKEN_BUDGETS, ThinkLevel, augment
+
+# Other spellings of the providers' names.
+_ALIASES: Mapping[str, str] = {
+    "claude": "anthropic",
+    "llama_cpp": "llama.cpp",
+    "llama-cpp": "llama.cpp",
+    "llamacpp": "llama.cpp",
+    "openai-compatible": "openai_compatible",
+}
+
+
+class ThinkingPlan(msgspec.Struct, frozen=True):
+    """How an agent makes its model think at `level`.
+
+    `prompt`: the system prompt to use. `token_budget`: how many tokens the thinking is meant to take, 0 at OFF; where
+    a provider takes a number it is that number, elsewhere it is what the level stands for. `provider_parameters`:
+    JSON-like, to merge into the body of the model request (for the OpenAI SDK and a local server: into `extra_body`);
+    empty when the prompt does the work. `clamps`: where what applies is not what was asked for, for people.
+
+    Anthropic wants `max_tokens` above `budget_tokens`, and thinking counts towards it: leave room.
+    """
+
+    level: ThinkLevel
+    prompt: str
+    token_budget: int
+    provider_parameters: dict[str, object]
+    clamps: tuple[str, ...] = ()
+
+
+def thinking_plan(base_prompt: str, level: ThinkLevel, provider: str = "", model: str = "") -> ThinkingPlan:
+    """The plan for this model. A model without native thinking, an unknown one and an unnamed one get the level's
+    instruction in the prompt; the plan says so where a known provider's model is not known."""
+    dial, unknown = _dial(provider, model)
+    if dial is None:
+        clamps = (unknown,) if unknown and level is not ThinkLevel.OFF else ()
+        return ThinkingPlan(level, augment(base_prompt, level), TOKEN_BUDGETS[level], {}, clamps)
+    setting = dial[level]
+    return ThinkingPlan(
+        level=level,
+        prompt=base_prompt,
+        token_budget=TOKEN_BUDGETS[level] if setting.token_budget is None else setting.token_budget,
+        provider_parameters=msgspec.json.decode(setting.parameters_json),
+        clamps=(setting.clamp.format(model=model),) if setting.clamp else (),
+    )
+
+
+@lru_cache(maxsize=256)
+def _dial(provider: str, model: str) -> tuple[Dial | None, str]:
+    """The model's dial, or None and why there is none (empty where that was to be expected)."""
+    name = provider.strip().lower()
+    name = _ALIASES.get(name, name)
+    if name in UNKNOWN_SERVER:
+        return None, ""
+    families = FAMILIES.get(name)
+    if families is None:
+        return None, f"provider {provider!r} is not known: the thinking instruction is in the prompt"
+    if not model.strip():
+        return None, f"no model of {provider!r} named: the thinking instruction is in the prompt"
+    wanted = id_in_table(name, model)
+    for family in families:
+        if family.matches(wanted):
+            if family.is_known:
+                return family.dial, ""
+            break
+    return None, f"model {model!r} of {provider!r} is not known: the thinking instruction is in the prompt"
