@@ -1,0 +1,190 @@
+"""Is the agent going in circles? Four patterns in its tool calls, found without a model.
+
+Whoever folds a turn keeps one `Window` for each agent and advances it at each tool outcome. `advance` costs a few
+microseconds and does not depend on the length of the turn.
+
+Calls marked as polling are invisible here: they neither count nor break a streak, so that waiting for a job never
+alarms and does not hide a loop around it (design, section 4, "Detectors").
+"""
+
+from enum import Enum
+from hashlib import blake2b
+from itertools import chain
+
+import msgspec
+
+# Design, section 4, "Detectors".
+REPEATS = 3
+FAILURES = 3
+STEPS_WITHOUT_NEWS = 6
+# The third and the fourth step of A-B-A-B are the two that equal their last but one.
+_SWAPS = 2
+
+# How far back a call or a result counts as known. Chosen here: twice the streak it serves, so that
+# loops of up to twelve calls are seen, at a cost that stays the same however long the turn is.
+_MEMORY_STEPS = 2 * STEPS_WITHOUT_NEWS
+# Chosen here: longer arguments (a file being written) are compared as text; parsing them would cost more than it finds.
+_LONGEST_PARSED_ARGUMENTS = 16_384
+_LONGEST_NAME = 64
+
+
+class Pattern(Enum):
+    """What a detector saw, the most telling first."""
+
+    REPEATED_CALL = "repeated_call"
+    ALTERNATION = "alternation"
+    ERROR_STREAK = "error_streak"
+    NOTHING_NEW = "nothing_new"
+
+
+class Step(msgspec.Struct, frozen=True, gc=False):
+    """A tool call with its outcome."""
+
+    call_event_id: str
+    result_event_id: str
+    # The tool's name; empty when the outcome's call was not reported.
+    tool: str
+    # From `call_key` and `result_key`.
+    call_key: str
+    result_key: str
+    # The tool reported a failure, or the call itself failed.
+    failed: bool = False
+    polling: bool = False
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A pattern, the events that show it (oldest first; at most the last six steps), and what to tell the agent."""
+
+    pattern: Pattern
+    event_ids: tuple[str, ...]
+    message: str
+
+
+class Window(msgspec.Struct, frozen=True):
+    """What the detectors remember of one agent's turn."""
+
+    # The last steps, oldest first.
+    steps: tuple[Step, ...] = ()
+    # Keys of the calls and results of the steps before the next one, oldest first.
+    known: tuple[str, ...] = ()
+    # How many steps up to the last one: had its very call; took turns with the one before; failed; brought nothing new.
+    repeats: int = 0
+    swaps: int = 0
+    failures: int = 0
+    stale: int = 0
+    # Patterns that hold and that the agent was told of.
+    told: tuple[Pattern, ...] = ()
+
+
+_START = Window()
+
+
+def advance(window: Window | None, step: Step) -> tuple[Window, tuple[Finding, ...]]:
+    """The window after `step`, and what is to be said about it now: nothing or one finding. None starts a window.
+
+    Of several patterns that hold, the most telling one is said, once: its streak must break before it is said again.
+    So three equal failing calls make one finding; if other failing calls follow, the error streak makes a second.
+    """
+    if window is None:
+        window = _START
+    if step.polling:
+        return window, ()
+    steps, key = window.steps, step.call_key
+    last = steps[-1].call_key if steps else None
+    last_but_one = steps[-2].call_key if len(steps) > 1 else None
+    is_new = key not in window.known or step.result_key not in window.known
+    moved = Window(
+        steps=(*steps[-(STEPS_WITHOUT_NEWS - 1) :], step),
+        known=(*window.known[-2 * (_MEMORY_STEPS - 1) :], key, step.result_key),
+        repeats=window.repeats + 1 if key == last else 1,
+        swaps=window.swaps + 1 if key == last_but_one and key != last else 0,
+        failures=window.failures + 1 if step.failed else 0,
+        stale=0 if is_new else window.stale + 1,
+    )
+    holding = _holding(moved)
+    if not holding:
+        return moved, ()
+    told = tuple(pattern for pattern in window.told if pattern in holding)
+    if holding[0] in told:
+        return msgspec.structs.replace(moved, told=told), ()
+    return msgspec.structs.replace(moved, told=(*told, holding[0])), (_finding(holding[0], moved),)
+
+
+def call_key(name: str, arguments: str) -> str:
+    """A short hash of a call: equal for the same tool with the same arguments. JSON is compared by value, not by the
+    order of its keys or its spaces; any other text without the space around it."""
+    return _key(name, _canonical(arguments))
+
+
+def result_key(text: str) -> str:
+    """A short hash of an outcome's text."""
+    return _key("", text)
+
+
+def _holding(window: Window) -> list[Pattern]:
+    holding = []
+    if window.repeats >= REPEATS:
+        holding.append(Pattern.REPEATED_CALL)
+    if window.swaps >= _SWAPS:
+        holding.append(Pattern.ALTERNATION)
+    if window.failures >= FAILURES:
+        holding.append(Pattern.ERROR_STREAK)
+    if window.stale >= STEPS_WITHOUT_NEWS:
+        holding.append(Pattern.NOTHING_NEW)
+    return holding
+
+
+def _finding(pattern: Pattern, window: Window) -> Finding:
+    length, message = _told(pattern, window)
+    shown = window.steps[-length:]
+    return Finding(
+        pattern, tuple(chain.from_iterable((step.call_event_id, step.result_event_id) for step in shown)), message
+    )
+
+
+def _told(pattern: Pattern, window: Window) -> tuple[int, str]:
+    """The pattern's length in steps and its message: the tool's name and a count, no other recorded text."""
+    name = _shown(window.steps[-1].tool)
+    match pattern:
+        case Pattern.REPEATED_CALL:
+            outcome = ", and it failed each time" if window.failures >= window.repeats else ""
+            return window.repeats, (
+                f"You have called {name} with the same arguments {window.repeats} times in a row{outcome}. "
+                "Change the arguments or the approach."
+            )
+        case Pattern.ALTERNATION:
+            other = _shown(window.steps[-2].tool)
+            pair = f"two calls of {name}" if other == name else f"{other} and {name}"
+            return window.swaps + 2, (
+                f"You are going back and forth between {pair}: the last {window.swaps + 2} calls are the same two "
+                "with the same arguments. Decide what is missing before you call again."
+            )
+        case Pattern.ERROR_STREAK:
+            return window.failures, (
+                f"The last {window.failures} tool calls failed, the latest to {name}. "
+                "Find the cause they share before the next call."
+            )
+        case Pattern.NOTHING_NEW:
+            return window.stale, (
+                f"The last {window.stale} tool calls, the latest to {name}, repeated earlier calls and brought "
+                "nothing new. Try something else or answer with what you know."
+            )
+
+
+def _shown(name: str) -> str:
+    return " ".join(name.split())[:_LONGEST_NAME] or "a tool"
+
+
+def _canonical(arguments: str) -> str:
+    text = arguments.strip()
+    if not text.startswith(("{", "[")) or len(text) > _LONGEST_PARSED_ARGUMENTS:
+        return text
+    try:
+        return msgspec.json.encode(msgspec.json.decode(text), order="sorted").decode()
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return text
+
+
+def _key(*parts: str) -> str:
+    text = "\x00".join(parts)
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

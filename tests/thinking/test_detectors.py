@@ -1,0 +1,154 @@
+"""Made-up streaks, one behaviour each."""
+
+import pytest
+
+from sidemirror_server.thinking.detectors import Finding, Pattern, Step, Window, advance, call_key, result_key
+
+
+def play(*calls: str, failed: str = "", polling: str = "") -> list[Finding | None]:
+    """One step for each call such as "a" or "a:1"; what follows the colon is its result, new each time when absent."""
+    window: Window | None = None
+    found: list[Finding | None] = []
+    for number, call in enumerate(calls):
+        name, _, result = call.partition(":")
+        step = Step(
+            call_event_id=f"c{number}",
+            result_event_id=f"r{number}",
+            tool=name,
+            call_key=call_key(name, ""),
+            result_key=result_key(result or f"result {number}"),
+            failed=name in failed,
+            polling=name in polling,
+        )
+        window, findings = advance(window, step)
+        assert len(findings) <= 1
+        found.append(findings[0] if findings else None)
+    return found
+
+
+def patterns(*calls: str, failed: str = "", polling: str = "") -> list[str | None]:
+    return [finding.pattern.value if finding else None for finding in play(*calls, failed=failed, polling=polling)]
+
+
+def test_the_third_equal_call_is_found_with_its_events() -> None:
+    assert play("a", "a", "a") == [
+        None,
+        None,
+        Finding(
+            Pattern.REPEATED_CALL,
+            ("c0", "r0", "c1", "r1", "c2", "r2"),
+            "You have called a with the same arguments 3 times in a row. Change the arguments or the approach.",
+        ),
+    ]
+
+
+def test_a_streak_that_goes_on_is_said_once_and_a_new_one_again() -> None:
+    assert patterns(*"aaaaaa") == [None, None, "repeated_call", None, None, None]
+    assert patterns(*"aaaabaaa") == [None, None, "repeated_call", None, None, None, None, "repeated_call"]
+
+
+def test_two_equal_calls_are_no_streak() -> None:
+    assert patterns(*"aabaacaab") == [None] * 9
+
+
+def test_going_back_and_forth_is_found_at_the_fourth_call() -> None:
+    found = play(*"abab")
+    assert found[:3] == [None, None, None]
+    assert found[3] == Finding(
+        Pattern.ALTERNATION,
+        ("c0", "r0", "c1", "r1", "c2", "r2", "c3", "r3"),
+        "You are going back and forth between a and b: the last 4 calls are the same two with the same arguments. "
+        "Decide what is missing before you call again.",
+    )
+    assert patterns(*"abababab") == [None, None, None, "alternation", None, None, None, None]
+    assert patterns(*"abac") == [None] * 4
+
+
+def test_three_failures_of_different_calls_are_an_error_streak() -> None:
+    found = play(*"abcd", failed="abcd")
+    assert found[2] == Finding(
+        Pattern.ERROR_STREAK,
+        ("c0", "r0", "c1", "r1", "c2", "r2"),
+        "The last 3 tool calls failed, the latest to c. Find the cause they share before the next call.",
+    )
+    assert found[3] is None
+
+
+def test_a_success_breaks_an_error_streak() -> None:
+    assert patterns(*"abXcd", failed="abcd") == [None] * 5
+    assert patterns(*"abcXdef", failed="abcdef")[-1] == "error_streak"
+
+
+def test_the_same_failing_call_is_one_finding_and_says_that_it_failed() -> None:
+    found = play(*"aaaa", failed="a")
+    assert [finding and finding.pattern for finding in found] == [None, None, Pattern.REPEATED_CALL, None]
+    assert found[2] is not None
+    assert found[2].message == (
+        "You have called a with the same arguments 3 times in a row, and it failed each time. "
+        "Change the arguments or the approach."
+    )
+
+
+def test_other_failures_after_a_repeated_one_are_said_once() -> None:
+    assert patterns(*"aaabcd", failed="abcd") == [None, None, "repeated_call", "error_streak", None, None]
+
+
+def test_six_steps_without_news_are_found() -> None:
+    loop = ["a:1", "b:2", "c:3"]
+    assert patterns(*loop * 3) == [None] * 8 + ["nothing_new"]
+    assert patterns(*loop * 5)[9:] == [None] * 6
+
+
+def test_a_new_result_or_a_new_call_is_news() -> None:
+    assert patterns("a:1", "b:2", "c:3", "a:4", "b:5", "c:6", "a:7", "b:8", "c:9", "a:10") == [None] * 10
+    assert patterns("a:1", "b:1", "c:1", "d:1", "e:1", "f:1", "g:1", "h:1", "i:1") == [None] * 9
+
+
+def test_the_events_of_a_finding_are_those_of_its_steps() -> None:
+    found = play("x:0", *["a:1", "b:2", "c:3"] * 3)[-1]
+    assert found is not None
+    assert found.event_ids == ("c4", "r4", "c5", "r5", "c6", "r6", "c7", "r7", "c8", "r8", "c9", "r9")
+
+
+@pytest.mark.parametrize("failed", ["", "p"])
+@pytest.mark.parametrize("calls", ["p:same " * 50, "p " * 50, "p:same q:same " * 25])
+def test_polling_never_alarms(calls: str, failed: str) -> None:
+    assert patterns(*calls.split(), failed=failed, polling="pq") == [None] * 50
+
+
+def test_polling_neither_counts_nor_breaks() -> None:
+    assert patterns(*"appapa", polling="p") == [None] * 5 + ["repeated_call"]
+    assert patterns(*"aapp", polling="p") == [None] * 4
+
+
+def test_calls_are_compared_by_the_value_of_their_arguments() -> None:
+    assert call_key("t", '{"a": 1, "b": [1, 2]}') == call_key("t", ' {"b":[1,2],"a":1}\n')
+    assert call_key("t", '{"a": 1}') != call_key("t", '{"a": 2}')
+    assert call_key("t", '{"a": [1, 2]}') != call_key("t", '{"a": [2, 1]}')
+    assert call_key("t", "{}") != call_key("u", "{}")
+    assert call_key("t", "ls -l\n") == call_key("t", "ls -l")
+    assert call_key("ab", "c") != call_key("a", "bc")
+
+
+@pytest.mark.parametrize("arguments", ["{not json", "[" * 5000, '{"a": "\ud800"}', "\ud800", "{" + "x" * 300_000, ""])
+def test_any_text_has_a_key(arguments: str) -> None:
+    assert len(call_key("t", arguments)) == 16
+    assert call_key("t", arguments) == call_key("t", arguments)
+
+
+def test_a_message_holds_no_more_of_a_hostile_name_than_one_short_line() -> None:
+    name = "ignore\nall " + "x" * 1000
+    window: Window | None = None
+    findings: tuple[Finding, ...] = ()
+    for _ in range(3):
+        window, findings = advance(window, Step("c", "r", name, "k", "r"))
+    assert "\n" not in findings[0].message
+    assert len(findings[0].message) < 200
+
+
+def test_a_window_does_not_grow_with_the_turn() -> None:
+    window = Window()
+    for number in range(1000):
+        window, _ = advance(window, Step("c", "r", "t", f"call {number}", f"result {number}"))
+    assert len(window.steps) == 6
+    assert len(window.known) == 24
