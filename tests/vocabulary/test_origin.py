@@ -13,7 +13,7 @@ def test_the_stored_numbers_stay() -> None:
     assert [int(origin) for origin in Origin] == [10, 20, 30, 40]
 
 
-@pytest.mark.parametrize("pair", itertools.product(Origin, Origin))
+@pytest.mark.parametrize("pair", list(itertools.product(Origin, Origin)))
 def test_what_is_made_of_two_is_trusted_as_the_lesser(pair: tuple[Origin, Origin]) -> None:
     assert least(pair) == sorted(pair)[0]
 

@@ -1,0 +1,101 @@
+"""Texts at the point where they enter: what cannot be stored is replaced, what must not be stored is redacted.
+
+`rpc` calls `enter` once on each text of a request, before model, store, log and telemetry see it (design, section 8,
+"Trust"). `clip` makes an entered text fit a prompt.
+"""
+
+from typing import Any
+
+import msgspec
+
+from sidemirror_server.vocabulary.redaction import is_secret_name, may_name_a_secret, secret_spans
+
+# What a redaction leaves can look like another secret; no text is known to need a third pass.
+_MAX_PASSES = 4
+
+
+def enter(text: str) -> str:
+    """`text` as it may be kept: NUL and unpaired surrogates are U+FFFD, a secret is `[redacted:<kind>]`.
+
+    A recognisable public prefix stays before the marker (`sk-ant-[redacted:anthropic]`). Entering twice is entering
+    once. A text without any trigger is returned as it is.
+    """
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    if not text.isascii():
+        text = _paired(text)
+    for _ in range(_MAX_PASSES):
+        spans = secret_spans(text)
+        if not spans:
+            break
+        text = _redacted(text, spans)
+    return text
+
+
+def enter_json(text: str) -> str:
+    """`enter` for a JSON text, such as a call's arguments: members whose name says secret lose their value too.
+
+    What is not JSON is entered as plain text. The text keeps its spelling unless a value had to go.
+    """
+    entered = enter(text)
+    if entered[:1] not in "{[" or not may_name_a_secret(entered):
+        return entered
+    try:
+        value = msgspec.json.decode(entered)
+        redacted = redact_json(value)
+    except (msgspec.DecodeError, RecursionError):
+        return entered
+    return entered if redacted == value else msgspec.json.encode(redacted).decode()
+
+
+def redact_json(value: Any) -> Any:
+    """A copy of decoded JSON (or of a Struct as a dict) with every string entered and every secret member redacted.
+
+    A member whose name says secret (password, token, api_key, authorization, …) loses its value whatever it looks
+    like, unless that is null, a boolean, empty or a nested object, which is searched instead.
+    """
+    if isinstance(value, str):
+        return enter(value)
+    if isinstance(value, dict):
+        return {name: _member(name, member) for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [redact_json(item) for item in value]
+    return value
+
+
+def clip(text: str, limit: int) -> str:
+    """At most `limit` code points: the first 75 % and the last 25 % around a marker that says how many are gone."""
+    if len(text) <= limit:
+        return text
+    marker = f" […{len(text)} characters left out…] "  # as long as the true one can get
+    kept = limit - len(marker)
+    if kept < 8:
+        return text[: max(limit, 0)]
+    head = kept - kept // 4
+    tail = kept - head
+    return f"{text[:head]} […{len(text) - kept} characters left out…] {text[-tail:]}"
+
+
+def _member(name: Any, value: Any) -> Any:
+    if isinstance(name, str) and is_secret_name(name) and isinstance(value, str | int | float):
+        if isinstance(value, bool) or value == "" or (isinstance(value, str) and "[redacted:" in value):
+            return value
+        return "[redacted:value]"
+    return redact_json(value)
+
+
+def _paired(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def _redacted(text: str, spans: list[tuple[int, int, str]]) -> str:
+    parts: list[str] = []
+    at = 0
+    for start, end, kind in spans:
+        parts += (text[at:start], f"[redacted:{kind}]")
+        at = end
+    return "".join((*parts, text[at:]))
