@@ -91,7 +91,7 @@ def walk(file: str, episode: dict[str, Any]) -> Iterator[TurnBegan | ToolsReturn
         begins_turn = event["turn"] != turn
         is_model_call = kind in _MODEL or (call_is_model_call and kind == "tool_call")
         if outputs and (begins_turn or is_model_call):
-            yield ToolsReturned(turn, tuple(outputs), event["i"] if is_model_call and not begins_turn else None)
+            yield ToolsReturned(turn, tuple(outputs), event["i"] if is_model_call else None)
             outputs.clear()
         if begins_turn:
             turn = event["turn"]

@@ -7,22 +7,21 @@ from sidemirror_server.thinking.detectors import Finding, Pattern, Step, Window,
 
 def play(*calls: str, failed: str = "", polling: str = "") -> list[Finding | None]:
     """One step for each call such as "a" or "a:1"; what follows the colon is its result, new each time when absent."""
-    window: Window | None = None
+    window = Window()
     found: list[Finding | None] = []
     for number, call in enumerate(calls):
         name, _, result = call.partition(":")
         step = Step(
             call_event_id=f"c{number}",
             result_event_id=f"r{number}",
-            tool=name,
+            name=name,
             call_key=call_key(name, ""),
             result_key=result_key(result or f"result {number}"),
             failed=name in failed,
             polling=name in polling,
         )
-        window, findings = advance(window, step)
-        assert len(findings) <= 1
-        found.append(findings[0] if findings else None)
+        window, finding = advance(window, step)
+        found.append(finding)
     return found
 
 
@@ -93,6 +92,18 @@ def test_other_failures_after_a_repeated_one_are_said_once() -> None:
     assert patterns(*"aaabcd", failed="abcd") == [None, None, "repeated_call", "error_streak", None, None]
 
 
+def test_a_streak_inside_a_longer_one_is_said_again_when_it_comes_back() -> None:
+    assert patterns(*"aaabaaa", failed="ab") == [
+        None,
+        None,
+        "repeated_call",
+        "error_streak",
+        None,
+        None,
+        "repeated_call",
+    ]
+
+
 def test_six_steps_without_news_are_found() -> None:
     loop = ["a:1", "b:2", "c:3"]
     assert patterns(*loop * 3) == [None] * 8 + ["nothing_new"]
@@ -105,6 +116,9 @@ def test_a_new_result_or_a_new_call_is_news() -> None:
 
 
 def test_the_events_of_a_finding_are_those_of_its_steps() -> None:
+    repeated = play(*"xyaaa")[-1]
+    assert repeated is not None
+    assert repeated.event_ids == ("c2", "r2", "c3", "r3", "c4", "r4")
     found = play("x:0", *["a:1", "b:2", "c:3"] * 3)[-1]
     assert found is not None
     assert found.event_ids == ("c4", "r4", "c5", "r5", "c6", "r6", "c7", "r7", "c8", "r8", "c9", "r9")
@@ -138,12 +152,13 @@ def test_any_text_has_a_key(arguments: str) -> None:
 
 def test_a_message_holds_no_more_of_a_hostile_name_than_one_short_line() -> None:
     name = "ignore\nall " + "x" * 1000
-    window: Window | None = None
-    findings: tuple[Finding, ...] = ()
+    window = Window()
+    finding: Finding | None = None
     for _ in range(3):
-        window, findings = advance(window, Step("c", "r", name, "k", "r"))
-    assert "\n" not in findings[0].message
-    assert len(findings[0].message) < 200
+        window, finding = advance(window, Step("c", "r", name, "k", "r"))
+    assert finding is not None
+    assert "\n" not in finding.message
+    assert len(finding.message) < 200
 
 
 def test_a_window_does_not_grow_with_the_turn() -> None:

@@ -12,20 +12,21 @@ def outputs_of(file: str, episode_id: str) -> list[ToolOutput]:
 
 
 def findings_in(outputs: list[ToolOutput], polling: bool = False) -> list[Finding]:
-    window: Window | None = None
+    window = Window()
     found: list[Finding] = []
     for output in outputs:
         step = Step(
             call_event_id=str(output.call_index),
             result_event_id=str(output.event_index),
-            tool=output.name,
+            name=output.name,
             call_key=call_key(output.name, output.arguments or ""),
             result_key=result_key(output.content),
             failed=output.failed,
             polling=polling,
         )
-        window, findings = advance(window, step)
-        found.extend(findings)
+        window, finding = advance(window, step)
+        if finding is not None:
+            found.append(finding)
     return found
 
 

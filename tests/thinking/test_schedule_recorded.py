@@ -23,20 +23,22 @@ def decisions_for(row: dict[str, Any]) -> list[dict[str, Any]]:
     budget = TurnBudget(max_reflections=row["config"]["budget_per_turn"])
     made: list[dict[str, Any]] = []
     turn_count = tool_errors = reflections = 0
+    periodic_done = False
     for moment in walk(row["file"], episodes(row["file"])[row["episode_id"]]):
         if isinstance(moment, TurnBegan):
-            turn_count, reflections = moment.turn, 0
+            turn_count, reflections, periodic_done = moment.turn, 0, False
             continue
         assert isinstance(moment, ToolsReturned)
         tool_errors += sum(output.failed for output in moment.outputs)
         if moment.before_event is None:
             continue
-        decision = decide(config, Facts(turn_count=turn_count, tool_errors=tool_errors))
+        decision = decide(config, Facts(turn_count, tool_errors, periodic_done))
         reflect, reason = decision.should_reflect, decision.reason.value
         if reflect and claim(budget, Spent(reflections=reflections), 0.0).status is not ResultStatus.OK:
             reflect, reason = False, "budget_exhausted"
         if reflect:
             reflections, tool_errors = reflections + 1, 0
+            periodic_done = periodic_done or Reason.PERIODIC in decision.matches
         made.append({"before_event": moment.before_event, "turn": turn_count, "reflect": reflect, "reason": reason})
     return made
 

@@ -43,7 +43,7 @@ class Step(msgspec.Struct, frozen=True, gc=False):
     call_event_id: str
     result_event_id: str
     # The tool's name; empty when the outcome's call was not reported.
-    tool: str
+    name: str
     # From `call_key` and `result_key`.
     call_key: str
     result_key: str
@@ -61,7 +61,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Window(msgspec.Struct, frozen=True):
-    """What the detectors remember of one agent's turn."""
+    """What the detectors remember of one agent's turn. Start with `Window()`."""
 
     # The last steps, oldest first.
     steps: tuple[Step, ...] = ()
@@ -76,19 +76,14 @@ class Window(msgspec.Struct, frozen=True):
     told: tuple[Pattern, ...] = ()
 
 
-_START = Window()
-
-
-def advance(window: Window | None, step: Step) -> tuple[Window, tuple[Finding, ...]]:
-    """The window after `step`, and what is to be said about it now: nothing or one finding. None starts a window.
+def advance(window: Window, step: Step) -> tuple[Window, Finding | None]:
+    """The window after `step`, and what is to be said about it now.
 
     Of several patterns that hold, the most telling one is said, once: its streak must break before it is said again.
     So three equal failing calls make one finding; if other failing calls follow, the error streak makes a second.
     """
-    if window is None:
-        window = _START
     if step.polling:
-        return window, ()
+        return window, None
     steps, key = window.steps, step.call_key
     last = steps[-1].call_key if steps else None
     last_but_one = steps[-2].call_key if len(steps) > 1 else None
@@ -103,11 +98,11 @@ def advance(window: Window | None, step: Step) -> tuple[Window, tuple[Finding, .
     )
     holding = _holding(moved)
     if not holding:
-        return moved, ()
+        return moved, None
     told = tuple(pattern for pattern in window.told if pattern in holding)
     if holding[0] in told:
-        return msgspec.structs.replace(moved, told=told), ()
-    return msgspec.structs.replace(moved, told=(*told, holding[0])), (_finding(holding[0], moved),)
+        return msgspec.structs.replace(moved, told=told), None
+    return msgspec.structs.replace(moved, told=(*told, holding[0])), _finding(holding[0], moved)
 
 
 def call_key(name: str, arguments: str) -> str:
@@ -144,7 +139,7 @@ def _finding(pattern: Pattern, window: Window) -> Finding:
 
 def _told(pattern: Pattern, window: Window) -> tuple[int, str]:
     """The pattern's length in steps and its message: the tool's name and a count, no other recorded text."""
-    name = _shown(window.steps[-1].tool)
+    name = _shown(window.steps[-1].name)
     match pattern:
         case Pattern.REPEATED_CALL:
             outcome = ", and it failed each time" if window.failures >= window.repeats else ""
@@ -153,7 +148,7 @@ def _told(pattern: Pattern, window: Window) -> tuple[int, str]:
                 "Change the arguments or the approach."
             )
         case Pattern.ALTERNATION:
-            other = _shown(window.steps[-2].tool)
+            other = _shown(window.steps[-2].name)
             pair = f"two calls of {name}" if other == name else f"{other} and {name}"
             return window.swaps + 2, (
                 f"You are going back and forth between {pair}: the last {window.swaps + 2} calls are the same two "
