@@ -4,7 +4,7 @@ import pytest
 
 from sidemirror_server.thinking.families import FAMILIES
 from sidemirror_server.thinking.levels import ThinkLevel, augment
-from sidemirror_server.thinking.provider_parameters import ThinkingPlan, thinking_plan
+from sidemirror_server.thinking.provider_parameters import ThinkingPlan, plan_thinking
 
 OFF, LOW, MEDIUM, HIGH = ThinkLevel
 
@@ -70,7 +70,7 @@ def test_a_model_that_thinks_gets_parameters_and_its_base_prompt(
     medium: dict[str, object],
     high: dict[str, object],
 ) -> None:
-    plans = [thinking_plan("base", level, provider, model) for level in ThinkLevel]
+    plans = [plan_thinking("base", level, provider, model) for level in ThinkLevel]
     assert [plan.provider_parameters for plan in plans] == [off, low, medium, high]
     assert [plan.prompt for plan in plans] == ["base"] * 4
     assert [plan.level for plan in plans] == list(ThinkLevel)
@@ -92,7 +92,7 @@ def test_a_model_that_thinks_gets_parameters_and_its_base_prompt(
 @pytest.mark.parametrize("level", ThinkLevel)
 def test_a_model_that_does_not_think_gets_the_instruction(provider: str, model: str, level: ThinkLevel) -> None:
     budgets = {OFF: 0, LOW: 500, MEDIUM: 2000, HIGH: 5000}
-    assert thinking_plan("base", level, provider, model) == ThinkingPlan(
+    assert plan_thinking("base", level, provider, model) == ThinkingPlan(
         level, augment("base", level), budgets[level], {}, ()
     )
 
@@ -116,16 +116,16 @@ def test_a_model_that_does_not_think_gets_the_instruction(provider: str, model: 
     ],
 )
 def test_an_unknown_model_gets_the_instruction_and_is_told(provider: str, model: str, said: str) -> None:
-    plan = thinking_plan("base", MEDIUM, provider, model)
+    plan = plan_thinking("base", MEDIUM, provider, model)
     assert plan == ThinkingPlan(MEDIUM, augment("base", MEDIUM), 2000, {}, (said,))
-    assert thinking_plan("base", OFF, provider, model) == ThinkingPlan(OFF, "base", 0, {}, ())
+    assert plan_thinking("base", OFF, provider, model) == ThinkingPlan(OFF, "base", 0, {}, ())
 
 
 def test_a_budget_below_the_least_is_raised_and_reported() -> None:
-    plan = thinking_plan("base", LOW, "anthropic", "claude-haiku-4-5")
+    plan = plan_thinking("base", LOW, "anthropic", "claude-haiku-4-5")
     assert plan.token_budget == 1024
     assert plan.clamps == ("budget_tokens raised from 500 to 1024, the least that claude-haiku-4-5 takes",)
-    assert thinking_plan("base", MEDIUM, "anthropic", "claude-haiku-4-5").clamps == ()
+    assert plan_thinking("base", MEDIUM, "anthropic", "claude-haiku-4-5").clamps == ()
 
 
 @pytest.mark.parametrize(
@@ -145,25 +145,25 @@ def test_a_budget_below_the_least_is_raised_and_reported() -> None:
     ],
 )
 def test_a_model_that_cannot_stop_thinking_says_so_at_off(provider: str, model: str, said: str) -> None:
-    plan = thinking_plan("base", OFF, provider, model)
+    plan = plan_thinking("base", OFF, provider, model)
     assert plan.clamps == (said,)
     assert plan.token_budget == 0
 
 
 def test_a_model_with_a_switch_says_that_depth_cannot_be_set() -> None:
-    assert thinking_plan("base", HIGH, "ollama", "qwen3:8b").clamps == (
+    assert plan_thinking("base", HIGH, "ollama", "qwen3:8b").clamps == (
         "qwen3:8b thinks or does not: how deeply cannot be set",
     )
-    assert thinking_plan("base", OFF, "ollama", "qwen3:8b").clamps == ()
+    assert plan_thinking("base", OFF, "ollama", "qwen3:8b").clamps == ()
 
 
 def test_hostile_names_are_only_names() -> None:
     for model in ("{model}", "{0.__class__}", "[", "*", "claude-", "o1-\x00", "qwen3{"):
         for provider in FAMILIES:
-            thinking_plan("base", HIGH, provider, model)
+            plan_thinking("base", HIGH, provider, model)
 
 
 def test_plans_share_nothing() -> None:
-    first = thinking_plan("base", MEDIUM, "anthropic", "claude-opus-5-5")
+    first = plan_thinking("base", MEDIUM, "anthropic", "claude-opus-5-5")
     first.provider_parameters["output_config"] = "changed"
-    assert thinking_plan("base", MEDIUM, "anthropic", "claude-opus-5-5").provider_parameters == claude("medium")
+    assert plan_thinking("base", MEDIUM, "anthropic", "claude-opus-5-5").provider_parameters == claude("medium")

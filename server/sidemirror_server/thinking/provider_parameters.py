@@ -40,7 +40,7 @@ class ThinkingPlan(msgspec.Struct, frozen=True):
     clamps: tuple[str, ...] = ()
 
 
-def thinking_plan(base_prompt: str, level: ThinkLevel, provider: str = "", model: str = "") -> ThinkingPlan:
+def plan_thinking(base_prompt: str, level: ThinkLevel, provider: str = "", model: str = "") -> ThinkingPlan:
     """The plan for this model. A model without native thinking, an unknown one and an unnamed one get the level's
     instruction in the prompt; the plan says so where a known provider's model is not known."""
     dial, unknown = _dial(provider, model)
