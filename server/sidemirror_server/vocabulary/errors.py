@@ -2,6 +2,7 @@
 
     SidemirrorError
     ├── BadInput             what the caller sent cannot be accepted, field by field
+    ├── MalformedMessage     the bytes of the request do not parse
     ├── RequestIdReused      a request_id came again with other content
     ├── NotFound             no such record in this scope
     ├── AlreadyExists        the id is taken
@@ -19,6 +20,8 @@ Constructors take facts; the docstring of each class is its message.
 """
 
 from collections.abc import Iterable
+
+from sidemirror_server.vocabulary.status import ResultStatus
 
 
 class SidemirrorError(Exception):
@@ -41,6 +44,10 @@ class BadInput(SidemirrorError):
         """`violations`: (field path as in the proto, what is wrong with it), at least one."""
         self.violations = tuple(violations)
         super().__init__(**dict(self.violations))
+
+
+class MalformedMessage(SidemirrorError):
+    """The bytes of the request are not a message of the expected kind."""
 
 
 class RequestIdReused(SidemirrorError):
@@ -102,6 +109,11 @@ class LostClaim(SidemirrorError):
 
 class ModelFailed(SidemirrorError):
     """The language model gave no usable answer."""
+
+    def __init__(self, status: ResultStatus, detail: str) -> None:
+        """`status`: any but OK; `detail`: for people, which cap, what the provider said; no prompt and no secret."""
+        self.status, self.detail = status, detail
+        super().__init__(status=status.value, detail=detail)
 
 
 class Draining(SidemirrorError):
