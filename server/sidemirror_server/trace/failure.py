@@ -1,0 +1,401 @@
+"""What kind of failure an error text tells of, and whether two of them are the same failure.
+
+The categories are the seed's (reflection-engine-v2, "ErrorCategory", as listed in design section 8); the wordings are
+those of HTTP, POSIX shells and tools, Python, JavaScript, Java, Go and SQL databases. A text is judged first by its
+telling line (a traceback's last one), then as a whole; within one, the first category of `_WORDINGS` that fits wins.
+"""
+
+import re
+from enum import StrEnum
+
+
+class ErrorCategory(StrEnum):
+    """Why something failed. The values are stored and never change; on the wire they end in `_ERROR`."""
+
+    TIMEOUT = "timeout"
+    VALIDATION = "validation"
+    PERMISSION = "permission"
+    NOT_FOUND = "not_found"
+    RATE_LIMIT = "rate_limit"
+    NETWORK = "network"
+    TOOL = "tool"
+    MODEL = "model"
+    RESOURCE = "resource"
+    LOGIC = "logic"
+    UNKNOWN = "unknown"
+
+
+# In lower case. The order matters: "quota exceeded, permission denied" is a quota, "connection timed out" a timeout.
+_WORDINGS: tuple[tuple[ErrorCategory, tuple[str, ...]], ...] = (
+    (
+        ErrorCategory.RATE_LIMIT,
+        ("rate limit", "ratelimit", "rate_limit", "too many requests", "throttl", "quota exceeded", "exceeded your"),
+    ),
+    (
+        ErrorCategory.MODEL,
+        (
+            *(
+                "context length",
+                "context_length",
+                "context window",
+                "maximum context",
+                "content filter",
+                "content_filter",
+            ),
+            *("model is overloaded", "overloaded_error", "model refused", "invalid finish", "token limit"),
+        ),
+    ),
+    (
+        ErrorCategory.RESOURCE,
+        (
+            *(
+                "out of memory",
+                "outofmemory",
+                "memoryerror",
+                "cannot allocate",
+                "no space left",
+                "disk full",
+                "oomkilled",
+            ),
+            *(
+                "too many open files",
+                "resource exhausted",
+                "resource_exhausted",
+                "resource temporarily",
+                "stack overflow",
+            ),
+            *(
+                "maximum recursion",
+                "recursionerror",
+                "heap space",
+                "heap out of memory",
+                "argument list too long",
+                "disk quota",
+                "killed\n",
+            ),
+        ),
+    ),
+    (
+        ErrorCategory.TIMEOUT,
+        ("timed out", "timeout", "time out", "deadline exceeded", "deadline_exceeded", "etimedout", "took too long"),
+    ),
+    (
+        ErrorCategory.PERMISSION,
+        (
+            *(
+                "permission denied",
+                "permission_denied",
+                "permissionerror",
+                "access denied",
+                "access is denied",
+                "eacces:",
+            ),
+            *("operation not permitted", "eperm:", "forbidden", "unauthorized", "unauthorised", "unauthenticated"),
+            *("not authorized", "not authorised", "not allowed", "authentication", "invalid api key", "read-only file"),
+            *("must be root", "must be superuser", "login required", "not a member", "invalid credentials"),
+        ),
+    ),
+    (
+        ErrorCategory.NETWORK,
+        (
+            *("connection refused", "connection reset", "connection aborted", "connection error", "connectionerror"),
+            *(
+                "econnrefused",
+                "econnreset",
+                "getaddrinfo",
+                "eai_again",
+                "name or service not known",
+                "could not resolve",
+            ),
+            *("name resolution", "no such host", "unreachable", "broken pipe", "service unavailable", "bad gateway"),
+            *(
+                "ssl:",
+                "sslerror",
+                "tls handshake",
+                "certificate verify",
+                "network error",
+                "networkerror",
+                "failed to establish",
+            ),
+            *("failed to fetch", "socket hang up", "max retries exceeded", "remote end closed"),
+            *("err_name_not", "err_connection", "proxy error", "unknown host"),
+        ),
+    ),
+    (
+        ErrorCategory.NOT_FOUND,
+        (
+            *("not found", "notfound", "not_found", "no such file", "enoent", "does not exist", "doesn't exist"),
+            *(
+                "no such table",
+                "no such column",
+                "no such module",
+                "unknown column",
+                "unknown database",
+                "unknown table",
+            ),
+            *("no module named", "cannot find", "could not find", "can't find", "no such", "is not available"),
+            *(
+                "no results",
+                "no match",
+                "nomatch",
+                "unknown language",
+                "undefined table",
+                "was not there",
+                "no longer exists",
+            ),
+            *("not recognized as an internal", "cannot stat", "not installed", "ambiguous redirect"),
+        ),
+    ),
+    (
+        # Exceptions that are bugs in the code that ran, whatever words they come with.
+        ErrorCategory.LOGIC,
+        (
+            *(
+                "assertionerror",
+                "nameerror",
+                "attributeerror",
+                "keyerror",
+                "indexerror",
+                "zerodivision",
+                "unboundlocal",
+            ),
+            *("nullpointer", "null pointer", "nil pointer", "index out of", "segmentation fault"),
+        ),
+    ),
+    (
+        ErrorCategory.VALIDATION,
+        (
+            *(
+                "validation",
+                "syntax error",
+                "syntaxerror",
+                "error in your sql syntax",
+                "indentationerror",
+                "parse error",
+            ),
+            *(
+                "unexpected token",
+                "unexpected eof",
+                "unexpected end of",
+                "unmatched",
+                "unterminated",
+                "malformed",
+                "invalid",
+            ),
+            *(
+                "jsondecodeerror",
+                "is required",
+                "field required",
+                "missing required",
+                "missing argument",
+                "missing operand",
+            ),
+            *("missing 1 required", "requires an argument", "unrecognized", "unrecognised", "unknown option", "usage:"),
+            *(
+                "illegal option",
+                "illegal argument",
+                "illegalargument",
+                "bad request",
+                "unprocessable",
+                "too many arguments",
+            ),
+            *(
+                "unexpected argument",
+                "unexpected keyword",
+                "not supported",
+                "unsupported",
+                "out of range",
+                "does not match",
+            ),
+            *(
+                "should match",
+                "should be",
+                "must be",
+                "must have",
+                "must precede",
+                "may not specify",
+                "cannot be",
+                "can't be",
+            ),
+            *(
+                "does not add up",
+                "is not enough",
+                "not enough",
+                "file exists",
+                "already exists",
+                "duplicate",
+                "constraint",
+            ),
+            *("ambiguous", "data too long", "incorrect", "operand should contain", "not a directory", "is a directory"),
+            *(
+                "only full group by",
+                "not in group by",
+                "only_full_group_by",
+                "expected expression",
+                "too few",
+                "expected ",
+            ),
+            *(
+                "no sql code",
+                "did not contain",
+                "bad substitution",
+                "bad interpreter",
+                "unknown predicate",
+                "unary operator",
+            ),
+            *("undefined name", "not a valid", "isn't in group by", "could not convert", "unhashable", "extra operand"),
+            *("cannot execute binary", "meaningful only", "meaningless when", "lacks argument", "missing file operand"),
+            *("must specify", "compile failed", "mutually exclusive", "yet support", "is too long", "refusing to"),
+            *(
+                "missing )",
+                "reverse collating",
+                "applies to the result of",
+                "command as follows",
+                "no properly formatted",
+            ),
+            *("same file", "unknown date format", "cannot overwrite", "are the same", "unknown primary"),
+        ),
+    ),
+    (
+        ErrorCategory.LOGIC,
+        (
+            *(
+                "assertionerror",
+                "assertion failed",
+                "test case did not pass",
+                "tests failed",
+                "test failed",
+                "typeerror",
+            ),
+            *("division by zero", "divide by zero", "classcast"),
+            *(
+                "referenceerror",
+                "rangeerror",
+                "is not defined",
+                "is not a function",
+                "undefined is not",
+                "cannot read prop",
+            ),
+            *(
+                "index out of",
+                "segmentation fault",
+                "panic:",
+                "stopiteration",
+                "no capture groups",
+                "operands could not",
+            ),
+            *("unsupported operand", "arithmeticexception", "subquery returns more", "deadlock", "infinite loop"),
+        ),
+    ),
+)
+# What says no more than that it failed; looked for when nothing above fits.
+_TOOL_WORDINGS = (
+    *("internal server error", "internal error", "tool error", "tool failed", "failed to execute", "traceback"),
+    *("subprocess", "calledprocesserror", "non-zero exit", "execution failed", "not implemented", "crashed"),
+    *("error processing", "runtimeerror", "unhandled", "exception in", "warning: line editing"),
+)
+
+_BY_HTTP_CODE = {
+    **dict.fromkeys((400, 405, 406, 409, 411, 412, 413, 414, 415, 422), ErrorCategory.VALIDATION),
+    **dict.fromkeys((401, 402, 403, 407, 451), ErrorCategory.PERMISSION),
+    **dict.fromkeys((404, 410), ErrorCategory.NOT_FOUND),
+    **dict.fromkeys((408, 504), ErrorCategory.TIMEOUT),
+    **dict.fromkeys((429,), ErrorCategory.RATE_LIMIT),
+    **dict.fromkeys((502, 503), ErrorCategory.NETWORK),
+    **dict.fromkeys((507,), ErrorCategory.RESOURCE),
+    **dict.fromkeys((529,), ErrorCategory.MODEL),
+    **dict.fromkeys((500, 501), ErrorCategory.TOOL),
+}
+# Exit statuses of POSIX shells and of coreutils' timeout; others say only that it failed.
+_BY_EXIT_STATUS = {
+    124: ErrorCategory.TIMEOUT,
+    126: ErrorCategory.PERMISSION,
+    127: ErrorCategory.NOT_FOUND,
+    137: ErrorCategory.RESOURCE,
+    139: ErrorCategory.LOGIC,
+}
+_HTTP_CODE = re.compile(
+    r"(?:\bhttp(?:/[\d.]+)?|\bstatus(?:[_ ]code)?|\bcode|\berror)['\"]?\s{0,2}[:= ]\s{0,2}([45]\d\d)\b"
+)
+_EXIT_STATUS = re.compile(
+    r"\bexit(?:ed)?(?: with)?(?: unix)?[ _]?(?:code|status|exit code)['\"]?\s{0,2}[:= ]\s{0,2}(\d{1,3})\b"
+)
+_EXCEPTION_LINE = re.compile(
+    r"^[ \t]{0,8}(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception|Exit|Warning|Interrupt)\b.{0,400}", re.M
+)
+
+_ERROR_WORD = re.compile(
+    r"\b(?:error|fail|fatal|cannot|can't|could not|unable|no such|not found|denied|invalid|missing|unexpected|refused)",
+    re.IGNORECASE,
+)
+
+# In code points: an error says what it is at its beginning or at its end.
+_READ_CHARS = 2_000
+
+
+def category_of(error_text: str, tool_name: str = "") -> ErrorCategory:
+    """Why the call of `tool_name` failed, as far as its error text tells; UNKNOWN when it does not.
+
+    A tool that is itself a model (its name says so) fails as MODEL where the text says no more.
+    """
+    text = _ends(error_text)
+    whole = text.lower()
+    for part in (telling_line(text).lower(), whole):
+        category = _by_http_code(part) or _by_wording(part)
+        if category is not None:
+            return category
+    exited = _EXIT_STATUS.search(whole)
+    if exited:
+        return _BY_EXIT_STATUS.get(int(exited[1]), ErrorCategory.TOOL)
+    if any(wording in whole for wording in _TOOL_WORDINGS):
+        return ErrorCategory.TOOL
+    if whole.strip() and any(word in tool_name.lower() for word in ("llm", "language_model", "chat_completion")):
+        return ErrorCategory.MODEL
+    return ErrorCategory.UNKNOWN
+
+
+def telling_line(error_text: str) -> str:
+    """The line that says what went wrong: the last exception, else the first line with an error's word, else the first
+    that is not empty."""
+    exceptions = _EXCEPTION_LINE.findall(error_text)
+    if exceptions:
+        return str(exceptions[-1]).strip()
+    lines = [line.strip() for line in error_text.splitlines() if line.strip()]
+    return next((line for line in lines if _ERROR_WORD.search(line)), lines[0] if lines else "")
+
+
+_MASKS = (
+    (re.compile(r"https?://[^\s'\"<>]+"), "<url>"),
+    (re.compile(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`'\n]{0,200}[`']"), "<quoted>"),
+    (re.compile(r"(?:\b[A-Za-z]:)?(?:[\w.~*-]*[/\\])+[\w.~*-]*"), "<path>"),
+    (re.compile(r"\b(?:0x)?[0-9a-f]{8}(?:-?[0-9a-f]{4,12}){0,4}\b"), "<id>"),
+    (re.compile(r"#?\b[\w-]*\d[\w-]*\b"), "<n>"),
+)
+_SIGNATURE_CHARS = 160
+
+
+def signature(tool: str, error_text: str) -> str:
+    """`tool|category|what it said`, equal for errors that differ only in their details.
+
+    Urls, quoted values, paths, ids and numbers are masked; case, white space and repeated lines do not count.
+    """
+    said = telling_line(_ends(error_text)).lower()
+    for pattern, mask in _MASKS:
+        said = pattern.sub(mask, said)
+    return f"{tool}|{category_of(error_text, tool)}|{' '.join(said.split())[:_SIGNATURE_CHARS]}"
+
+
+def _ends(text: str) -> str:
+    return text if len(text) <= 2 * _READ_CHARS else f"{text[:_READ_CHARS]}\n{text[-_READ_CHARS:]}"
+
+
+def _by_http_code(lowered: str) -> ErrorCategory | None:
+    found = _HTTP_CODE.search(lowered)
+    return _BY_HTTP_CODE.get(int(found[1])) if found else None
+
+
+def _by_wording(lowered: str) -> ErrorCategory | None:
+    for category, wordings in _WORDINGS:
+        if any(wording in lowered for wording in wordings):
+            return category
+    return None
