@@ -1,0 +1,70 @@
+"""Moves what was committed from the WAL into the database file, beside reads and writes.
+
+These are passive: they wait for nobody and copy what no reader needs in the WAL any more. The bound on the WAL's size,
+which needs everybody to wait, is kept by `writer.py`, between two groups.
+"""
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from sidemirror_server.storage.sqlite.failures import store_failure
+
+_log = logging.getLogger(__name__)
+
+# The WAL has grown by 1,000 pages: what SQLite's own automatic checkpoint waits for (https://sqlite.org/wal.html).
+_GROWTH_BYTES = 1000 * 4096
+# At the latest this long after a commit. Chosen here: a crash leaves little to recover, and a server that writes now
+# and then does not sync twice for each write.
+_LATEST_S = 1.0
+
+
+class Checkpoints:
+    """Runs passive checkpoints on a thread and a connection of their own, as commits come in."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._connection = connect()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-checkpoint")
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._running: asyncio.Future[None] | None = None
+        self._wal_bytes = 0  # at the last checkpoint
+
+    def committed(self, wal_bytes: int) -> None:
+        """Takes notice of a commit. `wal_bytes`: the WAL's size after it."""
+        if self._running is not None:
+            return
+        if wal_bytes - self._wal_bytes >= _GROWTH_BYTES:
+            self._start(wal_bytes)
+        elif self._timer is None:
+            self._timer = self._loop.call_later(_LATEST_S, self._start, wal_bytes)
+        self._wal_bytes = min(self._wal_bytes, wal_bytes)
+
+    async def close(self) -> None:
+        """Waits for the one that runs, and closes the connection."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._running is not None:
+            await asyncio.wait([self._running])
+        self._thread.shutdown()
+        self._connection.close()
+
+    def _start(self, wal_bytes: int) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._wal_bytes = wal_bytes
+        self._running = self._loop.run_in_executor(self._thread, self._checkpoint)
+        self._running.add_done_callback(self._done)
+
+    def _done(self, _: asyncio.Future[None]) -> None:
+        self._running = None
+
+    def _checkpoint(self) -> None:
+        try:
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        except sqlite3.Error as exc:
+            # No harm is done: the WAL still holds everything, and the next commit leads here again.
+            _log.warning("sqlite_checkpoint_failed", extra={"reason": str(store_failure(exc) or exc)})

@@ -1,0 +1,44 @@
+"""What SQLite's errors mean to a caller. The only place that reads its result codes."""
+
+import sqlite3
+
+from sidemirror_server.vocabulary.errors import SidemirrorError, StoreFull, StoreUnavailable
+
+# Primary result codes (https://sqlite.org/rescode.html) that tell of the disk or the file, not of the statement.
+_UNAVAILABLE = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_INTERRUPT,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PROTOCOL,
+        sqlite3.SQLITE_NOTADB,
+    }
+)
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether another connection holds the lock that was asked for."""
+    return _code(error) == sqlite3.SQLITE_BUSY
+
+
+def store_failure(error: BaseException) -> SidemirrorError | None:
+    """The error to raise instead when the store itself failed; None when the statement or its caller is at fault."""
+    if not isinstance(error, sqlite3.Error):
+        return None
+    code = _code(error)
+    if code == sqlite3.SQLITE_FULL:
+        return StoreFull(store="sqlite", reason=str(error))
+    if code in _UNAVAILABLE:
+        return StoreUnavailable(store="sqlite", reason=str(error))
+    return None
+
+
+def _code(error: sqlite3.Error) -> int:
+    """The primary result code; 0 when the error comes from Python's module and not from SQLite."""
+    extended: int | None = getattr(error, "sqlite_errorcode", None)
+    return 0 if extended is None else extended & 0xFF
