@@ -2,7 +2,8 @@
 
 The categories are the seed's (reflection-engine-v2, "ErrorCategory", as listed in design section 8); the wordings are
 those of HTTP, POSIX shells and tools, Python, JavaScript, Java, Go and SQL databases. A text is judged first by its
-telling line (a traceback's last one), then as a whole; within one, the first category of `failure_wordings.py` that fits wins.
+telling line (a traceback's last one), then as a whole; within one, the first category of `failure_wordings.py` that
+fits wins.
 """
 
 import re
