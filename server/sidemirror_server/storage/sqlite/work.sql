@@ -1,0 +1,121 @@
+-- The statements of storage/sqlite/work.py. Lists of kinds, states and positions come as one JSON array each.
+
+-- name: put
+-- A new job, queued; nothing when the scope has the id already.
+INSERT INTO jobs (tenant_id, project_id, job_id, kind, payload, state, due_us, attempts, max_attempts, run_at_us, token,
+                  created_us, updated_us)
+VALUES (:tenant_id, :project_id, :job_id, :kind, :payload, 'queued', :run_at_us, 0, :max_attempts, :run_at_us, 0,
+        :now_us, :now_us)
+ON CONFLICT (tenant_id, project_id, job_id) DO NOTHING
+
+-- name: get
+-- One job, in the order of the fields of Job.
+SELECT tenant_id, project_id, job_id, kind, payload, state, attempts, max_attempts, run_at_us, lease_until_us, token,
+       worker, checkpoint, last_error, result, created_us, updated_us
+FROM jobs
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND job_id = :job_id
+
+-- name: any_due
+-- One row when a claim would find something.
+SELECT 1
+FROM jobs
+WHERE due_us <= :now_us AND kind IN (SELECT value FROM json_each(:kinds))
+LIMIT 1
+
+-- name: bury
+-- Jobs whose worker vanished with their last attempt.
+UPDATE jobs
+SET state = 'dead', due_us = NULL, lease_until_us = NULL, last_error = :error, updated_us = :now_us
+WHERE due_us <= :now_us AND kind IN (SELECT value FROM json_each(:kinds))
+      AND state = 'running' AND attempts >= max_attempts
+
+-- name: due
+-- The positions of jobs to claim, the longest due first.
+SELECT position
+FROM jobs
+WHERE due_us <= :now_us AND kind IN (SELECT value FROM json_each(:kinds))
+ORDER BY due_us, position
+LIMIT :limit
+
+-- name: claim
+-- Hands the jobs at these positions to a worker.
+UPDATE jobs
+SET state = 'running', attempts = attempts + 1, token = token + 1, due_us = :lease_until_us,
+    lease_until_us = :lease_until_us, worker = :worker, updated_us = :now_us
+WHERE position IN (SELECT value FROM json_each(:positions))
+
+-- name: claimed
+-- The jobs at these positions, in the order of the positions, as `get` shows them.
+SELECT tenant_id, project_id, job_id, kind, payload, state, attempts, max_attempts, run_at_us, lease_until_us, token,
+       worker, checkpoint, last_error, result, created_us, updated_us
+FROM json_each(:positions) CROSS JOIN jobs ON jobs.position = json_each.value
+ORDER BY json_each.key
+
+-- name: extend
+-- A later end of the lease, for the claim with this token.
+UPDATE jobs
+SET due_us = :lease_until_us, lease_until_us = :lease_until_us, updated_us = :now_us
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND job_id = :job_id AND token = :token AND state = 'running'
+
+-- name: checkpoint
+-- The handler's notes, for the claim with this token.
+UPDATE jobs
+SET checkpoint = :notes, updated_us = :now_us
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND job_id = :job_id AND token = :token AND state = 'running'
+
+-- name: finish
+-- Done, for the claim with this token.
+UPDATE jobs
+SET state = 'done', result = :result, due_us = NULL, lease_until_us = NULL, updated_us = :now_us
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND job_id = :job_id AND token = :token AND state = 'running'
+
+-- name: fail
+-- Waits for another attempt when there is a time and one is left, else dead; for the claim with this token.
+UPDATE jobs
+SET state = iif(:retry_at_us IS NULL OR attempts >= max_attempts, 'dead', 'retrying'),
+    due_us = iif(attempts >= max_attempts, NULL, :retry_at_us),
+    run_at_us = iif(:retry_at_us IS NULL OR attempts >= max_attempts, run_at_us, :retry_at_us),
+    lease_until_us = NULL, last_error = :error, updated_us = :now_us
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND job_id = :job_id AND token = :token AND state = 'running'
+
+-- name: release
+-- Back to the queue as if not attempted, for the claim with this token, which is worth nothing afterwards.
+UPDATE jobs
+SET state = 'queued', attempts = attempts - 1, due_us = :now_us, run_at_us = :now_us, lease_until_us = NULL,
+    updated_us = :now_us
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND job_id = :job_id AND token = :token AND state = 'running'
+
+-- name: revive
+-- A dead job queued again, with all its attempts.
+UPDATE jobs
+SET state = 'queued', attempts = 0, due_us = :now_us, run_at_us = :now_us, updated_us = :now_us
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND job_id = :job_id AND state = 'dead'
+
+-- name: list
+-- Jobs of a kind, newest first, from below a place in that order; states NULL: any.
+SELECT tenant_id, project_id, job_id, kind, payload, state, attempts, max_attempts, run_at_us, lease_until_us, token,
+       worker, checkpoint, last_error, result, created_us, updated_us
+FROM jobs
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND kind = :kind
+      AND (created_us, job_id) < (:created_us, :job_id)
+      AND (:states IS NULL OR state IN (SELECT value FROM json_each(:states)))
+ORDER BY created_us DESC, job_id DESC
+LIMIT :limit
+
+-- name: count
+-- How many jobs of a kind are in each state that occurs.
+SELECT state, count(*)
+FROM jobs
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND kind = :kind
+GROUP BY state
+
+-- name: purge
+-- Removes jobs that are done since before a time.
+DELETE FROM jobs
+WHERE position IN (
+    SELECT position
+    FROM jobs
+    WHERE state = 'done' AND updated_us < :done_before_us AND kind IN (SELECT value FROM json_each(:kinds))
+    ORDER BY updated_us
+    LIMIT :limit
+)

@@ -1,0 +1,199 @@
+"""Runs jobs: claims what is due, holds the lease while the handler works, and says what came of it.
+
+Rooms give `assembly` their handlers by kind. A handler gets a `Task` and returns the job's result. It may be run again
+for the same job, after a crash or a lost lease, so whatever it does that must not happen twice it guards with the
+task's token, or does in the transaction that finishes the job.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable, Mapping
+
+import msgspec
+
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.errors import LostClaim, NotFound, SidemirrorError
+from sidemirror_server.work.queue import Job, Work
+
+_log = logging.getLogger(__name__)
+
+# A job's error is read by people in a list of jobs. Chosen here: enough for a message, too little for a payload.
+_ERROR_CHARACTERS = 1000
+
+
+class Hopeless(Exception):
+    """The job can never succeed: no further attempt, it is dead. Raised by handlers."""
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """How a worker goes about it.
+
+    `concurrency`: jobs at once. Chosen here: jobs wait for models, and the gateway has the limit that counts.
+    `lease_s`: how long a crashed worker's job waits for the next. The lease is extended every third of it.
+    `poll_s`: how long a job that another process put, or a retry that falls due, may go unnoticed.
+    `retry_s`, `longest_retry_s`: the n-th attempt is followed by a wait of about `retry_s` × 2^n, at most the longest,
+    taken between half of it and the whole so that jobs which failed together do not come back together.
+    """
+
+    concurrency: int = 8
+    lease_s: float = 30.0
+    poll_s: float = 1.0
+    retry_s: float = 1.0
+    longest_retry_s: float = 300.0
+
+
+class Task:
+    """What a handler is given: the job as it was claimed, and a place for notes that survive a crash."""
+
+    def __init__(self, job: Job, work: Work, clock: Clock) -> None:
+        self.job = job
+        self._work = work
+        self._clock = clock
+
+    async def checkpoint(self, notes: bytes) -> None:
+        """Keeps `notes` for the next attempt (`job.checkpoint`). Raises LostClaim when the job is another's by now."""
+        job = self.job
+        await self._work.checkpoint(job.scope, job.job_id, job.token, notes, self._clock.now_us())
+
+
+Handler = Callable[[Task], Awaitable[bytes | None]]
+
+
+class Worker:
+    """Runs jobs of the kinds it has handlers for, until it is cancelled."""
+
+    def __init__(
+        self,
+        work: Work,
+        handlers: Mapping[str, Handler],
+        clock: Clock,
+        chance: random.Random,
+        name: str,
+        pace: Pace = Pace(),  # noqa: B008 - frozen
+    ) -> None:
+        """`chance` spreads the retries. `name` is kept with the jobs in hand, for people."""
+        self._work = work
+        self._handlers = dict(handlers)
+        self._clock = clock
+        self._chance = chance
+        self._name = name
+        self._pace = pace
+        self._in_hand: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """Works until cancelled; then gives back the jobs in hand, their attempts not used up."""
+        try:
+            while True:
+                self._work.arrived.clear()
+                free = self._pace.concurrency - len(self._in_hand)
+                jobs = await self._claim(free)
+                for job in jobs:
+                    task = asyncio.create_task(self._run_one(job), name=f"job {job.job_id}")
+                    self._in_hand.add(task)
+                    task.add_done_callback(self._in_hand.discard)
+                if len(self._in_hand) >= self._pace.concurrency:
+                    await asyncio.wait(self._in_hand, return_when=asyncio.FIRST_COMPLETED)
+                elif len(jobs) < free:
+                    await self._wait_for_work()
+        finally:
+            await self._stop()
+
+    async def _stop(self) -> None:
+        in_hand = tuple(self._in_hand)
+        for task in in_hand:
+            task.cancel()
+        await asyncio.gather(*in_hand, return_exceptions=True)
+
+    async def _wait_for_work(self) -> None:
+        try:
+            async with asyncio.timeout(self._pace.poll_s):
+                await self._work.arrived.wait()
+        except TimeoutError:
+            pass
+
+    async def _claim(self, limit: int) -> tuple[Job, ...]:
+        """Claims. A cancellation that arrives meanwhile does not strand what the store has handed out already."""
+        claiming = asyncio.ensure_future(
+            self._work.claim(tuple(self._handlers), limit, self._pace.lease_s, self._clock.now_us(), self._name)
+        )
+        try:
+            return await asyncio.shield(claiming)
+        except asyncio.CancelledError:
+            (claimed,) = await asyncio.gather(claiming, return_exceptions=True)
+            for job in claimed if isinstance(claimed, tuple) else ():
+                await self._give_back(job)
+            raise
+        except SidemirrorError as exc:
+            _log.warning("work_claim_failed", extra={"reason": str(exc)})
+            return ()
+
+    # --- one job -----------------------------------------------------------------------------------------------------
+
+    async def _run_one(self, job: Job) -> None:
+        """The job boundary: whatever a handler raises ends here and is written down."""
+        handling = asyncio.ensure_future(self._handlers[job.kind](Task(job, self._work, self._clock)))
+        holding = asyncio.create_task(self._hold_lease(job))
+        try:
+            await asyncio.wait((handling, holding), return_when=asyncio.FIRST_COMPLETED)
+            if not handling.done():
+                _log.warning("job_lost", extra=_of(job))
+                return
+            if handling.cancelled():
+                raise RuntimeError("the handler cancelled itself")
+            result = handling.result()
+            await self._work.finish(job.scope, job.job_id, job.token, result, self._clock.now_us())
+        except asyncio.CancelledError:
+            await self._end(handling)
+            await self._give_back(job)
+            raise
+        except LostClaim:
+            _log.warning("job_lost", extra=_of(job))
+        except Exception as exc:
+            await self._failed(job, exc)
+        finally:
+            await self._end(handling)
+            await self._end(holding)
+
+    async def _end(self, task: "asyncio.Future[bytes | None] | asyncio.Task[None]") -> None:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    async def _hold_lease(self, job: Job) -> None:
+        """Extends the lease until it is lost, and then returns. A store that does not answer is asked again."""
+        held_until_s = self._clock.monotonic_s() + self._pace.lease_s
+        while self._clock.monotonic_s() < held_until_s:
+            await asyncio.sleep(self._pace.lease_s / 3)
+            asked_s = self._clock.monotonic_s()
+            try:
+                await self._work.extend(job.scope, job.job_id, job.token, self._pace.lease_s, self._clock.now_us())
+                held_until_s = asked_s + self._pace.lease_s
+            except (LostClaim, NotFound):
+                return
+            except SidemirrorError as exc:
+                _log.warning("job_lease_not_extended", extra={**_of(job), "reason": str(exc)})
+
+    async def _failed(self, job: Job, error: Exception) -> None:
+        _log.warning("job_failed", extra={**_of(job), "reason": repr(error)}, exc_info=error)
+        text = f"{type(error).__name__}: {error}"[:_ERROR_CHARACTERS]
+        now_us = self._clock.now_us()
+        retry_at_us = None if isinstance(error, Hopeless) else now_us + self._wait_us(job.attempts)
+        try:
+            await self._work.fail(job.scope, job.job_id, job.token, text, retry_at_us, now_us)
+        except SidemirrorError as exc:
+            # The lease will end, and then the job is claimed again.
+            _log.warning("job_failure_not_kept", extra={**_of(job), "reason": str(exc)})
+
+    def _wait_us(self, attempts: int) -> int:
+        longest_s: float = min(self._pace.longest_retry_s, self._pace.retry_s * 2.0**attempts)
+        return round(longest_s * self._chance.uniform(0.5, 1.0) * 1_000_000)
+
+    async def _give_back(self, job: Job) -> None:
+        try:
+            await self._work.release(job.scope, job.job_id, job.token, self._clock.now_us())
+        except SidemirrorError as exc:
+            _log.warning("job_not_released", extra={**_of(job), "reason": str(exc)})
+
+
+def _of(job: Job) -> dict[str, object]:
+    return {"job_id": job.job_id, "kind": job.kind, "attempts": job.attempts, "token": job.token}

@@ -1,0 +1,146 @@
+"""Opening a data folder: who may, on which file system, and with which schema."""
+
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.folder import FolderLock, refuse_unsafe_file_system
+from sidemirror_server.storage.sqlite.migrate import Migration, read_migrations
+from sidemirror_server.vocabulary.errors import StoreUnavailable
+from tests.storage.small_store import TABLE, insert, numbers, small_store
+
+SECOND = Migration(2, "more", "ALTER TABLE notes ADD COLUMN more TEXT;\nCREATE INDEX notes_more ON notes (more);", "2")
+
+
+async def reopened(folder: Path, *migrations: Migration) -> list[tuple[int, str, str, int]]:
+    database = await Database.open(folder, now_us=5, migrations=migrations)
+    try:
+        return database.read(lambda c: c.execute("SELECT * FROM schema_migrations ORDER BY number").fetchall())
+    finally:
+        await database.close()
+
+
+async def test_one_process_has_the_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    async with small_store(folder):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        with pytest.raises(StoreUnavailable, match=f"{folder}.*in use by process {os.getpid()}"):
+            await Database.open(folder, now_us=0, migrations=(TABLE,))
+    async with small_store(folder):
+        pass
+
+
+def test_a_dead_process_leaves_no_lock(tmp_path: Path) -> None:
+    script = (
+        "import sys, os, pathlib; from sidemirror_server.storage.sqlite.folder import FolderLock;"
+        "FolderLock(pathlib.Path(sys.argv[1])); os.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False)
+    assert (tmp_path / "lock").read_text().strip().isdigit()
+    FolderLock(tmp_path).release()
+
+
+async def test_a_file_in_the_folders_place_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreUnavailable, match="cannot be used as data folder"):
+        await Database.open(tmp_path / "file", now_us=0)
+
+
+async def test_a_file_that_is_no_database_is_refused_and_the_folder_let_go(tmp_path: Path) -> None:
+    (tmp_path / "sidemirror.db").write_bytes(b"not a database" * 1000)
+    with pytest.raises(StoreUnavailable, match="not a database"):
+        await Database.open(tmp_path, now_us=0)
+    (tmp_path / "sidemirror.db").unlink()
+    async with small_store(tmp_path):
+        pass
+
+
+@pytest.mark.parametrize("kind", ["nfs4", "9p", "virtiofs", "cifs", "fuse", "fuse.sshfs"])
+def test_unsafe_file_systems_are_refused(kind: str, tmp_path: Path) -> None:
+    mountinfo = tmp_path / "mountinfo"
+    mountinfo.write_text(
+        "22 1 254:0 / / rw shared:1 - ext4 /dev/vda rw\n"
+        f"30 22 0:5 / /mnt/with\\040blank rw,noatime shared:2 master:3 - {kind} remote rw\n"
+        "31 30 0:6 / /mnt/with\\040blank/disk rw - xfs /dev/vdb rw\n"
+    )
+    refuse_unsafe_file_system(Path("/mnt"), mountinfo)
+    refuse_unsafe_file_system(Path("/mnt/with blank/disk/data"), mountinfo)
+    refuse_unsafe_file_system(Path("/mnt/with blanks"), mountinfo)
+    for folder in ("/mnt/with blank", "/mnt/with blank/deep/data"):
+        with pytest.raises(StoreUnavailable, match=f"is on {kind},"):
+            refuse_unsafe_file_system(Path(folder), mountinfo)
+    refuse_unsafe_file_system(Path("/mnt/with blank"), tmp_path / "no such file")
+
+
+async def test_settings_of_the_connections(tmp_path: Path) -> None:
+    async with small_store(tmp_path) as database:
+        for ask, answer in [
+            ("journal_mode", "wal"),
+            ("synchronous", 2),
+            ("wal_autocheckpoint", 0),
+            ("foreign_keys", 1),
+        ]:
+
+            def look_up(connection: sqlite3.Connection, ask: str = ask) -> object:
+                return connection.execute(f"PRAGMA {ask}").fetchone()[0]
+
+            assert await database.write(look_up) == answer
+            assert database.read(look_up) == answer
+
+
+async def test_migrations_are_applied_once_and_recorded(tmp_path: Path) -> None:
+    async with small_store(tmp_path) as database:
+        await database.write(insert(1))
+    expected = [(1, "notes", "1", 0), (2, "more", "2", 5)]
+    assert await reopened(tmp_path, TABLE, SECOND) == expected
+    assert await reopened(tmp_path, TABLE, SECOND) == expected
+
+
+async def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
+    await reopened(tmp_path, TABLE, SECOND)
+    with pytest.raises(StoreUnavailable, match="migration 0002_more is newer than this server, which knows 1"):
+        await reopened(tmp_path, TABLE)
+
+
+async def test_an_edited_migration_is_refused(tmp_path: Path) -> None:
+    await reopened(tmp_path, TABLE)
+    edited = Migration(1, "notes", TABLE.script, "other")
+    with pytest.raises(StoreUnavailable, match="migration 0001_notes is not the one this server has"):
+        await reopened(tmp_path, edited, SECOND)
+    assert await reopened(tmp_path, TABLE) == [(1, "notes", "1", 5)]
+
+
+async def test_a_migration_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+    async with small_store(tmp_path) as database:
+        await database.write(insert(1))
+    broken = Migration(2, "broken", "CREATE TABLE half (x); DELETE FROM notes; SELECT * FROM nowhere;", "2")
+    with pytest.raises(sqlite3.OperationalError, match="nowhere"):
+        await reopened(tmp_path, TABLE, broken)
+    assert await reopened(tmp_path, TABLE, SECOND) == [(1, "notes", "1", 0), (2, "more", "2", 5)]
+    database = await Database.open(tmp_path, now_us=0, migrations=(TABLE, SECOND))
+    assert database.read(numbers) == [1]
+    await database.close()
+
+
+def test_migration_files_are_numbered_without_gaps(tmp_path: Path) -> None:
+    (tmp_path / "0001_one.sql").write_text("SELECT 1;")
+    (tmp_path / "0003_three.sql").write_text("SELECT 3;")
+    with pytest.raises(ValueError, match=r"0003_three\.sql: migration 0002_"):
+        read_migrations(tmp_path)
+    (tmp_path / "0003_three.sql").rename(tmp_path / "0002_two.sql")
+    one, two = read_migrations(tmp_path)
+    assert (one.number, one.name, one.script) == (1, "one", "SELECT 1;")
+    assert one.checksum == "17db4fd369edb9244b9f91d9aeed145c3d04ad8ba6e95d06247f07a63527d11a"
+    assert (two.number, two.name) == (2, "two")
+
+
+async def test_the_servers_own_migrations(tmp_path: Path) -> None:
+    applied = [row[0] for row in await reopened(tmp_path, *read_migrations())]
+    assert applied == list(range(1, len(applied) + 1))
+    assert applied

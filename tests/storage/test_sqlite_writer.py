@@ -1,0 +1,189 @@
+"""Group commit: who shares a transaction, and who pays for whose failure."""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.vocabulary.errors import AlreadyExists, StoreUnavailable
+from tests.storage.small_store import insert, numbers, small_store
+
+
+class Spy:
+    """Tells which statements the writer's own connection ran."""
+
+    def __init__(self, database: Database) -> None:
+        self.statements: list[str] = []
+        connection = database._writer._connection
+        assert connection is not None
+        connection.set_trace_callback(self.statements.append)
+
+    def count(self, statement: str) -> int:
+        return self.statements.count(statement)
+
+
+async def test_tasks_that_write_together_share_a_commit(tmp_path: Path) -> None:
+    async with small_store(tmp_path) as database:
+        spy = Spy(database)
+        assert await asyncio.gather(*[database.write(insert(n)) for n in range(50)]) == list(range(50))
+        assert spy.count("COMMIT") == 1
+        assert database.read(numbers) == list(range(50))
+
+
+async def test_nothing_is_answered_before_it_is_committed(tmp_path: Path) -> None:
+    async with small_store(tmp_path) as database:
+        for n in range(20):
+            writes = [asyncio.ensure_future(database.write(insert(n * 3 + k))) for k in range(3)]
+            await asyncio.wait(writes, return_when=asyncio.FIRST_COMPLETED)
+            assert n * 3 in database.read(numbers)
+            await asyncio.gather(*writes)
+
+
+def refuse(connection: sqlite3.Connection) -> None:
+    raise AlreadyExists("note", "7")
+
+
+def half_done(connection: sqlite3.Connection) -> None:
+    connection.execute("INSERT INTO notes VALUES (1000, x'00')")
+    raise AlreadyExists("note", "7")
+
+
+def twice_the_same(connection: sqlite3.Connection) -> None:
+    connection.execute("INSERT INTO notes VALUES (1001, x'00')")
+    connection.execute("INSERT INTO notes VALUES (1001, x'00')")
+
+
+def no_row(connection: sqlite3.Connection) -> None:
+    next(connection.execute("SELECT 1 WHERE FALSE"))
+
+
+@pytest.mark.parametrize(
+    ("bad", "error"),
+    [
+        (refuse, AlreadyExists),
+        (half_done, AlreadyExists),
+        (twice_the_same, sqlite3.IntegrityError),
+        (no_row, RuntimeError),
+    ],
+)
+async def test_a_failing_call_undoes_itself_only(
+    bad: Callable[[sqlite3.Connection], None], error: type[Exception], tmp_path: Path
+) -> None:
+    async with small_store(tmp_path) as database:
+        for alone in (True, False):
+            calls = [] if alone else [database.write(insert(n)) for n in range(20)]
+            results = await asyncio.gather(*calls[:10], database.write(bad), *calls[10:], return_exceptions=True)
+            assert [type(result) for result in results if not isinstance(result, int)] == [error]
+        assert database.read(numbers) == list(range(20))
+
+
+async def test_a_refusal_costs_no_second_run(tmp_path: Path) -> None:
+    async with small_store(tmp_path) as database:
+        spy = Spy(database)
+        await asyncio.gather(database.write(insert(1)), database.write(refuse), return_exceptions=True)
+        assert [statement for statement in spy.statements if statement == "ROLLBACK" or "SAVEPOINT" in statement] == []
+        await asyncio.gather(database.write(insert(2)), database.write(half_done), return_exceptions=True)
+        assert spy.count("ROLLBACK") == 1
+        assert spy.count("SAVEPOINT call") == 2
+
+
+async def test_a_cancelled_caller_harms_nobody(tmp_path: Path) -> None:
+    async with small_store(tmp_path) as database:
+        not_begun = asyncio.create_task(database.write(insert(1)))
+        await asyncio.sleep(0)  # it is queued, its group has not begun
+        not_begun.cancel()
+        await asyncio.gather(*[database.write(insert(n)) for n in range(2, 6)])
+        assert database.read(numbers) == [2, 3, 4, 5]
+
+        begun = asyncio.Event()
+
+        def seen(connection: sqlite3.Connection) -> int:
+            begun.set()
+            return insert(6)(connection)
+
+        under_way = asyncio.create_task(database.write(seen))
+        others = [asyncio.create_task(database.write(insert(n))) for n in range(7, 10)]
+        await begun.wait()
+        under_way.cancel()
+        assert await asyncio.gather(*others) == [7, 8, 9]
+        assert under_way.cancelled()
+        assert database.read(numbers) == [2, 3, 4, 5, 6, 7, 8, 9]
+
+
+async def test_statements_run_on_the_loop_and_commits_do_not(tmp_path: Path) -> None:
+    async with small_store(tmp_path) as database:
+        here = threading.get_ident()
+        assert await database.write(lambda _: threading.get_ident()) == here
+        assert await database.write(lambda _: threading.get_ident(), long=True) != here
+        assert await database.search(lambda _: threading.get_ident()) != here
+
+
+async def test_a_long_call_has_a_transaction_of_its_own_and_its_place_in_the_order(tmp_path: Path) -> None:
+    async with small_store(tmp_path) as database:
+        spy = Spy(database)
+        seen = await asyncio.gather(
+            database.write(insert(1)),
+            database.write(numbers, long=True),
+            database.write(insert(2)),
+            database.write(numbers),
+        )
+        assert list(seen) == [1, [1], 2, [1, 2]]
+        assert spy.count("COMMIT") == 3
+
+
+async def test_the_loop_is_kept_a_few_milliseconds_at_most(tmp_path: Path) -> None:
+    async with small_store(tmp_path) as database:
+        spy = Spy(database)
+
+        def slow(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT max(i) FROM n"
+            ).fetchone()  # about 3 ms
+
+        await asyncio.gather(*[database.write(slow) for _ in range(20)])
+        assert spy.count("COMMIT") >= 5
+
+
+async def test_another_processs_lock_holds_up_writes_but_not_the_loop(tmp_path: Path) -> None:
+    async with small_store(tmp_path) as database:
+        foreign = sqlite3.connect(tmp_path / "sidemirror.db", isolation_level=None, check_same_thread=False)
+        foreign.execute("BEGIN IMMEDIATE")
+        write = asyncio.create_task(database.write(insert(1)))
+        loop = asyncio.get_running_loop()
+        longest_s, before_s, until_s = 0.0, loop.time(), loop.time() + 0.3
+        while loop.time() < until_s:
+            await asyncio.sleep(0.001)
+            longest_s, before_s = max(longest_s, loop.time() - before_s), loop.time()
+        assert longest_s < 0.2
+        assert not write.done()
+        foreign.execute("COMMIT")
+        assert await write == 1
+        foreign.close()
+
+
+async def test_closing_finishes_what_waits_and_refuses_the_rest(tmp_path: Path) -> None:
+    async with small_store(tmp_path) as database:
+        writes = [asyncio.create_task(database.write(insert(n))) for n in range(10)]
+        await asyncio.sleep(0)
+        await database.close()
+        assert await asyncio.gather(*writes) == list(range(10))
+        with pytest.raises(StoreUnavailable):
+            await database.write(insert(10))
+        with pytest.raises(StoreUnavailable):
+            database.read(numbers)
+    assert not (tmp_path / "sidemirror.db-wal").exists()
+    async with small_store(tmp_path) as database:
+        assert database.read(numbers) == list(range(10))
+
+
+async def test_readers_see_one_snapshot_and_cannot_write(tmp_path: Path) -> None:
+    async with small_store(tmp_path) as database:
+        with pytest.raises(StoreUnavailable, match="readonly"):
+            database.read(insert(1))
+        with pytest.raises(StoreUnavailable, match="readonly"):
+            await database.search(insert(1))
+        assert database.read(numbers) == []
