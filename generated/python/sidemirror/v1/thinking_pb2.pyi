@@ -757,6 +757,28 @@ class GetTurnResponse(_message.Message):
     next_page_token: str
     def __init__(self, turn: _Optional[_Union[Turn, _Mapping]] = ..., entries: _Optional[_Iterable[_Union[TurnEntry, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
+class WatchTurnsRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "session_id", "cursor", "follow", "new_only")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FOLLOW_FIELD_NUMBER: _ClassVar[int]
+    NEW_ONLY_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    session_id: str
+    cursor: str
+    follow: bool
+    new_only: bool
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., session_id: _Optional[str] = ..., cursor: _Optional[str] = ..., follow: bool = ..., new_only: bool = ...) -> None: ...
+
+class WatchTurnsResponse(_message.Message):
+    __slots__ = ("entry",)
+    ENTRY_FIELD_NUMBER: _ClassVar[int]
+    entry: TurnEntry
+    def __init__(self, entry: _Optional[_Union[TurnEntry, _Mapping]] = ...) -> None: ...
+
 class ListTurnsRequest(_message.Message):
     __slots__ = ("tenant_id", "project_id", "session_id", "state", "page_size", "page_token")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]

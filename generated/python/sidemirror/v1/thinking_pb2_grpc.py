@@ -94,6 +94,11 @@ class ThinkingServiceStub(object):
                 request_serializer=sidemirror_dot_v1_dot_thinking__pb2.GetTurnRequest.SerializeToString,
                 response_deserializer=sidemirror_dot_v1_dot_thinking__pb2.GetTurnResponse.FromString,
                 _registered_method=True)
+        self.WatchTurns = channel.unary_stream(
+                '/sidemirror.v1.ThinkingService/WatchTurns',
+                request_serializer=sidemirror_dot_v1_dot_thinking__pb2.WatchTurnsRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_thinking__pb2.WatchTurnsResponse.FromString,
+                _registered_method=True)
         self.ListTurns = channel.unary_unary(
                 '/sidemirror.v1.ThinkingService/ListTurns',
                 request_serializer=sidemirror_dot_v1_dot_thinking__pb2.ListTurnsRequest.SerializeToString,
@@ -205,6 +210,14 @@ class ThinkingServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def WatchTurns(self, request, context):
+        """Events and directives as they are recorded, of one session or of all. What is durable is shown, in its order, once;
+        a watch that is taken up with the last cursor goes on where it ended.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListTurns(self, request, context):
         """Turns, the newest first.
         """
@@ -290,6 +303,11 @@ def add_ThinkingServiceServicer_to_server(servicer, server):
                     servicer.GetTurn,
                     request_deserializer=sidemirror_dot_v1_dot_thinking__pb2.GetTurnRequest.FromString,
                     response_serializer=sidemirror_dot_v1_dot_thinking__pb2.GetTurnResponse.SerializeToString,
+            ),
+            'WatchTurns': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchTurns,
+                    request_deserializer=sidemirror_dot_v1_dot_thinking__pb2.WatchTurnsRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_thinking__pb2.WatchTurnsResponse.SerializeToString,
             ),
             'ListTurns': grpc.unary_unary_rpc_method_handler(
                     servicer.ListTurns,
@@ -614,6 +632,33 @@ class ThinkingService(object):
             '/sidemirror.v1.ThinkingService/GetTurn',
             sidemirror_dot_v1_dot_thinking__pb2.GetTurnRequest.SerializeToString,
             sidemirror_dot_v1_dot_thinking__pb2.GetTurnResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WatchTurns(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/sidemirror.v1.ThinkingService/WatchTurns',
+            sidemirror_dot_v1_dot_thinking__pb2.WatchTurnsRequest.SerializeToString,
+            sidemirror_dot_v1_dot_thinking__pb2.WatchTurnsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -65,6 +65,10 @@ class ThinkingServiceStub:
     """Ends a turn."""
     GetTurn: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.GetTurnRequest, _thinking_pb2.GetTurnResponse]
     """A turn's state, and its recorded entries from a sequence number on."""
+    WatchTurns: _grpc.UnaryStreamMultiCallable[_thinking_pb2.WatchTurnsRequest, _thinking_pb2.WatchTurnsResponse]
+    """Events and directives as they are recorded, of one session or of all. What is durable is shown, in its order, once;
+    a watch that is taken up with the last cursor goes on where it ended.
+    """
     ListTurns: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.ListTurnsRequest, _thinking_pb2.ListTurnsResponse]
     """Turns, the newest first."""
     ShouldReflect: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.ShouldReflectRequest, _thinking_pb2.ShouldReflectResponse]
@@ -111,6 +115,10 @@ class ThinkingServiceAsyncStub(ThinkingServiceStub):
     """Ends a turn."""
     GetTurn: _aio.UnaryUnaryMultiCallable[_thinking_pb2.GetTurnRequest, _thinking_pb2.GetTurnResponse]  # type: ignore[assignment]
     """A turn's state, and its recorded entries from a sequence number on."""
+    WatchTurns: _aio.UnaryStreamMultiCallable[_thinking_pb2.WatchTurnsRequest, _thinking_pb2.WatchTurnsResponse]  # type: ignore[assignment]
+    """Events and directives as they are recorded, of one session or of all. What is durable is shown, in its order, once;
+    a watch that is taken up with the last cursor goes on where it ended.
+    """
     ListTurns: _aio.UnaryUnaryMultiCallable[_thinking_pb2.ListTurnsRequest, _thinking_pb2.ListTurnsResponse]  # type: ignore[assignment]
     """Turns, the newest first."""
     ShouldReflect: _aio.UnaryUnaryMultiCallable[_thinking_pb2.ShouldReflectRequest, _thinking_pb2.ShouldReflectResponse]  # type: ignore[assignment]
@@ -220,6 +228,16 @@ class ThinkingServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_thinking_pb2.GetTurnResponse, _abc.Awaitable[_thinking_pb2.GetTurnResponse]]:
         """A turn's state, and its recorded entries from a sequence number on."""
+
+    @_abc_1.abstractmethod
+    def WatchTurns(
+        self,
+        request: _thinking_pb2.WatchTurnsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_thinking_pb2.WatchTurnsResponse], _abc.AsyncIterator[_thinking_pb2.WatchTurnsResponse]]:
+        """Events and directives as they are recorded, of one session or of all. What is durable is shown, in its order, once;
+        a watch that is taken up with the last cursor goes on where it ended.
+        """
 
     @_abc_1.abstractmethod
     def ListTurns(

@@ -1,0 +1,94 @@
+"""The command line: thin, the work is in `operations/`. argparse, because every start of a sidecar pays for the import
+(typer would add half of a bare server's start)."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from sidemirror_server.settings import BadSettings, names
+
+# sysexits.h: the configuration is wrong.
+EXIT_CONFIGURATION = 78
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command that the arguments name and returns its exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except BadSettings as error:
+        print(f"sidemirror: {error}", file=sys.stderr)
+        return EXIT_CONFIGURATION
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="sidemirror", description="A sidecar that gives an agent a second look at its own work."
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    serve = commands.add_parser("serve", help="run the sidecar")
+    _add_settings(serve)
+    serve.set_defaults(run=_serve)
+
+    health = commands.add_parser("health", help="ask a running sidecar whether it serves; exit code 0 if so")
+    _add_target(health)
+    health.add_argument("--service", default="", help="one service instead of the whole server")
+    health.set_defaults(run=_health)
+
+    demo = commands.add_parser("demo", help="watch a small agent at work with a sidecar beside it")
+    demo.set_defaults(run=_demo)
+
+    replay = commands.add_parser("replay", help="play recorded episodes through a sidecar")
+    replay.add_argument("file", help="episodes as JSON lines, gzip or not")
+    _add_target(replay)
+    replay.add_argument("--level", default="medium", choices=["off", "low", "medium", "high"])
+    replay.add_argument("--reflect-every", type=int, default=0, metavar="N", help="reflect in every n-th turn")
+    replay.add_argument("--limit", type=int, default=0, metavar="N", help="play the first N episodes only")
+    replay.add_argument("--json", action="store_true", help="print the result as JSON")
+    replay.set_defaults(run=_replay)
+    return parser
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    for name in names():
+        parser.add_argument(f"--{name.replace('_', '-')}", dest=f"setting_{name}", metavar="VALUE")
+
+
+def _add_target(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--address", default="", help="the sidecar's address (default: SIDEMIRROR_ADDRESS)")
+
+
+def _flags(options: argparse.Namespace) -> dict[str, str]:
+    given = {name: getattr(options, f"setting_{name}") for name in names()}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.serve import serve
+
+    return serve(_flags(options))
+
+
+def _health(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.health import health
+
+    return health(options.address, options.service)
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.demo import demo
+
+    return demo()
+
+
+def _replay(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.replay import replay
+
+    return replay(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

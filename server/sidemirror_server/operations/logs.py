@@ -1,0 +1,33 @@
+"""Log lines: one JSON object each on stderr, since stdout belongs to commands' results. Contents are never logged."""
+
+import logging
+import sys
+from typing import Any
+
+import msgspec
+
+_STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
+_encode = msgspec.json.Encoder(enc_hook=str).encode
+
+
+class JsonLines(logging.Formatter):
+    """A record as one line: time, level, logger, event, and whatever `extra` holds."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S") + f".{int(record.msecs):03d}",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "event": record.getMessage(),
+        }
+        line.update({name: value for name, value in record.__dict__.items() if name not in _STANDARD})
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return _encode(line).decode()
+
+
+def log_to_stderr(level: str) -> None:
+    """From now on, log from `level` (debug, info, warning, error) upwards."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

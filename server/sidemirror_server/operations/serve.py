@@ -1,0 +1,56 @@
+"""`sidemirror serve`: the sidecar, until it is told to stop."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Mapping
+
+from sidemirror_server.assembly import assemble
+from sidemirror_server.operations.logs import log_to_stderr
+from sidemirror_server.rpc.listening import CannotListen
+from sidemirror_server.settings import Settings, load, unknown_names
+from sidemirror_server.vocabulary.errors import SidemirrorError
+
+EXIT_FAILED = 1
+
+
+def serve(flags: Mapping[str, str]) -> int:
+    """Serves until SIGTERM or SIGINT; a second one ends at once. Returns the exit code."""
+    settings = load(flags)
+    log_to_stderr(settings.log_level)
+    for name in unknown_names():
+        print(f"sidemirror: {name} is no setting of this server", file=sys.stderr)
+    try:
+        _run(settings)
+    except* (CannotListen, SidemirrorError) as errors:
+        for error in errors.exceptions:
+            print(f"sidemirror: {error}", file=sys.stderr)
+        return EXIT_FAILED
+    return 0
+
+
+def _run(settings: Settings) -> None:
+    try:
+        import uvloop
+    except ImportError:
+        asyncio.run(_serve(settings))
+    else:
+        uvloop.run(_serve(settings))
+
+
+async def _serve(settings: Settings) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, _told_to_stop, stop)
+    async with assemble(settings) as sidecar:
+        await sidecar.start()
+        print(f"sidemirror is serving on {settings.address}", file=sys.stderr, flush=True)
+        await sidecar.serve_until(stop.wait())
+
+
+def _told_to_stop(stop: asyncio.Event) -> None:
+    if stop.is_set():
+        # Told twice: whoever asks cannot wait. What was acknowledged as durable is durable.
+        signal.raise_signal(signal.SIGKILL)
+    stop.set()

@@ -1,0 +1,34 @@
+"""What a servicer method is told about the call that it serves, beside the request."""
+
+import grpc
+from msgspec import Struct
+
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.ids import derived_id, new_id
+from sidemirror_server.vocabulary.scope import Scope
+
+# What the generated code calls a context; nothing here depends on the request and response types it is made for.
+Context = grpc.aio.ServicerContext  # type: ignore[type-arg]
+
+
+class Call(Struct, frozen=True):
+    """One call. `request_id` is empty when the client gave none."""
+
+    scope: Scope
+    method: str
+    request_id: str
+    clock: Clock
+    ends_at_s: float | None
+
+    def remaining_s(self) -> float | None:
+        """Seconds until the call's deadline by the monotonic clock, never negative; None without a deadline."""
+        return None if self.ends_at_s is None else max(0.0, self.ends_at_s - self.clock.monotonic_s())
+
+    def make_id(self, given: str = "", part: str = "") -> str:
+        """The id of what this call makes: `given` when the client chose one; the same again for the same request_id;
+        else a new one. `part` tells apart several things that one call makes."""
+        if given:
+            return given
+        if self.request_id:
+            return derived_id(self.scope, f"{self.method}{part}", self.request_id)
+        return new_id(self.clock.now_us())

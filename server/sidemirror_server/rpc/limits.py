@@ -1,0 +1,323 @@
+"""What every field of a request may hold: one table, enforced in one place, and stated in the proto's comments.
+
+`checker_of(message type)` is made once for each request type and returns the violations of a message, field by field. A
+field of text, number or list without a rule is a defect of this table, found when the server is built.
+"""
+
+from collections.abc import Callable
+from typing import cast
+
+from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor, OneofDescriptor
+from google.protobuf.message import Message
+from msgspec import Struct
+
+Violation = tuple[str, str]
+Check = Callable[[Message, str, list[Violation]], None]
+ValueCheck = Callable[[object], str | None]
+
+
+class Id(Struct, frozen=True):
+    """1 to 128 printable characters, or empty where `required` is not said."""
+
+    required: bool = False
+
+
+class Text(Struct, frozen=True):
+    """At most `chars` characters and `bytes` bytes of UTF-8."""
+
+    chars: int | None = None
+    bytes: int | None = None
+    required: bool = False
+
+
+class Number(Struct, frozen=True):
+    """From `low` to `high`, both included; never NaN."""
+
+    low: float
+    high: float
+
+
+class Count(Struct, frozen=True):
+    """At most `most` elements, and at least `least`."""
+
+    most: int
+    least: int = 0
+
+
+class Seconds(Struct, frozen=True):
+    """A duration from 0 to `high` seconds."""
+
+    high: int
+
+
+class Required(Struct, frozen=True):
+    """The field, or one arm of the oneof, must be there."""
+
+
+Rule = Id | Text | Number | Count | Seconds | Required
+
+LONG = Text(bytes=256 * 1024)
+NAME = Text(chars=256)
+TOKENS = Number(0, 1_000_000_000)
+SCORE = Number(0, 1)
+MESSAGES = Count(100)
+EVENTS = Count(1_000)
+
+# By "Message.field", else by "field"; times and enums follow their type.
+TABLE: dict[str, Rule] = {
+    "tenant_id": Id(),
+    "project_id": Id(),
+    "request_id": Id(),
+    "session_id": Id(),
+    "turn_id": Id(),
+    "event_id": Id(),
+    "call_id": Id(),
+    "page_token": Text(chars=1_024),
+    "cursor": Text(chars=1_024),
+    "page_size": Number(0, 2**31 - 1),
+    "agent": NAME,
+    "provider": NAME,
+    "model": NAME,
+    "task": LONG,
+    "text": LONG,
+    "content": LONG,
+    "error": LONG,
+    "detail": LONG,
+    "base_prompt": LONG,
+    "user_message": LONG,
+    "arguments": LONG,
+    "reflection": LONG,
+    "suggested_action": LONG,
+    "score": SCORE,
+    "confidence": SCORE,
+    "messages": MESSAGES,
+    "tool_results": Count(100),
+    "after_sequence": Number(0, 2**63 - 1),
+    "input_tokens": TOKENS,
+    "output_tokens": TOKENS,
+    "ThinkingConfig.reflect_every": Number(0, 1_000_000),
+    "TurnBudget.max_reflections": Number(0, 1_000),
+    "TurnBudget.max_tokens": TOKENS,
+    "TurnBudget.max_usd": Number(0, 1_000_000),
+    "TurnBudget.time_limit": Seconds(7 * 24 * 3600),
+    "ToolCalled.name": Text(chars=256, required=True),
+    "ToolResult.name": NAME,
+    "TurnEvent.kind": Required(),
+    "ShouldReflectRequest.target": Required(),
+    "RunTurnRequest.events": EVENTS,
+    "ReportEventsRequest.events": EVENTS,
+    "ReportEventsRequest.turn_id": Id(required=True),
+    "ReportEventsRequest.wait": Seconds(60),
+    "FinishTurnRequest.turn_id": Id(required=True),
+    "GetTurnRequest.turn_id": Id(required=True),
+    "ReflectRequest.turn_id": Id(required=True),
+    "GetReflectionPromptRequest.turn_id": Id(required=True),
+    "ShouldReflectRequest.turn_id": Id(required=True),
+    "ShouldReflectRequest.session_id": Id(required=True),
+    "TurnResume.turn_id": Id(required=True),
+    "GetSessionRequest.session_id": Id(required=True),
+    "UpdateSessionRequest.session_id": Id(required=True),
+    "DeleteSessionRequest.session_id": Id(required=True),
+    "FieldMask.paths": Count(20),
+}
+
+# Enums whose unknown numbers are not refused: the converter clamps them (design section 2).
+CLAMPED = {"ThinkLevel"}
+
+_LATEST_S = 253_402_300_799  # 9999-12-31T23:59:59Z, the end of google.protobuf.Timestamp
+_BIG = (FieldDescriptor.CPPTYPE_INT64, FieldDescriptor.CPPTYPE_UINT64)
+_NUMBERS = (
+    *_BIG,
+    FieldDescriptor.CPPTYPE_INT32,
+    FieldDescriptor.CPPTYPE_UINT32,
+    FieldDescriptor.CPPTYPE_DOUBLE,
+    FieldDescriptor.CPPTYPE_FLOAT,
+)
+
+
+class NoRule(Exception):
+    """A field of the contract has no row in the table of limits."""
+
+
+def checker_of(descriptor: Descriptor) -> Callable[[Message], list[Violation]]:
+    """A function that returns what is wrong with a message of this type; an empty list when nothing is."""
+    check = _message(descriptor, {})
+
+    def violations(message: Message) -> list[Violation]:
+        found: list[Violation] = []
+        check(message, "", found)
+        return found
+
+    return violations
+
+
+def _message(descriptor: Descriptor, made: dict[str, Check]) -> Check:
+    if descriptor.full_name in made:
+        return made[descriptor.full_name]
+    if descriptor.full_name == "google.protobuf.Timestamp":
+        return _timestamp
+    steps: list[Check] = []
+    oneofs: set[str] = set()
+    for field in descriptor.fields:
+        oneof = field.containing_oneof
+        if oneof is None or oneof.name.startswith("_"):
+            steps.extend(_field(field, made))
+        elif oneof.name not in oneofs:
+            oneofs.add(oneof.name)
+            steps.append(_oneof(oneof, made))
+    made[descriptor.full_name] = check = _all_of(tuple(steps))
+    return check
+
+
+def _all_of(steps: tuple[Check, ...]) -> Check:
+    def check(message: Message, prefix: str, found: list[Violation]) -> None:
+        for step in steps:
+            step(message, prefix, found)
+
+    return check
+
+
+def _oneof(oneof: OneofDescriptor, made: dict[str, Check]) -> Check:
+    arms = {field.name: _field(field, made) for field in oneof.fields}
+    required = isinstance(TABLE.get(f"{oneof.containing_type.name}.{oneof.name}"), Required)
+    name = oneof.name
+
+    def check(message: Message, prefix: str, found: list[Violation]) -> None:
+        arm = message.WhichOneof(name)
+        if arm is not None:
+            for step in arms[arm]:
+                step(message, prefix, found)
+        elif required:
+            found.append((prefix + name, f"one of {', '.join(arms)} is required"))
+
+    return check
+
+
+def _field(field: FieldDescriptor, made: dict[str, Check]) -> list[Check]:
+    name = field.name
+    key = f"{field.containing_type.name}.{name}"
+    rule = TABLE.get(key, TABLE.get(name))
+    if field.is_repeated:
+        if not isinstance(rule, Count):
+            raise NoRule(key)
+        return [_repeated(name, rule, _element(field, made))]
+    if field.message_type is not None and not isinstance(rule, Seconds):
+        return [_nested(name, _message(field.message_type, made))]
+    value_check = _value(field, rule)
+    return [_single(name, value_check)] if value_check else []
+
+
+def _element(field: FieldDescriptor, made: dict[str, Check]) -> Check | None:
+    return _message(field.message_type, made) if field.message_type is not None else None
+
+
+def _repeated(name: str, rule: Count, element: Check | None) -> Check:
+    def check(message: Message, prefix: str, found: list[Violation]) -> None:
+        values = getattr(message, name)
+        if len(values) > rule.most:
+            found.append((prefix + name, f"at most {rule.most} elements"))
+        elif len(values) < rule.least:
+            found.append((prefix + name, f"at least {rule.least} elements"))
+        elif element is not None:
+            for index, value in enumerate(values):
+                element(value, f"{prefix}{name}[{index}].", found)
+
+    return check
+
+
+def _nested(name: str, inner: Check) -> Check:
+    def check(message: Message, prefix: str, found: list[Violation]) -> None:
+        if message.HasField(name):
+            inner(getattr(message, name), f"{prefix}{name}.", found)
+
+    return check
+
+
+def _single(name: str, value_check: ValueCheck) -> Check:
+    def check(message: Message, prefix: str, found: list[Violation]) -> None:
+        wrong = value_check(getattr(message, name))
+        if wrong is not None:
+            found.append((prefix + name, wrong))
+
+    return check
+
+
+def _value(field: FieldDescriptor, rule: Rule | None) -> ValueCheck | None:
+    if field.enum_type is not None:
+        return None if field.enum_type.name in CLAMPED else _enum(field.enum_type)
+    if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
+        return None
+    match rule:
+        case Id(required=required):
+            return _id(required)
+        case Text():
+            return _text(rule)
+        case Number(low=low, high=high) if field.cpp_type in _NUMBERS:
+            return _number(low, high)
+        case Seconds(high=high):
+            return _seconds(high)
+        case _:
+            raise NoRule(f"{field.containing_type.name}.{field.name}")
+
+
+def _id(required: bool) -> ValueCheck:
+    wrong = "1 to 128 printable characters" + (", required" if required else "")
+
+    def check(value: object) -> str | None:
+        text = cast("str", value)
+        if not text:
+            return wrong if required else None
+        return None if len(text) <= 128 and text.isprintable() else wrong
+
+    return check
+
+
+def _text(rule: Text) -> ValueCheck:
+    def check(value: object) -> str | None:
+        text = cast("str", value)
+        if rule.required and not text:
+            return "required"
+        if rule.chars is not None and len(text) > rule.chars:
+            return f"at most {rule.chars} characters"
+        # A character takes at most 4 bytes: short texts need no counting.
+        if rule.bytes is not None and len(text) * 4 > rule.bytes and len(text.encode()) > rule.bytes:
+            return f"at most {rule.bytes} bytes of UTF-8"
+        return None
+
+    return check
+
+
+def _number(low: float, high: float) -> ValueCheck:
+    wrong = f"a number from {low:,} to {high:,}"
+
+    def check(value: object) -> str | None:
+        return None if low <= cast("float", value) <= high else wrong
+
+    return check
+
+
+def _seconds(high: int) -> ValueCheck:
+    wrong = f"a duration from 0 to {high:,} seconds"
+
+    def check(value: object) -> str | None:
+        seconds, nanos = value.seconds, value.nanos  # type: ignore[attr-defined]  # a google.protobuf.Duration
+        inside = 0 <= seconds <= high and 0 <= nanos < 1_000_000_000 and not (seconds == high and nanos)
+        return None if inside else wrong
+
+    return check
+
+
+def _enum(enum: EnumDescriptor) -> ValueCheck:
+    known = frozenset(value.number for value in enum.values)
+    wrong = f"a known number of {enum.name}"
+
+    def check(value: object) -> str | None:
+        return None if value in known else wrong
+
+    return check
+
+
+def _timestamp(message: Message, prefix: str, found: list[Violation]) -> None:
+    seconds, nanos = message.seconds, message.nanos  # type: ignore[attr-defined]  # a google.protobuf.Timestamp
+    if not (0 <= seconds <= _LATEST_S and 0 <= nanos < 1_000_000_000):
+        found.append((prefix.removesuffix("."), "a time from 1970-01-01T00:00:00Z to 9999-12-31T23:59:59Z"))

@@ -1,0 +1,44 @@
+"""Page tokens and cursors: opaque on the wire, bound to the query that they were made for."""
+
+import base64
+import binascii
+from hashlib import blake2b
+from typing import TypeVar
+
+import msgspec
+
+from sidemirror_server.vocabulary.errors import BadInput
+
+T = TypeVar("T")
+
+LARGEST_PAGE = 1_000
+
+
+def size_of(asked: int, default: int) -> int:
+    """How many records a page holds (AIP-158: too many is cut down)."""
+    return min(asked or default, LARGEST_PAGE)
+
+
+def token_for(place: msgspec.Struct | int, *query: object) -> str:
+    """A token for the page after `place` of this query."""
+    packed = msgspec.msgpack.encode((_digest(query), place))
+    return base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
+
+def place_in(token: str, kind: type[T], field: str, *query: object) -> T | None:
+    """The place that a token names; None for an empty token. Raises BadInput on `field` when it is no token of this
+    query."""
+    if not token:
+        return None
+    try:
+        packed = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+        digest, place = msgspec.msgpack.decode(packed, type=tuple[bytes, kind])  # type: ignore[valid-type]
+    except (binascii.Error, ValueError, msgspec.MsgspecError) as error:
+        raise BadInput([(field, "not a token of this server")]) from error
+    if digest != _digest(query):
+        raise BadInput([(field, "made for another query")])
+    return place
+
+
+def _digest(query: tuple[object, ...]) -> bytes:
+    return blake2b(repr(query).encode(), digest_size=8).digest()

@@ -1,0 +1,63 @@
+"""The same request_id with the same content is answered the same, within 24 hours (design section 2).
+
+Three ways lead to the same answer: the first call of that id is still being served (others wait for it), it was answered
+(the answer is remembered), or it was made but a crash came before the answer could be remembered (the ids of what a call
+makes derive from its request_id, so serving it again makes nothing twice).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from hashlib import blake2b
+
+from sidemirror_server.trace.requests import KEPT_FOR_US, Answered, Requests
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.errors import RequestIdReused
+from sidemirror_server.vocabulary.ids import RequestId
+from sidemirror_server.vocabulary.scope import Scope
+
+
+class Once:
+    """Serves each request_id of a scope and a method once."""
+
+    def __init__(self, requests: Requests, clock: Clock) -> None:
+        self._requests = requests
+        self._clock = clock
+        self._serving: dict[tuple[Scope, str, str], tuple[bytes, asyncio.Task[bytes]]] = {}
+
+    async def answer(
+        self, scope: Scope, method: str, request_id: str, content: bytes, serve: Callable[[], Awaitable[bytes]]
+    ) -> bytes:
+        """The answer to this request: the one that was given, or is being made, or what `serve` makes now.
+
+        `serve` goes on when the caller is cancelled, since it may have had its effect already. Raises RequestIdReused for
+        other content under a known id, and whatever `serve` raises; that leaves the id free.
+        """
+        digest = blake2b(content, digest_size=16).digest()
+        key = (scope, method, request_id)
+        serving = self._serving.get(key)
+        if serving is None:
+            task = asyncio.create_task(self._serve(scope, method, RequestId(request_id), digest, serve))
+            self._serving[key] = serving = (digest, task)
+            task.add_done_callback(lambda done: self._done(key, done))
+        elif serving[0] != digest:
+            raise RequestIdReused
+        return await asyncio.shield(serving[1])
+
+    def _done(self, key: tuple[Scope, str, str], task: asyncio.Task[bytes]) -> None:
+        del self._serving[key]
+        if not task.cancelled():
+            task.exception()  # the callers have it; without any, it is nobody's
+
+    async def _serve(
+        self, scope: Scope, method: str, request_id: RequestId, digest: bytes, serve: Callable[[], Awaitable[bytes]]
+    ) -> bytes:
+        now_us = self._clock.now_us()
+        known = await self._requests.recall(scope, method, request_id, now_us)
+        if known is None:
+            answer = await serve()
+            known = await self._requests.remember(
+                scope, method, request_id, Answered(digest, answer), now_us, now_us + KEPT_FOR_US
+            )
+        if known.digest != digest:
+            raise RequestIdReused
+        return known.answer

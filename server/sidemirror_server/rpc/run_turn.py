@@ -1,0 +1,207 @@
+"""RunTurn: a whole turn on one stream.
+
+Reading and writing go on side by side: a task takes events into the turn, while the generator says what there is to say.
+A reader that is slow holds back only its own responses, and those are cumulative (acks) or kept with the turn.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+
+import msgspec
+
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.rpc.call import Call
+from sidemirror_server.rpc.directives import directive_to_wire, with_own_prompt
+from sidemirror_server.rpc.streams import Streams, StreamTimes
+from sidemirror_server.rpc.turns import ack_to_wire, events_of, start_event
+from sidemirror_server.rpc.wire import duration, timestamp
+from sidemirror_server.thinking.record import Directive, TurnPlan
+from sidemirror_server.trace.event import TurnStarted
+from sidemirror_server.turns.conductor import Conductor
+from sidemirror_server.turns.live import LiveTurn
+from sidemirror_server.vocabulary.errors import BadInput
+from sidemirror_server.vocabulary.ids import TurnId
+
+
+class TurnStreams:
+    """The streaming call of ThinkingService that runs a turn."""
+
+    def __init__(self, conductor: Conductor, streams: Streams) -> None:
+        self._conductor = conductor
+        self._streams = streams
+
+    async def RunTurn(
+        self, requests: AsyncIterator[pb.RunTurnRequest], begin: Callable[[pb.RunTurnRequest], Call]
+    ) -> AsyncGenerator[pb.RunTurnResponse, None]:
+        first = await anext(requests, None)
+        if first is None:
+            return
+        stream = await self._open(first, begin(first))
+        reader = asyncio.create_task(stream.read(requests))
+        reader.add_done_callback(lambda _: stream.wake())
+        try:
+            while True:
+                if response := stream.compose():
+                    yield response
+                if stream.ended:
+                    return
+                if reader.done() and stream.finished(reader):
+                    return
+                await stream.wait()
+        finally:
+            reader.cancel()
+            stream.close()
+
+    async def _open(self, first: pb.RunTurnRequest, call: Call) -> "_TurnStream":
+        """Starts the turn, or takes it up again, with the first request of the stream."""
+        if first.HasField("resume"):
+            turn = await self._conductor.take_up(call.scope, TurnId(first.resume.turn_id))
+            stream = _TurnStream(self._conductor, turn, call, self._streams, first.resume.after_sequence)
+            rest = first.events
+        else:
+            if not first.events or not first.events[0].HasField("turn_started"):
+                raise BadInput([("events[0]", "a stream begins with turn_started or with resume")])
+            wire = first.events[0]
+            own_prompt = wire.turn_started.base_prompt
+            event, started = start_event(wire, call)
+            turn_id = TurnId(call.make_id(wire.turn_id))
+            is_new = not (wire.turn_id or call.request_id)
+            rest = first.events[1:]
+            # Checked before anything is kept: a request is taken whole or not at all.
+            events_of(rest, turn_id, call, 1)
+            turn = await self._conductor.start(
+                call.scope, turn_id, event, started, is_new=is_new, wait_for_store=False
+            )
+            stream = _TurnStream(self._conductor, turn, call, self._streams, 0)
+            stream.started(started, own_prompt)
+        stream.take(rest, call, len(first.events) - len(rest))
+        return stream
+
+
+class _TurnStream:
+    """One stream on a turn: what it has taken, and what it has told."""
+
+    def __init__(
+        self, conductor: Conductor, turn: LiveTurn, call: Call, streams: Streams, after_sequence: int
+    ) -> None:
+        self._conductor = conductor
+        self._turn = turn
+        self._call = call
+        self._listener = turn.listen(after_sequence)
+        self._times = StreamTimes(streams, call.clock, self._listener.wake)
+        self._started: tuple[TurnStarted, str] | None = None
+        self._received = 0
+        self._durable = 0
+        self._places: deque[int] = deque()
+        self._told: tuple[int, int, tuple[str, ...]] | None = None
+        self.ended = False
+
+    def started(self, started: TurnStarted, own_prompt: str) -> None:
+        """This stream's first event has started the turn."""
+        self._started = (started, own_prompt)
+        self._received = 1
+        self._places.append(1)
+
+    async def read(self, requests: AsyncIterator[pb.RunTurnRequest]) -> None:
+        """Takes in what the agent sends until it closes its side."""
+        scope = self._call.scope
+        async for request in requests:
+            if request.HasField("resume"):
+                raise BadInput([("resume", "only in the first request of a stream")])
+            if (request.tenant_id or scope.tenant_id) != scope.tenant_id:
+                raise BadInput([("tenant_id", "the stream has begun with another one")])
+            if (request.project_id or scope.project_id) != scope.project_id:
+                raise BadInput([("project_id", "the stream has begun with another one")])
+            self._times.heard()
+            self.take(request.events, msgspec.structs.replace(self._call, request_id=request.request_id), 0)
+
+    def take(self, wires: "list[pb.TurnEvent]", call: Call, first: int) -> None:
+        """Takes in the events of one request; the first stands at place `first` of it."""
+        if not wires:
+            return
+        places = self._conductor.report(self._turn, events_of(wires, self._turn.state.turn_id, call, first))
+        self._places.extend(places)
+        self._received += len(places)
+
+    def compose(self) -> pb.RunTurnResponse | None:
+        """What there is to say now, or None."""
+        missed, said = self._listener.take()
+        directives = []
+        if missed is not None:
+            directives.append(self._unrecorded(gap=_gap(missed)))
+        for item in said:
+            directives.append(self._directive(item.directive, item.sequence))
+        while self._places and self._places[0] <= self._turn.durable:
+            self._places.popleft()
+            self._durable += 1
+        state = self._turn.state
+        told = (self._received, self._durable, tuple(state.claims))
+        if told != self._told:
+            self._told = told
+            ack = ack_to_wire(self._turn, self._received, self._durable, self._call.clock.now_us())
+            directives.append(self._unrecorded(ack=ack))
+        if self._times.closing_due():
+            directives.append(self._unrecorded(closing=_closing(self._times.closing_reason, self._times.grace_s)))
+        elif not directives and self._times.heartbeat_due():
+            directives.append(self._unrecorded(heartbeat=pb.Heartbeat()))
+        # The summary is the last directive, but a finished turn is only over for the agent once all of it is durable.
+        self.ended = self._times.idle or (self._turn.over and self._turn.durable == state.last_sequence)
+        if not directives:
+            return None
+        self._times.said()
+        return pb.RunTurnResponse(directives=directives)
+
+    def finished(self, reader: "asyncio.Task[None]") -> bool:
+        """After the agent has closed its side: everything it sent is durable and nothing is being made. Raises what
+        reading has raised."""
+        error = reader.exception()
+        if error is not None:
+            raise error
+        return not self._places and not self._turn.state.claims and self._turn.finishing is None
+
+    async def wait(self) -> None:
+        """Returns once there may be something to say."""
+        await self._listener.wait()
+        if self._turn.lost is not None:
+            raise self._turn.lost
+
+    def wake(self) -> None:
+        self._listener.wake()
+
+    def close(self) -> None:
+        self._times.close()
+        self._listener.close()
+
+    def _directive(self, directive: Directive, sequence: int) -> pb.TurnDirective:
+        if isinstance(directive.what, TurnPlan) and self._started is not None:
+            plan = with_own_prompt(directive.what, *self._started)
+            directive = msgspec.structs.replace(directive, what=plan)
+        return directive_to_wire(directive, self._turn.state.turn_id, sequence)
+
+    def _unrecorded(
+        self,
+        *,
+        ack: pb.TurnAck | None = None,
+        gap: pb.Gap | None = None,
+        heartbeat: pb.Heartbeat | None = None,
+        closing: pb.Closing | None = None,
+    ) -> pb.TurnDirective:
+        return pb.TurnDirective(
+            turn_id=self._turn.state.turn_id,
+            time=timestamp(self._call.clock.now_us()),
+            ack=ack,
+            gap=gap,
+            heartbeat=heartbeat,
+            closing=closing,
+        )
+
+
+def _gap(missed: tuple[int, int]) -> pb.Gap:
+    return pb.Gap(
+        first_sequence=missed[0], last_sequence=missed[1], reason="too far behind: GetTurn has what is missing"
+    )
+
+
+def _closing(reason: str, grace_s: float) -> pb.Closing:
+    return pb.Closing(reason=reason, grace=duration(int(grace_s * 1e6)))

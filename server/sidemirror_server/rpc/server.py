@@ -1,0 +1,118 @@
+"""The gRPC server: registers the services, listens, tells of its health, and goes away in good order."""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+
+import grpc
+from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_health.v1.health import aio as health_aio
+
+from sidemirror.v1 import sidecar_pb2, thinking_pb2
+from sidemirror_server.rpc.interceptors import Boundary
+from sidemirror_server.rpc.streams import Streams
+
+_log = logging.getLogger(__name__)
+
+SERVING = health_pb2.HealthCheckResponse.SERVING
+NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+THINKING = thinking_pb2.DESCRIPTOR.services_by_name["ThinkingService"]
+SIDECAR = sidecar_pb2.DESCRIPTOR.services_by_name["SidecarService"]
+
+
+class NotImplementedByServicer(Exception):
+    """A method of the contract has no implementation: the contract holds only what works."""
+
+
+def options(message_bytes: int, streams_per_connection: int) -> list[tuple[str, int]]:
+    """Channel arguments. Figures: research page grpc-sidecars, section 5, and reliability-and-security, fact 8."""
+    return [
+        # Without this a second server binds the same port silently and takes half of the calls.
+        ("grpc.so_reuseport", 0),
+        ("grpc.max_receive_message_length", message_bytes),
+        ("grpc.max_send_message_length", -1),
+        ("grpc.max_concurrent_streams", streams_per_connection),
+        ("grpc.keepalive_time_ms", 60_000),
+        ("grpc.keepalive_timeout_ms", 20_000),
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
+    ]
+
+
+def handlers_of(
+    boundary: Boundary, service: ServiceDescriptor, servicers: Iterable[object]
+) -> Mapping[str, grpc.RpcMethodHandler]:
+    """The handler of every method of the service: the first of the servicers that has it serves it."""
+    known = tuple(servicers)
+    return {method.name: _handler(boundary, method, known) for method in service.methods}
+
+
+def _handler(boundary: Boundary, method: MethodDescriptor, servicers: Sequence[object]) -> grpc.RpcMethodHandler:
+    path = f"{method.containing_service.full_name}/{method.name}"
+    serve = next((getattr(servicer, method.name) for servicer in servicers if hasattr(servicer, method.name)), None)
+    if serve is None:
+        raise NotImplementedByServicer(path)
+    request_type: type[Message] = GetMessageClass(method.input_type)
+    if method.client_streaming:
+        return boundary.bidi_stream(path, request_type, serve)
+    if method.server_streaming:
+        return boundary.server_stream(path, request_type, serve)
+    return boundary.unary(path, request_type, serve)
+
+
+class Server:
+    """A grpc.aio server with its health, its reflection and its streams."""
+
+    def __init__(self, aio_server: grpc.aio.Server, streams: Streams) -> None:
+        self._server = aio_server
+        self._streams = streams
+        self._health = health_aio.HealthServicer()
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, aio_server)
+        self._names: list[str] = []
+
+    def register(self, service: ServiceDescriptor, handlers: Mapping[str, grpc.RpcMethodHandler]) -> None:
+        """Serves `service` by `handlers`."""
+        self._server.add_generic_rpc_handlers(
+            (grpc.method_handlers_generic_handler(service.full_name, dict(handlers)),)
+        )
+        self._server.add_registered_method_handlers(service.full_name, dict(handlers))
+        self._names.append(service.full_name)
+
+    def reflect(self) -> None:
+        """Answers server reflection, so that grpcurl and buf curl need no proto files."""
+        from grpc_reflection.v1alpha import reflection
+
+        names = (*self._names, "grpc.health.v1.Health", reflection.SERVICE_NAME)
+        reflection.enable_server_reflection(names, self._server)
+
+    def listen(self, address: str) -> int:
+        """Adds an address; returns the port (1 for a Unix socket). Raises RuntimeError when it is taken."""
+        return self._server.add_insecure_port(address)
+
+    async def start(self) -> None:
+        """Serves from now on."""
+        await self._set_health(SERVING)
+        await self._server.start()
+
+    async def set_service_health(self, service: str, *, serving: bool) -> None:
+        """One service's status, for those who check or watch it."""
+        await self._health.set(service, SERVING if serving else NOT_SERVING)
+
+    async def _set_health(self, status: "health_pb2.HealthCheckResponse.ServingStatus.ValueType") -> None:
+        for name in ("", *self._names):
+            await self._health.set(name, status)
+
+    async def announce_end(self, grace_s: float) -> None:
+        """NOT_SERVING for whoever watches, `closing` on every stream."""
+        await self._health.enter_graceful_shutdown()
+        self._streams.close_all(grace_s)
+        # Streams say so when they are woken, which happens in the next turns of the loop.
+        await asyncio.sleep(0)
+
+    async def stop(self, grace_s: float) -> None:
+        """Refuses new calls, lets running ones end for `grace_s` seconds, then cancels them."""
+        await self._server.stop(grace_s)
+        _log.info("server_stopped")

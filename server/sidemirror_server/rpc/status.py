@@ -1,0 +1,98 @@
+"""The one table of errors: what each error of the vocabulary is on the wire.
+
+Looked up by type along the MRO, so that a new kind of error is what its parent is until it has a row of its own.
+Whatever is not here is INTERNAL with a fixed text; the detail goes to the log only.
+"""
+
+from google.protobuf import any_pb2, duration_pb2
+from google.protobuf.message import Message
+from google.rpc import error_details_pb2, status_pb2
+from grpc import StatusCode
+from msgspec import Struct
+
+from sidemirror.v1 import errors_pb2 as pb
+from sidemirror_server.vocabulary import errors
+
+DOMAIN = "sidemirror.dev"
+_PREFIX = "ERROR_REASON_"
+# How long a client should wait before it tries again what the server could not do just now. Chosen here: shorter than
+# the longest pause that the recorder makes between two tries.
+_RETRY_AFTER_S = 1
+
+
+class Row(Struct, frozen=True):
+    """What an error is on the wire; `retry` adds a RetryInfo."""
+
+    code: StatusCode
+    reason: "pb.ErrorReason"
+    retry: bool = False
+
+
+INTERNAL = Row(StatusCode.INTERNAL, pb.ERROR_REASON_INTERNAL)
+INTERNAL_TEXT = "the server failed to handle this call; its log has the detail"
+
+TABLE: dict[type[BaseException], Row] = {
+    errors.MalformedMessage: Row(StatusCode.INVALID_ARGUMENT, pb.ERROR_REASON_MALFORMED_MESSAGE),
+    errors.BadInput: Row(StatusCode.INVALID_ARGUMENT, pb.ERROR_REASON_INVALID_FIELD),
+    errors.RequestIdReused: Row(StatusCode.INVALID_ARGUMENT, pb.ERROR_REASON_REQUEST_ID_REUSED),
+    errors.NotFound: Row(StatusCode.NOT_FOUND, pb.ERROR_REASON_NOT_FOUND),
+    errors.AlreadyExists: Row(StatusCode.ALREADY_EXISTS, pb.ERROR_REASON_ALREADY_EXISTS),
+    errors.WrongState: Row(StatusCode.FAILED_PRECONDITION, pb.ERROR_REASON_WRONG_STATE),
+    errors.LimitReached: Row(StatusCode.RESOURCE_EXHAUSTED, pb.ERROR_REASON_LIMIT_REACHED, retry=True),
+    errors.Unauthenticated: Row(StatusCode.UNAUTHENTICATED, pb.ERROR_REASON_UNAUTHENTICATED),
+    errors.NotPermitted: Row(StatusCode.PERMISSION_DENIED, pb.ERROR_REASON_SCOPE_NOT_PERMITTED),
+    errors.StoreUnavailable: Row(StatusCode.UNAVAILABLE, pb.ERROR_REASON_STORE_UNAVAILABLE, retry=True),
+    errors.StoreFull: Row(StatusCode.RESOURCE_EXHAUSTED, pb.ERROR_REASON_STORE_FULL, retry=True),
+    errors.Draining: Row(StatusCode.UNAVAILABLE, pb.ERROR_REASON_DRAINING, retry=True),
+    TimeoutError: Row(StatusCode.DEADLINE_EXCEEDED, pb.ERROR_REASON_DEADLINE_EXCEEDED),
+}
+
+
+def row_of(error: BaseException) -> Row:
+    """The nearest row along the error's MRO; INTERNAL when there is none."""
+    for kind in type(error).__mro__:
+        if kind in TABLE:
+            return TABLE[kind]
+    return INTERNAL
+
+
+def status_of(error: BaseException) -> status_pb2.Status:
+    """The rich status that a client gets for `error`: code, text, ErrorInfo, and what the kind of error adds."""
+    row = row_of(error)
+    reason = pb.ErrorReason.Name(row.reason).removeprefix(_PREFIX)
+    info = error_details_pb2.ErrorInfo(reason=reason, domain=DOMAIN)
+    text = INTERNAL_TEXT
+    details: list[Message] = [info]
+    if isinstance(error, errors.SidemirrorError):
+        text = str(error)
+        info.metadata.update(error.facts if not isinstance(error, errors.BadInput) else {})
+        details.extend(_more(error))
+    elif isinstance(error, TimeoutError):
+        text = "the call's deadline passed before the server could answer"
+    if row.retry:
+        details.append(error_details_pb2.RetryInfo(retry_delay=duration_pb2.Duration(seconds=_RETRY_AFTER_S)))
+    return status_pb2.Status(code=row.code.value[0], message=text, details=[_packed(detail) for detail in details])
+
+
+def _more(error: errors.SidemirrorError) -> list[Message]:
+    if isinstance(error, errors.BadInput):
+        violations = [
+            error_details_pb2.BadRequest.FieldViolation(field=field, description=description)
+            for field, description in error.violations
+        ]
+        return [error_details_pb2.BadRequest(field_violations=violations)]
+    if isinstance(error, errors.RequestIdReused):
+        violation = error_details_pb2.BadRequest.FieldViolation(field="request_id", description=str(error))
+        return [error_details_pb2.BadRequest(field_violations=[violation])]
+    if isinstance(error, errors.LimitReached):
+        violated = error_details_pb2.QuotaFailure.Violation(
+            subject=error.subject, description=f"{error.limit} is {error.value}"
+        )
+        return [error_details_pb2.QuotaFailure(violations=[violated])]
+    return []
+
+
+def _packed(message: Message) -> any_pb2.Any:
+    packed = any_pb2.Any()
+    packed.Pack(message)
+    return packed

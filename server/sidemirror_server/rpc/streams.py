@@ -1,0 +1,101 @@
+"""What all streams of this server share: heartbeats, idle streams, and the news that the server is going away."""
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+
+from sidemirror_server.vocabulary.clock import Clock
+
+
+class StreamLimits(msgspec.Struct, frozen=True):
+    """Times of streams. Defaults: design sections 5 and 11."""
+
+    # A stream that says nothing else says that it lives.
+    heartbeat_s: float = 20.0
+    # A stream on which the agent sends nothing is ended. Watches are not: they have nothing to send.
+    idle_s: float = 600.0
+
+
+class Streams:
+    """Every open stream of the server, so that they can be told when it goes away."""
+
+    def __init__(self, limits: StreamLimits) -> None:
+        self.limits = limits
+        self.grace_s: float | None = None
+        self._open: set[Callable[[], None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def close_all(self, grace_s: float) -> None:
+        """The server goes away in `grace_s` seconds: every stream says so, now."""
+        self.grace_s = grace_s
+        for wake in tuple(self._open):
+            wake()
+
+    def enter(self, wake: Callable[[], None]) -> None:
+        self._open.add(wake)
+
+    def leave(self, wake: Callable[[], None]) -> None:
+        self._open.discard(wake)
+
+
+class StreamTimes:
+    """The times of one stream. One timer serves it, whatever passes over it."""
+
+    def __init__(self, streams: Streams, clock: Clock, wake: Callable[[], None], *, ends_idle: bool = True) -> None:
+        self._streams = streams
+        self._clock = clock
+        self._wake = wake
+        self._ends_idle = ends_idle
+        self._said_s = self._heard_s = clock.monotonic_s()
+        self._told_closing = False
+        self.idle = False
+        streams.enter(wake)
+        self._timer = self._arm(streams.limits.heartbeat_s)
+
+    def _arm(self, after_s: float) -> asyncio.TimerHandle:
+        return asyncio.get_running_loop().call_later(max(0.01, after_s), self._tick)
+
+    def _tick(self) -> None:
+        limits, now_s = self._streams.limits, self._clock.monotonic_s()
+        if self._ends_idle and now_s - self._heard_s >= limits.idle_s:
+            self.idle = True
+        since_s = now_s - self._said_s
+        if self.idle or since_s >= limits.heartbeat_s:
+            self._wake()
+            since_s = 0.0
+        self._timer = self._arm(limits.heartbeat_s - since_s)
+
+    def heard(self) -> None:
+        """The agent sent something."""
+        self._heard_s = self._clock.monotonic_s()
+
+    def said(self) -> None:
+        """The stream said something."""
+        self._said_s = self._clock.monotonic_s()
+
+    def heartbeat_due(self) -> bool:
+        return self._clock.monotonic_s() - self._said_s >= self._streams.limits.heartbeat_s
+
+    def closing_due(self) -> bool:
+        """True once, when the stream is to say that it ends."""
+        if self._told_closing or not (self.idle or self._streams.grace_s is not None):
+            return False
+        self._told_closing = True
+        return True
+
+    @property
+    def grace_s(self) -> float:
+        return self._streams.grace_s or 0.0
+
+    @property
+    def closing_reason(self) -> str:
+        if self._streams.grace_s is not None:
+            return "the server is shutting down"
+        return f"nothing was sent for {self._streams.limits.idle_s:g} s"
+
+    def close(self) -> None:
+        self._timer.cancel()
+        self._streams.leave(self._wake)

@@ -1,0 +1,79 @@
+"""WatchTurns: the record as it grows, read from the log alone, so that nothing that it shows can be lost."""
+
+from collections.abc import AsyncGenerator
+
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.rpc.call import Call
+from sidemirror_server.rpc.directives import entry_to_wire
+from sidemirror_server.rpc.pages import place_in, token_for
+from sidemirror_server.rpc.streams import Streams, StreamTimes
+from sidemirror_server.rpc.wire import duration, timestamp
+from sidemirror_server.thinking.record import recorded_in
+from sidemirror_server.trace.live import Bell
+from sidemirror_server.trace.log import TURN_TOPIC, Entry, TurnLog
+from sidemirror_server.vocabulary.errors import BadInput
+from sidemirror_server.vocabulary.scope import Scope
+
+# How many entries one look into the log takes: bounds what a slow reader makes the server hold.
+_PAGE = 200
+
+
+class WatchStreams:
+    """The streaming call of ThinkingService that follows the record."""
+
+    def __init__(self, log: TurnLog, bell: Bell, streams: Streams, poll_s: float) -> None:
+        """`poll_s`: how often to look for what other processes have recorded; they ring no bell here."""
+        self._log = log
+        self._bell = bell
+        self._streams = streams
+        self._poll_s = poll_s
+
+    async def WatchTurns(
+        self, request: pb.WatchTurnsRequest, call: Call
+    ) -> AsyncGenerator[pb.WatchTurnsResponse, None]:
+        after = await self._begin(request, call.scope)
+        follow = request.follow if request.HasField("follow") else True
+        waiter = self._bell.waiter(self._poll_s)
+        times = StreamTimes(self._streams, call.clock, waiter.wake, ends_idle=False)
+        try:
+            while True:
+                waiter.clear()
+                page = await self._log.tail(call.scope, TURN_TOPIC, request.session_id or None, after, _PAGE)
+                for entry in page:
+                    yield pb.WatchTurnsResponse(entry=_entry_to_wire(entry, call.scope))
+                    after = entry.position
+                    times.said()
+                if (notice := _notice(times, call.clock.now_us())) is not None:
+                    cursor = token_for(after, call.scope)
+                    yield pb.WatchTurnsResponse(entry=pb.TurnEntry(cursor=cursor, directive=notice))
+                    times.said()
+                if not page:
+                    if not follow:
+                        return
+                    await waiter.wait()
+        finally:
+            times.close()
+            waiter.close()
+
+    async def _begin(self, request: pb.WatchTurnsRequest, scope: Scope) -> int:
+        """The position after which the watch begins."""
+        after = place_in(request.cursor, int, "cursor", scope)
+        if request.new_only and after is not None:
+            raise BadInput([("new_only", "not together with a cursor")])
+        if request.new_only:
+            return await self._log.last_position(scope)
+        return after or 0
+
+
+def _entry_to_wire(entry: Entry, scope: Scope) -> pb.TurnEntry:
+    return entry_to_wire(recorded_in(entry), entry.key, entry.sequence, token_for(entry.position, scope))
+
+
+def _notice(times: StreamTimes, now_us: int) -> pb.TurnDirective | None:
+    """What a watch says beside entries, when it is due."""
+    if times.closing_due():
+        closing = pb.Closing(reason=times.closing_reason, grace=duration(int(times.grace_s * 1e6)))
+        return pb.TurnDirective(time=timestamp(now_us), closing=closing)
+    if times.heartbeat_due():
+        return pb.TurnDirective(time=timestamp(now_us), heartbeat=pb.Heartbeat())
+    return None

@@ -1,0 +1,68 @@
+"""A turn's plan: which configuration, prompt and budget apply, and what is not as it was asked for. Pure."""
+
+import msgspec
+
+from sidemirror_server.thinking.config import PeriodicScope, ThinkingConfig
+from sidemirror_server.thinking.levels import ThinkLevel, level_named
+from sidemirror_server.thinking.provider_parameters import plan_thinking
+from sidemirror_server.thinking.record import Carry, TurnPlan
+from sidemirror_server.trace.event import ThinkingWish, TurnStarted
+from sidemirror_server.vocabulary.budget import TurnBudget
+from sidemirror_server.vocabulary.ids import SessionId, TurnId
+
+
+def resolve(wish: ThinkingWish, base: ThinkingConfig) -> ThinkingConfig:
+    """`base` with every field that `wish` says something about."""
+    changes: dict[str, object] = {}
+    if wish.level is not None:
+        changes["level"] = level_named(wish.level)
+    if wish.periodic_scope is not None:
+        changes["periodic_scope"] = PeriodicScope(wish.periodic_scope)
+    for name in ("reflect_every", "reflect_on_tool_error", "reflect_on_uncertainty"):
+        value = getattr(wish, name)
+        if value is not None:
+            changes[name] = value
+    return msgspec.structs.replace(base, **changes)
+
+
+def make_plan(
+    turn_id: TurnId,
+    session_id: SessionId,
+    turn_count: int,
+    started: TurnStarted,
+    config: ThinkingConfig,
+    carried: Carry,
+    now_us: int,
+    warnings: tuple[str, ...],
+) -> TurnPlan:
+    """The plan of a turn that starts at `now_us`; `warnings` are put before the plan's own."""
+    resolved = resolve(started.wish, config)
+    thinking = plan_thinking(started.base_prompt, resolved.level, started.provider, started.model)
+    told = [*warnings, *thinking.clamps]
+    if resolved.level is ThinkLevel.OFF and started.reflection_mode == "auto":
+        told.append("level OFF: no reflections are scheduled; detectors and Reflect still work")
+    budget, too_late = _with_deadline(started.budget, started.deadline_us, now_us)
+    if too_late:
+        told.append("the deadline has passed already: no reflections")
+    return TurnPlan(
+        turn_id=turn_id,
+        session_id=session_id,
+        turn_count=turn_count,
+        system_prompt=thinking.prompt,
+        token_budget=thinking.token_budget,
+        provider_parameters=thinking.provider_parameters,
+        warnings=tuple(told),
+        config=resolved,
+        reflection_mode=started.reflection_mode,
+        budget=budget,
+        carried=carried,
+    )
+
+
+def _with_deadline(budget: TurnBudget, deadline_us: int | None, now_us: int) -> tuple[TurnBudget, bool]:
+    """The budget whose time limit also keeps the deadline, and whether the deadline has passed."""
+    if deadline_us is None:
+        return budget, False
+    until_s = max(0.0, (deadline_us - now_us) / 1e6)
+    limit_s = until_s if budget.time_limit_s is None else min(until_s, budget.time_limit_s)
+    return msgspec.structs.replace(budget, time_limit_s=limit_s), until_s == 0.0

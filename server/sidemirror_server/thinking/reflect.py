@@ -1,0 +1,107 @@
+"""One mid-turn reflection: asks the model what it makes of the turn, and says what came of it in a status.
+
+The room's shell around a model. Whatever a model does, the answer is a `Reflection`: a reflection never blocks the agent
+(design section 3), so only cancellation passes through.
+"""
+
+import asyncio
+
+import msgspec
+from opentelemetry import trace
+from opentelemetry.trace import StatusCode
+
+from sidemirror_server.models.answers import MidTurnAnswer
+from sidemirror_server.models.evidence import Evidence
+from sidemirror_server.models.language_model import Ask, LanguageModel, Purpose
+from sidemirror_server.thinking.prompts import REFLECTION_SYSTEM, ToolOutcome, reflection_prompt
+from sidemirror_server.thinking.record import Reflection
+from sidemirror_server.thinking.turn import TurnState, evidence
+from sidemirror_server.trace.event import Message
+from sidemirror_server.vocabulary.errors import ModelFailed
+from sidemirror_server.vocabulary.ids import EventId
+from sidemirror_server.vocabulary.origin import Origin, least
+from sidemirror_server.vocabulary.status import ResultStatus
+from sidemirror_server.vocabulary.telemetry import SPAN_REFLECT
+from sidemirror_server.vocabulary.text import clip
+
+_tracer = trace.get_tracer("sidemirror.thinking")
+
+# The assessment is a few sentences; the ceiling leaves room for models that think inside it. Source: research page
+# critique-and-thinking, section 2.4 (small ceilings cut answers off in six projects).
+MAX_TOKENS = 2_048
+_QUESTION_CHARS = 4_000
+
+
+class Extra(msgspec.Struct, frozen=True):
+    """What the agent adds to what the turn knows, oldest first."""
+
+    messages: tuple[Message, ...] = ()
+    results: tuple[ToolOutcome, ...] = ()
+
+
+class Material(msgspec.Struct, frozen=True):
+    """What a reflection is made from: the turn as it stood when the slot was taken."""
+
+    question: str
+    results: tuple[ToolOutcome, ...]
+    recent_error: str
+    evidence: Evidence
+    origin: Origin
+
+
+def material_of(state: TurnState, extra: Extra) -> Material:
+    """What is known of the turn now, with what the agent adds."""
+    asked = [message.content for message in extra.messages if message.role == "user"]
+    failed = [result.text for result in extra.results if result.failed]
+    errors = state.tool_errors
+    origins = [state.origin]
+    if extra.results or any(message.role == "tool" for message in extra.messages):
+        origins.append(Origin.TOOL)
+    elif extra.messages:
+        origins.append(Origin.AGENT)
+    question = clip(asked[-1], _QUESTION_CHARS) if asked else state.question
+    return Material(
+        question=question,
+        results=(*state.results, *extra.results),
+        recent_error=failed[-1] if failed else (errors[-1].text if errors else ""),
+        evidence=msgspec.structs.replace(evidence(state), question=question),
+        origin=least(origins),
+    )
+
+
+def prompt_of(material: Material) -> str:
+    """The user text of the reflection; its system text is `REFLECTION_SYSTEM`."""
+    return reflection_prompt(material.question, material.results, material.recent_error)
+
+
+async def reflect(model: LanguageModel, material: Material, timeout_s: float) -> Reflection:
+    """What the model makes of it within `timeout_s`. Raises nothing but cancellation."""
+    ask = Ask(
+        purpose=Purpose.MID_TURN_REFLECTION,
+        system=REFLECTION_SYSTEM,
+        prompt=prompt_of(material),
+        answer_type=MidTurnAnswer,
+        evidence=material.evidence,
+        max_tokens=MAX_TOKENS,
+    )
+    with _tracer.start_as_current_span(SPAN_REFLECT) as span:
+        try:
+            async with asyncio.timeout(timeout_s):
+                completion = await model.complete(ask, timeout_s)
+        except TimeoutError:
+            failed = Reflection(ResultStatus.FAILED_MODEL, f"the model did not answer within {timeout_s:g} s")
+        except ModelFailed as failure:
+            failed = Reflection(failure.status, failure.detail)
+        else:
+            answer = completion.answer
+            return Reflection(
+                ResultStatus.OK,
+                reflection=answer.reflection,
+                suggested_action=answer.suggested_action,
+                confidence=answer.confidence,
+                usage=completion.usage,
+                cited_event_ids=tuple(EventId(event_id) for event_id in answer.cited_event_ids),
+                origin=material.origin,
+            )
+        span.set_status(StatusCode.ERROR, failed.status.value)
+        return failed

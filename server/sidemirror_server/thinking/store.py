@@ -1,0 +1,55 @@
+"""The port behind sessions. Adapters: `storage/sqlite/sessions.py`."""
+
+from typing import Protocol
+
+import msgspec
+
+from sidemirror_server.vocabulary.ids import SessionId
+from sidemirror_server.vocabulary.scope import Scope
+
+
+class SessionRecord(msgspec.Struct, frozen=True):
+    """A session as it is kept. `body` is the JSON of its `ThinkingConfig`.
+
+    `turn_count` and `newest_head` come from its turns: how many were started, and the head body of the newest (None
+    when there was none). They are read, never written.
+    """
+
+    session_id: SessionId
+    body: bytes
+    created_us: int
+    updated_us: int
+    turn_count: int = 0
+    newest_head: bytes | None = None
+
+
+class SessionKey(msgspec.Struct, frozen=True):
+    """A place in the order of sessions: newest made first, then by id downwards."""
+
+    created_us: int
+    session_id: SessionId
+
+
+class Sessions(Protocol):
+    """Keeps sessions.
+
+    SE1  `create` keeps a session; an id that the scope already has is refused (AlreadyExists).
+    SE2  `get` returns None for an id that the scope does not have.
+    SE3  `get` and `list` count the session's turns and show the newest turn's head.
+    SE4  `update` replaces the body and `updated_us`; an unknown id is refused (NotFound).
+    SE5  `list` returns the newest made first, at most `limit`, after `after`; the order stays while sessions are made.
+    SE6  `delete` removes the session with its turns and their entries; an unknown id is refused (NotFound).
+    SE7  `delete` is refused (WrongState) while a turn of the session is open.
+    SE8  Scopes never meet.
+    Raises StoreUnavailable, StoreFull.
+    """
+
+    async def create(self, scope: Scope, session: SessionRecord) -> None: ...
+
+    async def get(self, scope: Scope, session_id: SessionId) -> SessionRecord | None: ...
+
+    async def update(self, scope: Scope, session_id: SessionId, body: bytes, now_us: int) -> None: ...
+
+    async def list(self, scope: Scope, after: SessionKey | None, limit: int) -> tuple[SessionRecord, ...]: ...
+
+    async def delete(self, scope: Scope, session_id: SessionId) -> None: ...

@@ -1,0 +1,429 @@
+"""A turn's state as the fold of its log. Pure: no clock, no store, no model.
+
+`turns/live.py` applies each entry as it is made, and `turns/conductor.py` asks what is due after it; a turn that is read
+back from the log goes through the same `apply` and arrives at the same state. `apply` changes the state it is given,
+because it runs for every event of every agent.
+"""
+
+import msgspec
+
+from sidemirror_server.models.evidence import Evidence, EvidenceStep
+from sidemirror_server.thinking.config import ThinkingConfig
+from sidemirror_server.thinking.detectors import Finding, Step, Window, advance, call_key, result_key
+from sidemirror_server.thinking.prompts import RESULT_CHARS, SHOWN_RESULTS, ToolOutcome
+from sidemirror_server.thinking.record import (
+    Carry,
+    Directive,
+    Nudge,
+    Recorded,
+    Reflection,
+    SeenError,
+    SlotClaim,
+    TurnPlan,
+    TurnSummary,
+)
+from sidemirror_server.thinking.schedule import Decision, Facts, Reason, decide
+from sidemirror_server.trace.event import (
+    Event,
+    ModelReturned,
+    ModelStarted,
+    ReflectionRecorded,
+    ResponseDrafted,
+    ToolCalled,
+    ToolFailed,
+    ToolReturned,
+    TurnFinished,
+    TurnStarted,
+    Uncertainty,
+    UserMessage,
+)
+from sidemirror_server.trace.failure import category_of
+from sidemirror_server.trace.log import TurnStanding
+from sidemirror_server.vocabulary.budget import BudgetLeft, Spent, TurnBudget, budget_left
+from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId, TurnId
+from sidemirror_server.vocabulary.origin import Origin
+from sidemirror_server.vocabulary.status import ResultStatus
+from sidemirror_server.vocabulary.text import clip
+
+# From this score on the agent's uncertainty asks for a reflection (design section 4, rule 4).
+UNCERTAIN_FROM = 0.5
+
+# Steps that a turn remembers as evidence: the first ones, where a failure begins, and the last ones, where the turn is.
+# Chosen here: at 600 code points each, a turn holds at most about 250 KB of them.
+_FIRST_STEPS = 100
+_LAST_STEPS = 300
+_STEP_CHARS = 600
+_QUESTION_CHARS = 4_000
+# Errors that wait for a reflection; older ones are forgotten first. Chosen here: a prompt shows only the last one.
+_MOST_ERRORS = 20
+# Unanswered calls that a turn remembers. Chosen here: no agent runs as many at once.
+_MOST_OPEN_CALLS = 1_000
+_FRESH = Window()
+
+
+class OpenCall(msgspec.Struct, frozen=True):
+    """A tool call without a result. A `stale` one no longer holds up a decision: its agent's model has moved on."""
+
+    call_id: str
+    event_id: EventId
+    name: str
+    key: str
+    polling: bool
+    agent: str
+    stale: bool = False
+
+
+class TurnState(msgspec.Struct):
+    """Everything that is known of a turn. Made by `apply` alone."""
+
+    turn_id: TurnId = TurnId("")
+    session_id: SessionId = SessionId("")
+    turn_count: int = 0
+    standing: TurnStanding = TurnStanding.OPEN
+    last_sequence: int = 0
+    started_us: int = 0
+    updated_us: int = 0
+    config: ThinkingConfig = ThinkingConfig()
+    reflection_mode: str = "auto"
+    budget: TurnBudget = TurnBudget()
+    spent: Spent = Spent()
+    task: str = ""
+    question: str = ""
+    outcome: str = ""
+    score: float | None = None
+    origin: Origin = Origin.OPERATOR
+
+    results: tuple[ToolOutcome, ...] = ()
+    tool_errors: tuple[SeenError, ...] = ()
+    uncertain_at: int = 0
+    stuck_at: int = 0
+    periodic_done: bool = False
+    last_reflection: Reflection | None = None
+    at_decision: bool = False
+    steps_done: int = 0
+    tried_at_step: int = -1
+    skips_told: tuple[ResultStatus, ...] = ()
+
+    open_calls: dict[str, OpenCall] = {}
+    windows: dict[str, Window] = {}
+    findings: tuple[Finding, ...] = ()
+    claims: dict[DirectiveId, tuple[int, SlotClaim]] = {}
+
+    event_count: int = 0
+    tool_call_count: int = 0
+    tool_error_count: int = 0
+    nudge_count: int = 0
+    reflections: dict[str, int] = {}
+    first_steps: tuple[EvidenceStep, ...] = ()
+    last_steps: list[EvidenceStep] = []
+    summary: TurnSummary | None = None
+
+
+def apply(state: TurnState, sequence: int, at_us: int, recorded: Recorded) -> None:
+    """Takes in the entry `sequence` of the turn, made at `at_us` by the server's clock. Entries come in their order."""
+    state.last_sequence = sequence
+    state.updated_us = at_us
+    if isinstance(recorded, Event):
+        state.event_count += 1
+        _EVENTS[type(recorded.what)](state, sequence, recorded, recorded.what)
+    elif isinstance(recorded, SlotClaim):
+        _apply_claim(state, sequence, recorded)
+    else:
+        _apply_directive(state, recorded)
+
+
+def decision(state: TurnState) -> Decision:
+    """What the schedule says at this moment, whether or not a decision point is reached."""
+    return decide(
+        state.config,
+        Facts(
+            turn_count=state.turn_count,
+            tool_errors=len(state.tool_errors),
+            periodic_done=state.periodic_done,
+            uncertain=state.uncertain_at > 0,
+            stuck=state.stuck_at > 0,
+        ),
+    )
+
+
+def due(state: TurnState) -> Decision | None:
+    """The decision to act on now, or None: none is due without a decision point, while a reflection is being made,
+    or in the step in which one has failed (design section 4)."""
+    if not state.at_decision or state.claims or state.tried_at_step == state.steps_done:
+        return None
+    if state.reflection_mode != "auto" or state.standing is not TurnStanding.OPEN:
+        return None
+    decided = decision(state)
+    return decided if decided.should_reflect else None
+
+
+def left(state: TurnState, now_us: int) -> BudgetLeft:
+    """What is left of the turn's budget at `now_us`."""
+    return budget_left(state.budget, state.spent, elapsed_s(state, now_us))
+
+
+def elapsed_s(state: TurnState, now_us: int) -> float:
+    """How long the turn has run, by the server's clock; never negative."""
+    return max(0.0, (now_us - state.started_us) / 1e6)
+
+
+def carry(state: TurnState) -> Carry:
+    """What the session's next turn starts with: tool errors survive a turn (design section 4)."""
+    return Carry(
+        tuple(msgspec.structs.replace(error, sequence=0) for error in state.tool_errors), state.last_reflection
+    )
+
+
+def evidence(state: TurnState) -> Evidence:
+    """What happened, for a reflection: the turn's first and last steps, in order."""
+    return Evidence(
+        task=state.task,
+        question=state.question,
+        steps=(*state.first_steps, *state.last_steps),
+        turn_count=state.turn_count,
+    )
+
+
+def summarise(state: TurnState, now_us: int, abandoned: bool) -> TurnSummary:
+    """What the turn has come to."""
+    return TurnSummary(
+        outcome=state.outcome,
+        score=state.score,
+        duration_us=max(0, now_us - state.started_us),
+        event_count=state.event_count,
+        tool_call_count=state.tool_call_count,
+        tool_error_count=state.tool_error_count,
+        nudge_count=state.nudge_count,
+        reflections=dict(state.reflections),
+        budget_left=left(state, now_us),
+        abandoned=abandoned,
+    )
+
+
+def _apply_claim(state: TurnState, sequence: int, claim: SlotClaim) -> None:
+    state.claims[claim.directive_id] = (sequence, claim)
+    state.spent = msgspec.structs.replace(state.spent, reflections=state.spent.reflections + 1)
+    state.at_decision = False
+
+
+def _apply_directive(state: TurnState, directive: Directive) -> None:
+    match directive.what:
+        case TurnPlan() as plan:
+            state.turn_id, state.session_id, state.turn_count = plan.turn_id, plan.session_id, plan.turn_count
+            state.config, state.reflection_mode, state.budget = plan.config, plan.reflection_mode, plan.budget
+            state.started_us = state.updated_us
+            state.tool_errors, state.last_reflection = plan.carried.tool_errors, plan.carried.last_reflection
+        case Nudge(pattern=pattern):
+            state.nudge_count += 1
+            state.findings = tuple(finding for finding in state.findings if finding.pattern is not pattern)
+        case Reflection() as reflection:
+            _apply_reflection(state, directive, reflection)
+        case TurnSummary() as summary:
+            state.summary = summary
+            state.standing = TurnStanding.ABANDONED if summary.abandoned else TurnStanding.FINISHED
+            state.claims.clear()
+
+
+def _apply_reflection(state: TurnState, directive: Directive, reflection: Reflection) -> None:
+    status = reflection.status
+    state.reflections[status.value] = state.reflections.get(status.value, 0) + 1
+    claimed = state.claims.pop(directive.directive_id, None)
+    if claimed is None:
+        # Nothing was asked: the budget did not allow it. The agent is told once for each reason.
+        state.skips_told = (*state.skips_told, status)
+        return
+    if reflection.usage is not None:
+        state.spent = msgspec.structs.replace(
+            state.spent,
+            tokens=state.spent.tokens + reflection.usage.input_tokens + reflection.usage.output_tokens,
+            usd=state.spent.usd + (reflection.usage.cost_usd or 0.0),
+        )
+    if status is ResultStatus.OK:
+        state.last_reflection = reflection
+        _clear_until(state, claimed[0], periodic=Reason.PERIODIC in directive.reasons)
+    else:
+        state.tried_at_step = state.steps_done
+
+
+def _clear_until(state: TurnState, sequence: int, *, periodic: bool) -> None:
+    """A reflection that began at `sequence` has dealt with what came before it, and with nothing later."""
+    state.tool_errors = tuple(error for error in state.tool_errors if error.sequence > sequence)
+    if state.uncertain_at < sequence:
+        state.uncertain_at = 0
+    if state.stuck_at < sequence:
+        state.stuck_at = 0
+    if periodic:
+        state.periodic_done = True
+
+
+def _turn_started(state: TurnState, sequence: int, event: Event, what: TurnStarted) -> None:
+    state.task = what.task
+    asked = [message.content for message in what.messages if message.role == "user"]
+    state.question = clip(asked[-1] if asked else what.task, _QUESTION_CHARS)
+    state.origin = min(state.origin, event.origin)
+
+
+def _user_message(state: TurnState, sequence: int, event: Event, what: UserMessage) -> None:
+    state.question = clip(what.text, _QUESTION_CHARS)
+    _remember(state, event, EvidenceStep(event.event_id, "user_message", event.agent, "", clip(what.text, _STEP_CHARS)))
+
+
+def _model_started(state: TurnState, sequence: int, event: Event, what: ModelStarted) -> None:
+    _model_moved_on(state, event.agent)
+
+
+def _model_returned(state: TurnState, sequence: int, event: Event, what: ModelReturned) -> None:
+    _model_moved_on(state, event.agent)
+    if what.text:
+        text = clip(what.text, _STEP_CHARS)
+        _remember(state, event, EvidenceStep(event.event_id, "model_text", event.agent, "", text))
+
+
+def _model_moved_on(state: TurnState, agent: str) -> None:
+    """The agent's model was called: the decision point has passed, and calls without a result are waited for no more."""
+    state.at_decision = False
+    for call_id, call in state.open_calls.items():
+        if call.agent == agent and not call.stale:
+            state.open_calls[call_id] = msgspec.structs.replace(call, stale=True)
+
+
+def _tool_called(state: TurnState, sequence: int, event: Event, what: ToolCalled) -> None:
+    state.tool_call_count += 1
+    state.at_decision = False
+    call_id = what.call_id or event.event_id
+    if len(state.open_calls) >= _MOST_OPEN_CALLS:
+        state.open_calls.pop(next(iter(state.open_calls)))
+    key = call_key(what.name, what.arguments)
+    state.open_calls.pop(call_id, None)
+    state.open_calls[call_id] = OpenCall(call_id, event.event_id, what.name, key, what.polling, event.agent)
+    _remember(
+        state,
+        event,
+        EvidenceStep(
+            event.event_id,
+            "tool_call",
+            event.agent,
+            what.name,
+            clip(what.arguments, _STEP_CHARS),
+            call_id=call_id,
+            polling=what.polling,
+        ),
+    )
+
+
+def _tool_returned(state: TurnState, sequence: int, event: Event, what: ToolReturned) -> None:
+    _call_ended(state, sequence, event, "tool_result", what.call_id, what.content, failed=what.is_error)
+
+
+def _tool_failed(state: TurnState, sequence: int, event: Event, what: ToolFailed) -> None:
+    _call_ended(state, sequence, event, "tool_failure", what.call_id, what.error, failed=True)
+
+
+def _call_ended(
+    state: TurnState, sequence: int, event: Event, kind: str, call_id: str, text: str, *, failed: bool
+) -> None:
+    call = _take_call(state, call_id, event.agent)
+    tool = call.name if call else ""
+    clipped = clip(text, _STEP_CHARS)
+    if failed:
+        state.tool_error_count += 1
+        seen = SeenError(event.event_id, tool, clipped, sequence)
+        state.tool_errors = (*state.tool_errors[-_MOST_ERRORS + 1 :], seen)
+    state.steps_done += 1
+    outcome = ToolOutcome(tool, clip(text, RESULT_CHARS), failed)
+    state.results = (*state.results[-SHOWN_RESULTS + 1 :], outcome)
+    step = Step(
+        call_event_id=call.event_id if call else event.event_id,
+        result_event_id=event.event_id,
+        name=tool,
+        call_key=call.key if call else call_key("", call_id or event.event_id),
+        result_key=result_key(text),
+        failed=failed,
+        polling=call.polling if call else False,
+    )
+    state.windows[event.agent], finding = advance(state.windows.get(event.agent, _FRESH), step)
+    if finding is not None:
+        state.findings = (*state.findings, finding)
+        state.stuck_at = sequence
+    _remember(
+        state,
+        event,
+        EvidenceStep(
+            event.event_id,
+            kind,
+            event.agent,
+            tool,
+            clipped,
+            is_error=failed,
+            category=category_of(clipped, tool).value if failed else None,
+            call_id=call.call_id if call else call_id,
+            polling=step.polling,
+            answers=call.event_id if call else None,
+        ),
+    )
+    state.at_decision = all(call.stale for call in state.open_calls.values())
+
+
+def _take_call(state: TurnState, call_id: str, agent: str) -> OpenCall | None:
+    """The open call that ended: the named one, else the last one of the same agent, else none that was reported."""
+    if call_id:
+        return state.open_calls.pop(call_id, None)
+    for candidate in reversed(state.open_calls.values()):
+        if candidate.agent == agent:
+            return state.open_calls.pop(candidate.call_id)
+    return None
+
+
+def _uncertainty(state: TurnState, sequence: int, event: Event, what: Uncertainty) -> None:
+    if what.score < UNCERTAIN_FROM:
+        return
+    state.uncertain_at = sequence
+    # An agent that says so between two model calls waits for an answer: that is a decision point too.
+    state.at_decision = all(call.stale for call in state.open_calls.values())
+    text = clip(what.detail, _STEP_CHARS)
+    _remember(state, event, EvidenceStep(event.event_id, "uncertainty", event.agent, "", text))
+
+
+def _reflection_recorded(state: TurnState, sequence: int, event: Event, what: ReflectionRecorded) -> None:
+    state.last_reflection = Reflection(
+        ResultStatus.OK,
+        reflection=what.reflection,
+        suggested_action=what.suggested_action,
+        confidence=what.confidence,
+        origin=event.origin,
+    )
+    _clear_until(state, sequence, periodic=Reason.PERIODIC in decision(state).matches)
+
+
+def _response_drafted(state: TurnState, sequence: int, event: Event, what: ResponseDrafted) -> None:
+    _remember(state, event, EvidenceStep(event.event_id, "response", event.agent, "", clip(what.text, _STEP_CHARS)))
+
+
+def _turn_finished(state: TurnState, sequence: int, event: Event, what: TurnFinished) -> None:
+    state.standing = TurnStanding.FINISHED
+    state.outcome, state.score = what.outcome, what.score
+
+
+def _remember(state: TurnState, event: Event, step: EvidenceStep) -> None:
+    state.origin = min(state.origin, event.origin)
+    if len(state.first_steps) < _FIRST_STEPS:
+        state.first_steps = (*state.first_steps, step)
+    else:
+        state.last_steps.append(step)
+        if len(state.last_steps) > 2 * _LAST_STEPS:
+            del state.last_steps[:-_LAST_STEPS]
+
+
+_EVENTS = {
+    TurnStarted: _turn_started,
+    UserMessage: _user_message,
+    ModelStarted: _model_started,
+    ModelReturned: _model_returned,
+    ToolCalled: _tool_called,
+    ToolReturned: _tool_returned,
+    ToolFailed: _tool_failed,
+    Uncertainty: _uncertainty,
+    ReflectionRecorded: _reflection_recorded,
+    ResponseDrafted: _response_drafted,
+    TurnFinished: _turn_finished,
+}

@@ -1,0 +1,172 @@
+"""What happened in a turn: one `Event` type, with a payload for each kind.
+
+`rpc/` makes events from the wire, `thinking/turn.py` folds them into the turn's state, and the log keeps them as JSON.
+Texts in here have been through `vocabulary.text.enter` once; field names are part of the stored format.
+"""
+
+from typing import assert_never
+
+import msgspec
+
+from sidemirror_server.vocabulary.budget import TurnBudget
+from sidemirror_server.vocabulary.ids import EventId
+from sidemirror_server.vocabulary.origin import Origin, least
+
+
+class Message(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One message of a conversation. `role`: user, assistant, system or tool."""
+
+    role: str
+    content: str
+
+
+class ThinkingWish(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a turn asks of its thinking configuration; None leaves a field to the session.
+
+    `level`: off, low, medium, high; `periodic_scope`: turn, step.
+    """
+
+    level: str | None = None
+    reflect_every: int | None = None
+    reflect_on_tool_error: bool | None = None
+    reflect_on_uncertainty: bool | None = None
+    periodic_scope: str | None = None
+
+
+class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_started"):
+    """The first event of every turn. `reflection_mode`: auto or on_request."""
+
+    session_id: str
+    task: str = ""
+    messages: tuple[Message, ...] = ()
+    base_prompt: str = ""
+    provider: str = ""
+    model: str = ""
+    wish: ThinkingWish = ThinkingWish()
+    budget: TurnBudget = TurnBudget()
+    deadline_us: int | None = None
+    reflection_mode: str = "auto"
+
+
+class UserMessage(msgspec.Struct, frozen=True, tag="user_message"):
+    """The user said something in mid-turn."""
+
+    text: str
+
+
+class ModelStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag="model_started"):
+    """The agent called its model."""
+
+    provider: str = ""
+    model: str = ""
+
+
+class ModelReturned(msgspec.Struct, frozen=True, omit_defaults=True, tag="model_returned"):
+    """The agent's model answered; token counts are 0 when not known."""
+
+    text: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class ToolCalled(msgspec.Struct, frozen=True, omit_defaults=True, tag="tool_called"):
+    """A tool was called; `polling` calls are expected to be repeated."""
+
+    call_id: str
+    name: str
+    arguments: str = ""
+    polling: bool = False
+
+
+class ToolReturned(msgspec.Struct, frozen=True, omit_defaults=True, tag="tool_returned"):
+    """A tool returned; with `is_error` it reports a failure itself. An empty `call_id` means the last open call."""
+
+    call_id: str
+    content: str = ""
+    is_error: bool = False
+
+
+class ToolFailed(msgspec.Struct, frozen=True, omit_defaults=True, tag="tool_failed"):
+    """The call itself failed. An empty `call_id` means the last open call."""
+
+    call_id: str
+    error: str = ""
+
+
+class Uncertainty(msgspec.Struct, frozen=True, omit_defaults=True, tag="uncertainty"):
+    """The agent is unsure: 0 (sure) to 1."""
+
+    score: float
+    detail: str = ""
+
+
+class ReflectionRecorded(msgspec.Struct, frozen=True, omit_defaults=True, tag="reflection_recorded"):
+    """The agent reflected by itself."""
+
+    reflection: str
+    suggested_action: str | None = None
+    confidence: float | None = None
+
+
+class ResponseDrafted(msgspec.Struct, frozen=True, tag="response_drafted"):
+    """The agent has a response that it has not sent."""
+
+    text: str
+
+
+class TurnFinished(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_finished"):
+    """The turn is over. `outcome`: success, failure, partial, timeout, error, or empty when not said."""
+
+    outcome: str = ""
+    score: float | None = None
+
+
+What = (
+    TurnStarted
+    | UserMessage
+    | ModelStarted
+    | ModelReturned
+    | ToolCalled
+    | ToolReturned
+    | ToolFailed
+    | Uncertainty
+    | ReflectionRecorded
+    | ResponseDrafted
+    | TurnFinished
+)
+
+
+class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag="event"):
+    """Something that happened, at `at_us`, caused by `agent` (empty when there is only one)."""
+
+    event_id: EventId
+    at_us: int
+    what: What
+    origin: Origin
+    agent: str = ""
+
+
+def origin_of(what: What) -> Origin:
+    """How far the texts of an event can be trusted: the least trusted of what it holds (design section 8, Trust)."""
+    match what:
+        case ToolReturned() | ToolFailed():
+            return Origin.TOOL
+        case TurnStarted(messages=messages):
+            return least([Origin.OPERATOR, *(_ROLE_ORIGINS.get(message.role, Origin.USER) for message in messages)])
+        case UserMessage():
+            return Origin.USER
+        case (
+            ModelStarted()
+            | ModelReturned()
+            | ToolCalled()
+            | Uncertainty()
+            | ReflectionRecorded()
+            | ResponseDrafted()
+            | TurnFinished()
+        ):
+            return Origin.AGENT
+        case _:
+            assert_never(what)
+
+
+_ROLE_ORIGINS = {"tool": Origin.TOOL, "assistant": Origin.AGENT, "system": Origin.OPERATOR, "user": Origin.USER}

@@ -1,0 +1,343 @@
+"""Conducts turns: takes events into the log and the fold, and launches what is due.
+
+The one place that knows which turns are in memory. Every verb answers from memory; the way to the disk is the
+recorder's, and a model is only ever asked beside the stream.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from sidemirror_server.thinking.config import ThinkingConfig
+from sidemirror_server.thinking.plan import make_plan
+from sidemirror_server.thinking.record import Carry, Directive, Nudge, recorded_in
+from sidemirror_server.thinking.reflect import Extra
+from sidemirror_server.thinking.schedule import Reason
+from sidemirror_server.thinking.sessions import config_body, config_in
+from sidemirror_server.thinking.store import Sessions
+from sidemirror_server.thinking.turn import carry, decision, due, summarise
+from sidemirror_server.trace.event import Event, TurnFinished, TurnStarted
+from sidemirror_server.trace.log import TurnLog, TurnStanding
+from sidemirror_server.turns.head import head_in
+from sidemirror_server.turns.live import LiveTurn
+from sidemirror_server.turns.recorder import Recorder
+from sidemirror_server.turns.reflecting import Reflections
+from sidemirror_server.vocabulary.budget import Claim
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.errors import (
+    AlreadyExists,
+    BadInput,
+    LimitReached,
+    NotFound,
+    StoreUnavailable,
+    WrongState,
+)
+from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId, TurnId, new_id
+from sidemirror_server.vocabulary.scope import Scope
+
+_log = logging.getLogger(__name__)
+
+# How much of a turn is read from the log at once when it is taken up again.
+_PAGE = 500
+_PAGE_BYTES = 4 * 1024 * 1024
+
+
+class TurnLimits(msgspec.Struct, frozen=True):
+    """What a turn may grow to, and how long it is waited for. Defaults: design sections 5 and 11."""
+
+    events_per_turn: int = 10_000
+    # An open turn that nothing was heard of for this long is abandoned.
+    abandon_after_s: float = 1800.0
+    # An open turn that nobody follows leaves memory after this long; it comes back when it is spoken of.
+    evict_after_s: float = 300.0
+    # How long the end of a turn waits for reflections that are being made. Chosen here: enough for `rules`, and no
+    # delay that an agent notices; a model that takes longer would speak about a turn that is over.
+    finish_grace_s: float = 0.25
+
+
+class _Hot(msgspec.Struct):
+    """A session with a turn in memory: what its next turn needs without asking the store."""
+
+    config: ThinkingConfig
+    turn_count: int
+    newest: LiveTurn
+
+
+class Conductor:
+    """Runs the turns of this process."""
+
+    def __init__(
+        self,
+        log: TurnLog,
+        sessions: Sessions,
+        recorder: Recorder,
+        reflections: Reflections,
+        clock: Clock,
+        limits: TurnLimits,
+    ) -> None:
+        self._log = log
+        self._sessions = sessions
+        self._recorder = recorder
+        self._reflections = reflections
+        self._clock = clock
+        self._limits = limits
+        self._turns: dict[tuple[Scope, TurnId], LiveTurn] = {}
+        self._hot: dict[tuple[Scope, SessionId], _Hot] = {}
+        self._locks: WeakValueDictionary[tuple[Scope, str], asyncio.Lock] = WeakValueDictionary()
+
+    async def start(
+        self, scope: Scope, turn_id: TurnId, event: Event, started: TurnStarted, *, is_new: bool, wait_for_store: bool
+    ) -> LiveTurn:
+        """The turn that `event` starts, with its plan recorded; or the same turn again when the event was taken before.
+
+        `is_new`: the id was just made here, so the store need not be asked for it. `wait_for_store` false goes on without
+        the store when it is away, with a warning in the plan. Raises AlreadyExists for an id that is taken, BadInput for
+        the turn of another session, StoreUnavailable.
+        """
+        async with self._lock(scope, f"turn/{turn_id}"), self._lock(scope, f"session/{started.session_id}"):
+            warnings: tuple[str, ...] = ()
+            known, session = None, self._hot.get((scope, SessionId(started.session_id)))
+            try:
+                if not is_new:
+                    known = await self._find(scope, turn_id)
+                if known is None and session is None:
+                    config, turn_count, carried, session_body = await self._session(scope, started)
+            except StoreUnavailable:
+                if wait_for_store:
+                    raise
+                warnings = ("the store is away: the session's earlier turns are not known",)
+                config, turn_count, carried, session_body = _unknown_session()
+            if known is not None:
+                return _again(known, event, started)
+            if session is not None:
+                config, turn_count, session_body = session.config, session.turn_count, None
+                carried = carry(session.newest.state)
+            turn = LiveTurn(scope, session_body)
+            self._record_start(turn, turn_id, event, started, config, turn_count + 1, carried, warnings)
+            self._turns[scope, turn_id] = turn
+            self._hot[scope, turn.state.session_id] = _Hot(config, turn_count + 1, turn)
+            return turn
+
+    async def take_up(self, scope: Scope, turn_id: TurnId) -> LiveTurn:
+        """The turn, from memory or from the log. Raises NotFound, StoreUnavailable."""
+        turn = self._turns.get((scope, turn_id))
+        if turn is None:
+            async with self._lock(scope, f"turn/{turn_id}"):
+                turn = await self._find(scope, turn_id)
+        if turn is None:
+            raise NotFound("turn", turn_id)
+        turn.heard_s = self._clock.monotonic_s()
+        return turn
+
+    def in_memory(self, scope: Scope, turn_id: TurnId) -> LiveTurn | None:
+        """The turn, if it is in memory."""
+        return self._turns.get((scope, turn_id))
+
+    def newest_of(self, scope: Scope, session_id: SessionId) -> LiveTurn | None:
+        """The session's newest turn, if it is in memory."""
+        hot = self._hot.get((scope, session_id))
+        return hot.newest if hot else None
+
+    def session_changed(self, scope: Scope, session_id: SessionId, config: ThinkingConfig) -> None:
+        """Turns that start from now on have this configuration."""
+        hot = self._hot.get((scope, session_id))
+        if hot is not None:
+            hot.config = config
+
+    def report(self, turn: LiveTurn, events: Sequence[Event]) -> list[int]:
+        """Takes events into an open turn and launches what they make due. Returns the place of each in the turn's record:
+        the earlier one for an event that the turn already has. All are taken or none.
+
+        Raises WrongState when the turn is over, BadInput for an event after `turn_finished`, LimitReached.
+        """
+        if turn.lost is not None:
+            raise turn.lost
+        seen = turn.seen
+        fresh = {event.event_id: event for event in events if event.event_id not in seen}
+        if fresh:
+            self._check(turn, tuple(fresh.values()))
+            now_us = self._clock.now_us()
+            for event_id, event in fresh.items():
+                seen[event_id] = turn.record(event, now_us)
+                self._react(turn, event_id, now_us)
+            turn.heard_s = self._clock.monotonic_s()
+            self._recorder.submit(turn)
+            turn.wake()
+        return [seen[event.event_id] for event in events]
+
+    def _check(self, turn: LiveTurn, fresh: tuple[Event, ...]) -> None:
+        if not turn.accepts:
+            raise WrongState("turn", turn.state.turn_id, turn.state.standing.value)
+        for event in fresh[:-1]:
+            if isinstance(event.what, TurnFinished):
+                raise BadInput([("events", "no event may follow turn_finished")])
+        most = self._limits.events_per_turn
+        # The end of a turn is always let in, so that a turn that has grown too long can still be finished.
+        if turn.state.event_count + len(fresh) > most and not isinstance(fresh[0].what, TurnFinished):
+            raise LimitReached("events_per_turn", most, turn.state.turn_id)
+        self._recorder.check_room()
+
+    def _react(self, turn: LiveTurn, event_id: EventId, now_us: int) -> None:
+        """Launches what the event makes due."""
+        state = turn.state
+        for finding in state.findings:
+            caused_by = tuple(EventId(caused) for caused in finding.event_ids)
+            nudge = Nudge(finding.pattern, finding.message)
+            turn.record(Directive(DirectiveId(new_id(now_us)), now_us, nudge, caused_by), now_us)
+        decided = due(state)
+        if decided is not None:
+            caused_by = tuple(dict.fromkeys((*(error.event_id for error in state.tool_errors), event_id)))
+            claimed, directive_id = self._reflections.begin(turn, decided.matches, caused_by)
+            if directive_id is None:
+                self._reflections.skip(turn, claimed, decided.matches, caused_by)
+        if state.standing is TurnStanding.FINISHED and turn.finishing is None:
+            if turn.tasks:
+                turn.finishing = asyncio.create_task(self._finish_later(turn))
+            else:
+                self._summarise(turn, abandoned=False)
+
+    async def _finish_later(self, turn: LiveTurn) -> None:
+        await asyncio.wait(tuple(turn.tasks.values()), timeout=self._limits.finish_grace_s)
+        self._reflections.give_up(turn, "given up: the turn ended first")
+        self._summarise(turn, abandoned=False)
+        turn.finishing = None
+
+    def _summarise(self, turn: LiveTurn, *, abandoned: bool) -> None:
+        now_us = self._clock.now_us()
+        summary = summarise(turn.state, now_us, abandoned)
+        turn.record(Directive(DirectiveId(new_id(now_us)), now_us, summary), now_us)
+        self._recorder.submit(turn)
+        turn.wake()
+
+    def reflect(
+        self, turn: LiveTurn, directive_id: DirectiveId, extra: Extra, rpc_remaining_s: float | None
+    ) -> Claim:
+        """Begins a reflection that the agent asks for, whatever the schedule says; it becomes `directive_id`. A claim
+        that is not OK says why the budget does not allow it. Raises WrongState when the turn is over."""
+        if not turn.accepts:
+            raise WrongState("turn", turn.state.turn_id, turn.state.standing.value)
+        decided = decision(turn.state)
+        reasons = decided.matches if decided.should_reflect else (Reason.REQUESTED,)
+        caused_by = tuple(error.event_id for error in turn.state.tool_errors)
+        claimed, _ = self._reflections.begin(
+            turn, reasons, caused_by, directive_id=directive_id, extra=extra, rpc_remaining_s=rpc_remaining_s
+        )
+        turn.wake()
+        return claimed
+
+    def abandon(self, turn: LiveTurn) -> None:
+        """Ends an open turn that nothing is heard of any more."""
+        self._reflections.give_up(turn, "given up: the turn was abandoned")
+        self._summarise(turn, abandoned=True)
+
+    async def sweep(self) -> None:
+        """Lets go of turns that need no memory, and abandons those that nothing was heard of for too long."""
+        now_s = self._clock.monotonic_s()
+        for key, turn in tuple(self._turns.items()):
+            silent_s = now_s - turn.heard_s
+            if turn.accepts and not turn.tasks and silent_s >= self._limits.abandon_after_s:
+                self.abandon(turn)
+            if turn.lost is not None or (turn.idle and (turn.over or silent_s >= self._limits.evict_after_s)):
+                self._forget(key, turn)
+        before_us = self._clock.now_us() - int(self._limits.abandon_after_s * 1e6)
+        for scope, head in await self._log.idle(before_us, _PAGE):
+            if (scope, head.turn_id) not in self._turns:
+                turn = await self.take_up(scope, head.turn_id)
+                if turn.accepts:
+                    self.abandon(turn)
+
+    def _forget(self, key: tuple[Scope, TurnId], turn: LiveTurn) -> None:
+        del self._turns[key]
+        session = (turn.scope, turn.state.session_id)
+        if (hot := self._hot.get(session)) is not None and hot.newest is turn:
+            del self._hot[session]
+
+    async def settle_session(self, scope: Scope, session_id: SessionId) -> None:
+        """Returns when all that the session's turns have recorded is durable. Raises what the store raises."""
+        for turn in tuple(self._turns.values()):
+            if turn.scope == scope and turn.state.session_id == session_id:
+                await self._recorder.wait_durable(turn, turn.state.last_sequence)
+
+    def forget_session(self, scope: Scope, session_id: SessionId) -> None:
+        """The session is deleted: its turns leave memory."""
+        for key, turn in tuple(self._turns.items()):
+            if turn.scope == scope and turn.state.session_id == session_id:
+                self._forget(key, turn)
+
+    def give_up_all(self) -> None:
+        """The server is going away: reflections that are being made end as failed."""
+        for turn in self._turns.values():
+            if turn.accepts:
+                self._reflections.give_up(turn, "given up: the server was shut down")
+
+    def _lock(self, scope: Scope, name: str) -> asyncio.Lock:
+        return self._locks.setdefault((scope, name), asyncio.Lock())
+
+    async def _find(self, scope: Scope, turn_id: TurnId) -> LiveTurn | None:
+        """The turn, from memory or as the fold of what the log has of it. Call it under the turn's lock."""
+        turn = self._turns.get((scope, turn_id))
+        if turn is not None:
+            return turn
+        if await self._log.head(scope, turn_id) is None:
+            return None
+        turn = LiveTurn(scope)
+        while True:
+            entries = await self._log.read(scope, turn_id, turn.durable, _PAGE, _PAGE_BYTES)
+            if not entries:
+                break
+            for entry in entries:
+                recorded = recorded_in(entry)
+                turn.restore(entry.sequence, entry.at_us, recorded)
+                if isinstance(recorded, Event):
+                    turn.seen[recorded.event_id] = entry.sequence
+        self._turns[scope, turn_id] = turn
+        if turn.accepts:
+            self._reflections.give_up(turn, "the sidecar was restarted before the model answered")
+        elif not turn.over:
+            self._summarise(turn, abandoned=False)
+        return turn
+
+    async def _session(self, scope: Scope, started: TurnStarted) -> tuple[ThinkingConfig, int, Carry, bytes | None]:
+        session = await self._sessions.get(scope, SessionId(started.session_id))
+        if session is None:
+            return _unknown_session()
+        carried = head_in(session.newest_head).carried if session.newest_head else Carry()
+        return config_in(session.body), session.turn_count, carried, None
+
+    def _record_start(
+        self,
+        turn: LiveTurn,
+        turn_id: TurnId,
+        event: Event,
+        started: TurnStarted,
+        config: ThinkingConfig,
+        turn_count: int,
+        carried: Carry,
+        warnings: tuple[str, ...],
+    ) -> None:
+        now_us = self._clock.now_us()
+        turn.heard_s = self._clock.monotonic_s()
+        plan = make_plan(
+            turn_id, SessionId(started.session_id), turn_count, started, config, carried, now_us, warnings
+        )
+        turn.seen[event.event_id] = turn.record(event, now_us)
+        turn.record(Directive(DirectiveId(new_id(now_us)), now_us, plan, (event.event_id,)), now_us)
+        self._recorder.submit(turn)
+
+
+def _unknown_session() -> tuple[ThinkingConfig, int, Carry, bytes | None]:
+    config = ThinkingConfig()
+    return config, 0, Carry(), config_body(config)
+
+
+def _again(turn: LiveTurn, event: Event, started: TurnStarted) -> LiveTurn:
+    """The turn that this very event has started before; anything else may not start it a second time."""
+    if turn.state.session_id != started.session_id:
+        raise BadInput([("session_id", "the turn belongs to another session")])
+    if turn.seen.get(event.event_id) != 1:
+        raise AlreadyExists("turn", turn.state.turn_id)
+    return turn
+

@@ -1,0 +1,47 @@
+"""What a turn's head says about it, as JSON in the log's `TurnHead.body`: enough for lists and for the next turn."""
+
+import msgspec
+
+from sidemirror_server.thinking.record import Carry
+from sidemirror_server.thinking.turn import TurnState, carry
+from sidemirror_server.vocabulary.budget import Spent, TurnBudget
+from sidemirror_server.vocabulary.text import clip
+
+# Contract: Turn.task is cut to 1,000 characters.
+TASK_CHARS = 1_000
+
+
+class HeadBody(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The part of a turn that lists show and that its session's next turn inherits."""
+
+    task: str = ""
+    outcome: str = ""
+    score: float | None = None
+    event_count: int = 0
+    budget: TurnBudget = TurnBudget()
+    spent: Spent = Spent()
+    carried: Carry = Carry()
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(HeadBody).decode
+
+
+def head_body(state: TurnState) -> bytes:
+    """The head of a turn as it stands."""
+    return _encode(
+        HeadBody(
+            task=clip(state.task, TASK_CHARS),
+            outcome=state.outcome,
+            score=state.score,
+            event_count=state.event_count,
+            budget=state.budget,
+            spent=state.spent,
+            carried=carry(state),
+        )
+    )
+
+
+def head_in(body: bytes) -> HeadBody:
+    """What a head's body says."""
+    return _decode(body)

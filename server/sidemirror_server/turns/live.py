@@ -1,0 +1,194 @@
+"""A turn in memory: its state, what of it is not durable yet, and who listens to it.
+
+Made and driven by `conductor.py`; `recorder.py` takes its drafts to the log; streams listen through `Listener`.
+"""
+
+import asyncio
+from collections import deque
+
+import msgspec
+
+from sidemirror_server.thinking.record import Directive, Recorded, TurnPlan, draft
+from sidemirror_server.thinking.turn import TurnState, apply
+from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
+from sidemirror_server.turns.head import head_body
+from sidemirror_server.vocabulary.errors import SidemirrorError, WrongState
+from sidemirror_server.vocabulary.ids import DirectiveId, EventId
+from sidemirror_server.vocabulary.scope import Scope
+
+# Directives that a turn keeps at hand for streams that are behind; older ones are in the log, and a stream that asks
+# for them is told of a gap. Chosen here: far more than a reader that keeps up ever misses.
+KEPT_DIRECTIVES = 1_000
+
+
+class Said(msgspec.Struct, frozen=True):
+    """A directive and its place in the turn's record."""
+
+    sequence: int
+    directive: Directive
+
+
+class LiveTurn:
+    """One turn that events can still come for, or whose end is not durable yet."""
+
+    def __init__(self, scope: Scope, session_body: bytes | None = None) -> None:
+        """`session_body`: what the session is made with by the turn's first batch; None when it exists."""
+        self.scope = scope
+        self.state = TurnState()
+        self.seen: dict[EventId, int] = {}
+        self.said: deque[Said] = deque(maxlen=KEPT_DIRECTIVES)
+        self.forgotten = 0
+        self._plan: TurnPlan | None = None
+        self.durable = 0
+        self.failure: SidemirrorError | None = None
+        self.lost: SidemirrorError | None = None
+        self.heard_s = 0.0
+        self.tasks: dict[DirectiveId, asyncio.Task[None]] = {}
+        self.finishing: asyncio.Task[None] | None = None
+        self._pending: list[Draft] = []
+        self._pending_bytes = 0
+        self._session_body = session_body
+        self._listeners: set[Listener] = set()
+
+    def record(self, recorded: Recorded, now_us: int) -> int:
+        """Takes an entry into the turn at its next place and returns that place. It is not durable yet."""
+        state = self.state
+        sequence = state.last_sequence + 1
+        apply(state, sequence, now_us, recorded)
+        entry = draft(sequence, now_us, recorded)
+        self._pending.append(entry)
+        self._pending_bytes += len(entry.body)
+        if isinstance(recorded, Directive):
+            self._keep(sequence, recorded)
+        return sequence
+
+    def restore(self, sequence: int, at_us: int, recorded: Recorded) -> None:
+        """Takes in an entry that the log already has."""
+        apply(self.state, sequence, at_us, recorded)
+        self.durable = sequence
+        if isinstance(recorded, Directive):
+            self._keep(sequence, recorded)
+
+    def _keep(self, sequence: int, directive: Directive) -> None:
+        if isinstance(directive.what, TurnPlan):
+            self._plan = directive.what
+        if len(self.said) == KEPT_DIRECTIVES:
+            self.forgotten = self.said[0].sequence
+        self.said.append(Said(sequence, directive))
+
+    @property
+    def plan(self) -> TurnPlan:
+        """How the turn is run. Every turn has a plan from its second entry on."""
+        if self._plan is None:
+            raise WrongState("turn", self.state.turn_id, "without a plan")
+        return self._plan
+
+    @property
+    def pending_bytes(self) -> int:
+        """How much waits to become durable."""
+        return self._pending_bytes
+
+    def take_batch(self) -> Batch | None:
+        """Everything that is not durable yet, for one append; None when there is nothing. Stays until `settle`."""
+        if not self._pending:
+            return None
+        state = self.state
+        head = TurnHead(
+            turn_id=state.turn_id,
+            session_id=state.session_id,
+            turn_count=state.turn_count,
+            standing=state.standing,
+            last_sequence=state.last_sequence,
+            started_us=state.started_us,
+            updated_us=state.updated_us,
+            body=head_body(state),
+        )
+        return Batch(head, tuple(self._pending), self._session_body)
+
+    def settle(self, batch: Batch) -> None:
+        """`batch`, taken before, is durable."""
+        del self._pending[: len(batch.drafts)]
+        self._pending_bytes -= sum(len(entry.body) for entry in batch.drafts)
+        self._session_body = None
+        self.durable = batch.drafts[-1].sequence
+        self.failure = None
+        self.wake()
+
+    def fail(self, failure: SidemirrorError) -> None:
+        """The store did not take what waits; it stays, to be tried again."""
+        self.failure = failure
+        self.wake()
+
+    def lose(self, failure: SidemirrorError) -> None:
+        """Another server has gone on with this turn: what waits here can never be kept."""
+        self.lost = failure
+        self._pending.clear()
+        self._pending_bytes = 0
+        self.fail(failure)
+
+    @property
+    def over(self) -> bool:
+        """The turn has its summary: nothing more will be recorded."""
+        return self.state.summary is not None
+
+    @property
+    def idle(self) -> bool:
+        """Nothing waits, nobody listens, nothing is being made."""
+        return not (self._pending or self._listeners or self.tasks or self.finishing)
+
+    @property
+    def accepts(self) -> bool:
+        """Events may still come."""
+        return self.state.standing is TurnStanding.OPEN
+
+    def listen(self, after_sequence: int) -> "Listener":
+        """Follows the turn's directives after `after_sequence`. Close it when done."""
+        listener = Listener(self, after_sequence)
+        self._listeners.add(listener)
+        return listener
+
+    def leave(self, listener: "Listener") -> None:
+        self._listeners.discard(listener)
+
+    def wake(self) -> None:
+        """Something changed: listeners look again."""
+        for listener in self._listeners:
+            listener.wake()
+
+
+class Listener:
+    """One follower of a turn's directives. It holds back nobody: what it has not taken stays with the turn."""
+
+    def __init__(self, turn: LiveTurn, after_sequence: int) -> None:
+        self._turn = turn
+        self._after = after_sequence
+        self._woken = asyncio.Event()
+
+    def take(self) -> tuple[tuple[int, int] | None, list[Said]]:
+        """What was said since the last call, and the range of places (first, last) that can no longer be given."""
+        turn, after = self._turn, self._after
+        self._woken.clear()
+        missed = None
+        if turn.forgotten > after:
+            missed = (after + 1, turn.forgotten)
+        said = turn.said
+        if not said or said[-1].sequence <= after:
+            return missed, []
+        fresh: list[Said] = []
+        for item in reversed(said):
+            if item.sequence <= after:
+                break
+            fresh.append(item)
+        fresh.reverse()
+        self._after = fresh[-1].sequence
+        return missed, fresh
+
+    def wake(self) -> None:
+        self._woken.set()
+
+    async def wait(self) -> None:
+        """Returns once something may have changed since the last `take`."""
+        await self._woken.wait()
+
+    def close(self) -> None:
+        self._turn.leave(self)

@@ -1,0 +1,121 @@
+"""Takes what turns have recorded to the log, behind the agents' backs and in order.
+
+One loop serves all turns of the process: whatever waits when an append returns goes into the next one, so that a
+hundred turns cost one commit. A store that fails is tried again until it answers; meanwhile turns go on in memory and
+their `durable` stands still (design section 5).
+"""
+
+import asyncio
+import logging
+from collections import defaultdict
+
+from sidemirror_server.trace.live import Bell
+from sidemirror_server.trace.log import Batch, TurnLog
+from sidemirror_server.turns.live import LiveTurn
+from sidemirror_server.vocabulary.errors import LimitReached, SidemirrorError, StoreUnavailable, WrongState
+from sidemirror_server.vocabulary.scope import Scope
+
+_log = logging.getLogger(__name__)
+
+# How long to wait before a failed append is tried again: doubled each time. The first success has to come within 5 s of
+# the store's return (reliability research, P6), so the longest wait stays well below that.
+FIRST_RETRY_S = 0.05
+LAST_RETRY_S = 2.0
+
+
+class Recorder:
+    """Owns the way from memory to the log."""
+
+    def __init__(self, log: TurnLog, bell: Bell, backlog_bytes: int) -> None:
+        """`backlog_bytes`: what may wait in memory, over all turns, while the store is away."""
+        self._log = log
+        self._bell = bell
+        self._backlog_bytes = backlog_bytes
+        self._dirty: dict[int, LiveTurn] = {}
+        self._work = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._stopping = False
+
+    def submit(self, turn: LiveTurn) -> None:
+        """`turn` has recorded something that is to become durable."""
+        self._dirty[id(turn)] = turn
+        self._idle.clear()
+        self._work.set()
+
+    def check_room(self) -> None:
+        """Raises LimitReached when more already waits for the store than memory should hold."""
+        waiting = sum(turn.pending_bytes for turn in self._dirty.values())
+        if waiting > self._backlog_bytes:
+            raise LimitReached("backlog_bytes", self._backlog_bytes, "events waiting for the store")
+
+    async def wait_durable(self, turn: LiveTurn, sequence: int) -> None:
+        """Returns when the turn's entries up to `sequence` are durable. Raises what the store raised, once an append
+        that held them has failed; they stay in memory and are tried again."""
+        turn.failure = None
+        listener = turn.listen(turn.state.last_sequence)
+        try:
+            while turn.durable < sequence:
+                if turn.failure is not None:
+                    raise turn.failure
+                await listener.wait()
+                listener.take()
+        finally:
+            listener.close()
+
+    async def run(self) -> None:
+        """Serves until cancelled."""
+        delay_s = FIRST_RETRY_S
+        while True:
+            await self._work.wait()
+            self._work.clear()
+            if await self._flush():
+                delay_s = FIRST_RETRY_S
+                if not self._dirty:
+                    self._idle.set()
+            else:
+                await asyncio.sleep(delay_s)
+                delay_s = min(2 * delay_s, LAST_RETRY_S)
+                self._work.set()
+
+    async def drain(self) -> None:
+        """Returns when nothing waits."""
+        await self._idle.wait()
+
+    async def _flush(self) -> bool:
+        """One append for each scope that has something waiting. False when the store failed any of them."""
+        turns, self._dirty = self._dirty, {}
+        by_scope: defaultdict[Scope, list[tuple[LiveTurn, Batch]]] = defaultdict(list)
+        for turn in turns.values():
+            batch = turn.take_batch()
+            if batch is not None:
+                by_scope[turn.scope].append((turn, batch))
+        done = True
+        for scope, items in by_scope.items():
+            done = await self._append(scope, items) and done
+        return done
+
+    async def _append(self, scope: Scope, items: list[tuple[LiveTurn, Batch]]) -> bool:
+        try:
+            await self._log.append(scope, tuple(batch for _, batch in items))
+        except WrongState as refused:
+            return await self._append_singly(scope, items, refused)
+        except SidemirrorError as failure:
+            _log.warning("turns_not_recorded", extra={"turns": len(items), "reason": type(failure).__name__})
+            for turn, _ in items:
+                self._dirty[id(turn)] = turn
+                turn.fail(failure)
+            return False
+        for turn, batch in items:
+            turn.settle(batch)
+        self._bell.ring()
+        return True
+
+    async def _append_singly(self, scope: Scope, items: list[tuple[LiveTurn, Batch]], refused: WrongState) -> bool:
+        """The store refused one of the turns, because another server went on with it: the others must not suffer."""
+        if len(items) > 1:
+            return all([await self._append(scope, [item]) for item in items])
+        turn = items[0][0]
+        _log.error("turn_lost", extra={"turn_id": turn.state.turn_id, "reason": str(refused)})
+        turn.lose(StoreUnavailable(turn_id=turn.state.turn_id, reason="another server has gone on with this turn"))
+        return True

@@ -1,0 +1,114 @@
+"""Reflections of a turn: takes the slot, asks the model beside the stream, and records what came of it.
+
+Called by `conductor.py` at a decision point or when the agent asks. The claim is recorded before the model is asked, so
+a crash in between is seen when the turn is read back: a claim without a result counts as failed (design section 5).
+"""
+
+import asyncio
+import logging
+
+from sidemirror_server.models.language_model import LanguageModel
+from sidemirror_server.thinking.record import Directive, Reflection, SlotClaim
+from sidemirror_server.thinking.reflect import Extra, Material, material_of, reflect
+from sidemirror_server.thinking.schedule import Reason
+from sidemirror_server.thinking.turn import elapsed_s
+from sidemirror_server.turns.live import LiveTurn
+from sidemirror_server.turns.recorder import Recorder
+from sidemirror_server.vocabulary.budget import Claim, claim, model_timeout_s
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.ids import DirectiveId, EventId, new_id
+from sidemirror_server.vocabulary.status import ResultStatus
+
+_log = logging.getLogger(__name__)
+NOTHING_MORE = Extra()
+
+
+class Reflections:
+    """Begins, waits for and gives up the reflections of all turns."""
+
+    def __init__(self, model: LanguageModel, recorder: Recorder, clock: Clock) -> None:
+        self._model = model
+        self._recorder = recorder
+        self._clock = clock
+
+    def begin(
+        self,
+        turn: LiveTurn,
+        reasons: tuple[Reason, ...],
+        caused_by: tuple[EventId, ...],
+        *,
+        directive_id: DirectiveId | None = None,
+        extra: Extra = NOTHING_MORE,
+        rpc_remaining_s: float | None = None,
+    ) -> tuple[Claim, DirectiveId | None]:
+        """Takes a slot and starts a reflection on the turn as it stands, or says why the budget does not allow it.
+
+        Nothing is awaited between the look at the budget and the record of the claim: concurrent callers never get more
+        slots than there are. `extra` is what the agent adds to what the turn knows.
+        """
+        now_us = self._clock.now_us()
+        ran_s = elapsed_s(turn.state, now_us)
+        claimed = claim(turn.state.budget, turn.state.spent, ran_s)
+        if claimed.status is not ResultStatus.OK:
+            return claimed, None
+        limit_s = turn.state.budget.time_limit_s
+        timeout_s = model_timeout_s(None if limit_s is None else limit_s - ran_s, rpc_remaining_s)
+        directive_id = directive_id or DirectiveId(new_id(now_us))
+        material = material_of(turn.state, extra)
+        turn.record(SlotClaim(directive_id, now_us, reasons, caused_by), now_us)
+        self._recorder.submit(turn)
+        task = asyncio.create_task(self._run(turn, directive_id, reasons, caused_by, material, timeout_s))
+        turn.tasks[directive_id] = task
+        task.add_done_callback(lambda done: self._done(turn, directive_id, done))
+        return claimed, directive_id
+
+    def skip(self, turn: LiveTurn, claimed: Claim, reasons: tuple[Reason, ...], caused_by: tuple[EventId, ...]) -> None:
+        """Tells the agent that a reflection was due and why there is none: once in a turn for each status."""
+        if claimed.status not in turn.state.skips_told:
+            reflection = Reflection(claimed.status, claimed.detail)
+            self._record(turn, DirectiveId(new_id(self._clock.now_us())), reflection, reasons, caused_by)
+
+    def give_up(self, turn: LiveTurn, reason: str) -> None:
+        """Ends every reflection that has no result: those being made, and those that a crash left behind."""
+        for task in turn.tasks.values():
+            task.cancel()
+        turn.tasks.clear()
+        for directive_id, (_, claimed) in tuple(turn.state.claims.items()):
+            failed = Reflection(ResultStatus.FAILED_MODEL, reason)
+            self._record(turn, directive_id, failed, claimed.reasons, claimed.caused_by)
+
+    async def _run(
+        self,
+        turn: LiveTurn,
+        directive_id: DirectiveId,
+        reasons: tuple[Reason, ...],
+        caused_by: tuple[EventId, ...],
+        material: Material,
+        timeout_s: float,
+    ) -> None:
+        reflection = await reflect(self._model, material, timeout_s)
+        self._record(turn, directive_id, reflection, reasons, caused_by)
+
+    def _done(self, turn: LiveTurn, directive_id: DirectiveId, task: asyncio.Task[None]) -> None:
+        turn.tasks.pop(directive_id, None)
+        if not task.cancelled() and task.exception() is not None:
+            # A defect, not a failing model: those come back as a status. The turn must not wait for ever.
+            _log.error("reflection_failed", exc_info=task.exception())
+            claimed = turn.state.claims.get(directive_id)
+            if claimed is not None:
+                failed = Reflection(ResultStatus.FAILED_MODEL, "the server failed to make this reflection")
+                self._record(turn, directive_id, failed, claimed[1].reasons, claimed[1].caused_by)
+        turn.wake()
+
+    def _record(
+        self,
+        turn: LiveTurn,
+        directive_id: DirectiveId,
+        reflection: Reflection,
+        reasons: tuple[Reason, ...],
+        caused_by: tuple[EventId, ...],
+    ) -> None:
+        now_us = self._clock.now_us()
+        turn.record(Directive(directive_id, now_us, reflection, caused_by, reasons), now_us)
+        self._recorder.submit(turn)
+        turn.wake()

@@ -1,0 +1,4 @@
+"""Names that telemetry uses, in one place, so that dashboards and tests can rely on them."""
+
+# Design section 4. The seed's `secondbrain.agent.reflect` is another product's name (design section 12).
+SPAN_REFLECT = "sidemirror.thinking.reflect"
