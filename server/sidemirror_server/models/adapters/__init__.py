@@ -1,0 +1,1 @@
+"""Language models: one folder per provider. Only `assembly` imports from here."""

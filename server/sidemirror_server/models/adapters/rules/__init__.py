@@ -1,0 +1,5 @@
+"""The model that needs no key and no network: it reads typed evidence, never a prompt (design, section 9)."""
+
+from sidemirror_server.models.adapters.rules.model import RulesModel
+
+__all__ = ["RulesModel"]

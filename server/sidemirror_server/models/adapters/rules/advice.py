@@ -1,0 +1,58 @@
+"""What to do next, by category of the failure. The wordings are written for this project.
+
+Keys are the values of `trace.failure.ErrorCategory`, which reach this adapter as plain text.
+"""
+
+import re
+
+# An exception ends its traceback; what stands before it is where the error came by.
+_EXCEPTION = re.compile(r"^[ \t]{0,8}(?:\w{1,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception)\b.{0,400}", re.MULTILINE)
+# No spaces: a name, not a sentence that a tool would like to see repeated.
+_NAME = r"[\w.$/-]{1,60}"
+_FIELD = re.compile(
+    r"(?:column|field|argument|parameter|option|key|property|table|attribute|file|module|predicate|KeyError:)"
+    rf":?\s+['\"`]({_NAME})['\"`]|['\"`]({_NAME})['\"`]\s+(?:is required|is not|must|does|doesn|has no)"
+    rf"|^({_NAME})\n\s+(?:field required|input should|value error)|directory: ['\"`]({_NAME})['\"`]",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+_ADVICE = {
+    "timeout": "Ask {tool} for less at once: narrow the query, take one page, or raise its time limit if it has one.",
+    "validation": "Check the arguments of {tool} against its schema before calling it again, and change {field}.",
+    "permission": "Do not retry {tool} as it is: use credentials or a path that is allowed, or ask for access.",
+    "not_found": "List or look up what exists before calling {tool} again, and take {field} from there.",
+    "rate_limit": "Wait before calling {tool} again, and combine several requests into one.",
+    "network": "Try {tool} once more after a pause; if it fails again, use another source.",
+    "tool": "Read what {tool} printed before the failure, and call it with a smaller input to find what breaks it.",
+    "model": "Shorten the input of {tool}, or split the request into parts.",
+    "resource": "Give {tool} a smaller input or free what it ran out of, then call it again.",
+    "logic": "Fix the code or the assumption behind the call of {tool} before running it again: look at {field}.",
+}
+_UNSAID = "Call {tool} once with the simplest arguments that could work: its error does not say why it fails."
+_FIELD_UNNAMED = {
+    "validation": "what its error names",
+    "not_found": "the name",
+    "logic": "the line that its error names",
+}
+
+
+def advice(category: str | None, tool: str, error_text: str) -> str:
+    """One sentence on what to do about a failure of this category, naming the field that the error names.
+
+    `tool` is put in as it is: the caller quotes and clips it.
+    """
+    template = _ADVICE.get(category or "", _UNSAID)
+    return template.format(tool=tool, field=named_field(error_text) or _FIELD_UNNAMED.get(category or "", ""))
+
+
+def named_field(error_text: str) -> str:
+    """The argument, column, file or name that an error puts in quotes or in front, in backquotes; empty when none."""
+    found = _FIELD.search(error_text[:2_000])
+    name = next(filter(None, found.groups()), "") if found else ""
+    return f"`{name}`" if name else ""
+
+
+def telling(error_text: str) -> str:
+    """The last exception in an error text; the text itself when there is none."""
+    exceptions = _EXCEPTION.findall(error_text)
+    return str(exceptions[-1]).strip() if exceptions else error_text

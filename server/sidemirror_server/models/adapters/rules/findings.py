@@ -1,0 +1,143 @@
+"""What the evidence of a turn shows: which calls failed, which were repeated, what is open. No prose, no guesses."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from sidemirror_server.models.evidence import Evidence, EvidenceStep
+
+# The same call this often is a loop; design, section 4, "Detectors".
+REPEATED_FROM = 3
+# A long turn's evidence has a gap in its middle; only its last 100 steps are sure to have both a call and its result.
+_WHOLE_STEPS = 100
+_MOST_TERMS = 3
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """A step that failed, and what led to it: its call, else the text that came before it, else itself."""
+
+    failed: EvidenceStep
+    cause: EvidenceStep
+    # A later call of the same tool by the same agent that worked.
+    recovered_by: EvidenceStep | None
+
+
+class Findings(msgspec.Struct, frozen=True):
+    """All of it oldest first.
+
+    `repeated`: the calls of the last loop of equal, non-polling calls; `alternating`: the last four calls, when they
+    are A-B-A-B; `unanswered`: calls that the agent went on from without a result; `unmentioned`: names, numbers and
+    quotations of the question that no call and no result mentions; `basis`: what the first good result rests on, the
+    result itself when its call is known, else the text it was made from; `drafted`: the last response, if any.
+    """
+
+    calls: tuple[EvidenceStep, ...]
+    worked: tuple[EvidenceStep, ...]
+    failures: tuple[Failure, ...]
+    repeated: tuple[EvidenceStep, ...]
+    alternating: tuple[EvidenceStep, ...]
+    unanswered: tuple[EvidenceStep, ...]
+    unmentioned: tuple[str, ...]
+    basis: EvidenceStep | None
+    drafted: EvidenceStep | None
+
+
+def findings_of(evidence: Evidence) -> Findings:
+    """What `evidence` shows."""
+    steps = evidence.steps
+    calls = tuple(step for step in steps if step.kind == "tool_call")
+    outcomes = [step for step in steps if step.kind in {"tool_result", "tool_failure"}]
+    worked = tuple(step for step in outcomes if not _failed(step))
+    active = [call for call in calls if not call.polling]
+    return Findings(
+        calls=calls,
+        worked=worked,
+        failures=_failures(steps),
+        repeated=_repeated(active),
+        alternating=_alternating(active),
+        unanswered=_unanswered(steps[-_WHOLE_STEPS:]),
+        unmentioned=_unmentioned(evidence.question or evidence.task, [*calls, *worked]),
+        basis=_basis(steps),
+        drafted=next((step for step in reversed(steps) if step.kind == "response"), None),
+    )
+
+
+def _failed(step: EvidenceStep) -> bool:
+    return step.is_error or step.kind == "tool_failure"
+
+
+def _failures(steps: Sequence[EvidenceStep]) -> tuple[Failure, ...]:
+    by_id = {step.event_id: step for step in steps}
+    last_worked: dict[tuple[str, str], tuple[int, EvidenceStep]] = {}
+    for place, step in enumerate(steps):
+        if step.kind == "tool_result" and not step.is_error:
+            last_worked[step.agent, step.name] = place, step
+    failures = []
+    said: EvidenceStep | None = None
+    for place, step in enumerate(steps):
+        if step.kind in {"model_text", "response"}:
+            said = step
+        elif step.kind in {"tool_result", "tool_failure"} and _failed(step):
+            cause = by_id.get(step.answers) if step.answers else said
+            worked_at, worked = last_worked.get((step.agent, step.name), (-1, None))
+            failures.append(Failure(step, cause or step, worked if worked_at > place else None))
+    return tuple(failures)
+
+
+def _basis(steps: Sequence[EvidenceStep]) -> EvidenceStep | None:
+    said: EvidenceStep | None = None
+    for step in steps:
+        if step.kind == "model_text":
+            said = step
+        elif step.kind == "tool_result" and not step.is_error:
+            return step if step.answers else said or step
+    return None
+
+
+def _repeated(calls: Sequence[EvidenceStep]) -> tuple[EvidenceStep, ...]:
+    same: dict[tuple[str, str, str], list[EvidenceStep]] = {}
+    for call in calls:
+        same.setdefault((call.agent, call.name, call.text), []).append(call)
+    loops = [loop for loop in same.values() if len(loop) >= REPEATED_FROM]
+    last = {call.event_id: place for place, call in enumerate(calls)}
+    if not loops:
+        return ()
+    latest: list[EvidenceStep] = max(loops, key=lambda loop: last[loop[-1].event_id])
+    return tuple(latest)
+
+
+def _alternating(calls: Sequence[EvidenceStep]) -> tuple[EvidenceStep, ...]:
+    if len(calls) < 4:
+        return ()
+    keys = [(call.agent, call.name, call.text) for call in calls[-4:]]
+    return tuple(calls[-4:]) if keys[0] == keys[2] != keys[1] == keys[3] else ()
+
+
+def _unanswered(steps: Sequence[EvidenceStep]) -> tuple[EvidenceStep, ...]:
+    answered = {step.answers for step in steps if step.answers}
+    moved_on: set[str] = set()
+    unanswered = []
+    for step in reversed(steps):
+        if step.kind in {"model_text", "response", "user_message"}:
+            moved_on.add(step.agent)
+        elif step.kind == "tool_call" and not step.polling and step.event_id not in answered and step.agent in moved_on:
+            unanswered.append(step)
+    return tuple(reversed(unanswered))
+
+
+# Quotations, words that hold a digit or an underscore, and runs of capitalised words that do not begin a sentence.
+_TERM = re.compile(
+    r"[\"“]([^\s\"“”][^\"“”\n]{1,40}[^\s\"“”])[\"”]|\b(\w*[0-9_]\w*)\b|(?<=[a-z,;] )([A-Z]\w+(?: [A-Z]\w+){0,3})"
+)
+# A longer question is a specification: that a name in it has not come up yet says little.
+_QUESTION_CHARS = 600
+
+
+def _unmentioned(question: str, steps: Iterable[EvidenceStep]) -> tuple[str, ...]:
+    seen = "\n".join(step.text for step in steps).casefold()
+    if not seen or len(question) > _QUESTION_CHARS:
+        return ()
+    found = [next(filter(None, groups)) for groups in _TERM.findall(question)]
+    terms = [term for term in dict.fromkeys(found) if len(term) > 3]
+    return tuple(term for term in terms if term.casefold() not in seen)[:_MOST_TERMS]

@@ -1,0 +1,146 @@
+"""A mid-turn reflection from findings: what works, what failed first and why, what goes in circles, what is open.
+
+Every sentence that claims something names the events it rests on, as `[event id]`. Recorded texts stand in quotation
+marks, on one line, clipped, and without the marks that this module itself uses.
+"""
+
+from sidemirror_server.models.adapters.rules.advice import advice, telling
+from sidemirror_server.models.adapters.rules.findings import Failure, Findings, findings_of
+from sidemirror_server.models.answers import MidTurnAnswer
+from sidemirror_server.models.evidence import Evidence, EvidenceStep
+from sidemirror_server.vocabulary.text import clip
+
+# In code points. Chosen here: an error's telling part fits, an order hidden in it has no room to argue.
+_QUOTE_CHARS = 160
+_NAME_CHARS = 48
+_READ_CHARS = 4_000
+# The schema takes 32; more than this many ids behind one claim say no more.
+_MOST_CITED_FOR_ONE = 4
+_QUOTE_MARKS = str.maketrans({"“": "'", "”": "'", '"': "'", "`": "'", "[": "(", "]": ")", "<": "(", ">": ")"})
+
+
+def mid_turn_answer(evidence: Evidence) -> MidTurnAnswer:
+    """The reflection that `evidence` supports."""
+    found = findings_of(evidence)
+    failure = _worst(found)
+    sentences = [_what_worked(found)]
+    cited: list[EvidenceStep] = []
+    if failure is not None:
+        sentences.append(_what_failed(found, failure))
+        cited += [failure.cause, failure.failed, *([failure.recovered_by] if failure.recovered_by else [])]
+    loop = found.repeated or found.alternating
+    if loop:
+        sentences.append(_loop(found))
+        cited += loop[-_MOST_CITED_FOR_ONE:]
+    if found.basis is not None and not cited:
+        sentences.append(f"What came after rests on {_cite(found.basis)}: check that first if the answer looks wrong.")
+        cited.append(found.basis)
+    still_open = _open(found, evidence)
+    if still_open:
+        sentences.append(still_open)
+        cited += found.unanswered[:_MOST_CITED_FOR_ONE]
+    cited += found.worked[-1:]
+    return MidTurnAnswer(
+        reflection=" ".join(sentences),
+        suggested_action=_next(found, failure),
+        confidence=_confidence(found, failure),
+        cited_event_ids=tuple(dict.fromkeys(step.event_id for step in cited)),
+    )
+
+
+def _worst(found: Findings) -> Failure | None:
+    """The first failure that nothing has made good, else the first one."""
+    standing = (failure for failure in found.failures if failure.recovered_by is None)
+    return next(standing, found.failures[0] if found.failures else None)
+
+
+def _what_worked(found: Findings) -> str:
+    done = len(found.worked) + len(found.failures)
+    if not done:
+        return "No tool has returned anything yet."
+    if not found.worked:
+        return f"None of the {done} tool calls so far has worked." if done > 1 else "The only tool call so far failed."
+    last = found.worked[-1]
+    return f"{len(found.worked)} of {done} tool calls worked, the last of them {_tool(last)} {_cite(last)}."
+
+
+def _what_failed(found: Findings, failure: Failure) -> str:
+    failed, cause = failure.failed, failure.cause
+    said = (
+        f"its error {_cite(failed)} says {_quoted(telling(failed.text))}"
+        if failed.text.strip()
+        else f"{_cite(failed)} says no more"
+    )
+    kind = f", a {failed.category.replace('_', ' ')} failure" if failed.category not in {None, "", "unknown"} else ""
+    if cause is failed:
+        call = f"{_tool(failed)}"
+    elif cause.kind == "tool_call":
+        call = f"the call of {_tool(failed)} {_cite(cause)} with {_quoted(cause.text)}"
+    else:
+        call = f"{_tool(failed)} on what was said in {_cite(cause)}"
+    others = len(found.failures) - 1
+    more = f"; {others} more failed" if others else ""
+    then = f"; it worked later {_cite(failure.recovered_by)}" if failure.recovered_by else ""
+    return f"The first failure that counts is {call}: {said}{kind}{more}{then}."
+
+
+def _loop(found: Findings) -> str:
+    if found.repeated:
+        loop = found.repeated
+        cited = " ".join(map(_cite, loop[-_MOST_CITED_FOR_ONE:]))
+        return f"{_tool(loop[-1])} was called {len(loop)} times with the same arguments {cited}."
+    one, other = found.alternating[-2:]
+    cited = " ".join(map(_cite, found.alternating))
+    return f"The last calls alternate between {_tool(one)} and {_tool(other)} without anything new {cited}."
+
+
+def _open(found: Findings, evidence: Evidence) -> str:
+    parts = []
+    if found.unanswered:
+        shown = found.unanswered[:_MOST_CITED_FOR_ONE]
+        parts.append(", ".join(f"{_tool(call)} {_cite(call)}" for call in shown) + " never returned")
+    if found.unmentioned:
+        parts.append("no call or result mentions " + ", ".join(map(_quoted, found.unmentioned)))
+    if not parts and found.drafted is None and (evidence.question or evidence.task):
+        parts.append(f"the question {_quoted(evidence.question or evidence.task)}")
+    return f"Still open: {'; '.join(parts)}." if parts else ""
+
+
+def _next(found: Findings, failure: Failure | None) -> str:
+    loop = found.repeated or found.alternating
+    if failure is not None and failure.recovered_by is None:
+        return advice(failure.failed.category, _tool(failure.failed), telling(failure.failed.text))
+    if loop:
+        return (
+            f"Do not call {_tool(loop[-1])} with the same arguments again: use its last result, or change one argument."
+        )
+    if found.unanswered:
+        return f"Get the result of {_tool(found.unanswered[0])} or call it again before relying on it."
+    if found.unmentioned:
+        return f"Look up {_quoted(found.unmentioned[0])}, which the question names and nothing has covered yet."
+    if found.worked:
+        return f"Check that what {_tool(found.worked[-1])} returned answers the question, then answer it."
+    return "Call the tool that brings the first fact the question asks for."
+
+
+def _confidence(found: Findings, failure: Failure | None) -> float:
+    """0.2 for nothing seen, rising with the number of outcomes seen (half of the rise at 4); 0.2 more when the main
+    claim rests on a failure whose error names its kind, or on a loop. 0.9 at most: a rule sees form, not meaning."""
+    outcomes = len(found.worked) + len(found.failures)
+    seen = 0.2 + 0.5 * outcomes / (outcomes + 4)
+    named = failure is not None and failure.failed.category not in {None, "", "unknown"}
+    return round(min(0.9, seen + (0.2 if named or found.repeated or found.alternating else 0.0)), 2)
+
+
+def _cite(step: EvidenceStep) -> str:
+    return f"[{step.event_id}]"
+
+
+def _tool(step: EvidenceStep) -> str:
+    name = " ".join(step.name.translate(_QUOTE_MARKS).split())
+    return f"`{clip(name, _NAME_CHARS)}`" if name else "the tool"
+
+
+def _quoted(text: str) -> str:
+    shown = "".join(c if c.isprintable() else " " for c in text[:_READ_CHARS]).translate(_QUOTE_MARKS)
+    return f"“{clip(' '.join(shown.split()), _QUOTE_CHARS)}”"
