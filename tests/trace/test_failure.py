@@ -50,6 +50,7 @@ CASES = [
     ("logic", "IndexError: list index out of range"),
     ("logic", "panic: runtime error: invalid memory address or nil pointer dereference"),
     ("logic", "TypeError: x.map is not a function"),
+    ("logic", TRACEBACK + "ValueError: chr() arg not in range(0x110000)"),
     ("unknown", ""),
     ("unknown", "5a6"),
 ]

@@ -87,7 +87,7 @@ WORDINGS = (
     (
         "logic",
         (
-            "assertionerror|assertion failed|test case did not pass|tests failed|test failed|typeerror|"
+            "assertionerror|assertion failed|test case did not pass|tests failed|test failed|typeerror|valueerror|"
             "division by zero|divide by zero|classcast|referenceerror|rangeerror|is not defined|"
             "is not a function|undefined is not|cannot read prop|index out of|segmentation fault|panic:|"
             "stopiteration|no capture groups|operands could not|unsupported operand|arithmeticexception|"
