@@ -1,0 +1,275 @@
+"""The worker: what it does with what handlers return and raise, and how it stops."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from sidemirror_server.storage.sqlite.work import SqliteWork
+from sidemirror_server.vocabulary.errors import StoreUnavailable
+from sidemirror_server.vocabulary.ids import JobId
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.work.queue import Job, JobState, NewJob
+from sidemirror_server.work.worker import Handler, Hopeless, Pace, Task, Worker
+from tests.adapters.sqlite_store import sqlite_database
+
+SCOPE = Scope("acme", "shop")
+T0 = 1_700_000_000_000_000
+
+
+class SetClock:
+    """Stands still until it is set."""
+
+    def __init__(self) -> None:
+        self.us = T0
+
+    def now_us(self) -> int:
+        return self.us
+
+    def monotonic_s(self) -> float:
+        return self.us / 1_000_000
+
+
+@pytest.fixture
+async def work(tmp_path: Path) -> AsyncIterator[SqliteWork]:
+    async with sqlite_database(tmp_path) as database:
+        yield SqliteWork(database)
+
+
+@asynccontextmanager
+async def working(
+    work: SqliteWork, handlers: Mapping[str, Handler], clock: SetClock | None = None, **pace: float
+) -> AsyncIterator[None]:
+    quick = Pace(**{"poll_s": 0.01, **pace})  # type: ignore[arg-type]
+    running = asyncio.create_task(Worker(work, handlers, clock or SetClock(), random.Random(1), "w", quick).run())
+    try:
+        yield
+    finally:
+        running.cancel()
+        await asyncio.wait([running])
+        assert running.cancelled()
+
+
+async def put(work: SqliteWork, job_id: str = "a", attempts: int = 3, payload: bytes = b"p") -> None:
+    await work.put(SCOPE, NewJob(JobId(job_id), "kind", payload, attempts), T0)
+
+
+async def when(work: SqliteWork, arrived: Callable[[Job], bool], job_id: str = "a") -> Job:
+    async with asyncio.timeout(10):
+        while True:
+            job = await work.get(SCOPE, JobId(job_id))
+            if job is not None and arrived(job):
+                return job
+            await asyncio.sleep(0.001)
+
+
+def raising(error: BaseException) -> Handler:
+    async def handle(task: Task) -> bytes | None:
+        raise error
+
+    return handle
+
+
+def noting(notes: list[str], gate: asyncio.Event) -> Handler:
+    async def handle(task: Task) -> bytes | None:
+        notes.append(task.job.job_id)
+        await gate.wait()
+        return task.job.payload.upper()
+
+    return handle
+
+
+async def test_result_is_kept(work: SqliteWork) -> None:
+    gate = asyncio.Event()
+    gate.set()
+    await put(work)
+    async with working(work, {"kind": noting([], gate)}):
+        job = await when(work, lambda job: job.state is JobState.DONE)
+    assert (job.result, job.worker, job.attempts) == (b"P", "w", 1)
+
+
+async def test_a_put_wakes_it_at_once(work: SqliteWork) -> None:
+    gate = asyncio.Event()
+    gate.set()
+    async with working(work, {"kind": noting([], gate)}, poll_s=3600.0):
+        await asyncio.sleep(0.05)  # it has found nothing and waits for an hour
+        await put(work)
+        await when(work, lambda job: job.state is JobState.DONE)
+
+
+@pytest.mark.parametrize(
+    ("attempts", "shortest_s", "longest_s"), [(1, 1.0, 2.0), (2, 2.0, 4.0), (3, 4.0, 8.0), (9, 150.0, 300.0)]
+)
+async def test_a_failure_is_retried_later_and_later(
+    attempts: int, shortest_s: float, longest_s: float, work: SqliteWork
+) -> None:
+    await put(work, attempts=20)
+    clock = SetClock()
+
+    def tried(job: Job) -> bool:
+        return job.state is JobState.RETRYING and job.run_at_us > clock.us
+
+    async with working(work, {"kind": raising(ValueError("no"))}, clock):
+        job = await when(work, tried)
+        while job.attempts < attempts:
+            clock.us = job.run_at_us
+            job = await when(work, tried)
+    assert job.last_error == "ValueError: no"
+    assert shortest_s <= (job.run_at_us - clock.us) / 1_000_000 <= longest_s
+
+
+async def test_the_last_attempt_and_the_hopeless_end_dead(work: SqliteWork) -> None:
+    await put(work, "last", attempts=1)
+    async with working(work, {"kind": raising(ValueError("x" * 5000))}):
+        job = await when(work, lambda job: job.state is JobState.DEAD, "last")
+    assert len(job.last_error or "") == 1000
+    await put(work, "hopeless")
+    async with working(work, {"kind": raising(Hopeless("never"))}):
+        job = await when(work, lambda job: job.state is JobState.DEAD, "hopeless")
+    assert (job.last_error, job.attempts) == ("Hopeless: never", 1)
+
+
+async def test_a_handler_that_cancels_itself_has_failed(work: SqliteWork) -> None:
+    await put(work)
+    async with working(work, {"kind": raising(asyncio.CancelledError())}):
+        job = await when(work, lambda job: job.state is JobState.RETRYING)
+    assert job.last_error == "RuntimeError: the handler cancelled itself"
+
+
+async def test_stopping_gives_jobs_back_unattempted(work: SqliteWork) -> None:
+    notes: list[str] = []
+    for number in range(3):
+        await put(work, f"j{number}", attempts=1)
+    async with working(work, {"kind": noting(notes, asyncio.Event())}):
+        for number in range(3):
+            await when(work, lambda job: job.state is JobState.RUNNING and len(notes) == 3, f"j{number}")
+    for number in range(3):
+        job = await work.get(SCOPE, JobId(f"j{number}"))
+        assert job is not None
+        assert (job.state, job.attempts) == (JobState.QUEUED, 0)
+    assert len(await work.claim(("kind",), 10, 30.0, T0, "w2")) == 3
+
+
+class SlowToClaim(SqliteWork):
+    """The store has handed the job out, and its answer is not here yet."""
+
+    handed_out = asyncio.Event()
+
+    async def claim(
+        self, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
+    ) -> tuple[Job, ...]:
+        jobs = await super().claim(kinds, limit, lease_s, now_us, worker)
+        self.handed_out.set()
+        await asyncio.sleep(0.05)
+        return jobs
+
+
+async def test_stopping_in_the_middle_of_a_claim_strands_nothing(work: SqliteWork) -> None:
+    slow = SlowToClaim(work._database)
+    await put(work)
+    async with working(slow, {"kind": noting([], asyncio.Event())}):
+        async with asyncio.timeout(10):
+            await slow.handed_out.wait()
+    job = await work.get(SCOPE, JobId("a"))
+    assert job is not None
+    assert (job.state, job.attempts) == (JobState.QUEUED, 0)
+
+
+async def test_never_more_at_once_than_its_concurrency(work: SqliteWork) -> None:
+    notes: list[str] = []
+    gate = asyncio.Event()
+    for number in range(5):
+        await put(work, f"j{number}")
+    async with working(work, {"kind": noting(notes, gate)}, concurrency=2):
+        async with asyncio.timeout(10):
+            while len(notes) < 2:  # noqa: ASYNC110
+                await asyncio.sleep(0.001)
+        await put(work, "j5")
+        await asyncio.sleep(0.05)
+        assert len(notes) == 2
+        gate.set()
+        for number in range(6):
+            await when(work, lambda job: job.state is JobState.DONE, f"j{number}")
+
+
+async def test_the_lease_is_extended_while_the_handler_works(work: SqliteWork) -> None:
+    await put(work)
+    clock, gate = SetClock(), asyncio.Event()
+    async with working(work, {"kind": noting([], gate)}, clock, lease_s=0.09):
+        first = await when(work, lambda job: job.state is JobState.RUNNING)
+        clock.us += 50_000
+        await when(work, lambda job: (job.lease_until_us or 0) > (first.lease_until_us or 0))
+        gate.set()
+        assert (await when(work, lambda job: job.state is JobState.DONE)).attempts == 1
+
+
+async def test_a_lost_lease_stops_the_handler(work: SqliteWork) -> None:
+    await put(work)
+    stopped = asyncio.Event()
+
+    async def handle(task: Task) -> bytes | None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+        return None
+
+    async with working(work, {"kind": handle}, lease_s=0.09):
+        first = await when(work, lambda job: job.state is JobState.RUNNING)
+        (taken,) = await work.claim(("kind",), 1, 3600.0, T0 + 3600_000_000, "w2")
+        async with asyncio.timeout(10):
+            await stopped.wait()
+    assert taken.token > first.token
+    assert await work.get(SCOPE, JobId("a")) == taken
+
+
+async def test_checkpoints_come_back_with_the_next_attempt(work: SqliteWork) -> None:
+    await put(work)
+    clock = SetClock()
+    seen: list[bytes | None] = []
+
+    async def handle(task: Task) -> bytes | None:
+        seen.append(task.job.checkpoint)
+        await task.checkpoint(b"half")
+        if len(seen) == 1:
+            raise ValueError
+        return None
+
+    async with working(work, {"kind": handle}, clock):
+        clock.us = (await when(work, lambda job: job.state is JobState.RETRYING)).run_at_us
+        await when(work, lambda job: job.state is JobState.DONE)
+    assert seen == [None, b"half"]
+
+
+class OftenAway(SqliteWork):
+    """Every second question or so gets no answer."""
+
+    chance = random.Random(3)
+
+    def _answer(self) -> None:
+        if self.chance.random() < 0.5:
+            raise StoreUnavailable(store="test")
+
+    async def claim(
+        self, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
+    ) -> tuple[Job, ...]:
+        self._answer()
+        return await super().claim(kinds, limit, lease_s, now_us, worker)
+
+    async def finish(self, scope: Scope, job_id: JobId, token: int, result: bytes | None, now_us: int) -> None:
+        self._answer()
+        await super().finish(scope, job_id, token, result, now_us)
+
+
+async def test_a_store_that_is_away_does_not_end_the_worker(work: SqliteWork) -> None:
+    gate, clock = asyncio.Event(), SetClock()
+    gate.set()
+    away = OftenAway(work._database)
+    for number in range(5):
+        await put(work, f"j{number}", attempts=50)
+    async with working(away, {"kind": noting([], gate)}, clock, retry_s=0.0):
+        for number in range(5):
+            await when(work, lambda job: job.state is JobState.DONE, f"j{number}")
