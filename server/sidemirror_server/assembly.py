@@ -1,7 +1,7 @@
 """From settings to a server: the one place that knows every adapter, and that owns every lifetime.
 
-    async with assemble(settings) as sidecar:
-        await sidecar.serve_until(stop)
+async with assemble(settings) as sidecar:
+    await sidecar.serve_until(stop)
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from pathlib import Path
 import grpc
 import msgspec
 
-from sidemirror_server.models.adapters.rules import Rules
+from sidemirror_server.models.adapters.rules import RulesModel
 from sidemirror_server.models.language_model import LanguageModel
 from sidemirror_server.rpc import server as rpc_server
 from sidemirror_server.rpc.identity import Identity
@@ -178,7 +178,7 @@ async def assemble(
             requests=SqliteRequests(database),
             facts=(StoreFacts("sqlite", "everything", _DURABILITY, lambda: True),),
         )
-        yield Sidecar(settings, stores, model or Rules(), clock, limits, socket)
+        yield Sidecar(settings, stores, model or RulesModel(), clock, limits, socket)
 
 
 _DURABILITY = "an OK survives a crash of the sidecar and of the machine (WAL, synchronous=FULL)"

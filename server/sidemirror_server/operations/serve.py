@@ -22,9 +22,8 @@ def serve(flags: Mapping[str, str]) -> int:
         print(f"sidemirror: {name} is no setting of this server", file=sys.stderr)
     try:
         _run(settings)
-    except* (CannotListen, SidemirrorError) as errors:
-        for error in errors.exceptions:
-            print(f"sidemirror: {error}", file=sys.stderr)
+    except (CannotListen, SidemirrorError) as error:
+        print(f"sidemirror: {error}", file=sys.stderr)
         return EXIT_FAILED
     return 0
 

@@ -1,5 +1,7 @@
 """What a servicer method is told about the call that it serves, beside the request."""
 
+from typing import Any, TypeAlias
+
 import grpc
 from msgspec import Struct
 
@@ -7,8 +9,8 @@ from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.ids import derived_id, new_id
 from sidemirror_server.vocabulary.scope import Scope
 
-# What the generated code calls a context; nothing here depends on the request and response types it is made for.
-Context = grpc.aio.ServicerContext  # type: ignore[type-arg]
+# gRPC's side of a call; requests and responses pass it as bytes, and streams as iterators of bytes.
+Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
 
 class Call(Struct, frozen=True):

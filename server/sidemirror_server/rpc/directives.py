@@ -1,5 +1,7 @@
 """What the sidecar says, from records to the wire. The one place that writes the seeds' defaults (design section 3)."""
 
+from typing import Any
+
 import msgspec
 
 from sidemirror.v1 import thinking_pb2 as pb
@@ -22,8 +24,10 @@ from sidemirror_server.trace.event import Event, TurnStarted
 from sidemirror_server.vocabulary.budget import BudgetLeft
 from sidemirror_server.vocabulary.status import ResultStatus
 
-REASONS = {reason: pb.ReflectionReason.Value(f"REFLECTION_REASON_{reason.name}") for reason in Reason}
-PATTERNS = {pattern: pb.Pattern.Value(f"PATTERN_{pattern.name}") for pattern in Pattern}
+REASONS: dict[Reason, Any] = {
+    reason: pb.ReflectionReason.Value(f"REFLECTION_REASON_{reason.name}") for reason in Reason
+}
+PATTERNS: dict[Pattern, Any] = {pattern: pb.Pattern.Value(f"PATTERN_{pattern.name}") for pattern in Pattern}
 
 
 def config_to_wire(config: ThinkingConfig) -> pb.ThinkingConfig:
@@ -90,7 +94,7 @@ def summary_to_wire(summary: TurnSummary) -> pb.TurnSummary:
         tool_call_count=summary.tool_call_count,
         tool_error_count=summary.tool_error_count,
         nudge_count=summary.nudge_count,
-        reflections=summary.reflections,
+        reflections={f"RESULT_STATUS_{status.upper()}": count for status, count in summary.reflections.items()},
         budget_left=left_to_wire(summary.budget_left),
     )
 

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from sidemirror.v1 import common_pb2, thinking_pb2 as pb
+from sidemirror.v1 import common_pb2
+from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.wire import (
     OUTCOME_NAMES,
     OUTCOMES,
@@ -148,20 +149,21 @@ _READERS: dict[str | None, Callable[[Any], What]] = {
 
 def wish_to_wire(wish: ThinkingWish) -> pb.ThinkingConfig:
     """A configuration as it was asked for."""
-    return pb.ThinkingConfig(
+    wire = pb.ThinkingConfig(
         level=LEVEL_NUMBERS.get(wish.level or "", pb.THINK_LEVEL_UNSPECIFIED),
         reflect_every=wish.reflect_every or 0,
-        reflect_on_tool_error=wish.reflect_on_tool_error,
-        reflect_on_uncertainty=wish.reflect_on_uncertainty,
         periodic_scope=PERIODIC_NUMBERS.get(wish.periodic_scope or "", pb.PERIODIC_SCOPE_UNSPECIFIED),
     )
+    if wish.reflect_on_tool_error is not None:
+        wire.reflect_on_tool_error = wish.reflect_on_tool_error
+    if wish.reflect_on_uncertainty is not None:
+        wire.reflect_on_uncertainty = wish.reflect_on_uncertainty
+    return wire
 
 
 def budget_to_wire(budget: TurnBudget) -> pb.TurnBudget:
     """A turn's budget."""
-    wire = pb.TurnBudget(
-        max_reflections=budget.max_reflections, max_tokens=budget.max_tokens, max_usd=budget.max_usd
-    )
+    wire = pb.TurnBudget(max_reflections=budget.max_reflections, max_tokens=budget.max_tokens, max_usd=budget.max_usd)
     if budget.time_limit_s is not None:
         wire.time_limit.FromMicroseconds(int(budget.time_limit_s * 1e6))
     return wire

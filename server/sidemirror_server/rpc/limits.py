@@ -139,9 +139,9 @@ class NoRule(Exception):
     """A field of the contract has no row in the table of limits."""
 
 
-def checker_of(descriptor: Descriptor) -> Callable[[Message], list[Violation]]:
+def checker_of(message_type: type[Message]) -> Callable[[Message], list[Violation]]:
     """A function that returns what is wrong with a message of this type; an empty list when nothing is."""
-    check = _message(descriptor, {})
+    check = _message(cast("Descriptor", message_type.DESCRIPTOR), {})
 
     def violations(message: Message) -> list[Violation]:
         found: list[Violation] = []
@@ -179,7 +179,7 @@ def _all_of(steps: tuple[Check, ...]) -> Check:
 
 def _oneof(oneof: OneofDescriptor, made: dict[str, Check]) -> Check:
     arms = {field.name: _field(field, made) for field in oneof.fields}
-    required = isinstance(TABLE.get(f"{oneof.containing_type.name}.{oneof.name}"), Required)
+    required = isinstance(TABLE.get(f"{_owner(oneof)}.{oneof.name}"), Required)
     name = oneof.name
 
     def check(message: Message, prefix: str, found: list[Violation]) -> None:
@@ -195,7 +195,7 @@ def _oneof(oneof: OneofDescriptor, made: dict[str, Check]) -> Check:
 
 def _field(field: FieldDescriptor, made: dict[str, Check]) -> list[Check]:
     name = field.name
-    key = f"{field.containing_type.name}.{name}"
+    key = f"{_owner(field)}.{name}"
     rule = TABLE.get(key, TABLE.get(name))
     if field.is_repeated:
         if not isinstance(rule, Count):
@@ -205,6 +205,10 @@ def _field(field: FieldDescriptor, made: dict[str, Check]) -> list[Check]:
         return [_nested(name, _message(field.message_type, made))]
     value_check = _value(field, rule)
     return [_single(name, value_check)] if value_check else []
+
+
+def _owner(part: FieldDescriptor | OneofDescriptor) -> str:
+    return part.containing_type.name if part.containing_type is not None else ""
 
 
 def _element(field: FieldDescriptor, made: dict[str, Check]) -> Check | None:
@@ -257,7 +261,7 @@ def _value(field: FieldDescriptor, rule: Rule | None) -> ValueCheck | None:
         case Seconds(high=high):
             return _seconds(high)
         case _:
-            raise NoRule(f"{field.containing_type.name}.{field.name}")
+            raise NoRule(f"{_owner(field)}.{field.name}")
 
 
 def _id(required: bool) -> ValueCheck:

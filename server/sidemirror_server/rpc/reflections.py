@@ -32,9 +32,7 @@ class ReflectionCalls:
         self._conductor = conductor
         self._recorder = recorder
 
-    async def GetThinkingPrompt(
-        self, request: pb.GetThinkingPromptRequest, call: Call
-    ) -> pb.GetThinkingPromptResponse:
+    async def GetThinkingPrompt(self, request: pb.GetThinkingPromptRequest, call: Call) -> pb.GetThinkingPromptResponse:
         level = level_named(LEVELS.get(request.level, "off"))
         plan = plan_thinking(request.base_prompt, level, request.provider, request.model)
         unknown = request.level not in LEVELS and request.level != pb.THINK_LEVEL_UNSPECIFIED

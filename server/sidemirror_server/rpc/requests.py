@@ -1,8 +1,8 @@
 """The same request_id with the same content is answered the same, within 24 hours (design section 2).
 
-Three ways lead to the same answer: the first call of that id is still being served (others wait for it), it was answered
-(the answer is remembered), or it was made but a crash came before the answer could be remembered (the ids of what a call
-makes derive from its request_id, so serving it again makes nothing twice).
+Three ways lead to the same answer: the first call of that id is still being served (others wait for it), it was
+answered (the answer is remembered), or it was made but a crash came before the answer could be remembered (the ids of
+what a call makes derive from its request_id, so serving it again makes nothing twice).
 """
 
 import asyncio
@@ -29,8 +29,8 @@ class Once:
     ) -> bytes:
         """The answer to this request: the one that was given, or is being made, or what `serve` makes now.
 
-        `serve` goes on when the caller is cancelled, since it may have had its effect already. Raises RequestIdReused for
-        other content under a known id, and whatever `serve` raises; that leaves the id free.
+        `serve` goes on when the caller is cancelled, since it may have had its effect already. Raises RequestIdReused
+        for other content under a known id, and whatever `serve` raises; that leaves the id free.
         """
         digest = blake2b(content, digest_size=16).digest()
         key = (scope, method, request_id)

@@ -1,12 +1,12 @@
 """RunTurn: a whole turn on one stream.
 
-Reading and writing go on side by side: a task takes events into the turn, while the generator says what there is to say.
-A reader that is slow holds back only its own responses, and those are cumulative (acks) or kept with the turn.
+Reading and writing go on side by side: a task takes events into the turn, while the generator says what there is to
+say. A reader that is slow holds back only its own responses, and those are cumulative (acks) or kept with the turn.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 
 import msgspec
 
@@ -55,6 +55,7 @@ class TurnStreams:
 
     async def _open(self, first: pb.RunTurnRequest, call: Call) -> "_TurnStream":
         """Starts the turn, or takes it up again, with the first request of the stream."""
+        rest: Sequence[pb.TurnEvent]
         if first.HasField("resume"):
             turn = await self._conductor.take_up(call.scope, TurnId(first.resume.turn_id))
             stream = _TurnStream(self._conductor, turn, call, self._streams, first.resume.after_sequence)
@@ -70,9 +71,7 @@ class TurnStreams:
             rest = first.events[1:]
             # Checked before anything is kept: a request is taken whole or not at all.
             events_of(rest, turn_id, call, 1)
-            turn = await self._conductor.start(
-                call.scope, turn_id, event, started, is_new=is_new, wait_for_store=False
-            )
+            turn = await self._conductor.start(call.scope, turn_id, event, started, is_new=is_new, wait_for_store=False)
             stream = _TurnStream(self._conductor, turn, call, self._streams, 0)
             stream.started(started, own_prompt)
         stream.take(rest, call, len(first.events) - len(rest))
@@ -82,9 +81,7 @@ class TurnStreams:
 class _TurnStream:
     """One stream on a turn: what it has taken, and what it has told."""
 
-    def __init__(
-        self, conductor: Conductor, turn: LiveTurn, call: Call, streams: Streams, after_sequence: int
-    ) -> None:
+    def __init__(self, conductor: Conductor, turn: LiveTurn, call: Call, streams: Streams, after_sequence: int) -> None:
         self._conductor = conductor
         self._turn = turn
         self._call = call
@@ -116,7 +113,7 @@ class _TurnStream:
             self._times.heard()
             self.take(request.events, msgspec.structs.replace(self._call, request_id=request.request_id), 0)
 
-    def take(self, wires: "list[pb.TurnEvent]", call: Call, first: int) -> None:
+    def take(self, wires: Sequence[pb.TurnEvent], call: Call, first: int) -> None:
         """Takes in the events of one request; the first stands at place `first` of it."""
         if not wires:
             return
@@ -130,8 +127,7 @@ class _TurnStream:
         directives = []
         if missed is not None:
             directives.append(self._unrecorded(gap=_gap(missed)))
-        for item in said:
-            directives.append(self._directive(item.directive, item.sequence))
+        directives.extend(self._directive(item.directive, item.sequence) for item in said)
         while self._places and self._places[0] <= self._turn.durable:
             self._places.popleft()
             self._durable += 1

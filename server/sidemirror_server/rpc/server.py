@@ -12,7 +12,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_health.v1.health import aio as health_aio
 
 from sidemirror.v1 import sidecar_pb2, thinking_pb2
-from sidemirror_server.rpc.interceptors import Boundary
+from sidemirror_server.rpc.interceptors import Boundary, Handler
 from sidemirror_server.rpc.streams import Streams
 
 _log = logging.getLogger(__name__)
@@ -42,15 +42,13 @@ def options(message_bytes: int, streams_per_connection: int) -> list[tuple[str, 
     ]
 
 
-def handlers_of(
-    boundary: Boundary, service: ServiceDescriptor, servicers: Iterable[object]
-) -> Mapping[str, grpc.RpcMethodHandler]:
+def handlers_of(boundary: Boundary, service: ServiceDescriptor, servicers: Iterable[object]) -> Mapping[str, Handler]:
     """The handler of every method of the service: the first of the servicers that has it serves it."""
     known = tuple(servicers)
     return {method.name: _handler(boundary, method, known) for method in service.methods}
 
 
-def _handler(boundary: Boundary, method: MethodDescriptor, servicers: Sequence[object]) -> grpc.RpcMethodHandler:
+def _handler(boundary: Boundary, method: MethodDescriptor, servicers: Sequence[object]) -> Handler:
     path = f"{method.containing_service.full_name}/{method.name}"
     serve = next((getattr(servicer, method.name) for servicer in servicers if hasattr(servicer, method.name)), None)
     if serve is None:
@@ -73,7 +71,7 @@ class Server:
         health_pb2_grpc.add_HealthServicer_to_server(self._health, aio_server)
         self._names: list[str] = []
 
-    def register(self, service: ServiceDescriptor, handlers: Mapping[str, grpc.RpcMethodHandler]) -> None:
+    def register(self, service: ServiceDescriptor, handlers: Mapping[str, Handler]) -> None:
         """Serves `service` by `handlers`."""
         self._server.add_generic_rpc_handlers(
             (grpc.method_handlers_generic_handler(service.full_name, dict(handlers)),)
@@ -101,7 +99,7 @@ class Server:
         """One service's status, for those who check or watch it."""
         await self._health.set(service, SERVING if serving else NOT_SERVING)
 
-    async def _set_health(self, status: "health_pb2.HealthCheckResponse.ServingStatus.ValueType") -> None:
+    async def _set_health(self, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:
         for name in ("", *self._names):
             await self._health.set(name, status)
 

@@ -80,8 +80,8 @@ class SessionCalls:
 
 
 def _masked(wish: ThinkingWish, request: pb.UpdateSessionRequest) -> ThinkingWish:
-    """What the request changes: without a mask every field that says something, with one the fields that it names, which
-    then take their default where the request says nothing."""
+    """What the request changes: without a mask every field that says something, with one the fields that it names,
+    which then take their default where the request says nothing."""
     if not request.HasField("update_mask"):
         return wish
     named: set[str] = set()

@@ -28,8 +28,7 @@ class SidecarCalls:
                 for store in info.stores
             ],
             models=[
-                pb.ModelInfo(purpose=model.purpose, provider=model.provider, model=model.model)
-                for model in info.models
+                pb.ModelInfo(purpose=model.purpose, provider=model.provider, model=model.model) for model in info.models
             ],
             default_config=config_to_wire(ThinkingConfig()),
             default_budget=budget_to_wire(TurnBudget()),

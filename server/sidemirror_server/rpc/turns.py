@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
-from sidemirror.v1 import common_pb2, thinking_pb2 as pb
+from sidemirror.v1 import common_pb2
+from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.call import Call
 from sidemirror_server.rpc.directives import (
     directive_to_wire,

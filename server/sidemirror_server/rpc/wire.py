@@ -1,5 +1,7 @@
 """Between wire types and records: what every service's converter needs. Text from the wire enters here, once."""
 
+from typing import Any, cast
+
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -7,10 +9,11 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from sidemirror.v1 import common_pb2 as pb
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
-from sidemirror_server.vocabulary.text import enter
 
-STATUSES = {status: pb.ResultStatus.Value(f"RESULT_STATUS_{status.name}") for status in ResultStatus}
-ORIGINS = {origin: pb.Origin.Value(f"ORIGIN_{origin.name}") for origin in Origin}
+STATUSES: dict[ResultStatus, Any] = {
+    status: pb.ResultStatus.Value(f"RESULT_STATUS_{status.name}") for status in ResultStatus
+}
+ORIGINS: dict[Origin, Any] = {origin: pb.Origin.Value(f"ORIGIN_{origin.name}") for origin in Origin}
 OUTCOMES = {
     "": pb.TASK_OUTCOME_UNSPECIFIED,
     "success": pb.TASK_OUTCOME_SUCCESS,
@@ -53,7 +56,7 @@ def seconds(span: Duration) -> float:
 def struct(values: dict[str, object]) -> Struct:
     """A JSON-like mapping as a Struct."""
     message = Struct()
-    message.update(values)
+    message.update(cast("dict[str, Any]", values))
     return message
 
 

@@ -118,4 +118,5 @@ def draft(sequence: int, at_us: int, recorded: Recorded) -> Draft:
 
 def recorded_in(entry: Entry) -> Recorded:
     """What a log entry of a turn keeps."""
-    return _decode(entry.body)
+    recorded: Recorded = _decode(entry.body)
+    return recorded

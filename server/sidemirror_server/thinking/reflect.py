@@ -1,7 +1,7 @@
 """One mid-turn reflection: asks the model what it makes of the turn, and says what came of it in a status.
 
-The room's shell around a model. Whatever a model does, the answer is a `Reflection`: a reflection never blocks the agent
-(design section 3), so only cancellation passes through.
+The room's shell around a model. Whatever a model does, the answer is a `Reflection`: a reflection never blocks the
+agent (design section 3), so only cancellation passes through.
 """
 
 import asyncio

@@ -1,9 +1,12 @@
 """A turn's state as the fold of its log. Pure: no clock, no store, no model.
 
-`turns/live.py` applies each entry as it is made, and `turns/conductor.py` asks what is due after it; a turn that is read
-back from the log goes through the same `apply` and arrives at the same state. `apply` changes the state it is given,
-because it runs for every event of every agent.
+`turns/live.py` applies each entry as it is made, and `turns/conductor.py` asks what is due after it; a turn that is
+read back from the log goes through the same `apply` and arrives at the same state. `apply` changes the state it is
+given, because it runs for every event of every agent.
 """
+
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
@@ -280,7 +283,8 @@ def _model_returned(state: TurnState, sequence: int, event: Event, what: ModelRe
 
 
 def _model_moved_on(state: TurnState, agent: str) -> None:
-    """The agent's model was called: the decision point has passed, and calls without a result are waited for no more."""
+    """The agent's model was called: the decision point has passed, and calls without a result are waited for no more.
+    The agent's model was called: the decision point has passed, and calls without a result are waited for no more."""
     state.at_decision = False
     for call_id, call in state.open_calls.items():
         if call.agent == agent and not call.stale:
@@ -414,7 +418,7 @@ def _remember(state: TurnState, event: Event, step: EvidenceStep) -> None:
             del state.last_steps[:-_LAST_STEPS]
 
 
-_EVENTS = {
+_EVENTS: dict[type, Callable[[TurnState, int, Event, Any], None]] = {
     TurnStarted: _turn_started,
     UserMessage: _user_message,
     ModelStarted: _model_started,

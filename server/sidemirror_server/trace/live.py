@@ -1,4 +1,5 @@
-"""Waiting for the log to grow. A follower reads the log and then waits for more: there is no second bus (design section 5).
+"""Waiting for the log to grow. A follower reads the log and then waits for more: there is no second bus (design
+section 5).
 
 Whoever appends in this process rings the bell; what other processes append is found by looking again after a while.
 """

@@ -1,9 +1,9 @@
 """The log: what happened and what was said, in numbered entries that are only ever appended.
 
-`TurnLog` is written by `turns/recorder.py` and read by `turns/`; `Log` is what a watch reads, of any service. An entry's
-body is JSON that the store never looks into. Two numbers lead to an entry: its `position`, unique and rising within
-the scope over all topics, which a watch uses as its cursor; and its `sequence` within its key (a turn), from 1 without
-holes. Adapters: `storage/sqlite/turn_log.py`.
+`TurnLog` is written by `turns/recorder.py` and read by `turns/`; `Log` is what a watch reads, of any service. An
+entry's body is JSON that the store never looks into. Two numbers lead to an entry: its `position`, unique and rising
+within the scope over all topics, which a watch uses as its cursor; and its `sequence` within its key (a turn), from 1
+without holes. Adapters: `storage/sqlite/turn_log.py`.
 """
 
 import enum

@@ -66,6 +66,15 @@ class _Hot(msgspec.Struct):
     newest: LiveTurn
 
 
+class _Past(msgspec.Struct, frozen=True):
+    """What a session has come to before a turn; `session_body` is what it is made with when it does not exist."""
+
+    config: ThinkingConfig
+    turn_count: int
+    carried: Carry
+    session_body: bytes | None
+
+
 class Conductor:
     """Runs the turns of this process."""
 
@@ -93,32 +102,27 @@ class Conductor:
     ) -> LiveTurn:
         """The turn that `event` starts, with its plan recorded; or the same turn again when the event was taken before.
 
-        `is_new`: the id was just made here, so the store need not be asked for it. `wait_for_store` false goes on without
-        the store when it is away, with a warning in the plan. Raises AlreadyExists for an id that is taken, BadInput for
-        the turn of another session, StoreUnavailable.
+        `is_new`: the id was just made here, so the store need not be asked for it. `wait_for_store` false goes on
+        without the store when it is away, with a warning in the plan. Raises AlreadyExists for an id that is taken,
+        BadInput for the turn of another session, StoreUnavailable.
         """
-        async with self._lock(scope, f"turn/{turn_id}"), self._lock(scope, f"session/{started.session_id}"):
+        session_id = SessionId(started.session_id)
+        async with self._lock(scope, f"turn/{turn_id}"), self._lock(scope, f"session/{session_id}"):
             warnings: tuple[str, ...] = ()
-            known, session = None, self._hot.get((scope, SessionId(started.session_id)))
             try:
-                if not is_new:
-                    known = await self._find(scope, turn_id)
-                if known is None and session is None:
-                    config, turn_count, carried, session_body = await self._session(scope, started)
+                known = None if is_new else await self._find(scope, turn_id)
+                if known is not None:
+                    return _again(known, event, started)
+                past = await self._past(scope, session_id)
             except StoreUnavailable:
                 if wait_for_store:
                     raise
                 warnings = ("the store is away: the session's earlier turns are not known",)
-                config, turn_count, carried, session_body = _unknown_session()
-            if known is not None:
-                return _again(known, event, started)
-            if session is not None:
-                config, turn_count, session_body = session.config, session.turn_count, None
-                carried = carry(session.newest.state)
-            turn = LiveTurn(scope, session_body)
-            self._record_start(turn, turn_id, event, started, config, turn_count + 1, carried, warnings)
+                past = _unknown_session()
+            turn = LiveTurn(scope, past.session_body)
+            self._record_start(turn, turn_id, event, started, past, warnings)
             self._turns[scope, turn_id] = turn
-            self._hot[scope, turn.state.session_id] = _Hot(config, turn_count + 1, turn)
+            self._hot[scope, session_id] = _Hot(past.config, past.turn_count + 1, turn)
             return turn
 
     async def take_up(self, scope: Scope, turn_id: TurnId) -> LiveTurn:
@@ -148,8 +152,8 @@ class Conductor:
             hot.config = config
 
     def report(self, turn: LiveTurn, events: Sequence[Event]) -> list[int]:
-        """Takes events into an open turn and launches what they make due. Returns the place of each in the turn's record:
-        the earlier one for an event that the turn already has. All are taken or none.
+        """Takes events into an open turn and launches what they make due. Returns the place of each in the turn's
+        record: the earlier one for an event that the turn already has. All are taken or none.
 
         Raises WrongState when the turn is over, BadInput for an event after `turn_finished`, LimitReached.
         """
@@ -212,9 +216,7 @@ class Conductor:
         self._recorder.submit(turn)
         turn.wake()
 
-    def reflect(
-        self, turn: LiveTurn, directive_id: DirectiveId, extra: Extra, rpc_remaining_s: float | None
-    ) -> Claim:
+    def reflect(self, turn: LiveTurn, directive_id: DirectiveId, extra: Extra, rpc_remaining_s: float | None) -> Claim:
         """Begins a reflection that the agent asks for, whatever the schedule says; it becomes `directive_id`. A claim
         that is not OK says why the budget does not allow it. Raises WrongState when the turn is over."""
         if not turn.accepts:
@@ -300,12 +302,16 @@ class Conductor:
             self._summarise(turn, abandoned=False)
         return turn
 
-    async def _session(self, scope: Scope, started: TurnStarted) -> tuple[ThinkingConfig, int, Carry, bytes | None]:
-        session = await self._sessions.get(scope, SessionId(started.session_id))
+    async def _past(self, scope: Scope, session_id: SessionId) -> "_Past":
+        """What the session's next turn inherits, from memory or from the store."""
+        hot = self._hot.get((scope, session_id))
+        if hot is not None:
+            return _Past(hot.config, hot.turn_count, carry(hot.newest.state), None)
+        session = await self._sessions.get(scope, session_id)
         if session is None:
             return _unknown_session()
         carried = head_in(session.newest_head).carried if session.newest_head else Carry()
-        return config_in(session.body), session.turn_count, carried, None
+        return _Past(config_in(session.body), session.turn_count, carried, None)
 
     def _record_start(
         self,
@@ -313,24 +319,21 @@ class Conductor:
         turn_id: TurnId,
         event: Event,
         started: TurnStarted,
-        config: ThinkingConfig,
-        turn_count: int,
-        carried: Carry,
+        past: "_Past",
         warnings: tuple[str, ...],
     ) -> None:
         now_us = self._clock.now_us()
         turn.heard_s = self._clock.monotonic_s()
-        plan = make_plan(
-            turn_id, SessionId(started.session_id), turn_count, started, config, carried, now_us, warnings
-        )
+        session_id = SessionId(started.session_id)
+        plan = make_plan(turn_id, session_id, past.turn_count + 1, started, past.config, past.carried, now_us, warnings)
         turn.seen[event.event_id] = turn.record(event, now_us)
         turn.record(Directive(DirectiveId(new_id(now_us)), now_us, plan, (event.event_id,)), now_us)
         self._recorder.submit(turn)
 
 
-def _unknown_session() -> tuple[ThinkingConfig, int, Carry, bytes | None]:
+def _unknown_session() -> "_Past":
     config = ThinkingConfig()
-    return config, 0, Carry(), config_body(config)
+    return _Past(config, 0, Carry(), config_body(config))
 
 
 def _again(turn: LiveTurn, event: Event, started: TurnStarted) -> LiveTurn:
@@ -340,4 +343,3 @@ def _again(turn: LiveTurn, event: Event, started: TurnStarted) -> LiveTurn:
     if turn.seen.get(event.event_id) != 1:
         raise AlreadyExists("turn", turn.state.turn_id)
     return turn
-

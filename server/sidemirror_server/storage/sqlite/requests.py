@@ -1,0 +1,57 @@
+"""Answers by request_id in SQLite."""
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.trace.requests import Answered
+from sidemirror_server.vocabulary.ids import RequestId
+from sidemirror_server.vocabulary.scope import Scope
+
+_SQL = load_statements(Path(__file__).with_name("requests.sql"))
+
+
+class SqliteRequests:
+    """The port `Requests` on the embedded store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def recall(self, scope: Scope, method: str, request_id: RequestId, now_us: int) -> Answered | None:
+        wanted = {**_key(scope, method, request_id), "now_us": now_us}
+        row = self._database.read(lambda connection: connection.execute(_SQL["recall"], wanted).fetchone())
+        return None if row is None else Answered(*row)
+
+    async def remember(
+        self, scope: Scope, method: str, request_id: RequestId, answered: Answered, now_us: int, expires_us: int
+    ) -> Answered:
+        values = {
+            **_key(scope, method, request_id),
+            "digest": answered.digest,
+            "answer": answered.answer,
+            "now_us": now_us,
+            "expires_us": expires_us,
+        }
+
+        def change(connection: sqlite3.Connection) -> Answered:
+            connection.execute(_SQL["remember"], values)
+            return Answered(*connection.execute(_SQL["kept"], values).fetchone())
+
+        return await self._database.write(change)
+
+    async def forget(self, now_us: int, limit: int) -> int:
+        expired = {"now_us": now_us, "limit": limit}
+        return await self._database.write(
+            lambda connection: connection.execute(_SQL["forget"], expired).rowcount, long=True
+        )
+
+
+def _key(scope: Scope, method: str, request_id: RequestId) -> dict[str, Any]:
+    return {
+        "tenant_id": scope.tenant_id,
+        "project_id": scope.project_id,
+        "method": method,
+        "request_id": request_id,
+    }

@@ -1,0 +1,67 @@
+"""Sessions in SQLite."""
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.thinking.store import SessionKey, SessionRecord
+from sidemirror_server.trace.log import TURN_TOPIC
+from sidemirror_server.vocabulary.errors import AlreadyExists, NotFound, WrongState
+from sidemirror_server.vocabulary.ids import SessionId
+from sidemirror_server.vocabulary.scope import Scope
+
+_SQL = load_statements(Path(__file__).with_name("sessions.sql"))
+_FIRST_KEY = SessionKey(2**63 - 1, SessionId(""))  # before every session there can be
+
+
+class SqliteSessions:
+    """The port `Sessions` on the embedded store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def create(self, scope: Scope, session: SessionRecord) -> None:
+        values = {
+            **_key(scope, session.session_id),
+            "created_us": session.created_us,
+            "updated_us": session.updated_us,
+            "body": session.body,
+        }
+        if await self._database.write(lambda connection: connection.execute(_SQL["create"], values).rowcount) == 0:
+            raise AlreadyExists("session", session.session_id)
+
+    async def get(self, scope: Scope, session_id: SessionId) -> SessionRecord | None:
+        wanted = _key(scope, session_id)
+        row = self._database.read(lambda connection: connection.execute(_SQL["get"], wanted).fetchone())
+        return None if row is None else SessionRecord(*row)
+
+    async def update(self, scope: Scope, session_id: SessionId, body: bytes, now_us: int) -> None:
+        values = {**_key(scope, session_id), "body": body, "updated_us": now_us}
+        if await self._database.write(lambda connection: connection.execute(_SQL["update"], values).rowcount) == 0:
+            raise NotFound("session", session_id)
+
+    async def list(self, scope: Scope, after: SessionKey | None, limit: int) -> tuple[SessionRecord, ...]:
+        place = after or _FIRST_KEY
+        wanted = {**_key(scope, place.session_id), "created_us": place.created_us, "limit": limit}
+        # Counts the turns of each session on the page: too long for the loop when there are many.
+        rows = await self._database.search(lambda connection: connection.execute(_SQL["list"], wanted).fetchall())
+        return tuple(SessionRecord(*row) for row in rows)
+
+    async def delete(self, scope: Scope, session_id: SessionId) -> None:
+        key = _key(scope, session_id)
+
+        def change(connection: sqlite3.Connection) -> None:
+            if connection.execute(_SQL["any_open"], key).fetchone() is not None:
+                raise WrongState("session", session_id, "a turn is open")
+            if connection.execute(_SQL["delete"], key).rowcount == 0:
+                raise NotFound("session", session_id)
+            connection.execute(_SQL["delete_entries"], {**key, "topic": TURN_TOPIC})
+            connection.execute(_SQL["delete_turns"], key)
+
+        await self._database.write(change, long=True)
+
+
+def _key(scope: Scope, session_id: SessionId) -> dict[str, Any]:
+    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "session_id": session_id}

@@ -1,0 +1,65 @@
+-- The statements of storage/sqlite/sessions.py. `turn_count` and `newest_head` are read from the turns each time.
+
+-- name: create
+-- A new session; nothing when the scope has the id already.
+INSERT INTO sessions (tenant_id, project_id, session_id, created_us, updated_us, body)
+VALUES (:tenant_id, :project_id, :session_id, :created_us, :updated_us, :body)
+ON CONFLICT (tenant_id, project_id, session_id) DO NOTHING
+
+-- name: get
+-- One session, in the order of the fields of SessionRecord.
+SELECT session_id, body, created_us, updated_us,
+       (SELECT count(*)
+        FROM turns INDEXED BY turns_counted
+        WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id),
+       (SELECT body
+        FROM turns INDEXED BY turns_counted
+        WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id
+        ORDER BY turn_count DESC, started_us DESC, turn_id DESC
+        LIMIT 1)
+FROM sessions
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id
+
+-- name: list
+-- A scope's sessions, newest made first, from below a place in that order, as `get` shows them.
+SELECT session_id, body, created_us, updated_us,
+       (SELECT count(*)
+        FROM turns INDEXED BY turns_counted
+        WHERE tenant_id = :tenant_id AND project_id = :project_id AND turns.session_id = sessions.session_id),
+       (SELECT body
+        FROM turns INDEXED BY turns_counted
+        WHERE tenant_id = :tenant_id AND project_id = :project_id AND turns.session_id = sessions.session_id
+        ORDER BY turn_count DESC, started_us DESC, turn_id DESC
+        LIMIT 1)
+FROM sessions
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND (created_us, session_id) < (:created_us, :session_id)
+ORDER BY created_us DESC, session_id DESC
+LIMIT :limit
+
+-- name: update
+-- Another body.
+UPDATE sessions
+SET body = :body, updated_us = :updated_us
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id
+
+-- name: any_open
+-- One row when a turn of the session is open.
+SELECT 1
+FROM turns INDEXED BY turns_of_session
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id AND standing = 'open'
+LIMIT 1
+
+-- name: delete
+-- The session itself.
+DELETE FROM sessions
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id
+
+-- name: delete_turns
+-- The heads of its turns.
+DELETE FROM turns
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id
+
+-- name: delete_entries
+-- The entries of its turns.
+DELETE FROM log_entries
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND topic = :topic AND group_id = :session_id
