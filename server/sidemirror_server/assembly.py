@@ -11,7 +11,6 @@ import logging
 from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
 
-import grpc
 import msgspec
 
 from sidemirror_server.models.adapters.rules import RulesModel
@@ -92,8 +91,7 @@ class Sidecar:
         own = Scope(settings.tenant_id, settings.project_id)
         identity = Identity(own, pinned=settings.pin_scope)
         boundary = Boundary(identity, Once(stores.requests, clock), clock, Tracing(on=settings.tracing))
-        options = rpc_server.options(limits.message_bytes, limits.streams_per_connection)
-        self.server = rpc_server.Server(grpc.aio.server(options=options), streams)
+        self.server = rpc_server.Server(streams, limits.message_bytes, limits.streams_per_connection)
         thinking = (
             SessionCalls(stores.sessions, self.conductor),
             TurnCalls(stores.log, self.conductor, self.recorder),

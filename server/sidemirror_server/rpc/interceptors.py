@@ -6,7 +6,7 @@ again for each call, which costs about 7 % of a small one (research page perform
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar, cast
 
 import grpc
 from google.protobuf.message import DecodeError, Message
@@ -24,7 +24,7 @@ from sidemirror_server.vocabulary.errors import BadInput, MalformedMessage
 _log = logging.getLogger(__name__)
 
 # Requests and responses pass gRPC as bytes: parsing is the boundary's.
-Handler: TypeAlias = grpc.RpcMethodHandler[bytes, bytes]
+Handler: TypeAlias = "grpc.RpcMethodHandler[bytes, bytes]"
 Req = TypeVar("Req", bound=Message)
 
 
@@ -111,7 +111,8 @@ class Boundary:
         return grpc.stream_stream_rpc_method_handler(self._tracing.stream(method, handle))
 
     def _call(self, method: str, request: Message, context: Context) -> Call:
-        remaining_s = context.time_remaining()
+        # None without a deadline, whatever the stubs say.
+        remaining_s = cast("float | None", context.time_remaining())
         return Call(
             scope=self._identity.scope_of(request.tenant_id, request.project_id),  # type: ignore[attr-defined]
             method=method,

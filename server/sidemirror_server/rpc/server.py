@@ -64,11 +64,11 @@ def _handler(boundary: Boundary, method: MethodDescriptor, servicers: Sequence[o
 class Server:
     """A grpc.aio server with its health, its reflection and its streams."""
 
-    def __init__(self, aio_server: grpc.aio.Server, streams: Streams) -> None:
-        self._server = aio_server
+    def __init__(self, streams: Streams, message_bytes: int, streams_per_connection: int) -> None:
+        self._server = grpc.aio.server(options=options(message_bytes, streams_per_connection))
         self._streams = streams
         self._health = health_aio.HealthServicer()
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, aio_server)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         self._names: list[str] = []
 
     def register(self, service: ServiceDescriptor, handlers: Mapping[str, Handler]) -> None:
@@ -99,7 +99,7 @@ class Server:
         """One service's status, for those who check or watch it."""
         await self._health.set(service, SERVING if serving else NOT_SERVING)
 
-    async def _set_health(self, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:
+    async def _set_health(self, status: int) -> None:
         for name in ("", *self._names):
             await self._health.set(name, status)
 
