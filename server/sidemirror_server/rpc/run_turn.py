@@ -16,10 +16,10 @@ from sidemirror_server.rpc.directives import directive_to_wire, with_own_prompt
 from sidemirror_server.rpc.streams import Streams, StreamTimes
 from sidemirror_server.rpc.turns import ack_to_wire, events_of, start_event
 from sidemirror_server.rpc.wire import duration, timestamp
-from sidemirror_server.thinking.record import Directive, TurnPlan
+from sidemirror_server.thinking.record import TurnPlan, TurnSummary
 from sidemirror_server.trace.event import TurnStarted
 from sidemirror_server.turns.conductor import Conductor
-from sidemirror_server.turns.live import LiveTurn
+from sidemirror_server.turns.live import LiveTurn, Said
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.ids import TurnId
 
@@ -92,6 +92,7 @@ class _TurnStream:
         self._durable = 0
         self._places: deque[int] = deque()
         self._told: tuple[int, int, tuple[str, ...]] | None = None
+        self._summary: Said | None = None
         self.ended = False
 
     def started(self, started: TurnStarted, own_prompt: str) -> None:
@@ -124,29 +125,36 @@ class _TurnStream:
     def compose(self) -> pb.RunTurnResponse | None:
         """What there is to say now, or None."""
         missed, said = self._listener.take()
-        directives = []
-        if missed is not None:
-            directives.append(self._unrecorded(gap=_gap(missed)))
-        directives.extend(self._directive(item.directive, item.sequence) for item in said)
-        while self._places and self._places[0] <= self._turn.durable:
-            self._places.popleft()
-            self._durable += 1
-        state = self._turn.state
-        told = (self._received, self._durable, tuple(state.claims))
-        if told != self._told:
-            self._told = told
-            ack = ack_to_wire(self._turn, self._received, self._durable, self._call.clock.now_us())
+        if said and isinstance(said[-1].directive.what, TurnSummary):
+            self._summary = said.pop()
+        directives = [] if missed is None else [self._unrecorded(gap=_gap(missed))]
+        directives.extend(self._directive(item) for item in said)
+        if (ack := self._ack()) is not None:
             directives.append(self._unrecorded(ack=ack))
         if self._times.closing_due():
             directives.append(self._unrecorded(closing=_closing(self._times.closing_reason, self._times.grace_s)))
         elif not directives and self._times.heartbeat_due():
             directives.append(self._unrecorded(heartbeat=pb.Heartbeat()))
-        # The summary is the last directive, but a finished turn is only over for the agent once all of it is durable.
-        self.ended = self._times.idle or (self._turn.over and self._turn.durable == state.last_sequence)
+        # The summary is the last directive: it waits until all of the turn is durable, and so acknowledged.
+        over = self._turn.over and self._turn.durable == self._turn.state.last_sequence
+        if over and self._summary is not None:
+            directives.append(self._directive(self._summary))
+        self.ended = over or self._times.idle
         if not directives:
             return None
         self._times.said()
         return pb.RunTurnResponse(directives=directives)
+
+    def _ack(self) -> pb.TurnAck | None:
+        """What was received and is durable, when that has changed."""
+        while self._places and self._places[0] <= self._turn.durable:
+            self._places.popleft()
+            self._durable += 1
+        told = (self._received, self._durable, tuple(self._turn.state.claims))
+        if told == self._told:
+            return None
+        self._told = told
+        return ack_to_wire(self._turn, self._received, self._durable, self._call.clock.now_us())
 
     def finished(self, reader: "asyncio.Task[None]") -> bool:
         """After the agent has closed its side: everything it sent is durable and nothing is being made. Raises what
@@ -169,11 +177,12 @@ class _TurnStream:
         self._times.close()
         self._listener.close()
 
-    def _directive(self, directive: Directive, sequence: int) -> pb.TurnDirective:
+    def _directive(self, said: Said) -> pb.TurnDirective:
+        directive = said.directive
         if isinstance(directive.what, TurnPlan) and self._started is not None:
             plan = with_own_prompt(directive.what, *self._started)
             directive = msgspec.structs.replace(directive, what=plan)
-        return directive_to_wire(directive, self._turn.state.turn_id, sequence)
+        return directive_to_wire(directive, self._turn.state.turn_id, said.sequence)
 
     def _unrecorded(
         self,

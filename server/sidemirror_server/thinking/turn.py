@@ -359,7 +359,7 @@ def _call_ended(
             tool,
             clipped,
             is_error=failed,
-            category=category_of(clipped, tool).value if failed else None,
+            category=category_of(text, tool).value if failed else None,
             call_id=call.call_id if call else call_id,
             polling=step.polling,
             answers=call.event_id if call else None,
