@@ -51,7 +51,7 @@ class ReflectionCalls:
         if request.WhichOneof("target") == "turn_id":
             turn = await self._conductor.take_up(call.scope, TurnId(request.turn_id))
         else:
-            turn = self._conductor.newest_of(call.scope, SessionId(request.session_id))
+            turn = await self._conductor.newest_open(call.scope, SessionId(request.session_id))
         if turn is None:
             return await self._between_turns(request.session_id, call)
         response = _decision_to_wire(decision(turn.state))
@@ -60,6 +60,7 @@ class ReflectionCalls:
 
     async def _between_turns(self, session_id: str, call: Call) -> pb.ShouldReflectResponse:
         """What is known of a session without a turn in memory: its configuration, its turn count, errors left over."""
+        await self._conductor.settle_session(call.scope, SessionId(session_id))
         record = await self._sessions.get(call.scope, SessionId(session_id))
         if record is None:
             raise NotFound("session", session_id)

@@ -20,7 +20,7 @@ from sidemirror_server.thinking.record import TurnPlan, TurnSummary
 from sidemirror_server.trace.event import TurnStarted
 from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.live import LiveTurn, Said
-from sidemirror_server.vocabulary.errors import BadInput
+from sidemirror_server.vocabulary.errors import BadInput, Draining
 from sidemirror_server.vocabulary.ids import TurnId
 
 
@@ -48,6 +48,7 @@ class TurnStreams:
                     return
                 if reader.done() and stream.finished(reader):
                     return
+                stream.check()
                 await stream.wait()
         finally:
             reader.cancel()
@@ -167,8 +168,14 @@ class _TurnStream:
     async def wait(self) -> None:
         """Returns once there may be something to say."""
         await self._listener.wait()
+
+    def check(self) -> None:
+        """Raises when the stream cannot go on: the turn is another server's now, or this server goes away and what the
+        agent sent is safe."""
         if self._turn.lost is not None:
             raise self._turn.lost
+        if self._times.told_closing and self._durable == self._received:
+            raise Draining(reason=self._times.closing_reason)
 
     def wake(self) -> None:
         self._listener.wake()

@@ -50,7 +50,7 @@ class StreamTimes:
         self._wake = wake
         self._ends_idle = ends_idle
         self._said_s = self._heard_s = clock.monotonic_s()
-        self._told_closing = False
+        self.told_closing = False
         self.idle = False
         streams.enter(wake)
         self._timer = self._arm(streams.limits.heartbeat_s)
@@ -81,9 +81,9 @@ class StreamTimes:
 
     def closing_due(self) -> bool:
         """True once, when the stream is to say that it ends."""
-        if self._told_closing or not (self.idle or self._streams.grace_s is not None):
+        if self.told_closing or not (self.idle or self._streams.grace_s is not None):
             return False
-        self._told_closing = True
+        self.told_closing = True
         return True
 
     @property

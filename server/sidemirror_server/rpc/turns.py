@@ -1,6 +1,7 @@
 """The turn calls of ThinkingService: a turn without a stream."""
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 
 from sidemirror.v1 import common_pb2
@@ -26,7 +27,7 @@ from sidemirror_server.turns.head import head_in
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.vocabulary.budget import budget_left
-from sidemirror_server.vocabulary.errors import BadInput, NotFound
+from sidemirror_server.vocabulary.errors import BadInput, NotFound, StoreFull, StoreUnavailable
 from sidemirror_server.vocabulary.ids import EventId, SessionId, TurnId
 
 _STATES = {
@@ -39,6 +40,8 @@ _STANDINGS = {state: standing for standing, state in _STATES.items()}
 _PAGE_BYTES = 2 * 1024 * 1024
 # What an answer needs after the last wait. Chosen here: several times what it takes.
 _ANSWER_S = 0.05
+# How long a look at a turn waits for what was just recorded. Chosen here: many times what a healthy store takes.
+_MOMENT_S = 1.0
 
 
 class TurnCalls:
@@ -99,7 +102,7 @@ class TurnCalls:
         turn_id = TurnId(request.turn_id)
         live = self._conductor.in_memory(call.scope, turn_id)
         if live is not None:
-            await self._recorder.wait_durable(live, live.state.last_sequence)
+            await self._just_recorded(live)
         head = await self._log.head(call.scope, turn_id)
         if head is None:
             raise NotFound("turn", turn_id)
@@ -131,6 +134,13 @@ class TurnCalls:
             next_page_token=token_for(HeadKey(more.started_us, more.turn_id), *query) if more else "",
         )
 
+    async def _just_recorded(self, turn: LiveTurn) -> None:
+        """Gives what was recorded a moment ago the time to become durable. While the store fails, what is durable
+        already is shown."""
+        with contextlib.suppress(TimeoutError, StoreUnavailable, StoreFull):
+            async with asyncio.timeout(_MOMENT_S):
+                await self._recorder.wait_durable(turn, turn.state.last_sequence)
+
 
 def start_event(wire: pb.TurnEvent, call: Call) -> tuple[Event, TurnStarted]:
     """The record of a `turn_started` event, in a session of its own when it names none."""
@@ -145,12 +155,14 @@ def start_event(wire: pb.TurnEvent, call: Call) -> tuple[Event, TurnStarted]:
 def events_of(wires: Sequence[pb.TurnEvent], turn_id: str, call: Call, first: int = 0) -> list[Event]:
     """The records of a turn's events but the first. `first`: the place of `wires[0]` in its request."""
     now_us = call.clock.now_us()
-    events = []
+    events: list[Event] = []
     for index, wire in enumerate(wires, start=first):
         if wire.turn_id and wire.turn_id != turn_id:
             raise BadInput([(f"events[{index}].turn_id", "the call is about another turn")])
         if wire.HasField("turn_started"):
             raise BadInput([(f"events[{index}].turn_started", "only as the first event of a turn")])
+        if events and isinstance(events[-1].what, TurnFinished):
+            raise BadInput([(f"events[{index}]", "no event may follow turn_finished")])
         events.append(event_of(wire, call.make_id(wire.event_id, f"/{index}"), now_us))
     return events
 

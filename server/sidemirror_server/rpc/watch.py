@@ -11,7 +11,7 @@ from sidemirror_server.rpc.wire import duration, timestamp
 from sidemirror_server.thinking.record import recorded_in
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import TURN_TOPIC, Entry, TurnLog
-from sidemirror_server.vocabulary.errors import BadInput
+from sidemirror_server.vocabulary.errors import BadInput, Draining
 from sidemirror_server.vocabulary.scope import Scope
 
 # How many entries one look into the log takes: bounds what a slow reader makes the server hold.
@@ -47,6 +47,8 @@ class WatchStreams:
                     cursor = token_for(after, call.scope)
                     yield pb.WatchTurnsResponse(entry=pb.TurnEntry(cursor=cursor, directive=notice))
                     times.said()
+                    if times.told_closing:
+                        raise Draining(reason=times.closing_reason)
                 if not page:
                     if not follow:
                         return

@@ -6,7 +6,7 @@ recorder's, and a model is only ever asked beside the stream.
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -140,10 +140,15 @@ class Conductor:
         """The turn, if it is in memory."""
         return self._turns.get((scope, turn_id))
 
-    def newest_of(self, scope: Scope, session_id: SessionId) -> LiveTurn | None:
-        """The session's newest turn, if it is in memory."""
+    async def newest_open(self, scope: Scope, session_id: SessionId) -> LiveTurn | None:
+        """The session's newest turn if it is open, else None. Raises what the store raises."""
         hot = self._hot.get((scope, session_id))
-        return hot.newest if hot else None
+        if hot is not None:
+            return hot.newest if hot.newest.accepts else None
+        head = await self._log.newest(scope, session_id)
+        if head is None or head.standing is not TurnStanding.OPEN:
+            return None
+        return await self.take_up(scope, head.turn_id)
 
     def session_changed(self, scope: Scope, session_id: SessionId, config: ThinkingConfig) -> None:
         """Turns that start from now on have this configuration."""
@@ -155,16 +160,17 @@ class Conductor:
         """Takes events into an open turn and launches what they make due. Returns the place of each in the turn's
         record: the earlier one for an event that the turn already has. All are taken or none.
 
-        Raises WrongState when the turn is over, BadInput for an event after `turn_finished`, LimitReached.
+        `turn_finished` can only be the last. Raises WrongState when the turn is over, LimitReached.
         """
         if turn.lost is not None:
             raise turn.lost
         seen = turn.seen
-        fresh = {event.event_id: event for event in events if event.event_id not in seen}
+        # The first of several with the same id counts.
+        fresh = {event.event_id: event for event in reversed(events) if event.event_id not in seen}
         if fresh:
-            self._check(turn, tuple(fresh.values()))
+            self._check(turn, fresh)
             now_us = self._clock.now_us()
-            for event_id, event in fresh.items():
+            for event_id, event in reversed(fresh.items()):
                 seen[event_id] = turn.record(event, now_us)
                 self._react(turn, event_id, now_us)
             turn.heard_s = self._clock.monotonic_s()
@@ -172,15 +178,13 @@ class Conductor:
             turn.wake()
         return [seen[event.event_id] for event in events]
 
-    def _check(self, turn: LiveTurn, fresh: tuple[Event, ...]) -> None:
+    def _check(self, turn: LiveTurn, fresh: Mapping[EventId, Event]) -> None:
         if not turn.accepts:
             raise WrongState("turn", turn.state.turn_id, turn.state.standing.value)
-        for event in fresh[:-1]:
-            if isinstance(event.what, TurnFinished):
-                raise BadInput([("events", "no event may follow turn_finished")])
         most = self._limits.events_per_turn
         # The end of a turn is always let in, so that a turn that has grown too long can still be finished.
-        if turn.state.event_count + len(fresh) > most and not isinstance(fresh[0].what, TurnFinished):
+        ends = any(isinstance(event.what, TurnFinished) for event in fresh.values())
+        if turn.state.event_count + len(fresh) - ends > most:
             raise LimitReached("events_per_turn", most, turn.state.turn_id)
         self._recorder.check_room()
 
@@ -296,10 +300,10 @@ class Conductor:
                 if isinstance(recorded, Event):
                     turn.seen[recorded.event_id] = entry.sequence
         self._turns[scope, turn_id] = turn
-        if turn.accepts:
+        if not turn.over:
             self._reflections.give_up(turn, "the sidecar was restarted before the model answered")
-        elif not turn.over:
-            self._summarise(turn, abandoned=False)
+            if not turn.accepts:
+                self._summarise(turn, abandoned=False)
         return turn
 
     async def _past(self, scope: Scope, session_id: SessionId) -> "_Past":

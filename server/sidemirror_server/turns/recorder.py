@@ -56,6 +56,8 @@ class Recorder:
         listener = turn.listen(turn.state.last_sequence)
         try:
             while turn.durable < sequence:
+                if turn.lost is not None:
+                    raise turn.lost
                 if turn.failure is not None:
                     raise turn.failure
                 await listener.wait()
