@@ -71,4 +71,6 @@ async def rq5_scopes_and_methods_never_meet(open_requests: OpenRequests) -> None
         answered = Answered(b"%d" % number, b"")
         assert await requests.remember(scope, method, R1, answered, T0, T0 + 10) == answered
     for number, (scope, method) in enumerate(places):
-        assert await requests.recall(scope, method, R1, T0) == Answered(b"%d" % number, b"")
+        answered = Answered(b"%d" % number, b"")
+        assert await requests.recall(scope, method, R1, T0) == answered
+        assert await requests.remember(scope, method, R1, Answered(b"later", b""), T0, T0 + 10) == answered

@@ -1,0 +1,112 @@
+"""How SQLite goes about the statements of the turn log, the sessions and the requests: by an index, and no further than
+what it answers."""
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterator
+from types import ModuleType
+
+import pytest
+
+from sidemirror_server.storage.sqlite import requests, sessions, turn_log
+from sidemirror_server.storage.sqlite.migrate import migrate, read_migrations
+
+STATEMENTS = [(adapter, name) for adapter in (turn_log, sessions, requests) for name in adapter._SQL]
+# Not tables: the rows of a parameter, and the topics of a scope.
+SCANNED = ("SCAN json_each VIRTUAL", "SCAN wanted VIRTUAL", "SCAN topics")
+ACROSS_SCOPES = {"idle", "forget"}
+
+
+@pytest.fixture
+def connection() -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    migrate(connection, read_migrations(), 0)
+    yield connection
+    connection.close()
+
+
+def plan(connection: sqlite3.Connection, statement: str) -> list[str]:
+    rows = connection.execute(f"EXPLAIN QUERY PLAN {statement}", defaultdict(lambda: None))
+    return [detail for _, _, _, detail in rows]
+
+
+@pytest.mark.parametrize(("adapter", "name"), STATEMENTS)
+def test_no_statement_scans_or_sorts_a_table(connection: sqlite3.Connection, adapter: ModuleType, name: str) -> None:
+    for detail in plan(connection, adapter._SQL[name]):
+        assert not detail.startswith("SCAN") or detail.startswith(SCANNED)
+        assert "B-TREE" not in detail, "sorts"
+        assert "AUTOMATIC" not in detail, "makes an index of its own"
+        if detail.startswith("SEARCH") and "USING" in detail and name not in ACROSS_SCOPES:
+            assert "(tenant_id=? AND project_id=?" in detail, "goes beyond the scope"
+
+
+def test_a_scan_would_be_seen(connection: sqlite3.Connection) -> None:
+    assert plan(connection, "SELECT body FROM turns WHERE body = :body") == ["SCAN turns"]
+
+
+# What each pages through: how many rows it answers must decide how long it takes, not how many there are.
+PAGED = [
+    (turn_log, "read"),
+    (turn_log, "tail"),
+    (turn_log, "tail_of_group"),
+    (turn_log, "last_position"),
+    (turn_log, "first_position"),
+    (turn_log, "head"),
+    (turn_log, "heads"),
+    (turn_log, "heads_standing"),
+    (turn_log, "newest"),
+    (turn_log, "idle"),
+    (requests, "recall"),
+]
+
+
+@pytest.mark.parametrize(("adapter", "name"), PAGED)
+def test_more_rows_take_no_more_steps(connection: sqlite3.Connection, adapter: ModuleType, name: str) -> None:
+    def fill(first: int, last: int) -> None:
+        connection.execute(
+            """INSERT INTO log_entries SELECT value, 't', 'p', iif(value % 2, 'turn', 'goal'), 'k', 'g', value, 0, x'00'
+               FROM (WITH RECURSIVE n (value) AS (SELECT ? UNION ALL SELECT value + 1 FROM n WHERE value < ?)
+                     SELECT value FROM n)""",
+            (first, last),
+        )
+        connection.execute(
+            """INSERT INTO turns
+               SELECT 't', 'p', printf('t%06d', position), 's', position, 'open', 1, position, position, x'00'
+               FROM log_entries WHERE position >= ?""",
+            (first,),
+        )
+        connection.execute(
+            """INSERT INTO requests SELECT 't', 'p', 'm', printf('t%06d', position), position, x'00', x'00'
+               FROM log_entries WHERE position >= ?""",
+            (first,),
+        )
+
+    def steps() -> int:
+        counted = 0
+
+        def count() -> int:
+            nonlocal counted
+            counted += 1
+            return 0
+
+        values = {
+            "tenant_id": "t",
+            "project_id": "p",
+            "topic": "turn",
+            "key": "k",
+            "group_id": "g",
+            "after": 0,
+            "limit": 5,
+        }
+        more = {"turn_id": "t000001", "session_id": "s", "standing": "open", "started_us": 2**62, "before_us": 2**62}
+        asked = {"method": "m", "request_id": "t000001", "now_us": 0}
+        connection.set_progress_handler(count, 1)
+        rows = connection.execute(adapter._SQL[name], {**values, **more, **asked}).fetchall()
+        connection.set_progress_handler(None, 0)
+        assert rows
+        return counted
+
+    fill(1, 50)
+    few = steps()
+    fill(51, 2_000)
+    assert steps() == few
