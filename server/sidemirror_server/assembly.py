@@ -19,7 +19,7 @@ from sidemirror_server.rpc import server as rpc_server
 from sidemirror_server.rpc.identity import Identity
 from sidemirror_server.rpc.info import ModelFacts, ServerInfo, StoreFacts
 from sidemirror_server.rpc.interceptors import Boundary
-from sidemirror_server.rpc.listening import CannotListen, check_address, held_socket, socket_mode
+from sidemirror_server.rpc.listening import UNIX, CannotListen, check_address, held_socket, socket_mode
 from sidemirror_server.rpc.reflections import ReflectionCalls
 from sidemirror_server.rpc.requests import Once
 from sidemirror_server.rpc.run_turn import TurnStreams
@@ -107,16 +107,20 @@ class Sidecar:
 
     async def start(self) -> None:
         """Listens and serves. Raises CannotListen when the address is taken."""
-        address = check_address(self._settings.address)
-        try:
-            self.port = self.server.listen(address)
-        except RuntimeError as error:
-            raise CannotListen(f"address {address!r}: it is in use, or not an address of this machine") from error
+        address = self._settings.address
+        if not address.startswith(UNIX):
+            self._listen(check_address(address))
         with socket_mode():
             if self._socket is not None:
                 self.server.listen(self._socket)
             await self.server.start()
         _log.info("serving", extra={"address": address, "port": self.port, "socket": self._socket or ""})
+
+    def _listen(self, address: str) -> None:
+        try:
+            self.port = self.server.listen(address)
+        except RuntimeError as error:
+            raise CannotListen(f"address {address!r}: it is in use, or not an address of this machine") from error
 
     async def serve_until(self, stop: Awaitable[object]) -> None:
         """Serves until `stop` is done, then drains. A background task that fails ends the server, loudly."""
@@ -167,7 +171,8 @@ async def assemble(
         events_per_turn=settings.limits.events_per_turn, abandon_after_s=settings.abandon_after_s
     )
     async with contextlib.AsyncExitStack() as stack:
-        socket = stack.enter_context(held_socket(Path(settings.socket))) if settings.socket else None
+        path = settings.socket or settings.address.removeprefix(UNIX) * settings.address.startswith(UNIX)
+        socket = stack.enter_context(held_socket(Path(path))) if path else None
         database = await Database.open(settings.data_dir, now_us=clock.now_us())
         stack.push_async_callback(database.close)
         stores = Stores(

@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+# How an address says that it is a Unix socket's path (gRPC's own form).
+UNIX = "unix:"
 # A longer path is refused by the kernel (108 bytes with the closing NUL).
 _LONGEST_SOCKET_PATH = 107
 _SOCKET_MASK = 0o117  # the socket is 0660: its owner and its group
@@ -22,7 +24,7 @@ def check_address(address: str) -> str:
     reaches the port is trusted."""
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdigit() or int(port) > 65_535:
-        raise CannotListen(f"address {address!r}: host:port is expected")
+        raise CannotListen(f"address {address!r}: host:port or unix:/path is expected")
     host = host.removeprefix("[").removesuffix("]")
     try:
         loopback = host == "localhost" or ipaddress.ip_address(host).is_loopback
