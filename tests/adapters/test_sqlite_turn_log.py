@@ -116,16 +116,17 @@ async def test_a_refused_call_does_not_touch_the_others_of_its_group(tmp_path: P
         assert [entry.body for entry in await entries(log, "changed")] == [b'{"n":1}']
 
 
-async def test_a_large_append_is_one_transaction_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("size", "entries"), [(10, 1_500), (3_000_000, 4)])
+async def test_a_large_append_is_one_transaction_too(size: int, entries: int, tmp_path: Path) -> None:
     async with sqlite_database(tmp_path) as database:
         log = SqliteTurnLog(database)
-        large = tuple(start(f"t{number}", b"x" * 500_000) for number in range(4))
+        large = start("t1", *[b"x" * size] * entries)
         with pytest.raises(WrongState):
-            await log.append(ONE, (*large, batch(head("hole", 2), b"{}")))
+            await log.append(ONE, (large, batch(head("hole", 2), b"{}")))
         assert await everything(log) == ()
-        await log.append(ONE, large)
-        assert [(entry.key, len(entry.body)) for entry in await everything(log)] == [
-            (f"t{n}", 500_000) for n in range(4)
+        await log.append(ONE, (large,))
+        assert [(entry.sequence, len(entry.body)) for entry in await everything(log)] == [
+            (sequence, size) for sequence in range(1, entries + 1)
         ]
 
 
