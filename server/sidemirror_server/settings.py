@@ -44,7 +44,8 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a server is told before it starts."""
 
-    # Where to listen: host:port, or unix:/path for a Unix socket alone. Only loopback, since calls carry no identity yet.
+    # Where to listen: host:port, or unix:/path for a Unix socket alone. Only loopback, since calls carry no identity
+    # yet.
     address: str = "127.0.0.1:50051"
     # A Unix socket to listen on as well, as a path; none when empty.
     socket: str = ""
