@@ -50,7 +50,6 @@ PAGED = [
     (turn_log, "tail"),
     (turn_log, "tail_of_group"),
     (turn_log, "last_position"),
-    (turn_log, "first_position"),
     (turn_log, "head"),
     (turn_log, "heads"),
     (turn_log, "heads_standing"),

@@ -117,7 +117,7 @@ async def se6_delete_takes_the_turns_along(open_stores: OpenStores) -> None:
     assert await other.log.head(ONE, TurnId("t1")) is None
     assert await other.log.read(ONE, TurnId("t1"), 0, 10, EVERYTHING) == ()
     assert [entry.key for entry in await everything(log)] == ["t3", "t3"]
-    assert await log.tail(ONE, TURN_TOPIC, "s1", 0, 10) == ()
+    assert await log.tail(ONE, TURN_TOPIC, "s1", 0, 10, 1_000_000) == ()
     assert len(await everything(log, OTHER)) == 6
     with pytest.raises(NotFound):
         await sessions.delete(ONE, SessionId("s1"))

@@ -27,7 +27,7 @@ OpenStores = Callable[[], Stores]
 ONE, OTHER = Scope("acme", "shop"), Scope("acme", "blog")
 THIRD = Scope("other", "shop")
 T0 = 1_700_000_000_000_000
-EVERYTHING = 1_000_000
+EVERYTHING = 1_000_000_000
 STANDINGS = (TurnStanding.OPEN, TurnStanding.FINISHED, TurnStanding.ABANDONED)
 
 
@@ -73,7 +73,7 @@ async def refused(log: TurnLog, *batches: Batch, scope: Scope = ONE) -> None:
 
 
 async def everything(log: TurnLog, scope: Scope = ONE, group: str | None = None) -> tuple[Entry, ...]:
-    return await log.tail(scope, TURN_TOPIC, group, 0, EVERYTHING)
+    return await log.tail(scope, TURN_TOPIC, group, 0, EVERYTHING, EVERYTHING)
 
 
 # --- Log -------------------------------------------------------------------------------------------------------------
@@ -93,10 +93,10 @@ async def lg1_tail_goes_on_after_a_position(open_stores: OpenStores) -> None:
     positions = [entry.position for entry in found]
     assert positions[0] >= 1
     assert positions == sorted(set(positions))
-    assert await log.tail(ONE, TURN_TOPIC, None, positions[0], 2) == found[1:3]
-    assert await log.tail(ONE, TURN_TOPIC, None, positions[2], 2) == found[3:]
-    assert await log.tail(ONE, TURN_TOPIC, None, positions[3], 2) == ()
-    assert await log.tail(ONE, "another topic", None, 0, EVERYTHING) == ()
+    assert await log.tail(ONE, TURN_TOPIC, None, positions[0], 2, EVERYTHING) == found[1:3]
+    assert await log.tail(ONE, TURN_TOPIC, None, positions[2], 2, EVERYTHING) == found[3:]
+    assert await log.tail(ONE, TURN_TOPIC, None, positions[3], 2, EVERYTHING) == ()
+    assert await log.tail(ONE, "another topic", None, 0, EVERYTHING, EVERYTHING) == ()
 
 
 async def lg2_tail_narrows_to_a_group(open_stores: OpenStores) -> None:
@@ -105,9 +105,9 @@ async def lg2_tail_narrows_to_a_group(open_stores: OpenStores) -> None:
         await log.append(ONE, (start(f"a{n}", session="s1"), start(f"b{n}", session="s2")))
     found = await everything(log, group="s2")
     assert [entry.key for entry in found] == ["b0", "b1", "b2"]
-    assert await log.tail(ONE, TURN_TOPIC, "s2", found[0].position, 1) == found[1:2]
-    assert await log.tail(ONE, TURN_TOPIC, "s3", 0, EVERYTHING) == ()
-    assert await log.tail(ONE, "another topic", "s2", 0, EVERYTHING) == ()
+    assert await log.tail(ONE, TURN_TOPIC, "s2", found[0].position, 1, EVERYTHING) == found[1:2]
+    assert await log.tail(ONE, TURN_TOPIC, "s3", 0, EVERYTHING, EVERYTHING) == ()
+    assert await log.tail(ONE, "another topic", "s2", 0, EVERYTHING, EVERYTHING) == ()
 
 
 async def lg3_a_follower_misses_nothing(open_stores: OpenStores) -> None:
@@ -121,7 +121,7 @@ async def lg3_a_follower_misses_nothing(open_stores: OpenStores) -> None:
     async def follow() -> None:
         while True:
             last_look = writing.done()
-            page = await log.tail(ONE, TURN_TOPIC, None, followed[-1].position if followed else 0, 7)
+            page = await log.tail(ONE, TURN_TOPIC, None, followed[-1].position if followed else 0, 7, EVERYTHING)
             followed.extend(page)
             if last_look and not page:
                 return
@@ -146,19 +146,13 @@ async def lg4_last_position(open_stores: OpenStores) -> None:
     assert await log.last_position(ONE) == (await everything(log))[-1].position > seen
 
 
-async def lg5_first_position(open_stores: OpenStores) -> None:
-    log, sessions = open_stores()
-    assert await log.first_position(ONE, TURN_TOPIC) == 0
-    await log.append(OTHER, (start("t0"),))
-    for turn, session in (("t1", "s1"), ("t2", "s2")):
-        await log.append(ONE, (start(turn, session=session),))
-        finished = head(turn, 2, session=session, standing=TurnStanding.FINISHED)
-        await log.append(ONE, (batch(finished, b'{"n":2}'),))
-    kept = await everything(log)
-    assert await log.first_position(ONE, TURN_TOPIC) == kept[0].position
-    assert await log.first_position(ONE, "another topic") == 0
-    await sessions.delete(ONE, SessionId("s1"))
-    assert await log.first_position(ONE, TURN_TOPIC) == kept[2].position
+async def lg5_a_page_ends_once_its_bodies_add_up(open_stores: OpenStores) -> None:
+    log = open_stores().log
+    await log.append(ONE, (start("t1", b'{"n":"10b"}', b'{"n":"10b"}', b'{"n":"10b"}'),))
+    found = await everything(log)
+    assert await log.tail(ONE, TURN_TOPIC, None, 0, EVERYTHING, 1) == found[:1]
+    assert await log.tail(ONE, TURN_TOPIC, None, 0, EVERYTHING, 22) == found[:2]
+    assert await log.tail(ONE, TURN_TOPIC, "s1", found[0].position, EVERYTHING, 1) == found[1:2]
 
 
 async def lg6_entries_of_another_scope_are_not_shown(open_stores: OpenStores) -> None:
@@ -168,10 +162,10 @@ async def lg6_entries_of_another_scope_are_not_shown(open_stores: OpenStores) ->
     for number, scope in enumerate((ONE, OTHER, THIRD)):
         assert [entry.body for entry in await everything(log, scope)] == [b'{"scope":%d}' % number]
         assert [entry.body for entry in await everything(log, scope, "s1")] == [b'{"scope":%d}' % number]
-    assert await log.first_position(OTHER, TURN_TOPIC) == await log.last_position(OTHER) > 0
+    assert await log.last_position(OTHER) > 0
     nobody = Scope("nobody", "shop")
     assert await everything(log, nobody) == ()
-    assert await log.last_position(nobody) == await log.first_position(nobody, TURN_TOPIC) == 0
+    assert await log.last_position(nobody) == 0
 
 
 # --- TurnLog ---------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """What every adapter of the port `Work` does, clause by clause.
 
-Each test is given a function that opens the port on one empty store; called again, it gives another object on that store.
+Each test is given a function that opens the port on one empty store; called again, it gives another object on that
+store.
 """
 
 import asyncio

@@ -5,7 +5,7 @@ typed evidence for those that do not.
 """
 
 from enum import StrEnum
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -26,7 +26,8 @@ class Ask(msgspec.Struct, Generic[AnswerT], frozen=True, kw_only=True):
 
     `answer_type`: a Struct whose fields describe and constrain themselves through `msgspec.Meta`; it is the schema.
     `max_tokens`: of the visible answer; `thinking_tokens` come on top of it (0: none are asked for).
-    `temperature`: None leaves it to the profile. What of these a provider took is said in the completion's usage.
+    `temperature`: None leaves it to the profile; `effort`: None follows from `thinking_tokens`, none of them being the
+    least effort. What of these a provider took is said in the completion's usage.
     """
 
     purpose: Purpose
@@ -37,6 +38,7 @@ class Ask(msgspec.Struct, Generic[AnswerT], frozen=True, kw_only=True):
     max_tokens: int
     temperature: float | None = None
     thinking_tokens: int = 0
+    effort: Literal["low", "medium", "high"] | None = None
 
 
 class Completion(msgspec.Struct, Generic[AnswerT], frozen=True):

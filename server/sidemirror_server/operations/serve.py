@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from sidemirror_server.assembly import assemble
 from sidemirror_server.operations.logs import log_to_stderr
+from sidemirror_server.operations.loop import run
 from sidemirror_server.rpc.listening import CannotListen
 from sidemirror_server.settings import Settings, load, unknown_names
 from sidemirror_server.vocabulary.errors import SidemirrorError
@@ -21,20 +22,11 @@ def serve(flags: Mapping[str, str]) -> int:
     for name in unknown_names():
         print(f"sidemirror: {name} is no setting of this server", file=sys.stderr)
     try:
-        _run(settings)
+        run(_serve(settings))
     except (CannotListen, SidemirrorError) as error:
         print(f"sidemirror: {error}", file=sys.stderr)
         return EXIT_FAILED
     return 0
-
-
-def _run(settings: Settings) -> None:
-    try:
-        import uvloop
-    except ImportError:
-        asyncio.run(_serve(settings))
-    else:
-        uvloop.run(_serve(settings))
 
 
 async def _serve(settings: Settings) -> None:

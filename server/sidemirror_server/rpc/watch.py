@@ -14,8 +14,9 @@ from sidemirror_server.trace.log import TURN_TOPIC, Entry, TurnLog
 from sidemirror_server.vocabulary.errors import BadInput, Draining
 from sidemirror_server.vocabulary.scope import Scope
 
-# How many entries one look into the log takes: bounds what a slow reader makes the server hold.
+# How much one look into the log takes: bounds what a slow reader makes the server hold.
 _PAGE = 200
+_PAGE_BYTES = 1024 * 1024
 
 
 class WatchStreams:
@@ -38,7 +39,9 @@ class WatchStreams:
         try:
             while True:
                 waiter.clear()
-                page = await self._log.tail(call.scope, TURN_TOPIC, request.session_id or None, after, _PAGE)
+                page = await self._log.tail(
+                    call.scope, TURN_TOPIC, request.session_id or None, after, _PAGE, _PAGE_BYTES
+                )
                 for entry in page:
                     yield pb.WatchTurnsResponse(entry=_entry_to_wire(entry, call.scope))
                     after = entry.position

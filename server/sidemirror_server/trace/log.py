@@ -80,16 +80,16 @@ class Log(Protocol):
     LG2  `tail` with a group returns that group's entries only.
     LG3  `tail` never shows an entry before one with a lower position is either visible or never will be.
     LG4  `last_position` is the highest position of the scope, 0 when it is empty.
-    LG5  `first_position` is the lowest position still kept in the topic, 0 when there is none.
+    LG5  `tail` returns no more entries once their bodies add up to `max_bytes`, but at least one if there is one.
     LG6  Entries of another scope are never shown.
     Raises StoreUnavailable.
     """
 
-    async def tail(self, scope: Scope, topic: str, group: str | None, after: int, limit: int) -> tuple[Entry, ...]: ...
+    async def tail(
+        self, scope: Scope, topic: str, group: str | None, after: int, limit: int, max_bytes: int
+    ) -> tuple[Entry, ...]: ...
 
     async def last_position(self, scope: Scope) -> int: ...
-
-    async def first_position(self, scope: Scope, topic: str) -> int: ...
 
 
 TURN_TOPIC = "turn"

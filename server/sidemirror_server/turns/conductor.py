@@ -67,12 +67,11 @@ class _Hot(msgspec.Struct):
 
 
 class _Past(msgspec.Struct, frozen=True):
-    """What a session has come to before a turn; `session_body` is what it is made with when it does not exist."""
+    """What a session has come to before a turn."""
 
     config: ThinkingConfig
     turn_count: int
     carried: Carry
-    session_body: bytes | None
 
 
 class Conductor:
@@ -119,7 +118,8 @@ class Conductor:
                     raise
                 warnings = ("the store is away: the session's earlier turns are not known",)
                 past = _unknown_session()
-            turn = LiveTurn(scope, past.session_body)
+            # The store makes the session when it is not there, or not there any more.
+            turn = LiveTurn(scope, config_body(past.config))
             self._record_start(turn, turn_id, event, started, past, warnings)
             self._turns[scope, turn_id] = turn
             self._hot[scope, session_id] = _Hot(past.config, past.turn_count + 1, turn)
@@ -310,12 +310,12 @@ class Conductor:
         """What the session's next turn inherits, from memory or from the store."""
         hot = self._hot.get((scope, session_id))
         if hot is not None:
-            return _Past(hot.config, hot.turn_count, carry(hot.newest.state), None)
+            return _Past(hot.config, hot.turn_count, carry(hot.newest.state))
         session = await self._sessions.get(scope, session_id)
         if session is None:
             return _unknown_session()
         carried = head_in(session.newest_head).carried if session.newest_head else Carry()
-        return _Past(config_in(session.body), session.turn_count, carried, None)
+        return _Past(config_in(session.body), session.turn_count, carried)
 
     def _record_start(
         self,
@@ -336,8 +336,7 @@ class Conductor:
 
 
 def _unknown_session() -> "_Past":
-    config = ThinkingConfig()
-    return _Past(config, 0, Carry(), config_body(config))
+    return _Past(ThinkingConfig(), 0, Carry())
 
 
 def _again(turn: LiveTurn, event: Event, started: TurnStarted) -> LiveTurn:

@@ -21,7 +21,7 @@ Constructors take facts; the docstring of each class is its message.
 
 from collections.abc import Iterable
 
-from sidemirror_server.vocabulary.status import ResultStatus
+from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 
 class SidemirrorError(Exception):
@@ -110,9 +110,24 @@ class LostClaim(SidemirrorError):
 class ModelFailed(SidemirrorError):
     """The language model gave no usable answer."""
 
-    def __init__(self, status: ResultStatus, detail: str) -> None:
-        """`status`: any but OK; `detail`: for people, which cap, what the provider said; no prompt and no secret."""
+    def __init__(
+        self,
+        status: ResultStatus,
+        detail: str,
+        *,
+        retryable: bool = False,
+        retry_after_s: float | None = None,
+        usage: Usage | None = None,
+    ) -> None:
+        """`status`: any but OK; `detail`: for people, which cap, what the provider said; no prompt and no secret.
+
+        `retryable`: the same question may be answered if it is asked again, after `retry_after_s` seconds where the
+        provider says so. `usage`: what the failed call took, with zeros where that is known to be nothing; None where
+        it is not known, so that tokens may have been spent.
+        """
         self.status, self.detail = status, detail
+        self.retryable, self.retry_after_s = retryable, retry_after_s
+        self.usage = usage
         super().__init__(status=status.value, detail=detail)
 
 

@@ -20,13 +20,19 @@ class ResultStatus(StrEnum):
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What answered a request and what it took. `parameters` are those that applied, not those that were asked for."""
+    """What answered a request and what it took. `parameters` are those that applied, not those that were asked for.
+
+    `input_tokens` is all of the prompt; of these `cache_read_tokens` came from the provider's cache, which is cheaper,
+    and `cache_write_tokens` went into it, which is dearer. `output_tokens` is all of the answer, with its thinking.
+    """
 
     provider: str
     model: str
     parameters: dict[str, str] = {}
     input_tokens: int = 0
     output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
     # None where the price is not known; 0.0 where it is known to be nothing.
     cost_usd: float | None = None
     latency_us: int = 0

@@ -43,16 +43,15 @@ class SqliteTurnLog:
         wanted = {**_place(scope), "topic": TURN_TOPIC, "key": turn_id, "after": after_sequence, "limit": limit}
         return self._database.read(lambda connection: _up_to(max_bytes, connection.execute(_SQL["read"], wanted)))
 
-    async def tail(self, scope: Scope, topic: str, group: str | None, after: int, limit: int) -> tuple[Entry, ...]:
+    async def tail(
+        self, scope: Scope, topic: str, group: str | None, after: int, limit: int, max_bytes: int
+    ) -> tuple[Entry, ...]:
         statement = _SQL["tail" if group is None else "tail_of_group"]
         wanted = {**_place(scope), "topic": topic, "group_id": group, "after": after, "limit": limit}
-        return self._database.read(lambda connection: _entries(connection.execute(statement, wanted)))
+        return self._database.read(lambda connection: _up_to(max_bytes, connection.execute(statement, wanted)))
 
     async def last_position(self, scope: Scope) -> int:
         return self._number("last_position", _place(scope))
-
-    async def first_position(self, scope: Scope, topic: str) -> int:
-        return self._number("first_position", {**_place(scope), "topic": topic})
 
     async def head(self, scope: Scope, turn_id: TurnId) -> TurnHead | None:
         return self._one_head("head", {**_place(scope), "turn_id": turn_id})
@@ -222,10 +221,6 @@ def _up_to(max_bytes: int, rows: sqlite3.Cursor) -> tuple[Entry, ...]:
             break
     rows.close()
     return tuple(entries)
-
-
-def _entries(rows: sqlite3.Cursor) -> tuple[Entry, ...]:
-    return tuple(Entry(*row) for row in rows.fetchall())
 
 
 def _head(

@@ -89,12 +89,6 @@ SELECT coalesce(max((SELECT max(position)
                      WHERE tenant_id = :tenant_id AND project_id = :project_id AND log_entries.topic = topics.topic)), 0)
 FROM topics
 
--- name: first_position
--- The lowest position of a topic.
-SELECT coalesce(min(position), 0)
-FROM log_entries INDEXED BY log_entries_topic
-WHERE tenant_id = :tenant_id AND project_id = :project_id AND topic = :topic
-
 -- name: head
 -- One head, in the order of the fields of TurnHead.
 SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
