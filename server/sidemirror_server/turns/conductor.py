@@ -125,6 +125,12 @@ class Conductor:
             self._hot[scope, session_id] = _Hot(past.config, past.turn_count + 1, turn)
             return turn
 
+    def check_start(self, turn_id: TurnId, events: int) -> None:
+        """Raises LimitReached when a turn cannot begin with that many events, so that nothing of it is kept."""
+        if events > self._limits.events_per_turn:
+            raise LimitReached("events_per_turn", self._limits.events_per_turn, turn_id)
+        self._recorder.check_room()
+
     async def take_up(self, scope: Scope, turn_id: TurnId) -> LiveTurn:
         """The turn, from memory or from the log. Raises NotFound, StoreUnavailable."""
         turn = self._turns.get((scope, turn_id))
@@ -165,12 +171,15 @@ class Conductor:
         if turn.lost is not None:
             raise turn.lost
         seen = turn.seen
-        # The first of several with the same id counts.
-        fresh = {event.event_id: event for event in reversed(events) if event.event_id not in seen}
+        fresh: dict[EventId, Event] = {}
+        for event in events:
+            if event.event_id not in seen:
+                # The first of several with the same id counts, in its place.
+                fresh.setdefault(event.event_id, event)
         if fresh:
             self._check(turn, fresh)
             now_us = self._clock.now_us()
-            for event_id, event in reversed(fresh.items()):
+            for event_id, event in fresh.items():
                 seen[event_id] = turn.record(event, now_us)
                 self._react(turn, event_id, now_us)
             turn.heard_s = self._clock.monotonic_s()
