@@ -59,7 +59,8 @@ class TurnStreams:
         rest: Sequence[pb.TurnEvent]
         if first.HasField("resume"):
             turn = await self._conductor.take_up(call.scope, TurnId(first.resume.turn_id))
-            stream = _TurnStream(self._conductor, turn, call, self._streams, first.resume.after_sequence)
+            after = turn.resume_after(first.resume.after_sequence)
+            stream = _TurnStream(self._conductor, turn, call, self._streams, after)
             rest = first.events
         else:
             if not first.events or not first.events[0].HasField("turn_started"):
@@ -75,7 +76,11 @@ class TurnStreams:
             turn = await self._conductor.start(call.scope, turn_id, event, started, is_new=is_new, wait_for_store=False)
             stream = _TurnStream(self._conductor, turn, call, self._streams, 0)
             stream.started(started, own_prompt)
-        stream.take(rest, call, len(first.events) - len(rest))
+        try:
+            stream.take(rest, call, len(first.events) - len(rest))
+        except BaseException:
+            stream.close()  # else its timer and its place among the turn's listeners would stay for ever
+            raise
         return stream
 
 

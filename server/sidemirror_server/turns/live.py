@@ -40,6 +40,8 @@ class LiveTurn:
         self.forgotten = 0
         self._plan: TurnPlan | None = None
         self.durable = 0
+        # Where the log ended when this process read the turn from it; None for a turn that was started here.
+        self._read_up_to: int | None = None
         self.failure: SidemirrorError | None = None
         self.lost: SidemirrorError | None = None
         self.heard_s = 0.0
@@ -65,7 +67,7 @@ class LiveTurn:
     def restore(self, sequence: int, at_us: int, recorded: Recorded) -> None:
         """Takes in an entry that the log already has."""
         apply(self.state, sequence, at_us, recorded)
-        self.durable = sequence
+        self.durable = self._read_up_to = sequence
         if isinstance(recorded, Directive):
             self._keep(sequence, recorded)
 
@@ -146,6 +148,14 @@ class LiveTurn:
         listener = Listener(self, after_sequence)
         self._listeners.add(listener)
         return listener
+
+    def resume_after(self, seen: int) -> int:
+        """The place after which a stream goes on that has seen the directives up to `seen`.
+
+        A stream is told directives before they are durable. When a crash takes those back, their places are given
+        anew: what a stream saw beyond the end of the log then says nothing about what stands there now.
+        """
+        return seen if self._read_up_to is None else min(seen, self._read_up_to)
 
     def leave(self, listener: "Listener") -> None:
         self._listeners.discard(listener)
