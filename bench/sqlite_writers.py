@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from sidemirror_server.storage.sqlite.database import Database
@@ -62,7 +63,7 @@ async def many_writers(database: Database, row: Callable[[sqlite3.Connection, in
 
     async def writer() -> None:
         for n in numbers:
-            await database.write(lambda connection, n=n: row(connection, n))
+            await database.write(partial(row, n=n))
 
     async def never_idle() -> None:
         while not done:

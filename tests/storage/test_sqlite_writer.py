@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -187,3 +188,33 @@ async def test_readers_see_one_snapshot_and_cannot_write(tmp_path: Path) -> None
         with pytest.raises(StoreUnavailable, match="readonly"):
             await database.search(insert(1))
         assert database.read(numbers) == []
+
+
+async def test_a_failure_of_the_disk_in_a_statement_fails_the_whole_group(tmp_path: Path) -> None:
+    def fails(connection: sqlite3.Connection) -> None:
+        error = sqlite3.OperationalError("disk I/O error")
+        error.sqlite_errorcode = sqlite3.SQLITE_IOERR_READ
+        raise error
+
+    async with small_store(tmp_path) as database:
+        calls = [database.write(insert(1)), database.write(fails), database.write(insert(2))]
+        results = await asyncio.gather(*calls, return_exceptions=True)
+        assert [type(result) for result in results[:2]] == [StoreUnavailable] * 2
+        assert results[2] == 2, "the group ended with the failure; who came later was in the next"
+        assert database.read(numbers) == [2]
+
+
+async def test_a_loop_that_is_never_idle_does_not_starve_the_commits(tmp_path: Path) -> None:
+    async with small_store(tmp_path) as database:
+        writes = asyncio.create_task(_one_after_another(database, 300))
+        async with asyncio.timeout(10):  # about 0.6 s; without the loop's pauses, often minutes
+            while not writes.done():
+                until = time.perf_counter() + 0.0001
+                while time.perf_counter() < until:
+                    pass
+                await asyncio.sleep(0)
+
+
+async def _one_after_another(database: Database, count: int) -> None:
+    for number in range(count):
+        await database.write(insert(number))

@@ -21,9 +21,10 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TypeVar
 
 from sidemirror_server.storage.sqlite.failures import store_failure
+from sidemirror_server.storage.sqlite.group import Call, MustUndo, Outcome, run, run_in_savepoint
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreUnavailable
 
 _log = logging.getLogger(__name__)
@@ -34,26 +35,11 @@ _T = TypeVar("_T")
 _GROUP_S = 0.005
 # How long a blocking step on the thread waits for another connection. Chosen here: longer than any search should take.
 _PATIENCE_MS = 5000
+_TRY_MS = 20
 # After this time without an answer from the thread the loop sleeps for a moment, then again after twice the time, and
 # so on: a loop that is never idle gives the GIL back so briefly that a waiting thread may miss it for seconds.
 _FIRST_PAUSE_AFTER_S = 0.0003
 _PAUSE_S = 0.0001
-
-
-class _Call(NamedTuple):
-    change: Callable[[sqlite3.Connection], Any]
-    answer: asyncio.Future[Any]
-    long: bool
-
-
-class _Outcome(NamedTuple):
-    call: _Call
-    result: Any
-    error: Exception | None
-
-
-class _MustUndo(Exception):
-    """A call failed and left changes behind. Its cause is what the call raised."""
 
 
 class GroupWriter:
@@ -78,7 +64,7 @@ class GroupWriter:
         self._empty_wal_at_bytes = wal_limit_bytes
         self._committed = committed
         self._loop = asyncio.get_running_loop()
-        self._waiting: deque[_Call] = deque()
+        self._waiting: deque[Call] = deque()
         self._busy = False  # a group is under way or about to be: the connection is taken
         self._closed: asyncio.Future[None] | None = None
         self._pause: asyncio.TimerHandle | None = None
@@ -91,7 +77,7 @@ class GroupWriter:
         if self._closed is not None:
             raise StoreUnavailable(store="sqlite", reason="closed")
         answer: asyncio.Future[_T] = self._loop.create_future()
-        self._waiting.append(_Call(change, answer, long))
+        self._waiting.append(Call(change, answer, long))
         if not self._busy:
             self._busy = True
             # Not at once: the other tasks that are ready in this turn of the loop join the group.
@@ -129,14 +115,14 @@ class GroupWriter:
         self._run_here(connection)
 
     def _run_here(self, connection: sqlite3.Connection) -> None:
-        calls: list[_Call] = []
+        calls: list[Call] = []
         try:
             until = time.perf_counter() + _GROUP_S
             outcomes = []
             for call in self._calls_until(until):
                 calls.append(call)
-                outcomes.append(_run(connection, call))
-        except _MustUndo:
+                outcomes.append(run(connection, call))
+        except MustUndo:
             connection.execute("ROLLBACK")
             self._waiting.extendleft(reversed(calls))
             self._run_beside(self._take_alike())
@@ -151,7 +137,7 @@ class GroupWriter:
                 partial(self._group_failed, calls),
             )
 
-    def _calls_until(self, until: float) -> Iterator[_Call]:
+    def _calls_until(self, until: float) -> Iterator[Call]:
         """Takes the calls that may share a group, one at a time, until perf_counter() is past `until`."""
         while self._waiting and not self._waiting[0].long and time.perf_counter() < until:
             yield self._waiting.popleft()
@@ -162,7 +148,7 @@ class GroupWriter:
         if self._closed is not None:
             self._closed.set_result(None)
 
-    def _take_alike(self) -> list[_Call]:
+    def _take_alike(self) -> list[Call]:
         """The next long call, or else the calls before it."""
         first = self._waiting.popleft()
         calls = [first]
@@ -170,10 +156,10 @@ class GroupWriter:
             calls.append(self._waiting.popleft())
         return calls
 
-    def _run_beside(self, calls: list[_Call]) -> None:
+    def _run_beside(self, calls: list[Call]) -> None:
         self._hand_over(partial(self._run_whole, calls), self._group_durable, partial(self._group_failed, calls))
 
-    def _group_durable(self, outcomes: list[_Outcome]) -> None:
+    def _group_durable(self, outcomes: list[Outcome]) -> None:
         for (_, answer, _), result, error in outcomes:
             if answer.done():  # its caller was cancelled
                 continue
@@ -188,7 +174,7 @@ class GroupWriter:
             self._committed(wal_bytes)
             self._loop.call_soon(self._next_group)
 
-    def _group_failed(self, calls: list[_Call], cause: BaseException) -> None:
+    def _group_failed(self, calls: list[Call], cause: BaseException) -> None:
         _log.error("sqlite_group_failed", extra={"calls": len(calls), "reason": str(cause)})
         self._connection, broken = None, self._connection
         for call in calls:
@@ -235,14 +221,14 @@ class GroupWriter:
             except RuntimeError:  # the loop was closed without closing the database: nobody is left to answer
                 return
 
-    def _run_whole(self, calls: list[_Call]) -> list[_Outcome]:
+    def _run_whole(self, calls: list[Call]) -> list[Outcome]:
         """BEGIN to COMMIT, opening the connection when there is none, and waiting for a lock that others hold."""
         if self._connection is None:
             self._connection = self._connect()
         connection = self._connection
         with _Patience(connection):
             connection.execute("BEGIN IMMEDIATE")
-            outcomes = [_run_in_savepoint(connection, call) for call in calls]
+            outcomes = [run_in_savepoint(connection, call) for call in calls]
             connection.execute("COMMIT")
         return outcomes
 
@@ -250,8 +236,13 @@ class GroupWriter:
         """Copies the whole WAL into the database and cuts it to nothing. Returns the bytes that are left of it."""
         connection = self._connection
         assert connection is not None
-        with _Patience(connection):
+        # Many short tries: one long one waits for the place of an old reader, which a newer one may have taken over.
+        until = time.perf_counter() + _PATIENCE_MS / 1000
+        busy = 1
+        connection.execute(f"PRAGMA busy_timeout = {_TRY_MS}")
+        while busy and time.perf_counter() < until:
             busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        connection.execute("PRAGMA busy_timeout = 0")
         left_bytes = _size(self._wal) if busy else 0
         if left_bytes:
             _log.warning("sqlite_wal_held_by_reader", extra={"wal_bytes": left_bytes})
@@ -273,43 +264,6 @@ class _Patience:
 
     def __exit__(self, *_: object) -> None:
         self._connection.execute("PRAGMA busy_timeout = 0")
-
-
-def _run(connection: sqlite3.Connection, call: _Call) -> _Outcome:
-    """One call within the group's transaction. Raises what makes the whole group fail; anything else is the call's.
-
-    Raises _MustUndo when the call failed after it had changed something.
-    """
-    if call.answer.cancelled():
-        return _Outcome(call, None, None)
-    changes = connection.total_changes
-    try:
-        return _Outcome(call, call.change(connection), None)
-    except Exception as exc:
-        if store_failure(exc) is not None or not connection.in_transaction:
-            raise
-        if connection.total_changes != changes:
-            raise _MustUndo from exc
-        return _Outcome(call, None, _answerable(exc))
-
-
-def _run_in_savepoint(connection: sqlite3.Connection, call: _Call) -> _Outcome:
-    """The same, and what a call has changed that fails is undone."""
-    connection.execute("SAVEPOINT call")
-    try:
-        outcome = _run(connection, call)
-    except _MustUndo as undo:
-        connection.execute("ROLLBACK TO call")
-        outcome = _Outcome(call, None, _answerable(undo.__cause__))
-    connection.execute("RELEASE call")
-    return outcome
-
-
-def _answerable(error: BaseException | None) -> Exception:
-    """The error as a future takes it: it refuses StopIteration, which `next(rows)` raises easily."""
-    if isinstance(error, Exception) and not isinstance(error, StopIteration):
-        return error
-    return RuntimeError("no more rows")
 
 
 def _size(file: Path) -> int:
