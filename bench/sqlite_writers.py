@@ -47,6 +47,10 @@ def memory(connection: sqlite3.Connection, n: int) -> None:
     connection.execute("INSERT INTO text (rowid, content) VALUES (?, ?)", (n, _texts[n]))
 
 
+def _with_number(row: Callable[[sqlite3.Connection, int], None], n: int, connection: sqlite3.Connection) -> None:
+    row(connection, n)
+
+
 async def one_transaction(database: Database, row: Callable[[sqlite3.Connection, int], None]) -> float:
     def all_rows(connection: sqlite3.Connection) -> None:
         for n in range(ROWS):
@@ -63,7 +67,7 @@ async def many_writers(database: Database, row: Callable[[sqlite3.Connection, in
 
     async def writer() -> None:
         for n in numbers:
-            await database.write(partial(row, n=n))
+            await database.write(partial(_with_number, row, n))
 
     async def never_idle() -> None:
         while not done:
