@@ -39,7 +39,8 @@ def _parser() -> argparse.ArgumentParser:
     health.set_defaults(run=_health)
 
     demo = commands.add_parser("demo", help="watch a small agent at work with a sidecar beside it")
-    demo.set_defaults(run=lambda _: _demo())
+    demo.add_argument("--without-sidecar", action="store_true", help="show only what the agent does alone")
+    demo.set_defaults(run=_demo)
 
     replay = commands.add_parser("replay", help="play recorded episodes through a sidecar")
     replay.add_argument("file", help="episodes as JSON lines, gzip or not")
@@ -78,10 +79,10 @@ def _health(options: argparse.Namespace) -> int:
     return health(options.address, options.service)
 
 
-def _demo() -> int:
+def _demo(options: argparse.Namespace) -> int:
     from sidemirror_server.operations.demo import demo
 
-    return demo()
+    return demo(without_sidecar=options.without_sidecar)
 
 
 def _replay(options: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ import pytest
 from tests.architecture.repository import ROOT, checked, run_tool
 
 ROOMS = (
-    *("operations", "rpc", "turns", "thinking", "critique", "goals", "memory", "trace", "work", "vocabulary"),
+    *("operations", "operations/demo", "rpc", "turns", "thinking", "critique", "goals", "memory", "trace", "work", "vocabulary"),
     *("models", "models/adapters", "storage", "storage/sqlite", "storage/postgres"),
 )
 FILES = ("cli.py", "assembly.py", "settings.py", "models/adapters/rules.py", "storage/sql.py")
@@ -38,7 +38,7 @@ def broken_contracts(folder: Path) -> list[str]:
 LAYERS = "Rooms import downwards only, and siblings are unaware of each other"
 ADAPTERS = "Only assembly imports adapters, and adapters do not import each other"
 DRIVERS = "Drivers and SDKs only inside adapters"
-WIRE = "Only rpc sees gRPC and the wire types"
+WIRE = "Only rpc, and the commands that call a sidecar, see gRPC and the wire types"
 
 
 def test_import_contracts_hold() -> None:
@@ -71,7 +71,8 @@ def test_import_contracts_hold() -> None:
         ("assembly.py", "asyncpg", DRIVERS),
         ("turns/planted.py", "grpc.aio", WIRE),
         ("thinking/planted.py", "google.protobuf.message", WIRE),
-        ("operations/planted.py", "sidemirror.v1.thinking_pb2", WIRE),
+        ("assembly.py", "sidemirror.v1.thinking_pb2", WIRE),
+        ("operations/planted.py", "sqlite3", DRIVERS),
     ],
 )
 def test_a_planted_violation_is_found(tmp_path: Path, module: str, imports: str, contract: str) -> None:
@@ -88,6 +89,8 @@ def test_a_planted_violation_is_found(tmp_path: Path, module: str, imports: str,
         ("models/adapters/planted.py", "anthropic, openai"),
         ("rpc/planted.py", "grpc, google.protobuf, sidemirror.v1.thinking_pb2, sidemirror_server.turns"),
         ("turns/planted.py", "sidemirror_server.thinking, sidemirror_server.memory, sidemirror_server.trace"),
+        ("operations/planted.py", "grpc, sidemirror.v1.thinking_pb2"),
+        ("operations/demo/planted.py", "sqlite3"),
     ],
 )
 def test_what_is_allowed_passes(tmp_path: Path, module: str, imports: str) -> None:

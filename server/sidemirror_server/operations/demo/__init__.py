@@ -1,0 +1,73 @@
+"""`sidemirror demo`: a small agent at work on a real task, first alone and then with a sidecar beside it.
+
+Nothing here is a recording: the agent (policy.py) really calls its tools (tools.py), they really fail (service.py,
+books.py), and a sidecar on a port of its own is really told and really answers. Both attempts run the same code from
+the same start; the second one differs by what the sidecar says, and by nothing else.
+"""
+
+import tempfile
+from pathlib import Path
+
+from sidemirror.v1 import thinking_pb2_grpc
+from sidemirror_server.models.language_model import LanguageModel
+from sidemirror_server.operations.demo.attempt import Attempt, Onlooker, alone, attempt
+from sidemirror_server.operations.demo.books import QUESTION, right_answer, write_books
+from sidemirror_server.operations.demo.service import Service
+from sidemirror_server.operations.demo.tools import Tools
+from sidemirror_server.operations.loop import run
+from sidemirror_server.operations.own_sidecar import own_sidecar
+from sidemirror_server.operations.target import dial
+from sidemirror_server.operations.turn_stream import TurnStream
+
+EXIT_NO_ANSWER = 1
+
+
+def demo(*, without_sidecar: bool = False) -> int:
+    """Shows both attempts, or only the one without a sidecar. 0 when the last one found the right answer."""
+    return run(_show(without_sidecar=without_sidecar))
+
+
+async def _show(*, without_sidecar: bool) -> int:
+    from rich.console import Console
+
+    from sidemirror_server.operations.demo.screen import Screen
+
+    screen = Screen(Console(highlight=False))
+    screen.say(f"The question: {QUESTION}")
+    screen.say(
+        "The agent has the books as a SQLite file and a service for payments and rates over HTTP. Both are real."
+    )
+    screen.title("First attempt: the agent alone")
+    attempts = {"alone": await alone_attempt(screen)}
+    if not without_sidecar:
+        screen.title("Second attempt: the same agent, with a sidecar beside it")
+        attempts["with a sidecar"] = await sidecar_attempt(screen)
+    screen.compare(attempts)
+    answers = [attempt.answer for attempt in attempts.values()]
+    return 0 if answers[-1] == right_answer() else EXIT_NO_ANSWER
+
+
+async def alone_attempt(onlooker: Onlooker) -> Attempt:
+    """One attempt without a sidecar, on books and a service of its own."""
+    with tempfile.TemporaryDirectory(prefix="sidemirror-demo-") as folder:
+        service = Service()
+        async with service.running():
+            return await attempt(_tools(Path(folder), service), alone, onlooker)
+
+
+async def sidecar_attempt(onlooker: Onlooker, model: LanguageModel | None = None) -> Attempt:
+    """The same with a sidecar, which asks `model` for its reflections (default: the built-in rules)."""
+    with tempfile.TemporaryDirectory(prefix="sidemirror-demo-") as folder:
+        service = Service()
+        async with (
+            service.running(),
+            own_sidecar(model) as address,
+            dial(address) as channel,
+            TurnStream(thinking_pb2_grpc.ThinkingServiceStub(channel)) as stream,
+        ):
+            return await attempt(_tools(Path(folder), service), stream.report, onlooker)
+
+
+def _tools(folder: Path, service: Service) -> Tools:
+    write_books(folder / "books.sqlite")
+    return Tools(folder / "books.sqlite", service.url)

@@ -1,0 +1,103 @@
+"""One attempt at the question: the agent's loop, with a sidecar beside it or alone."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from decimal import Decimal
+from typing import Protocol
+
+import msgspec
+
+from sidemirror.v1 import common_pb2
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.operations.demo.books import QUESTION
+from sidemirror_server.operations.demo.policy import Policy, Step, Tactic
+from sidemirror_server.operations.demo.tools import Call, Outcome, Tools
+
+STEP_LIMIT = 16
+
+Report = Callable[[Sequence[pb.TurnEvent]], Awaitable[list[pb.TurnDirective]]]
+
+
+class Onlooker(Protocol):
+    """Who is shown what happens."""
+
+    def began(self, directives: Sequence[pb.TurnDirective]) -> None:
+        """The attempt has begun, and this is what the sidecar has said to it."""
+
+    def did(self, number: int, step: Step, outcome: Outcome) -> None:
+        """The agent has made a step."""
+
+    def heard(self, directives: Sequence[pb.TurnDirective], tactic: Tactic | None) -> None:
+        """The sidecar has spoken, and the agent does this because of it."""
+
+
+class Attempt(msgspec.Struct):
+    """What an attempt came to."""
+
+    steps: int = 0
+    errors: int = 0
+    repeated: int = 0
+    nudges: int = 0
+    reflections: int = 0
+    answer: Decimal | None = None
+
+
+async def alone(_events: Sequence[pb.TurnEvent]) -> list[pb.TurnDirective]:
+    """A `Report` to nobody: an agent without a sidecar."""
+    return []
+
+
+async def attempt(tools: Tools, report: Report, onlooker: Onlooker) -> Attempt:
+    """Works until the question is answered or the steps are used up. What `report` raises ends it."""
+    policy, result = Policy(), Attempt()
+    last: Call | None = None
+    onlooker.began(await report([_started()]))
+    while (step := policy.next_step()) is not None and result.steps < STEP_LIMIT:
+        result.steps += 1
+        result.repeated += step.call == last
+        last = step.call
+        outcome, directives = await _do(tools, report, step, result.steps)
+        result.errors += outcome.failed
+        onlooker.did(result.steps, step, outcome)
+        policy.take(outcome)
+        tactic = policy.hear(directives)
+        result.nudges += sum(directive.HasField("nudge") for directive in directives)
+        result.reflections += sum(directive.HasField("reflection") for directive in directives)
+        if directives:
+            onlooker.heard(directives, tactic)
+    if step is None:
+        result.answer = policy.answer()
+    await report([_finished(result)])
+    return result
+
+
+async def _do(tools: Tools, report: Report, step: Step, number: int) -> tuple[Outcome, list[pb.TurnDirective]]:
+    """Makes a step. The call is reported before it is made, and its outcome before the agent thinks about it."""
+    call = pb.ToolCalled(name=step.call.name, arguments=step.call.json)
+    directives = await report([pb.TurnEvent(event_id=f"call-{number}", tool_called=call)])
+    await asyncio.sleep(step.pause_s)
+    outcome = await tools.call(step.call)
+    event = pb.TurnEvent(event_id=f"result-{number}")
+    if outcome.broke:
+        event.tool_failed.error = outcome.text
+    else:
+        event.tool_returned.CopyFrom(pb.ToolReturned(content=outcome.text, is_error=outcome.failed))
+    return outcome, directives + await report([event])
+
+
+def _started() -> pb.TurnEvent:
+    return pb.TurnEvent(
+        event_id="start",
+        turn_started=pb.TurnStarted(
+            session_id="demo",
+            task=QUESTION,
+            messages=[common_pb2.Message(role=common_pb2.MESSAGE_ROLE_USER, content=QUESTION)],
+            config=pb.ThinkingConfig(level=pb.THINK_LEVEL_MEDIUM),
+        ),
+    )
+
+
+def _finished(result: Attempt) -> pb.TurnEvent:
+    known = result.answer is not None
+    outcome = common_pb2.TASK_OUTCOME_SUCCESS if known else common_pb2.TASK_OUTCOME_FAILURE
+    return pb.TurnEvent(event_id="end", turn_finished=pb.TurnFinished(outcome=outcome))

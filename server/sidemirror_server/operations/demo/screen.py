@@ -1,0 +1,108 @@
+"""The demonstration on a terminal, or in a log: what the agent did, what the sidecar said, and why."""
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.operations.demo.attempt import STEP_LIMIT, Attempt
+from sidemirror_server.operations.demo.books import right_answer
+from sidemirror_server.operations.demo.policy import Step, Tactic
+from sidemirror_server.operations.demo.tools import Outcome
+from sidemirror_server.vocabulary.text import clip
+
+_SHOWN_CHARS = 110
+_MARGIN = 4
+
+
+class Screen:
+    """Shows attempts as they happen."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def title(self, text: str) -> None:
+        """A heading."""
+        self._console.print()
+        self._console.rule(Text(text, style="bold"), align="left")
+
+    def say(self, text: str) -> None:
+        """A line."""
+        self._console.print(Text(text))
+
+    def began(self, directives: Sequence[pb.TurnDirective]) -> None:
+        """The sidecar's plan for the turn."""
+        for directive in directives:
+            plan = directive.turn_plan
+            level = pb.ThinkLevel.Name(plan.config.level).removeprefix("THINK_LEVEL_")
+            self._sidecar(
+                "plan", f"level {level}, {plan.budget.max_reflections} reflections at most, {plan.token_budget} tokens"
+            )
+
+    def did(self, number: int, step: Step, outcome: Outcome) -> None:
+        """A step of the agent."""
+        paused = f" after a pause of {step.pause_s:g} s" if step.pause_s else ""
+        arguments = ", ".join(f"{name}={value}" for name, value in step.call.arguments.items())
+        self._line(Text.assemble((step.call.name, "bold"), f"({arguments})", (paused, "dim")), f"{number:>2}")
+        shown = clip(outcome.text, _SHOWN_CHARS)
+        self._line(Text(f"✗ {shown}", style="red") if outcome.failed else Text(f"→ {shown}", style="green"))
+
+    def heard(self, directives: Sequence[pb.TurnDirective], tactic: Tactic | None) -> None:
+        """What the sidecar said to it, why, and what the agent makes of it."""
+        for directive in directives:
+            if directive.HasField("nudge"):
+                pattern = pb.Pattern.Name(directive.nudge.pattern).removeprefix("PATTERN_")
+                self._sidecar("nudge", directive.nudge.message)
+                self._why(pattern, directive.caused_by)
+            elif directive.HasField("reflection"):
+                names = map(pb.ReflectionReason.Name, directive.reasons)
+                reasons = " ".join(name.removeprefix("REFLECTION_REASON_") for name in names)
+                reflection = directive.reflection
+                self._sidecar("reflection", reflection.reflection)
+                if reflection.suggested_action:
+                    self._sidecar("suggests", reflection.suggested_action)
+                self._why(reasons, reflection.cited_event_ids)
+        if tactic is not None:
+            self._line(Text(f"agent: so I {tactic.value}", style="bold yellow"))
+
+    def compare(self, attempts: dict[str, Attempt]) -> None:
+        """The attempts side by side."""
+        table = Table(box=box.SIMPLE)
+        table.add_column("")
+        for name in attempts:
+            table.add_column(name, justify="right")
+        rows = {
+            "steps": [str(it.steps) for it in attempts.values()],
+            "failed calls": [str(it.errors) for it in attempts.values()],
+            "calls repeated unchanged": [str(it.repeated) for it in attempts.values()],
+            "nudges, reflections": [f"{it.nudges}, {it.reflections}" for it in attempts.values()],
+            "answer": [_answer(it) for it in attempts.values()],
+        }
+        for label, figures in rows.items():
+            table.add_row(label, *figures)
+        self._console.print()
+        self._console.print(table)
+
+    def _sidecar(self, kind: str, text: str) -> None:
+        self._line(Text.assemble((f"sidecar {kind}: ", "bold cyan"), (text, "cyan")))
+
+    def _why(self, reason: str, event_ids: Sequence[str]) -> None:
+        events = f", from {', '.join(event_ids)}" if event_ids else ""
+        self._line(Text(f"why: {reason}{events}", style="dim"))
+
+    def _line(self, text: Text, margin: str = "") -> None:
+        """A text beside a margin of four characters, however many lines it takes."""
+        grid = Table.grid()
+        grid.add_column(width=_MARGIN, style="dim")
+        grid.add_column()
+        grid.add_row(margin, text)
+        self._console.print(grid)
+
+
+def _answer(attempt: Attempt) -> str:
+    if attempt.answer is None:
+        return f"none in {STEP_LIMIT} steps"
+    return f"{attempt.answer} EUR, {'right' if attempt.answer == right_answer() else 'wrong'}"

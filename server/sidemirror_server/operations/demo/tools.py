@@ -1,0 +1,77 @@
+"""The agent's tools. Each really does what it says, and really fails where it fails."""
+
+import asyncio
+import sqlite3
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.parse import urlencode
+from urllib.request import ProxyHandler, build_opener
+
+import msgspec
+
+from sidemirror_server.operations.demo.books import query_books
+
+_TIME_LIMIT_S = 0.6
+
+
+class Call(msgspec.Struct, frozen=True):
+    """A tool and its arguments."""
+
+    name: str
+    arguments: dict[str, str]
+
+    @property
+    def json(self) -> str:
+        """The arguments as JSON."""
+        return msgspec.json.encode(self.arguments).decode()
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What came back: `failed` says that the tool reports an error, `broke` that the call itself never returned."""
+
+    text: str
+    failed: bool = False
+    broke: bool = False
+
+
+class Tools:
+    """Calls tools on the books and on the service."""
+
+    def __init__(self, books: Path, service_url: str) -> None:
+        self._books = books
+        self._url = service_url
+        # The service is on this machine: no proxy is asked.
+        self._open = build_opener(ProxyHandler({})).open
+
+    async def call(self, call: Call) -> Outcome:
+        """Does it, and takes what happens as it comes."""
+        match call.name:
+            case "search_contracts":
+                pattern = f"%{call.arguments['text']}%"
+                query = "SELECT title, discount_percent FROM contracts WHERE title LIKE ?"
+                return await asyncio.to_thread(self._query, query, pattern)
+            case "run_sql":
+                return await asyncio.to_thread(self._query, call.arguments["query"])
+            case "list_payments":
+                return await asyncio.to_thread(self._get, "/payments", call.arguments)
+            case "get_rate":
+                return await asyncio.to_thread(self._get, "/rate", call.arguments)
+        return Outcome(f"there is no tool {call.name}", failed=True)
+
+    def _query(self, query: str, *values: str) -> Outcome:
+        try:
+            return Outcome(msgspec.json.encode(query_books(self._books, query, *values)).decode())
+        except sqlite3.Error as error:
+            return Outcome(f"{type(error).__name__}: {error}", failed=True)
+
+    def _get(self, path: str, arguments: dict[str, str]) -> Outcome:
+        try:
+            with self._open(f"{self._url}{path}?{urlencode(arguments)}", timeout=_TIME_LIMIT_S) as answer:
+                return Outcome(answer.read().decode())
+        except HTTPError as error:
+            with error:
+                return Outcome(f"HTTP {error.code} {error.reason}: {error.read().decode()}", failed=True)
+        except TimeoutError:
+            return Outcome(f"timed out after {_TIME_LIMIT_S:g} s", failed=True, broke=True)
+        except OSError as error:
+            return Outcome(f"connection error: {error}", failed=True, broke=True)

@@ -1,0 +1,41 @@
+"""`sidemirror health`: does a running sidecar serve? For probes and people."""
+
+import sys
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from sidemirror_server.operations.target import CHANNEL_OPTIONS, address_of
+
+EXIT_NOT_SERVING = 1
+# A sidecar that serves answers within milliseconds; Kubernetes gives a probe one second unless told otherwise, and a
+# person more patience than that.
+_TIMEOUT_S = 5.0
+
+
+def health(address: str, service: str) -> int:
+    """Prints the status of `service` (empty: the whole server) and returns 0 if it is SERVING, else 1."""
+    address = address_of(address)
+    with grpc.insecure_channel(address, options=CHANNEL_OPTIONS) as channel:
+        try:
+            request = health_pb2.HealthCheckRequest(service=service)
+            # The stub's methods are made at run time; its types know none of them.
+            check = health_pb2_grpc.HealthStub(channel).Check  # type: ignore[attr-defined]
+            answer: health_pb2.HealthCheckResponse = check(request, timeout=_TIMEOUT_S)
+        except grpc.RpcError as error:
+            print(f"sidemirror: {_why(error, address, service)}", file=sys.stderr)
+            return EXIT_NOT_SERVING
+    print(health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status))
+    return 0 if answer.status == health_pb2.HealthCheckResponse.SERVING else EXIT_NOT_SERVING
+
+
+def _why(error: grpc.RpcError, address: str, service: str) -> str:
+    match error.code():
+        case grpc.StatusCode.NOT_FOUND:
+            return f"the server at {address} has no service {service!r}"
+        case grpc.StatusCode.UNAVAILABLE:
+            return f"nothing can be reached at {address} ({error.details()}). Is `sidemirror serve` running there?"
+        case grpc.StatusCode.UNIMPLEMENTED:
+            return f"what listens at {address} is no sidemirror: it does not tell its health"
+        case code:
+            return f"{address} did not answer: {code.name}: {error.details()}"

@@ -1,0 +1,30 @@
+"""A sidecar for one command: real, over gRPC, in a folder that is gone afterwards."""
+
+import asyncio
+import contextlib
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from sidemirror_server.assembly import assemble
+from sidemirror_server.models.language_model import LanguageModel
+from sidemirror_server.settings import load
+
+
+@contextlib.asynccontextmanager
+async def own_sidecar(model: LanguageModel | None = None) -> AsyncIterator[str]:
+    """The address of a sidecar that runs on this loop until the context ends. Nothing that it records is kept.
+
+    The environment's settings are not read: what a demonstration or a replay shows does not depend on them.
+    """
+    with tempfile.TemporaryDirectory(prefix="sidemirror-") as folder:
+        settings = load({"address": "127.0.0.1:0", "data_dir": str(Path(folder) / "data")}, {})
+        async with assemble(settings, model=model) as sidecar:
+            await sidecar.start()
+            stop = asyncio.Event()
+            serving = asyncio.create_task(sidecar.serve_until(stop.wait()))
+            try:
+                yield f"127.0.0.1:{sidecar.port}"
+            finally:
+                stop.set()
+                await serving

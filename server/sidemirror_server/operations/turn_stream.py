@@ -1,0 +1,89 @@
+"""One turn on a RunTurn stream, as an agent sees it: report what happened, hear what the sidecar says about it."""
+
+import asyncio
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+import grpc
+
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror.v1 import thinking_pb2_grpc as pb_grpc
+
+# Far longer than any answer of a local sidecar takes: it is gone, or stuck.
+_PATIENCE_S = 60.0
+# A request takes 1,000 events and 4 MiB (thinking.proto, `RunTurnRequest`). Chosen here: events of 256 KiB, which are
+# the largest, still fit.
+_EVENTS_A_MESSAGE = 15
+
+
+class TurnBroken(Exception):
+    """The stream ended before the turn did; says why."""
+
+
+class TurnStream:
+    """A turn. `sent` counts the events that were sent, `durable` those that the sidecar calls durable."""
+
+    def __init__(self, stub: "pb_grpc.ThinkingServiceAsyncStub") -> None:
+        self._call = stub.RunTurn()
+        self.sent = 0
+        self.durable = 0
+        self.over = False
+        self._ending = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        if not self.over:
+            self._call.cancel()
+
+    async def report(self, events: Sequence[pb.TurnEvent]) -> list[pb.TurnDirective]:
+        """Sends the events and returns what the sidecar says until it has received them and nothing is being made:
+        plan, nudges, reflections, in their order. After `turn_finished` that is until the summary, when all of the turn
+        is durable.
+
+        Raises TurnBroken.
+        """
+        self._ending = any(event.HasField("turn_finished") for event in events)
+        said: list[pb.TurnDirective] = []
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                for start in range(0, len(events), _EVENTS_A_MESSAGE):
+                    part = events[start : start + _EVENTS_A_MESSAGE]
+                    self.sent += len(part)
+                    await self._call.write(pb.RunTurnRequest(events=part))
+                while not await self._settled(said):
+                    pass
+        except TimeoutError as error:
+            raise TurnBroken(f"the sidecar has not answered for {_PATIENCE_S:g} s") from error
+        except grpc.aio.AioRpcError as error:
+            raise TurnBroken(f"{error.code().name}: {error.details()}") from error
+        except asyncio.InvalidStateError as error:
+            # The server ended the stream while we were writing; its status says why.
+            raise TurnBroken(f"{(await self._call.code()).name}: {await self._call.details()}") from error
+        return said
+
+    async def _settled(self, said: list[pb.TurnDirective]) -> bool:
+        """Takes one response. True when the sidecar has nothing more to say about what was sent."""
+        response = await self._call.read()
+        if not isinstance(response, pb.RunTurnResponse):
+            if (code := await self._call.code()) is grpc.StatusCode.OK:
+                raise TurnBroken("the sidecar ended the stream before the turn was over")
+            raise TurnBroken(f"{code.name}: {await self._call.details()}")
+        settled = False
+        for directive in response.directives:
+            match directive.WhichOneof("kind"):
+                case "ack":
+                    self.durable = directive.ack.durable
+                    settled = directive.ack.received >= self.sent and not directive.ack.pending_ids
+                case "turn_summary":
+                    self.over = True
+                    said.append(directive)
+                case "closing":
+                    raise TurnBroken(f"the sidecar is going away: {directive.closing.reason}")
+                case "heartbeat":
+                    pass
+                case _:
+                    said.append(directive)
+        return self.over or (settled and not self._ending)
