@@ -1,0 +1,150 @@
+"""`sidemirror replay`: plays recorded episodes through RunTurn and tells what the sidecar said about them.
+
+An episode is a session, and several are played at once; within one, events are sent as an agent would send them, and
+the sidecar is heard out at each decision point.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import sys
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+from sidemirror.v1 import common_pb2, thinking_pb2_grpc
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.operations.episodes import BadLine, Episode, RecordedTurn, read_episodes, turns_of
+from sidemirror_server.operations.loop import run
+from sidemirror_server.operations.own_sidecar import own_sidecar
+from sidemirror_server.operations.replay_report import Played, Refused, Report, Tally, show_report
+from sidemirror_server.operations.target import Unreachable, address_given, dial
+from sidemirror_server.operations.turn_stream import TurnBroken, TurnStream
+
+EXIT_INCOMPLETE = 1
+EXIT_NO_FILE = 66  # sysexits.h: cannot open input
+EXIT_UNREACHABLE = 69  # sysexits.h: service unavailable
+# Episodes at once. Chosen here: enough to share a commit between them, far below the server's limit of streams.
+_AT_ONCE = 16
+
+
+def replay(options: argparse.Namespace) -> int:
+    """Plays the file and prints what came of it. 0 when every episode was played and every event is durable."""
+    path = Path(options.file)
+    config = pb.ThinkingConfig(level=f"THINK_LEVEL_{options.level.upper()}", reflect_every=options.reflect_every)
+    try:
+        lines = list(_limited(read_episodes(path), options.limit))
+    except OSError as error:
+        print(f"sidemirror: {path}: {error.strerror}", file=sys.stderr)
+        return EXIT_NO_FILE
+    try:
+        report = run(play(path, lines, config, address_given(options.address), quiet=options.json))
+    except Unreachable as error:
+        print(f"sidemirror: {error}", file=sys.stderr)
+        return EXIT_UNREACHABLE
+    show_report(report, as_json=options.json)
+    return 0 if report.complete else EXIT_INCOMPLETE
+
+
+async def play(
+    path: Path, lines: list[Episode | BadLine], config: pb.ThinkingConfig, address: str, *, quiet: bool
+) -> Report:
+    """Plays the episodes against the sidecar at `address`, or against one of its own when that is empty."""
+    episodes = [line for line in lines if isinstance(line, Episode)]
+    bad = tuple(line for line in lines if isinstance(line, BadLine))
+    ran = uuid.uuid4().hex[:8]
+    waiting = iter(episodes)
+    played: list[Played] = []
+    started_s = asyncio.get_running_loop().time()
+    async with _sidecar(address) as target, dial(target) as channel:
+        stub = thinking_pb2_grpc.ThinkingServiceStub(channel)
+        with _progress(len(episodes), quiet=quiet) as advance:
+
+            async def play_some() -> None:
+                for episode in waiting:
+                    played.append(await play_episode(stub, episode, f"{episode.episode_id}~{ran}", config))
+                    advance()
+
+            async with asyncio.TaskGroup() as group:
+                for _ in range(_AT_ONCE):
+                    group.create_task(play_some())
+    took_s = asyncio.get_running_loop().time() - started_s
+    return Report(path.name, address, tuple(played), bad, took_s)
+
+
+async def play_episode(
+    stub: "thinking_pb2_grpc.ThinkingServiceAsyncStub", episode: Episode, session_id: str, config: pb.ThinkingConfig
+) -> Played:
+    """Plays one episode in a session of its own. What ends it early is told, not raised."""
+    tally = Tally(episodes=1)
+    tally.outcomes[episode.outcome] += 1
+    refused: Refused | None = None
+    for turn in turns_of(episode, session_id, config):
+        try:
+            await _play_turn(stub, turn, tally)
+        except TurnBroken as error:
+            refused = Refused(episode.episode_id, str(error))
+            break
+    return Played(episode.agent.domain or "-", tally, refused)
+
+
+async def _play_turn(stub: "thinking_pb2_grpc.ThinkingServiceAsyncStub", turn: RecordedTurn, tally: Tally) -> None:
+    tally.turns += 1
+    tally.left_out += turn.left_out
+    async with TurnStream(stub) as stream:
+        try:
+            for part in turn.parts:
+                for directive in await stream.report(part):
+                    _count(tally, directive)
+        finally:
+            tally.sent += stream.sent
+            tally.acknowledged += stream.durable
+
+
+def _count(tally: Tally, directive: pb.TurnDirective) -> None:
+    match directive.WhichOneof("kind"):
+        case "nudge":
+            tally.nudges[_name(pb.Pattern.Name(directive.nudge.pattern), "PATTERN_")] += 1
+        case "reflection":
+            status = common_pb2.ResultStatus.Name(directive.reflection.status)
+            tally.reflections[_name(status, "RESULT_STATUS_")] += 1
+            for reason in directive.reasons:
+                tally.reasons[_name(pb.ReflectionReason.Name(reason), "REFLECTION_REASON_")] += 1
+        case "gap":
+            tally.gaps += 1
+
+
+def _name(value: str, prefix: str) -> str:
+    return value.removeprefix(prefix).lower().replace("_", " ")
+
+
+def _limited(lines: Iterator[Episode | BadLine], limit: int) -> Iterator[Episode | BadLine]:
+    """The lines up to the `limit`-th episode; all of them when it is 0."""
+    taken = 0
+    for line in lines:
+        yield line
+        taken += isinstance(line, Episode)
+        if limit and taken >= limit:
+            return
+
+
+@contextlib.asynccontextmanager
+async def _sidecar(address: str) -> AsyncIterator[str]:
+    if address:
+        yield address
+    else:
+        async with own_sidecar() as own:
+            yield own
+
+
+@contextlib.contextmanager
+def _progress(total: int, *, quiet: bool) -> Iterator[Callable[[], None]]:
+    """Counts episodes on stderr, where somebody watches; yields what to call after each."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("episodes"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as progress:
+        task = progress.add_task("", total=total)
+        yield lambda: progress.advance(task)

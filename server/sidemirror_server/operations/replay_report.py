@@ -1,0 +1,160 @@
+"""What a replay came to: figures by domain, as a table or as JSON."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from sidemirror_server.operations.episodes import BadLine
+
+_ALL = "all"
+# More of them tell nothing new; `--json` has all.
+_MOST_SHOWN = 20
+
+
+class Tally(msgspec.Struct):
+    """What was sent and what was said. Counts by name, such as `ok`, `repeated call`, `tool error`, `success`."""
+
+    episodes: int = 0
+    turns: int = 0
+    sent: int = 0
+    acknowledged: int = 0
+    left_out: int = 0
+    gaps: int = 0
+    nudges: Counter[str] = msgspec.field(default_factory=Counter)
+    reflections: Counter[str] = msgspec.field(default_factory=Counter)
+    reasons: Counter[str] = msgspec.field(default_factory=Counter)
+    outcomes: Counter[str] = msgspec.field(default_factory=Counter)
+
+    @property
+    def lost(self) -> int:
+        """Events that were sent and not called durable."""
+        return self.sent - self.acknowledged
+
+    def add(self, other: "Tally") -> None:
+        """Adds the other's figures to these."""
+        for name in ("episodes", "turns", "sent", "acknowledged", "left_out", "gaps"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in ("nudges", "reflections", "reasons", "outcomes"):
+            getattr(self, name).update(getattr(other, name))
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """An episode that could not be played to its end."""
+
+    episode_id: str
+    reason: str
+
+
+class Played(msgspec.Struct, frozen=True):
+    """One episode."""
+
+    domain: str
+    tally: Tally
+    refused: Refused | None
+
+
+class Report(msgspec.Struct, frozen=True):
+    """One file. `address` is empty when the sidecar was the replay's own."""
+
+    file: str
+    address: str
+    played: tuple[Played, ...]
+    bad_lines: tuple[BadLine, ...]
+    took_s: float
+
+    @property
+    def total(self) -> Tally:
+        return _sum(played.tally for played in self.played)
+
+    @property
+    def by_domain(self) -> Mapping[str, Tally]:
+        """Sorted by name."""
+        domains = sorted({played.domain for played in self.played})
+        return {name: _sum(played.tally for played in self.played if played.domain == name) for name in domains}
+
+    @property
+    def refused(self) -> tuple[Refused, ...]:
+        return tuple(played.refused for played in self.played if played.refused is not None)
+
+    @property
+    def complete(self) -> bool:
+        """Every line was an episode, every episode was played, and every event is durable."""
+        return not (self.bad_lines or self.refused or self.total.lost or self.total.gaps)
+
+
+def show_report(report: Report, *, as_json: bool) -> None:
+    """The result on stdout; what went wrong on stderr, unless the JSON holds it."""
+    if as_json:
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(_plain(report)), indent=2).decode() + "\n")
+        return
+    _show_table(report)
+    wrong = [f"{report.file}, line {line.number}: {line.reason}" for line in report.bad_lines]
+    wrong += [f"{refused.episode_id}: {refused.reason}" for refused in report.refused]
+    for text in wrong[:_MOST_SHOWN]:
+        sys.stderr.write(f"sidemirror: {text}\n")
+    if len(wrong) > _MOST_SHOWN:
+        sys.stderr.write(f"sidemirror: and {len(wrong) - _MOST_SHOWN} more, which --json lists\n")
+
+
+def _plain(report: Report) -> dict[str, Any]:
+    def figures(tally: Tally) -> dict[str, Any]:
+        return {**msgspec.structs.asdict(tally), "lost": tally.lost}
+
+    return {
+        "file": report.file,
+        "complete": report.complete,
+        "seconds": round(report.took_s, 2),
+        "total": figures(report.total),
+        "domains": {name: figures(tally) for name, tally in report.by_domain.items()},
+        "bad_lines": report.bad_lines,
+        "refused": report.refused,
+    }
+
+
+def _show_table(report: Report) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    columns = {**report.by_domain, _ALL: report.total}
+    where = report.address or "a sidecar of its own, which kept nothing"
+    table = Table(box=box.SIMPLE)
+    table.add_column("")
+    for name in columns:
+        table.add_column(name, justify="right", style="bold" if name == _ALL else "")
+    for label, figures in _rows(columns):
+        table.add_row(label, *figures)
+    console = Console(highlight=False)
+    console.print(f"{report.file} through {where}:")
+    console.print(table)
+    console.print(f"Played in {report.took_s:.1f} s.")
+
+
+def _rows(columns: Mapping[str, Tally]) -> Iterable[tuple[str, list[str]]]:
+    plain = {
+        "episodes": "episodes",
+        "turns": "turns",
+        "events sent": "sent",
+        "  acknowledged as durable": "acknowledged",
+        "  lost": "lost",
+        "customer's tools, left out": "left_out",
+    }
+    for label, name in plain.items():
+        yield label, [f"{getattr(tally, name):,}" for tally in columns.values()]
+    groups = {"reflections": "reflections", "  because of": "reasons", "nudges": "nudges", "outcome": "outcomes"}
+    for label, name in groups.items():
+        counts: list[Counter[str]] = [getattr(tally, name) for tally in columns.values()]
+        for value in sorted(counts[-1], key=lambda value: (-counts[-1][value], value)):
+            yield f"{label}: {value}", [f"{count[value]:,}" for count in counts]
+        if not counts[-1]:
+            yield f"{label}: none", ["" for _ in counts]
+
+
+def _sum(tallies: Iterable[Tally]) -> Tally:
+    total = Tally()
+    for tally in tallies:
+        total.add(tally)
+    return total
