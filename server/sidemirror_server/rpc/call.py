@@ -14,23 +14,25 @@ Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
 
 class Call(Struct, frozen=True):
-    """One call. `request_id` is empty when the client gave none."""
+    """One call. `request_id` is empty when the client gave none; `digest` then is too, else it is of the request."""
 
     scope: Scope
     method: str
     request_id: str
     clock: Clock
     ends_at_s: float | None
+    digest: bytes = b""
 
     def remaining_s(self) -> float | None:
         """Seconds until the call's deadline by the monotonic clock, never negative; None without a deadline."""
         return None if self.ends_at_s is None else max(0.0, self.ends_at_s - self.clock.monotonic_s())
 
     def make_id(self, given: str = "", part: str = "") -> str:
-        """The id of what this call makes: `given` when the client chose one; the same again for the same request_id;
-        else a new one. `part` tells apart several things that one call makes."""
+        """The id of what this call makes: `given` when the client chose one; the same again for the same request_id
+        with the same content, but not for other content, which may come once the id is free again; else a new one.
+        `part` tells apart several things that one call makes."""
         if given:
             return given
         if self.request_id:
-            return derived_id(self.scope, f"{self.method}{part}", self.request_id)
+            return derived_id(self.scope, f"{self.method}{part}", f"{self.request_id}\0{self.digest.hex()}")
         return new_id(self.clock.now_us())

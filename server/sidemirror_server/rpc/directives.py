@@ -141,10 +141,14 @@ def entry_to_wire(recorded: Recorded, turn_id: str, sequence: int, cursor: str) 
     return wire
 
 
-def with_own_prompt(plan: TurnPlan, started: TurnStarted, own_prompt: str) -> TurnPlan:
-    """The plan with the agent's own base prompt as it came: what is kept of it has secrets redacted, but the agent's
-    model has to get the original."""
-    if started.base_prompt == own_prompt:
+def own_prompt(system_prompt: str, entered: str, own: str) -> str:
+    """A plan's system prompt with the agent's own base prompt as it came: what is kept of it (`entered`) has secrets
+    redacted, but the agent's model has to get the original."""
+    return own + system_prompt.removeprefix(entered)
+
+
+def with_own_prompt(plan: TurnPlan, started: TurnStarted, own: str) -> TurnPlan:
+    """The plan with the agent's own base prompt as it came."""
+    if started.base_prompt == own:
         return plan
-    added = plan.system_prompt.removeprefix(started.base_prompt)
-    return msgspec.structs.replace(plan, system_prompt=own_prompt + added)
+    return msgspec.structs.replace(plan, system_prompt=own_prompt(plan.system_prompt, started.base_prompt, own))

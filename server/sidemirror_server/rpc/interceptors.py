@@ -6,16 +6,17 @@ again for each call, which costs about 7 % of a small one (research page perform
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Protocol, TypeAlias, TypeVar, cast
+from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 import grpc
+import msgspec
 from google.protobuf.message import DecodeError, Message
 from grpc_status import rpc_status
 
 from sidemirror_server.rpc.call import Call, Context
 from sidemirror_server.rpc.identity import Identity
 from sidemirror_server.rpc.limits import checker_of
-from sidemirror_server.rpc.requests import Once
+from sidemirror_server.rpc.requests import Once, digest_of
 from sidemirror_server.rpc.status import INTERNAL, row_of, status_of
 from sidemirror_server.rpc.tracing import Tracing
 from sidemirror_server.vocabulary.clock import Clock
@@ -26,6 +27,8 @@ _log = logging.getLogger(__name__)
 # Requests and responses pass gRPC as bytes: parsing is the boundary's.
 Handler: TypeAlias = "grpc.RpcMethodHandler[bytes, bytes]"
 Req = TypeVar("Req", bound=Message)
+# Takes a request and its answer, and returns the answer as it is sent; the same for the same two.
+Complete: TypeAlias = Callable[[Any, bytes], bytes]
 
 
 class Unary(Protocol):
@@ -41,8 +44,7 @@ class ServerStream(Protocol):
 
 
 class BidiStream(Protocol):
-    """A servicer method that takes a stream and answers with a stream. The call's scope is that of its first request.
-    A servicer method that takes a stream and answers with a stream. The call's scope is that of its first request."""
+    """A servicer method that takes a stream and answers with one. The call's scope is that of its first request."""
 
     def __call__(
         self, requests: AsyncIterator[Message], begin: Callable[[Message], Call]
@@ -58,8 +60,11 @@ class Boundary:
         self._clock = clock
         self._tracing = tracing
 
-    def unary(self, method: str, request_type: type[Message], serve: Unary) -> Handler:
-        """The handler of a method that takes one request and gives one answer."""
+    def unary(
+        self, method: str, request_type: type[Message], serve: Unary, complete: Complete | None = None
+    ) -> Handler:
+        """The handler of a method that takes one request and gives one answer. `complete` adds to an answer what must
+        not be kept with it."""
         read = _reader(request_type)
         is_write = "request_id" in request_type.DESCRIPTOR.fields_by_name
 
@@ -68,12 +73,15 @@ class Boundary:
                 request = read(raw)
                 call = self._call(method, request, context)
                 if is_write and call.request_id:
-                    content = request.SerializeToString(deterministic=True)
-                    answer = self._once.answer(
-                        call.scope, method, call.request_id, content, lambda: _answer(serve(request, call))
+                    call = msgspec.structs.replace(
+                        call, digest=digest_of(request.SerializeToString(deterministic=True))
                     )
-                    return await answer
-                return (await serve(request, call)).SerializeToString()
+                    answer = await self._once.answer(
+                        call.scope, method, call.request_id, call.digest, lambda: _answer(serve(request, call))
+                    )
+                    return answer if complete is None else complete(request, answer)
+                answer = (await serve(request, call)).SerializeToString()
+                return answer if complete is None else complete(request, answer)
             except Exception as error:
                 await _abort(method, context, error)
                 raise

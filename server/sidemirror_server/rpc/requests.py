@@ -2,7 +2,7 @@
 
 Three ways lead to the same answer: the first call of that id is still being served (others wait for it), it was
 answered (the answer is remembered), or it was made but a crash came before the answer could be remembered (the ids of
-what a call makes derive from its request_id, so serving it again makes nothing twice).
+what a call makes derive from its request_id and content, so serving it again makes nothing twice).
 """
 
 import asyncio
@@ -16,6 +16,11 @@ from sidemirror_server.vocabulary.ids import RequestId
 from sidemirror_server.vocabulary.scope import Scope
 
 
+def digest_of(content: bytes) -> bytes:
+    """What tells one request's content from another's."""
+    return blake2b(content, digest_size=16).digest()
+
+
 class Once:
     """Serves each request_id of a scope and a method once."""
 
@@ -25,14 +30,14 @@ class Once:
         self._serving: dict[tuple[Scope, str, str], tuple[bytes, asyncio.Task[bytes]]] = {}
 
     async def answer(
-        self, scope: Scope, method: str, request_id: str, content: bytes, serve: Callable[[], Awaitable[bytes]]
+        self, scope: Scope, method: str, request_id: str, digest: bytes, serve: Callable[[], Awaitable[bytes]]
     ) -> bytes:
         """The answer to this request: the one that was given, or is being made, or what `serve` makes now.
 
         `serve` goes on when the caller is cancelled, since it may have had its effect already. Raises RequestIdReused
-        for other content under a known id, and whatever `serve` raises; that leaves the id free.
+        for other content under a known id, and whatever `serve` raises; that leaves the id free. `digest`: from
+        `digest_of`.
         """
-        digest = blake2b(content, digest_size=16).digest()
         key = (scope, method, request_id)
         serving = self._serving.get(key)
         if serving is None:

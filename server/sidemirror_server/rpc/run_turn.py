@@ -73,7 +73,15 @@ class TurnStreams:
             rest = first.events[1:]
             # Checked before anything is kept: a request is taken whole or not at all.
             events_of(rest, turn_id, call, 1)
-            turn = await self._conductor.start(call.scope, turn_id, event, started, is_new=is_new, wait_for_store=False)
+            self._conductor.check_start(turn_id, len(first.events))
+            try:
+                turn = await self._conductor.start(
+                    call.scope, turn_id, event, started, is_new=is_new, wait_for_store=False
+                )
+            except BadInput as error:
+                raise BadInput(
+                    [(f"events[0].turn_started.{field}", what) for field, what in error.violations]
+                ) from error
             stream = _TurnStream(self._conductor, turn, call, self._streams, 0)
             stream.started(started, own_prompt)
         try:

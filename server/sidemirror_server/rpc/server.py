@@ -50,15 +50,17 @@ def handlers_of(boundary: Boundary, service: ServiceDescriptor, servicers: Itera
 
 def _handler(boundary: Boundary, method: MethodDescriptor, servicers: Sequence[object]) -> Handler:
     path = f"{method.containing_service.full_name}/{method.name}"
-    serve = next((getattr(servicer, method.name) for servicer in servicers if hasattr(servicer, method.name)), None)
-    if serve is None:
+    servicer = next((servicer for servicer in servicers if hasattr(servicer, method.name)), None)
+    if servicer is None:
         raise NotImplementedByServicer(path)
+    serve = getattr(servicer, method.name)
     request_type: type[Message] = GetMessageClass(method.input_type)
     if method.client_streaming:
         return boundary.bidi_stream(path, request_type, serve)
     if method.server_streaming:
         return boundary.server_stream(path, request_type, serve)
-    return boundary.unary(path, request_type, serve)
+    complete = getattr(servicer, "complete", {}).get(method.name)
+    return boundary.unary(path, request_type, serve, complete)
 
 
 class Server:

@@ -11,11 +11,12 @@ from sidemirror_server.rpc.directives import (
     directive_to_wire,
     entry_to_wire,
     left_to_wire,
+    own_prompt,
     plan_to_wire,
     summary_to_wire,
-    with_own_prompt,
 )
 from sidemirror_server.rpc.events import event_of
+from sidemirror_server.rpc.interceptors import Complete
 from sidemirror_server.rpc.pages import place_in, size_of, token_for
 from sidemirror_server.rpc.wire import OUTCOME_NAMES, OUTCOMES, seconds, timestamp
 from sidemirror_server.thinking.record import TurnSummary, recorded_in
@@ -29,6 +30,7 @@ from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.vocabulary.budget import budget_left
 from sidemirror_server.vocabulary.errors import BadInput, NotFound, StoreFull, StoreUnavailable
 from sidemirror_server.vocabulary.ids import EventId, SessionId, TurnId
+from sidemirror_server.vocabulary.text import enter
 
 _STATES = {
     TurnStanding.OPEN: pb.TURN_STATE_OPEN,
@@ -46,6 +48,12 @@ _MOMENT_S = 1.0
 
 class TurnCalls:
     """Starts, feeds, ends and shows turns."""
+
+    @property
+    def complete(self) -> dict[str, Complete]:
+        """What an answer is sent with and not kept with: a start's answer is kept under its request_id, without the
+        secrets that the agent's own prompt may hold."""
+        return {"StartTurn": _with_own_prompt}
 
     def __init__(self, log: TurnLog, conductor: Conductor, recorder: Recorder) -> None:
         self._log = log
@@ -71,7 +79,7 @@ class TurnCalls:
         is_new = not (request.turn_id or call.request_id)
         turn = await self._conductor.start(call.scope, turn_id, event, started, is_new=is_new, wait_for_store=True)
         await self._recorder.wait_durable(turn, 2)
-        return pb.StartTurnResponse(plan=plan_to_wire(with_own_prompt(turn.plan, started, request.base_prompt)))
+        return pb.StartTurnResponse(plan=plan_to_wire(turn.plan))
 
     async def ReportEvents(self, request: pb.ReportEventsRequest, call: Call) -> pb.ReportEventsResponse:
         turn = await self._conductor.take_up(call.scope, TurnId(request.turn_id))
@@ -140,6 +148,16 @@ class TurnCalls:
         with contextlib.suppress(TimeoutError, StoreUnavailable, StoreFull):
             async with asyncio.timeout(_MOMENT_S):
                 await self._recorder.wait_durable(turn, turn.state.last_sequence)
+
+
+def _with_own_prompt(request: pb.StartTurnRequest, answer: bytes) -> bytes:
+    """The answer to a start, with the agent's base prompt as it came."""
+    entered = enter(request.base_prompt)
+    if entered == request.base_prompt:
+        return answer
+    response = pb.StartTurnResponse.FromString(answer)
+    response.plan.system_prompt = own_prompt(response.plan.system_prompt, entered, request.base_prompt)
+    return response.SerializeToString(deterministic=True)
 
 
 def start_event(wire: pb.TurnEvent, call: Call) -> tuple[Event, TurnStarted]:
