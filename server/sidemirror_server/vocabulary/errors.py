@@ -11,6 +11,7 @@
     ├── Unauthenticated      no identity
     ├── NotPermitted         an identity, but not for this scope
     ├── StoreUnavailable     the store did not answer; what was asked may or may not have happened
+    │   └── StoreRefused     the store is not one that this server can use; said at start
     ├── StoreFull            the store has no room left; nothing was written
     ├── LostClaim            a job's lease was taken over by another worker
     ├── ModelFailed          a language model gave no usable answer
@@ -94,6 +95,10 @@ class NotPermitted(SidemirrorError):
 
 class StoreUnavailable(SidemirrorError):
     """The store did not answer."""
+
+
+class StoreRefused(StoreUnavailable):
+    """The store cannot be used."""
 
 
 class StoreFull(SidemirrorError):

@@ -5,7 +5,7 @@ import os
 import re
 from pathlib import Path
 
-from sidemirror_server.vocabulary.errors import StoreUnavailable
+from sidemirror_server.vocabulary.errors import StoreRefused
 
 # WAL needs memory shared between processes and locks that hold: network file systems, and those that a hypervisor or
 # a daemon passes through, give neither. The names are those of /proc/self/mountinfo (reliability-and-security, B8:
@@ -21,18 +21,18 @@ class FolderLock:
     """Holds the data folder for this process until `release`, or until the process ends, however it ends."""
 
     def __init__(self, folder: Path) -> None:
-        """Creates the folder (0700) when it is missing. Raises StoreUnavailable when it cannot be had."""
+        """Creates the folder (0700) when it is missing. Raises StoreRefused when it cannot be had."""
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as exc:
-            raise StoreUnavailable(folder=str(folder), reason=f"cannot be used as data folder: {exc}") from exc
+            raise StoreRefused(folder=str(folder), reason=f"cannot be used as data folder: {exc}") from exc
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as exc:
             holder = os.pread(self._file, 20, 0).decode("ascii", "replace").strip() or "unknown"
             os.close(self._file)
-            raise StoreUnavailable(folder=str(folder), reason=f"in use by process {holder}") from exc
+            raise StoreRefused(folder=str(folder), reason=f"in use by process {holder}") from exc
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, b"%d\n" % os.getpid(), 0)
 
@@ -42,7 +42,7 @@ class FolderLock:
 
 
 def refuse_unsafe_file_system(folder: Path, mountinfo: Path = _MOUNTINFO) -> None:
-    """Raises StoreUnavailable when the folder is on a network or pass-through file system.
+    """Raises StoreRefused when the folder is on a network or pass-through file system.
 
     Where the system does not tell (no mountinfo: macOS), nothing is refused.
     """
@@ -52,7 +52,7 @@ def refuse_unsafe_file_system(folder: Path, mountinfo: Path = _MOUNTINFO) -> Non
         return
     kind = _file_system(folder.resolve(), mounts)
     if kind in _UNSAFE_FILE_SYSTEMS or kind == "fuse" or kind.startswith("fuse."):
-        raise StoreUnavailable(
+        raise StoreRefused(
             folder=str(folder), reason=f"is on {kind}, where SQLite loses data; choose a folder on a local disk"
         )
 

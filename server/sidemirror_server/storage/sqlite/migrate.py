@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from sidemirror_server.vocabulary.errors import StoreUnavailable
+from sidemirror_server.vocabulary.errors import StoreRefused
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 
@@ -50,7 +50,7 @@ def read_migrations(folder: Path = MIGRATIONS) -> tuple[Migration, ...]:
 def migrate(connection: sqlite3.Connection, known: tuple[Migration, ...], now_us: int) -> tuple[int, ...]:
     """Applies what is missing, each file in its own transaction; returns the numbers applied now.
 
-    Raises StoreUnavailable, having changed nothing, when the database is newer than this server or was made by files
+    Raises StoreRefused, having changed nothing, when the database is newer than this server or was made by files
     that differ from the known ones.
     """
     connection.execute(_TABLE)
@@ -80,5 +80,5 @@ def _apply(connection: sqlite3.Connection, migration: Migration, now_us: int) ->
         raise
 
 
-def _refused(reason: str) -> StoreUnavailable:
-    return StoreUnavailable(store="sqlite", reason=reason)
+def _refused(reason: str) -> StoreRefused:
+    return StoreRefused(store="sqlite", reason=reason)
