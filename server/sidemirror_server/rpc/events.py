@@ -34,8 +34,9 @@ MODE_NUMBERS = {name: number for number, name in MODES.items()}
 
 
 def wish_of(config: pb.ThinkingConfig) -> ThinkingWish:
-    """What a configuration on the wire says, and what it leaves open. An unknown level is OFF (design section 2)."""
-    level = None if config.level == pb.THINK_LEVEL_UNSPECIFIED else LEVELS.get(config.level, "off")
+    """What a configuration on the wire says, and what it leaves open. An unknown level stays its number, which names no
+    level: it is OFF, and a plan says so (design section 2)."""
+    level = None if config.level == pb.THINK_LEVEL_UNSPECIFIED else LEVELS.get(config.level, str(config.level))
     return ThinkingWish(
         level=level,
         reflect_every=config.reflect_every or None,
@@ -147,10 +148,15 @@ _READERS: dict[str | None, Callable[[Any], What]] = {
 }
 
 
+def _number_of(level: str | None) -> Any:
+    """The number of a level that was asked for, known or not."""
+    return LEVEL_NUMBERS[level] if level in LEVEL_NUMBERS else int(level or pb.THINK_LEVEL_UNSPECIFIED)
+
+
 def wish_to_wire(wish: ThinkingWish) -> pb.ThinkingConfig:
     """A configuration as it was asked for."""
     wire = pb.ThinkingConfig(
-        level=LEVEL_NUMBERS.get(wish.level or "", pb.THINK_LEVEL_UNSPECIFIED),
+        level=_number_of(wish.level),
         reflect_every=wish.reflect_every or 0,
         periodic_scope=PERIODIC_NUMBERS.get(wish.periodic_scope or "", pb.PERIODIC_SCOPE_UNSPECIFIED),
     )

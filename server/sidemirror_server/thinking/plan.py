@@ -38,7 +38,7 @@ def make_plan(
     """The plan of a turn that starts at `now_us`; `warnings` are put before the plan's own."""
     resolved = resolve(started.wish, config)
     thinking = plan_thinking(started.base_prompt, resolved.level, started.provider, started.model)
-    told = [*warnings, *thinking.clamps]
+    told = [*warnings, *_unknown_level(started.wish.level), *thinking.clamps]
     if resolved.level is ThinkLevel.OFF and started.reflection_mode == "auto":
         told.append("level OFF: no reflections are scheduled; detectors and Reflect still work")
     budget, too_late = _with_deadline(started.budget, started.deadline_us, now_us)
@@ -57,6 +57,11 @@ def make_plan(
         budget=budget,
         carried=carried,
     )
+
+
+def _unknown_level(asked: str | None) -> tuple[str, ...]:
+    unknown = asked is not None and level_named(asked).value != asked
+    return (f"level {asked} is not known: OFF applies",) if unknown else ()
 
 
 def _with_deadline(budget: TurnBudget, deadline_us: int | None, now_us: int) -> tuple[TurnBudget, bool]:
