@@ -8,10 +8,10 @@ from types import ModuleType
 
 import pytest
 
-from sidemirror_server.storage.sqlite import requests, sessions, turn_log
+from sidemirror_server.storage.sqlite import ledger, requests, sessions, turn_log
 from sidemirror_server.storage.sqlite.migrate import migrate, read_migrations
 
-STATEMENTS = [(adapter, name) for adapter in (turn_log, sessions, requests) for name in adapter._SQL]
+STATEMENTS = [(adapter, name) for adapter in (turn_log, sessions, requests, ledger) for name in adapter._SQL]
 # Not tables: the rows of a parameter, and the topics of a scope.
 SCANNED = ("SCAN json_each VIRTUAL", "SCAN wanted VIRTUAL", "SCAN topics")
 ACROSS_SCOPES = {"idle", "forget"}

@@ -1,0 +1,119 @@
+"""The ledger in SQLite: a running total for everything that can have a cap, changed in one transaction."""
+
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sidemirror_server.models.ledger import US_PER_DAY, Amount, Cap, Level, Refusal, Reservation, Spend, day_of
+from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.vocabulary.ids import new_id
+from sidemirror_server.vocabulary.scope import Scope
+
+_SQL = load_statements(Path(__file__).with_name("ledger.sql"))
+
+
+class SqliteLedger:
+    """The port `Ledger` on the embedded store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def reserve(
+        self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int
+    ) -> Reservation | Refusal:
+        reservation = Reservation(new_id(now_us), scope, purpose, day_of(now_us), most)
+        values = {**_of(reservation), "lease_until_us": now_us + round(lease_s * 1e6)}
+
+        def change(connection: sqlite3.Connection) -> Reservation | Refusal:
+            refusal = _refusal(connection, reservation, caps)
+            if refusal is not None:
+                return refusal
+            connection.executemany(_SQL["take"], [{**values, **row} for row in _rows(scope, purpose)])
+            connection.execute(_SQL["note"], values)
+            return reservation
+
+        return await self._database.write(change)
+
+    async def settle(self, reservation: Reservation, actual: Amount) -> bool:
+        values = {**_of(reservation), "actual_tokens": actual.tokens, "actual_nano_usd": actual.nano_usd}
+
+        def change(connection: sqlite3.Connection) -> bool:
+            if connection.execute(_SQL["strike"], values).rowcount == 0:
+                return False
+            rows = _rows(reservation.scope, reservation.purpose)
+            connection.executemany(_SQL["replace"], [{**values, **row} for row in rows])
+            return True
+
+        return await self._database.write(change)
+
+    async def spent(self, scope: Scope, first_day: int, now_us: int) -> tuple[Spend, ...]:
+        wanted = {
+            "tenant_id": scope.tenant_id,
+            "project_id": scope.project_id,
+            "first_day": first_day,
+            "now_us": now_us,
+        }
+        rows = self._database.read(lambda connection: connection.execute(_SQL["spent"], wanted).fetchall())
+        return tuple(sorted(map(_spend, rows), key=lambda spend: (-spend.day, spend.purpose)))
+
+    async def used(self, scope: Scope, purpose: str, day: int) -> Mapping[Level, Amount]:
+        return self._database.read(lambda connection: _used(connection, scope, purpose, day))
+
+
+def _of(reservation: Reservation) -> dict[str, Any]:
+    return {
+        "tenant_id": reservation.scope.tenant_id,
+        "project_id": reservation.scope.project_id,
+        "reservation_id": reservation.reservation_id,
+        "day": reservation.day,
+        "purpose": reservation.purpose,
+        "tokens": reservation.most.tokens,
+        "nano_usd": reservation.most.nano_usd,
+    }
+
+
+def _levels(scope: Scope, purpose: str) -> dict[Level, dict[str, str]]:
+    """The row of the totals that each level's cap is about."""
+    return {
+        Level.TOTAL: {"tenant_id": "", "project_id": "", "purpose": ""},
+        Level.PURPOSE: {"tenant_id": "", "project_id": "", "purpose": purpose},
+        Level.TENANT: {"tenant_id": scope.tenant_id, "project_id": "", "purpose": ""},
+        Level.PROJECT: {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "purpose": ""},
+    }
+
+
+def _rows(scope: Scope, purpose: str) -> list[dict[str, str]]:
+    """Every row of the totals that a call counts in."""
+    own = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "purpose": purpose}
+    return [*_levels(scope, purpose).values(), own]
+
+
+def _used(connection: sqlite3.Connection, scope: Scope, purpose: str, day: int) -> dict[Level, Amount]:
+    found = {}
+    for level, row in _levels(scope, purpose).items():
+        used = connection.execute(_SQL["used"], {**row, "day": day}).fetchone()
+        found[level] = Amount(*used) if used else Amount()
+    return found
+
+
+def _refusal(connection: sqlite3.Connection, reservation: Reservation, caps: Mapping[Level, Cap]) -> Refusal | None:
+    most, until_us = reservation.most, (reservation.day + 1) * US_PER_DAY
+    used = _used(connection, reservation.scope, reservation.purpose, reservation.day)
+    for level in Level:
+        cap = caps.get(level, Cap())
+        for unit, limit, taken, wanted in (
+            ("tokens", cap.tokens, used[level].tokens, most.tokens),
+            ("nano_usd", cap.nano_usd, used[level].nano_usd, most.nano_usd),
+        ):
+            if limit is not None and taken + wanted > limit:
+                return Refusal(level, unit, limit, taken, wanted, until_us)
+    return None
+
+
+def _spend(row: tuple[Any, ...]) -> Spend:
+    day, purpose, calls, tokens, nano_usd, reserved_tokens, reserved_nano_usd, *orphaned = row
+    lost = Amount(*orphaned)
+    in_flight = Amount(reserved_tokens - lost.tokens, reserved_nano_usd - lost.nano_usd)
+    return Spend(day, purpose, calls, Amount(tokens, nano_usd), in_flight, lost)

@@ -1,0 +1,46 @@
+-- The statements of storage/sqlite/ledger.py.
+
+-- name: used
+-- What counts against a cap: what is settled and what is still reserved.
+SELECT settled_tokens + reserved_tokens, settled_nano_usd + reserved_nano_usd
+FROM ledger_totals
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND day = :day AND purpose = :purpose
+
+-- name: take
+-- One more call and its reservation in a day's total.
+INSERT INTO ledger_totals VALUES (:tenant_id, :project_id, :day, :purpose, 1, 0, 0, :tokens, :nano_usd)
+ON CONFLICT (tenant_id, project_id, day, purpose) DO UPDATE
+SET calls = calls + 1,
+    reserved_tokens = reserved_tokens + excluded.reserved_tokens,
+    reserved_nano_usd = reserved_nano_usd + excluded.reserved_nano_usd
+
+-- name: note
+-- A reservation that is not settled yet.
+INSERT INTO ledger_reservations
+VALUES (:tenant_id, :project_id, :reservation_id, :day, :purpose, :tokens, :nano_usd, :lease_until_us)
+
+-- name: strike
+-- The reservation is settled: no row when it was before.
+DELETE FROM ledger_reservations
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND reservation_id = :reservation_id
+
+-- name: replace
+-- What the call took, in the place of what was reserved.
+UPDATE ledger_totals
+SET settled_tokens = settled_tokens + :actual_tokens,
+    settled_nano_usd = settled_nano_usd + :actual_nano_usd,
+    reserved_tokens = reserved_tokens - :tokens,
+    reserved_nano_usd = reserved_nano_usd - :nano_usd
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND day = :day AND purpose = :purpose
+
+-- name: spent
+-- A scope's totals by day and purpose, with what of them is orphaned.
+SELECT day, purpose, calls, settled_tokens, settled_nano_usd, reserved_tokens, reserved_nano_usd,
+       (SELECT coalesce(sum(tokens), 0) FROM ledger_reservations AS open
+        WHERE open.tenant_id = :tenant_id AND open.project_id = :project_id AND open.day = totals.day
+              AND open.purpose = totals.purpose AND open.lease_until_us <= :now_us),
+       (SELECT coalesce(sum(nano_usd), 0) FROM ledger_reservations AS open
+        WHERE open.tenant_id = :tenant_id AND open.project_id = :project_id AND open.day = totals.day
+              AND open.purpose = totals.purpose AND open.lease_until_us <= :now_us)
+FROM ledger_totals AS totals
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND day >= :first_day AND purpose > ''

@@ -1,0 +1,111 @@
+"""The port `Ledger` on SQLite; and its suite, which is seen to notice a ledger that breaks a clause."""
+
+import asyncio
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from sidemirror_server.models.ledger import Amount, Cap, Level, Refusal, Reservation, Spend
+from sidemirror_server.storage.sqlite import ledger as adapter
+from sidemirror_server.storage.sqlite.ledger import SqliteLedger
+from sidemirror_server.vocabulary.scope import Scope
+from tests.adapters.sqlite_store import sqlite_database
+from tests.conformance import ledger as suite
+from tests.conformance.clauses import clauses_of
+
+CLAUSES = clauses_of(suite)
+
+
+@pytest.mark.parametrize("clause", CLAUSES)
+async def test_clause(clause: str, tmp_path: Path) -> None:
+    async with sqlite_database(tmp_path) as database:
+        await CLAUSES[clause](lambda: SqliteLedger(database))
+
+
+async def test_a_reservation_outlives_the_process(tmp_path: Path) -> None:
+    async with sqlite_database(tmp_path) as database:
+        await suite.reserved(SqliteLedger(database))
+    async with sqlite_database(tmp_path) as database:
+        await suite.le7_what_is_never_settled_stays_spent(lambda: Later(database))
+
+
+class Later(SqliteLedger):
+    """Whose first reservation is the one that is there already."""
+
+    async def reserve(
+        self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int
+    ) -> Reservation | Refusal:
+        if not caps:
+            return Reservation("", scope, purpose, suite.DAY, most)
+        return await super().reserve(scope, purpose, most, caps, lease_s, now_us)
+
+
+# (clause that must notice, statement of ledger.sql, a piece of it, what stands there instead)
+BROKEN_STATEMENTS = [
+    ("LE1", "used", "settled_tokens + reserved_tokens", "settled_tokens"),
+    ("LE1", "take", "1, 0, 0, :tokens, :nano_usd)", "1, :tokens, :nano_usd, 0, 0)"),
+    ("LE4", "used", "project_id = :project_id", "project_id IS NOT NULL"),
+    ("LE5", "replace", "reserved_nano_usd - :nano_usd", "reserved_nano_usd"),
+    ("LE5", "replace", "settled_tokens + :actual_tokens", "settled_tokens + min(:actual_tokens, :tokens)"),
+    ("LE6", "strike", "project_id = :project_id", "project_id IS NOT NULL"),
+    ("LE7", "spent", "open.lease_until_us <= :now_us", "open.lease_until_us < :now_us"),
+    ("LE8", "replace", "day = :day", "day >= :day"),
+    ("LE9", "spent", "project_id = :project_id AND day >=", "project_id IS NOT NULL AND day >="),
+    ("LE9", "spent", "day >= :first_day", "day > :first_day"),
+]
+
+
+@pytest.mark.parametrize(("clause", "name", "piece", "instead"), BROKEN_STATEMENTS)
+async def test_broken_statement_is_noticed(
+    clause: str, name: str, piece: str, instead: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert piece in adapter._SQL[name]
+    monkeypatch.setattr(adapter, "_SQL", {**adapter._SQL, name: adapter._SQL[name].replace(piece, instead)})
+    await noticed(clause, SqliteLedger, tmp_path)
+
+
+class LooksFirst(SqliteLedger):
+    """Looks at the caps in one transaction and takes in another."""
+
+    async def reserve(
+        self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int
+    ) -> Reservation | Refusal:
+        wanted = Reservation("", scope, purpose, now_us // suite.DAY_US, most)
+        refusal = self._database.read(lambda connection: adapter._refusal(connection, wanted, caps))
+        await asyncio.sleep(0)
+        return refusal or await super().reserve(scope, purpose, most, {}, lease_s, now_us)
+
+
+class TakesAnyway(SqliteLedger):
+    """Counts what it refuses."""
+
+    async def reserve(
+        self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int
+    ) -> Reservation | Refusal:
+        given = await super().reserve(scope, purpose, most, caps, lease_s, now_us)
+        if isinstance(given, Refusal):
+            await super().reserve(scope, purpose, most, {}, lease_s, now_us)
+        return given
+
+
+class OldestFirst(SqliteLedger):
+    async def spent(self, scope: Scope, first_day: int, now_us: int) -> tuple[Spend, ...]:
+        return tuple(reversed(await super().spent(scope, first_day, now_us)))
+
+
+@pytest.mark.parametrize(("clause", "broken"), [("LE2", LooksFirst), ("LE3", TakesAnyway), ("LE9", OldestFirst)])
+async def test_broken_verb_is_noticed(clause: str, broken: type[SqliteLedger], tmp_path: Path) -> None:
+    await noticed(clause, broken, tmp_path)
+
+
+def test_every_clause_is_seen_to_fail() -> None:
+    assert {clause for clause, *_ in BROKEN_STATEMENTS} | {"LE2", "LE3", "LE9"} == set(CLAUSES)
+
+
+async def noticed(clause: str, broken: type[SqliteLedger], folder: Path) -> None:
+    async with sqlite_database(folder) as database:
+        with pytest.raises(AssertionError) as caught:
+            await CLAUSES[clause](lambda: broken(database))
+    assert not isinstance(caught.value, sqlite3.Error)

@@ -1,0 +1,149 @@
+"""What every adapter of the port `Ledger` does, clause by clause.
+
+Each test is given a function that opens the port on one empty store; called again, it gives another object on it.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from sidemirror_server.models.ledger import Amount, Cap, Ledger, Level, Refusal, Reservation, Spend
+from sidemirror_server.vocabulary.scope import Scope
+
+OpenLedger = Callable[[], Ledger]
+
+ONE, OTHER, THIRD = Scope("acme", "shop"), Scope("acme", "blog"), Scope("other", "shop")
+DAY = 19_675
+DAY_US = 86_400_000_000
+T0 = DAY * DAY_US + 5_000_000
+USD = 1_000_000_000
+TEN_CENTS = Amount(1_000, USD // 10)
+NO_CAPS: Mapping[Level, Cap] = {}
+ONE_DOLLAR = {Level.TOTAL: Cap(nano_usd=USD)}
+
+
+async def reserve(
+    ledger: Ledger,
+    caps: Mapping[Level, Cap] = NO_CAPS,
+    scope: Scope = ONE,
+    purpose: str = "reflect",
+    most: Amount = TEN_CENTS,
+    now_us: int = T0,
+) -> Reservation | Refusal:
+    return await ledger.reserve(scope, purpose, most, caps, 30.0, now_us)
+
+
+async def reserved(ledger: Ledger, scope: Scope = ONE, purpose: str = "reflect", now_us: int = T0) -> Reservation:
+    given = await reserve(ledger, scope=scope, purpose=purpose, now_us=now_us)
+    assert isinstance(given, Reservation)
+    return given
+
+
+async def le1_what_is_reserved_is_spent(open_ledger: OpenLedger) -> None:
+    given = await reserve(open_ledger(), ONE_DOLLAR)
+    assert isinstance(given, Reservation)
+    assert (given.scope, given.purpose, given.day, given.most) == (ONE, "reflect", DAY, TEN_CENTS)
+    used = await open_ledger().used(ONE, "reflect", DAY)
+    assert used == dict.fromkeys(Level, TEN_CENTS)
+    assert await open_ledger().spent(ONE, DAY, T0) == (
+        Spend(DAY, "reflect", 1, settled=Amount(), in_flight=TEN_CENTS, orphaned=Amount()),
+    )
+
+
+async def le2_callers_at_once_stay_within_the_cap(open_ledger: OpenLedger) -> None:
+    ledgers = open_ledger(), open_ledger()
+    calls = [reserve(ledgers[number % 2], ONE_DOLLAR) for number in range(200)]
+    given = await asyncio.gather(*calls)
+    assert sum(isinstance(one, Reservation) for one in given) == 10
+    assert (await ledgers[0].used(ONE, "reflect", DAY))[Level.TOTAL].nano_usd == USD
+
+
+async def le3_a_refusal_takes_nothing_and_names_the_cap(open_ledger: OpenLedger) -> None:
+    ledger = open_ledger()
+    await reserved(ledger)
+    until_us = (DAY + 1) * DAY_US
+    tight = Cap(tokens=1_999, nano_usd=USD // 10)
+    for level in reversed(Level):
+        given = await reserve(ledger, {Level.PROJECT: tight, level: tight})
+        assert given == Refusal(level, "tokens", 1_999, 1_000, 1_000, until_us)
+    given = await reserve(ledger, {Level.TENANT: Cap(2_000, USD // 5 - 1)})
+    assert given == Refusal(Level.TENANT, "nano_usd", USD // 5 - 1, USD // 10, USD // 10, until_us)
+    assert (await ledger.used(ONE, "reflect", DAY))[Level.TOTAL] == TEN_CENTS
+    assert (await ledger.spent(ONE, DAY, T0))[0].calls == 1
+    assert isinstance(await reserve(ledger, {Level.TENANT: Cap(2_000, USD // 5)}), Reservation)
+
+
+async def le4_each_level_counts_what_is_its_own(open_ledger: OpenLedger) -> None:
+    ledger = open_ledger()
+    for scope, purpose in ((ONE, "reflect"), (ONE, "dream"), (OTHER, "reflect"), (THIRD, "reflect"), (THIRD, "dream")):
+        await reserved(ledger, scope, purpose)
+    used = await ledger.used(ONE, "reflect", DAY)
+    tokens = {level: used[level].tokens for level in Level}
+    assert tokens == {Level.TOTAL: 5_000, Level.PURPOSE: 3_000, Level.TENANT: 3_000, Level.PROJECT: 2_000}
+    for level, limit in tokens.items():
+        assert isinstance(await reserve(ledger, {level: Cap(tokens=limit + 999)}), Refusal)
+    assert isinstance(await reserve(ledger, {Level.PROJECT: Cap(tokens=3_000)}), Reservation)
+
+
+async def le5_settling_puts_what_it_took_in_its_place(open_ledger: OpenLedger) -> None:
+    ledger = open_ledger()
+    less, more = await reserved(ledger), await reserved(ledger)
+    assert await open_ledger().settle(less, Amount(300, 7))
+    assert await ledger.settle(more, Amount(1_500, USD))
+    assert await ledger.used(ONE, "reflect", DAY) == dict.fromkeys(Level, Amount(1_800, USD + 7))
+    await reserved(ledger)
+    (spend,) = await ledger.spent(ONE, DAY, T0)
+    assert (spend.calls, spend.settled, spend.in_flight) == (3, Amount(1_800, USD + 7), TEN_CENTS)
+
+
+async def le6_a_reservation_is_settled_once(open_ledger: OpenLedger) -> None:
+    ledger = open_ledger()
+    one = await reserved(ledger)
+    both = await asyncio.gather(ledger.settle(one, Amount(1, 1)), open_ledger().settle(one, Amount(2, 2)))
+    assert sorted(both) == [False, True]
+    before = await ledger.used(ONE, "reflect", DAY)
+    unknown = Reservation("unknown", ONE, "reflect", DAY, TEN_CENTS)
+    assert await ledger.settle(unknown, Amount()) is False
+    another = await reserved(ledger)
+    elsewhere = Reservation(another.reservation_id, OTHER, "reflect", DAY, TEN_CENTS)
+    assert await ledger.settle(elsewhere, Amount()) is False
+    assert (await ledger.used(ONE, "reflect", DAY))[Level.TOTAL].tokens == before[Level.TOTAL].tokens + 1_000
+
+
+async def le7_what_is_never_settled_stays_spent(open_ledger: OpenLedger) -> None:
+    ledger = open_ledger()
+    await reserved(ledger)
+    lease_us = 30_000_000
+    (spend,) = await open_ledger().spent(ONE, DAY, T0 + lease_us - 1)
+    assert (spend.in_flight, spend.orphaned) == (TEN_CENTS, Amount())
+    (spend,) = await open_ledger().spent(ONE, DAY, T0 + lease_us)
+    assert (spend.in_flight, spend.orphaned) == (Amount(), TEN_CENTS)
+    tight = {Level.TOTAL: Cap(tokens=1_000)}
+    assert isinstance(await reserve(open_ledger(), tight, now_us=T0 + 3_600_000_000), Refusal)
+
+
+async def le8_a_day_ends_at_midnight(open_ledger: OpenLedger) -> None:
+    ledger = open_ledger()
+    midnight_us = (DAY + 1) * DAY_US
+    one = {Level.TOTAL: Cap(tokens=1_000)}
+    first = await reserve(ledger, one)
+    assert isinstance(first, Reservation)
+    assert isinstance(await reserve(ledger, one, now_us=midnight_us - 1), Refusal)
+    second = await reserve(ledger, one, now_us=midnight_us)
+    assert isinstance(second, Reservation)
+    assert second.day == DAY + 1
+    await ledger.settle(first, Amount(10, 10))
+    assert (await ledger.used(ONE, "reflect", DAY))[Level.TOTAL] == Amount(10, 10)
+    assert (await ledger.used(ONE, "reflect", DAY + 1))[Level.TOTAL] == TEN_CENTS
+
+
+async def le9_spent_has_one_entry_per_day_and_purpose(open_ledger: OpenLedger) -> None:
+    ledger = open_ledger()
+    assert await ledger.spent(ONE, 0, T0) == ()
+    for days, purpose in ((0, "b"), (1, "b"), (1, "a"), (2, "a"), (2, "b"), (2, "b")):
+        await reserved(ledger, ONE, purpose, T0 + days * DAY_US)
+    for scope in (OTHER, THIRD):
+        await reserved(ledger, scope, "c", T0 + DAY_US)
+    later_us = T0 + 2 * DAY_US
+    found = [(spend.day - DAY, spend.purpose, spend.calls) for spend in await ledger.spent(ONE, DAY + 1, later_us)]
+    assert found == [(2, "a", 1), (2, "b", 2), (1, "a", 1), (1, "b", 1)]
+    assert [spend.purpose for spend in await ledger.spent(THIRD, 0, later_us)] == ["c"]
