@@ -1,0 +1,1 @@
+"""What is measured and against what: `uv run python -m bench` (bench/README.md)."""

@@ -1,0 +1,59 @@
+"""`uv run python -m bench [--quick] [--row NAME …] [--json]`: the figures of design section 14, as a table."""
+
+import argparse
+import json
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import uvloop
+
+from bench import hot, start, store, streams
+from bench.figures import FULL, QUICK, Figure, Scale
+from bench.processes import Servers
+
+Row = Callable[[Servers, Scale], Awaitable[list[Figure]]]
+ROWS: dict[str, Row] = {
+    "unary": hot.unary,
+    "run-turn": streams.run_turn,
+    "directive": hot.directive,
+    "durable-write": store.durable_write,
+    "writers": store.writers,
+    "start": start.start,
+    "watches": streams.watches,
+}
+
+
+async def measure(names: list[str], scale: Scale, folder: Path | None = None) -> list[Figure]:
+    figures: list[Figure] = []
+    for name in names:
+        with tempfile.TemporaryDirectory(dir=folder) as own, Servers(Path(own)) as servers:
+            figures += await ROWS[name](servers, scale)
+    return figures
+
+
+def table(figures: list[Figure]) -> str:
+    lines = ["| what | goal | figure | | |", "|---|---|---|---|---|"]
+    for figure in figures:
+        goal = f"{'≤' if figure.at_most else '≥'} {figure.goal:g}{figure.unit}"
+        met = "met" if figure.met else "**missed**"
+        lines.append(f"| {figure.what} | {goal} | {figure.value:.4g}{figure.unit} | {met} | {figure.detail} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Sidemirror against a bare grpc.aio server.")
+    parser.add_argument("--quick", action="store_true", help="every row once and short: does it run, not how fast")
+    parser.add_argument("--row", action="append", choices=list(ROWS), help="this row only; may be repeated")
+    parser.add_argument("--folder", type=Path, help="where servers keep data: decides which disk is measured")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    options = parser.parse_args()
+    figures = uvloop.run(measure(options.row or list(ROWS), QUICK if options.quick else FULL, options.folder))
+    if options.json:
+        print(json.dumps([{**figure._asdict(), "met": figure.met} for figure in figures], indent=2))
+    else:
+        print(table(figures))
+
+
+if __name__ == "__main__":
+    main()
