@@ -101,7 +101,8 @@ def show_report(report: Report, *, as_json: bool) -> None:
 
 def _plain(report: Report) -> dict[str, Any]:
     def figures(tally: Tally) -> dict[str, Any]:
-        return {**msgspec.structs.asdict(tally), "lost": tally.lost}
+        known = {**msgspec.structs.asdict(tally), "lost": tally.lost}
+        return {name: dict(sorted(it.items())) if isinstance(it, Counter) else it for name, it in known.items()}
 
     return {
         "file": report.file,

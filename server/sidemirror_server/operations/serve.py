@@ -36,7 +36,8 @@ async def _serve(settings: Settings) -> None:
         loop.add_signal_handler(number, _told_to_stop, stop)
     async with assemble(settings) as sidecar:
         await sidecar.start()
-        print(f"sidemirror is serving on {settings.address}", file=sys.stderr, flush=True)
+        host = settings.address.rpartition(":")[0]
+        print(f"sidemirror is serving on {host}:{sidecar.port}", file=sys.stderr, flush=True)
         await sidecar.serve_until(stop.wait())
 
 

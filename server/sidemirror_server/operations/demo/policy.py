@@ -1,7 +1,7 @@
 """How the agent decides: a few fixed rules where another agent has a language model, so that it needs no key.
 
 It knows four facts to find and one first idea for each. When a step brings nothing, its habit is the habit of weak
-agents (the recorded runs in `server/EPISODES.md` are full of it): the same call again, a few times, and then something
+agents (recorded runs are full of it): the same call again, a few times, and then something
 else. It has a better way for each fact, but takes it only when somebody says so. Whether anybody does is the one thing
 that differs between two attempts: `hear` is all that the sidecar has to do with it.
 """
