@@ -90,7 +90,9 @@ class Sidecar:
         streams = Streams(StreamLimits(settings.heartbeat_s, limits.idle_stream_s))
         own = Scope(settings.tenant_id, settings.project_id)
         identity = Identity(own, pinned=settings.pin_scope)
-        boundary = Boundary(identity, Once(stores.requests, clock), clock, Tracing(on=settings.tracing))
+        self._boundary = boundary = Boundary(
+            identity, Once(stores.requests, clock), clock, Tracing(on=settings.tracing)
+        )
         self.server = rpc_server.Server(streams, limits.message_bytes, limits.streams_per_connection)
         thinking = (
             SessionCalls(stores.sessions, self.conductor),
@@ -135,6 +137,7 @@ class Sidecar:
         """Says that it goes away, lets calls end, and makes durable what turns have recorded."""
         grace_s = self._settings.grace_s
         ends_s = self._clock.monotonic_s() + grace_s
+        self._boundary.refuse()
         await self.server.announce_end(grace_s)
         await self.server.stop(max(0.0, grace_s - _STORE_GRACE_S))
         self.conductor.give_up_all()

@@ -20,7 +20,7 @@ from sidemirror_server.rpc.requests import Once, digest_of
 from sidemirror_server.rpc.status import INTERNAL, row_of, status_of
 from sidemirror_server.rpc.tracing import Tracing
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import BadInput, MalformedMessage
+from sidemirror_server.vocabulary.errors import BadInput, Draining, MalformedMessage
 
 _log = logging.getLogger(__name__)
 
@@ -59,6 +59,11 @@ class Boundary:
         self._once = once
         self._clock = clock
         self._tracing = tracing
+        self._draining = False
+
+    def refuse(self) -> None:
+        """From now on new calls are refused: the server goes away. Those that are being served go on."""
+        self._draining = True
 
     def unary(
         self, method: str, request_type: type[Message], serve: Unary, complete: Complete | None = None
@@ -119,6 +124,8 @@ class Boundary:
         return grpc.stream_stream_rpc_method_handler(self._tracing.stream(method, handle))
 
     def _call(self, method: str, request: Message, context: Context) -> Call:
+        if self._draining:
+            raise Draining
         # None without a deadline, whatever the stubs say.
         remaining_s = cast("float | None", context.time_remaining())
         return Call(

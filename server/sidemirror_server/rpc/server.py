@@ -1,6 +1,7 @@
 """The gRPC server: registers the services, listens, tells of its health, and goes away in good order."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -113,6 +114,14 @@ class Server:
         await asyncio.sleep(0)
 
     async def stop(self, grace_s: float) -> None:
-        """Refuses new calls, lets running ones end for `grace_s` seconds, then cancels them."""
-        await self._server.stop(grace_s)
+        """Lets running calls end for `grace_s` seconds, then cancels them.
+
+        New calls are the boundary's to refuse, as long as streams are open: a server of grpc.aio that is told to stop
+        drops the next call that comes without an answer, and its client sees CANCELLED.
+        """
+        ends_s = asyncio.get_running_loop().time() + grace_s
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(grace_s):
+                await self._streams.all_left()
+        await self._server.stop(max(0.0, ends_s - asyncio.get_running_loop().time()))
         _log.info("server_stopped")

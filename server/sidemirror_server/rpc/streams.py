@@ -24,6 +24,7 @@ class Streams:
         self.limits = limits
         self.grace_s: float | None = None
         self._open: set[Callable[[], None]] = set()
+        self._left = asyncio.Event()
 
     def __len__(self) -> int:
         return len(self._open)
@@ -39,6 +40,13 @@ class Streams:
 
     def leave(self, wake: Callable[[], None]) -> None:
         self._open.discard(wake)
+        self._left.set()
+
+    async def all_left(self) -> None:
+        """Returns when no stream is open."""
+        while self._open:
+            self._left.clear()
+            await self._left.wait()
 
 
 class StreamTimes:
