@@ -1,0 +1,114 @@
+"""The demonstration shows nothing that does not happen: what differs between the attempts is what the sidecar says."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from sidemirror.v1 import common_pb2
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.models.language_model import Ask, Completion
+from sidemirror_server.operations.demo import alone_attempt, sidecar_attempt
+from sidemirror_server.operations.demo.books import right_answer
+from sidemirror_server.operations.demo.policy import Step, Tactic, tactic_in
+from sidemirror_server.operations.demo.tools import Outcome
+from sidemirror_server.vocabulary.errors import ModelFailed
+from sidemirror_server.vocabulary.status import ResultStatus
+
+
+class Notes:
+    """An onlooker that remembers."""
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[str, bool]] = []
+        self.tactics: list[Tactic | None] = []
+        self.said: list[pb.TurnDirective] = []
+
+    def began(self, directives: Sequence[pb.TurnDirective]) -> None:
+        self.said.extend(directives)
+
+    def did(self, number: int, step: Step, outcome: Outcome) -> None:
+        self.steps.append((step.call.name, outcome.failed))
+
+    def heard(self, directives: Sequence[pb.TurnDirective], tactic: Tactic | None) -> None:
+        self.said.extend(directives)
+        self.tactics.append(tactic)
+
+
+class Silent:
+    """A model that fails at every question."""
+
+    provider = "silent"
+    name = "silent-1"
+
+    async def complete(self, ask: Ask[Any], timeout_s: float) -> Completion[Any]:
+        raise ModelFailed(ResultStatus.FAILED_MODEL, "it says nothing")
+
+
+def test_the_right_answer() -> None:
+    assert right_answer() == Decimal("1131.09")  # ((1200.00 + 860.50) * 0.9 - 625.00) * 0.92
+
+
+async def test_alone_the_agent_runs_into_its_limit() -> None:
+    notes = Notes()
+
+    result = await alone_attempt(notes)
+
+    assert (result.steps, result.errors, result.repeated, result.answer) == (16, 12, 12, None)
+    assert notes.steps == [
+        *[("search_contracts", False)] * 4,
+        *[("run_sql", True)] * 4,
+        *[("list_payments", True)] * 4,
+        *[("get_rate", True)] * 4,
+    ]
+    assert notes.said == []
+
+
+async def test_with_a_sidecar_it_finds_the_answer() -> None:
+    notes = Notes()
+
+    result = await sidecar_attempt(notes)
+
+    assert (result.steps, result.errors, result.nudges, result.reflections) == (11, 3, 1, 4)
+    assert result.answer == right_answer()
+    assert notes.tactics == [Tactic.CHANGE_ARGUMENTS, Tactic.LOOK_UP, Tactic.ASK_FOR_LESS, Tactic.PAUSE]
+    reflections = [directive for directive in notes.said if directive.HasField("reflection")]
+    assert all(directive.reflection.cited_event_ids for directive in reflections)
+    assert [list(directive.reasons) for directive in reflections] == [
+        [pb.REFLECTION_REASON_STUCK],
+        [pb.REFLECTION_REASON_TOOL_ERROR],
+        [pb.REFLECTION_REASON_TOOL_ERROR],
+        [pb.REFLECTION_REASON_TOOL_ERROR],
+    ]
+
+
+async def test_with_a_sidecar_whose_model_fails_only_the_nudge_helps() -> None:
+    """It is the sidecar's words that change what the agent does: without reflections it gets past the search alone."""
+    notes = Notes()
+
+    result = await sidecar_attempt(notes, Silent())
+
+    assert result.answer is None
+    assert result.steps == 16
+    assert {tactic for tactic in notes.tactics if tactic} == {Tactic.CHANGE_ARGUMENTS}
+    assert notes.steps[3] == ("search_contracts", False)
+    assert notes.steps[4:8] == [("run_sql", True)] * 4
+
+
+@pytest.mark.parametrize(
+    ("said", "tactic"),
+    [
+        ("List or look up what exists before calling it again.", Tactic.LOOK_UP),
+        ("Ask it for less at once.", Tactic.ASK_FOR_LESS),
+        ("Try it once more after a pause.", Tactic.PAUSE),
+        ("Do not call it with the same arguments again.", Tactic.CHANGE_ARGUMENTS),
+        ("Say something kind.", None),
+    ],
+)
+def test_the_agent_reads_what_is_suggested(said: str, tactic: Tactic | None) -> None:
+    reflection = pb.MidTurnReflection(status=common_pb2.RESULT_STATUS_OK, suggested_action=said)
+    failed = pb.MidTurnReflection(status=common_pb2.RESULT_STATUS_FAILED_MODEL, suggested_action=said)
+
+    assert tactic_in([pb.TurnDirective(reflection=reflection)]) is tactic
+    assert tactic_in([pb.TurnDirective(reflection=failed)]) is None
