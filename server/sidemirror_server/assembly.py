@@ -107,6 +107,13 @@ class Sidecar:
         if settings.reflection:
             self.server.reflect()
 
+    @property
+    def address(self) -> str:
+        """Where it listens, once it is started, as a client says it; the TCP address when there are two."""
+        if self._settings.address.startswith(UNIX):
+            return self._settings.address
+        return f"{self._settings.address.rpartition(':')[0]}:{self.port}"
+
     async def start(self) -> None:
         """Listens and serves. Raises CannotListen when the address is taken."""
         address = self._settings.address

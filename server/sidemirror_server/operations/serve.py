@@ -1,9 +1,11 @@
 """`sidemirror serve`: the sidecar, until it is told to stop."""
 
 import asyncio
+import importlib.metadata
 import signal
 import sys
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 
 from sidemirror_server.assembly import assemble
 from sidemirror_server.operations.logs import log_to_stderr
@@ -22,11 +24,20 @@ def serve(flags: Mapping[str, str]) -> int:
     for name in unknown_names():
         print(f"sidemirror: {name} is no setting of this server", file=sys.stderr)
     try:
-        run(_serve(settings))
+        with _traced(settings):
+            run(_serve(settings))
     except (CannotListen, SidemirrorError) as error:
         print(f"sidemirror: {error}", file=sys.stderr)
         return EXIT_FAILED
     return 0
+
+
+def _traced(settings: Settings) -> AbstractContextManager[None]:
+    if not settings.tracing:
+        return nullcontext()
+    from sidemirror_server.operations.telemetry import traces_exported
+
+    return traces_exported(importlib.metadata.version("sidemirror-server"))
 
 
 async def _serve(settings: Settings) -> None:
@@ -36,8 +47,7 @@ async def _serve(settings: Settings) -> None:
         loop.add_signal_handler(number, _told_to_stop, stop)
     async with assemble(settings) as sidecar:
         await sidecar.start()
-        host = settings.address.rpartition(":")[0]
-        print(f"sidemirror is serving on {host}:{sidecar.port}", file=sys.stderr, flush=True)
+        print(f"sidemirror is serving on {sidecar.address}", file=sys.stderr, flush=True)
         await sidecar.serve_until(stop.wait())
 
 
