@@ -23,7 +23,8 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
 class ThinkingWish(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a turn asks of its thinking configuration; None leaves a field to the session.
 
-    `level`: off, low, medium, high, or the number of a level that this server does not know; `periodic_scope`: turn, step.
+    `level`: off, low, medium, high, or the number of a level that this server does not know; `periodic_scope`: turn,
+    step.
     """
 
     level: str | None = None
