@@ -135,6 +135,8 @@ class _TurnStream:
         places = self._conductor.report(self._turn, events_of(wires, self._turn.state.turn_id, call, first))
         self._places.extend(places)
         self._received += len(places)
+        # Events that the turn already has wake nobody else, and are to be acknowledged all the same.
+        self._listener.wake()
 
     def compose(self) -> pb.RunTurnResponse | None:
         """What there is to say now, or None."""
