@@ -1,0 +1,19 @@
+"""`AnthropicModel`: the `LanguageModel` behind the Messages API."""
+
+from sidemirror_server.models.adapters.remote import Connection, RemoteModel, what_is_missing
+
+_OFFICIAL_URL = "https://api.anthropic.com"
+
+
+class AnthropicModel(RemoteModel):
+    """Claude."""
+
+    def __init__(self, model: str, api_key: str | None, base_url: str | None = None) -> None:
+        """`base_url`: of a proxy, which may want no key; None is Anthropic itself, which wants one."""
+
+        def connect() -> Connection:
+            from sidemirror_server.models.adapters.anthropic.messages import Messages
+
+            return Messages(model, api_key or "none", base_url or _OFFICIAL_URL)
+
+        super().__init__("anthropic", model, what_is_missing("anthropic", api_key, base_url), connect)

@@ -1,0 +1,202 @@
+"""What the adapters that ask over HTTP share: a client that reads only so much, and what its failures mean.
+
+Imports the HTTP library of both SDKs, so an adapter imports this when it is first used.
+"""
+
+import math
+import re
+import time
+from collections.abc import AsyncIterator, Awaitable, Collection, Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any, Protocol
+
+import httpx2
+
+from sidemirror_server.models.untrusted import MAX_BODY_BYTES, word
+from sidemirror_server.vocabulary.errors import ModelFailed
+from sidemirror_server.vocabulary.status import ResultStatus, Usage
+
+# For people, by status. What the provider wrote itself is left out: it may repeat the prompt.
+_MEANING: Mapping[int, str] = {
+    400: "it does not take this request",
+    401: "the API key was not accepted",
+    402: "the account has no credit left",
+    403: "the API key may not do this",
+    404: "it does not know this model or address",
+    408: "it waited too long for the request",
+    413: "the request is too large for it",
+    422: "it does not take this request",
+    429: "too many requests",
+    529: "it is overloaded",
+}
+_RETRYABLE_BELOW_500 = frozenset({408, 409, 425, 429})
+_NEVER_RETRYABLE = frozenset({501, 505})
+# A 429 that time does not mend (OpenAI's error codes page).
+_OUT_OF_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+# Behind these a proxy may have given up on a call that the model went on to answer: nobody knows what it took.
+_MAY_HAVE_COST = frozenset({500, 502, 504})
+
+# Every root of httpx2's exceptions; that there is no other is tested.
+_HTTP_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, httpx2.CookieConflict)
+# How much of an error's message says what is wrong.
+_TELLING_CHARS = 200
+
+
+class BodyTooLarge(Exception):
+    """The body is larger than any answer can be; the rest of it was not read."""
+
+
+class BodyPacked(Exception):
+    """The body is compressed although that was not asked for: its size is anyone's guess."""
+
+
+class StatusError(Protocol):
+    """What both SDKs raise for a status of 300 and above."""
+
+    status_code: int
+    response: httpx2.Response
+    body: object
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """A body that ends with an error after `MAX_BODY_BYTES`."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = MAX_BODY_BYTES
+        async for chunk in self._stream:
+            left -= len(chunk)
+            if left < 0:
+                raise BodyTooLarge
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+async def _bound(response: httpx2.Response) -> None:
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise BodyPacked
+    if isinstance(response.stream, httpx2.AsyncByteStream):
+        response.stream = _Bounded(response.stream)
+
+
+def timeout_until(ends_s: float) -> httpx2.Timeout:
+    """The HTTP library's own limits, which are per read: late enough to leave the end of the call to the caller."""
+    return httpx2.Timeout(max(0.0, ends_s - time.monotonic()) + 1.0)
+
+
+def client_settings() -> dict[str, Any]:
+    """How to make an HTTP client: bodies are bounded and not compressed, and no redirect is followed, so that a prompt
+    goes to the address that was configured and nowhere else."""
+    return {
+        "event_hooks": {"response": [_bound]},
+        "follow_redirects": False,
+        "headers": {"accept-encoding": "identity"},
+    }
+
+
+async def body_of(
+    call: Awaitable[Any], status_error: type[Exception], sdk_error: type[Exception], nothing: Usage
+) -> bytes:
+    """The body of a raw response. Raises ModelFailed for whatever the SDK or the HTTP library raises instead.
+
+    `nothing`: the usage of a call that is known to have taken nothing.
+    """
+    try:
+        response = await call
+        content: bytes = response.http_response.content
+    except status_error as error:
+        raise status_failure(error, nothing) from error
+    except (sdk_error, *_HTTP_ERRORS, BodyTooLarge, BodyPacked) as error:
+        raise connection_failure(error, nothing) from error
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, RuntimeError, ExceptionGroup) as error:
+        # What an SDK raises of Python's own: a body that is not JSON, a text that is not Unicode, a failed dial.
+        why = f"the request could not be made or its answer not read ({type(error).__name__})"
+        raise ModelFailed(ResultStatus.FAILED_MODEL, why) from error
+    return content
+
+
+def status_failure(error: Any, nothing: Usage) -> ModelFailed:
+    """What a status of 300 and above means."""
+    status, headers = int(error.status_code), error.response.headers
+    names = error_names(error.body)
+    meaning = _MEANING.get(status, "it failed" if status >= 500 else "it did not answer")
+    said = f" ({', '.join(names)})" if names else ""
+    retryable = status in _RETRYABLE_BELOW_500 or (status >= 500 and status not in _NEVER_RETRYABLE)
+    if headers.get("x-should-retry") == "false" or not _OUT_OF_MONEY.isdisjoint(names):
+        retryable = False
+    return ModelFailed(
+        ResultStatus.FAILED_MODEL,
+        f"the provider answered {status}: {meaning}{said}",
+        retryable=retryable,
+        retry_after_s=retry_after_s(headers) if retryable else None,
+        usage=None if status in _MAY_HAVE_COST else nothing,
+    )
+
+
+def connection_failure(error: BaseException, nothing: Usage) -> ModelFailed:
+    """What it means that there is no response, or only a part of one."""
+    causes = tuple(_causes(error))
+    for kind, why in (
+        (BodyTooLarge, f"the answer is larger than {MAX_BODY_BYTES} bytes"),
+        (BodyPacked, "the answer is compressed although that was not asked for"),
+    ):
+        if any(isinstance(cause, kind) for cause in causes):
+            return ModelFailed(ResultStatus.FAILED_MODEL, why)
+    if any(isinstance(cause, httpx2.UnsupportedProtocol | httpx2.InvalidURL) for cause in causes):
+        return ModelFailed(ResultStatus.FAILED_MODEL, "the provider's address is not a URL", usage=nothing)
+    if any(isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout) for cause in causes):
+        return ModelFailed(ResultStatus.FAILED_MODEL, "the provider cannot be reached", retryable=True, usage=nothing)
+    why = f"the connection to the provider failed ({type(causes[-1]).__name__})"
+    retryable = any(isinstance(cause, httpx2.TransportError) for cause in causes)
+    return ModelFailed(ResultStatus.FAILED_MODEL, why, retryable=retryable)
+
+
+def error_names(body: object) -> list[str]:
+    """The type, code and parameter that an error's body names, as far as they are names."""
+    error = body.get("error", body) if isinstance(body, Mapping) else None
+    if not isinstance(error, Mapping):
+        return []
+    found = [word(error[name]) for name in ("type", "code", "param") if isinstance(error.get(name), str)]
+    return [name for name in dict.fromkeys(found) if name != "(unreadable)"]
+
+
+def named_in(body: object, names: Collection[str]) -> str | None:
+    """Which of `names` the error is about: its `param`, or, without one, the first that its message mentions."""
+    error = body.get("error", body) if isinstance(body, Mapping) else None
+    if not isinstance(error, Mapping):
+        return None
+    param, message = error.get("param"), error.get("message")
+    # A message begins with what is wrong; further on it may repeat the request, which mentions everything.
+    text = param or (message[:_TELLING_CHARS] if isinstance(message, str) else "")
+    words = set(re.findall(r"\w+", text)) if isinstance(text, str) else set()
+    return next((name for name in names if name in words), None)
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """How long the provider wants to be left alone, from `retry-after-ms` or `retry-after` (seconds or a date)."""
+    for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) * unit_s
+        except ValueError:
+            continue
+        if math.isfinite(seconds) and seconds >= 0:
+            return seconds
+    try:
+        # Against the provider's own clock, in case ours is wrong.
+        until, sent = (parsedate_to_datetime(headers.get(name, "")) for name in ("retry-after", "date"))
+        return max(0.0, (until - sent).total_seconds())
+    except (ValueError, TypeError):
+        return None
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    found: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and len(found) < 10:
+        found.append(cause)
+        cause = cause.__cause__
+    return found

@@ -1,0 +1,147 @@
+"""One question over Chat Completions. Imports the SDK: only `model.py` imports this, when it is first used."""
+
+import time
+from collections.abc import Awaitable
+from typing import Annotated, Any
+
+import msgspec
+import openai
+from msgspec import Meta
+
+from sidemirror_server.models.adapters import http
+from sidemirror_server.models.adapters.openai_compatible.parameters import Request, request_of, server_at
+from sidemirror_server.models.language_model import AnswerT, Ask, Completion
+from sidemirror_server.models.untrusted import Heard, NotJson, accepted, json_of
+from sidemirror_server.vocabulary.errors import ModelFailed
+from sidemirror_server.vocabulary.status import ResultStatus, Usage
+
+_ENDINGS = {"stop": "done", "length": "cut", "content_filter": "refused"}
+# What a server calls an unsupported `response_format` (Ollama, vLLM, llama.cpp and OpenAI each in their own words).
+_OTHER_NAMES = {"json_schema": "response_format", "json_object": "response_format", "guided": "response_format"}
+# A server that does not say what a call took: as if it were three characters a token, which is more than it is.
+_CHARS_A_TOKEN = 3
+
+# More than any model takes; a larger number is not a count.
+Tokens = Annotated[int, Meta(ge=0, le=100_000_000)]
+
+
+class _Details(msgspec.Struct, frozen=True):
+    cached_tokens: Tokens | None = None
+
+
+class _Took(msgspec.Struct, frozen=True):
+    prompt_tokens: Tokens
+    completion_tokens: Tokens = 0
+    prompt_tokens_details: _Details | None = None
+
+
+class _Message(msgspec.Struct, frozen=True):
+    content: str | None = None
+    refusal: str | None = None
+    # Where some servers put all that a thinking model said, its answer included.
+    reasoning: str | None = None
+    reasoning_content: str | None = None
+
+
+class _Choice(msgspec.Struct, frozen=True):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Completion(msgspec.Struct, frozen=True):
+    choices: Annotated[tuple[_Choice, ...], Meta(min_length=1)]
+    usage: _Took | None = None
+    model: str | None = None
+
+
+class Chat:
+    """A connection to one model."""
+
+    def __init__(self, model: str, api_key: str, base_url: str) -> None:
+        self._name = model
+        self._nothing = Usage("openai_compatible", model)
+        self._server = server_at(base_url)
+        # Its own retries would wait for as long as a server says.
+        self._client = openai.AsyncOpenAI(
+            api_key=api_key,
+            base_url=base_url,
+            max_retries=0,
+            http_client=openai.DefaultAsyncHttpxClient(**http.client_settings()),
+        )
+
+    async def complete(self, ask: Ask[AnswerT], ends_s: float) -> Completion[AnswerT]:
+        """The answer; the caller ends this at `ends_s`, on the monotonic clock. Raises ModelFailed."""
+        begun_s = time.monotonic()
+        request = request_of(ask, self._name, self._server)
+        create = self._client.chat.completions.with_raw_response.create
+        timeout = http.timeout_until(ends_s)
+        completion = _decoded(await self._send(create(**request.body, timeout=timeout), request))
+        heard = self._heard(completion, ask, request.applied, begun_s)
+        return Completion(accepted(heard, ask, lenient=True), heard.usage)
+
+    async def count_tokens(self, ask: Ask[Any], ends_s: float) -> int | None:  # noqa: ARG002
+        """None: Chat Completions offers no count."""
+        return None
+
+    async def close(self) -> None:
+        """Ends the connections."""
+        await self._client.close()
+
+    async def _send(self, call: Awaitable[Any], request: Request) -> bytes:
+        try:
+            return await http.body_of(call, openai.APIStatusError, openai.OpenAIError, self._nothing)
+        except ModelFailed as failure:
+            error = failure.__cause__
+            if not isinstance(error, openai.BadRequestError | openai.UnprocessableEntityError):
+                raise
+            unwanted = http.named_in(error.body, (*request.sent, *_OTHER_NAMES))
+            unwanted = _OTHER_NAMES.get(unwanted or "", unwanted)
+            if unwanted not in request.sent:
+                raise
+            self._server = self._server.without(unwanted)
+            why = f"{failure.detail}; {unwanted} is left out from now on"
+            raise ModelFailed(failure.status, why, retryable=True, retry_after_s=0.0, usage=failure.usage) from error
+
+    def _heard(self, completion: _Completion, ask: Ask[Any], applied: dict[str, str], begun_s: float) -> Heard:
+        choice = completion.choices[0]
+        message = choice.message
+        text = message.content or ""
+        extra: dict[str, str] = {}
+        if not text.strip():
+            text = message.reasoning or message.reasoning_content or ""
+            if text:
+                extra["answered_in"] = "reasoning"
+        if completion.model and completion.model != self._name:
+            extra["served_by"] = completion.model[:128]
+        took = completion.usage
+        if took is None:
+            extra["tokens"] = "estimated"
+            asked = sum(len(told) for told in (ask.system, ask.prompt))
+            took = _Took(1 + asked // _CHARS_A_TOKEN, 1 + len(text) // _CHARS_A_TOKEN)
+        read = (took.prompt_tokens_details.cached_tokens if took.prompt_tokens_details else None) or 0
+        usage = Usage(
+            self._nothing.provider,
+            self._name,
+            {**applied, **extra},
+            input_tokens=took.prompt_tokens,
+            output_tokens=took.completion_tokens,
+            cache_read_tokens=min(read, took.prompt_tokens),
+            latency_us=int((time.monotonic() - begun_s) * 1e6),
+        )
+        ending = "refused" if message.refusal else _ENDINGS.get(choice.finish_reason or "", choice.finish_reason or "")
+        return Heard(text, ending, usage)
+
+
+def _decoded(body: bytes) -> _Completion:
+    try:
+        value = json_of(body)
+        if isinstance(value, dict) and value.get("error"):
+            names = ", ".join(http.error_names(value)) or "unnamed"
+            why = f"the provider answered with an error ({names})"
+            raise ModelFailed(ResultStatus.FAILED_MODEL, why, retryable=True)
+        return msgspec.convert(value, _Completion)
+    except (NotJson, msgspec.ValidationError) as error:
+        begins = body.lstrip()[:1]
+        what = "a web page" if begins == b"<" else "not what Chat Completions answers"
+        retryable = begins == b"{"  # cut off, most likely
+        raise ModelFailed(ResultStatus.FAILED_MODEL, f"the answer is {what}", retryable=retryable) from error

@@ -1,0 +1,105 @@
+"""`RemoteModel`: what a model behind an SDK has in common with the next one: it is loaded late and ends in time."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from sidemirror_server.models.language_model import AnswerT, Ask, Completion
+from sidemirror_server.vocabulary.errors import ModelFailed
+from sidemirror_server.vocabulary.status import ResultStatus, Usage
+
+
+def what_is_missing(service: str, api_key: str | None, base_url: str | None) -> str:
+    """Why there can be no connection with these, "" if there can. Says nothing of the key."""
+    if not api_key and not base_url:
+        return f"there is no API key for {service}"
+    if api_key and not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
+        return f"the API key for {service} has characters that no key has"
+    try:
+        address = urlsplit(base_url or "https://x")
+        usable = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
+    except ValueError:  # a port that is none, half of an IPv6 address
+        usable = False
+    return "" if usable else f"the base URL for {service} is not an http or https address"
+
+
+class Connection(Protocol):
+    """An SDK's client and what it knows of one model."""
+
+    async def complete(self, ask: Ask[AnswerT], ends_s: float) -> Completion[AnswerT]:
+        """The answer; the caller ends this at `ends_s`, on the monotonic clock. Raises ModelFailed."""
+        ...
+
+    async def count_tokens(self, ask: Ask[AnswerT], ends_s: float) -> int | None:
+        """The provider's count of the ask's input tokens; None where it offers none. Raises ModelFailed."""
+        ...
+
+    async def close(self) -> None:
+        """Ends the connections."""
+        ...
+
+
+class RemoteModel:
+    """Making one imports nothing and connects to nothing; its first call does (`prepare` in advance).
+
+    A call is one request that is not streamed: an answer is short, and half of one is of no use to anybody.
+    """
+
+    def __init__(self, provider: str, name: str, missing: str, connect: Callable[[], Connection]) -> None:
+        """`missing`: why there can be no connection, "" if there can. `connect` imports the SDK; it is called in a
+        thread, and raises ImportError where that is not installed."""
+        self.provider = provider
+        self.name = name
+        self._missing = missing
+        self._connect = connect
+        self._connection: Connection | None = None
+        self._connecting = asyncio.Lock()
+
+    async def prepare(self) -> None:
+        """Imports the SDK (a second or two) beside the event loop. Raises ModelFailed when that is not possible."""
+        await self._connected()
+
+    async def complete(self, ask: Ask[AnswerT], deadline_s: float) -> Completion[AnswerT]:
+        """The answer within `deadline_s` seconds. Raises ModelFailed."""
+        if deadline_s <= 0:
+            nothing = Usage(self.provider, self.name)
+            raise ModelFailed(ResultStatus.SKIPPED_DEADLINE, "no time was left to answer", usage=nothing)
+        ends_s = time.monotonic() + deadline_s
+        try:
+            async with asyncio.timeout(deadline_s):
+                connection = await self._connected()
+                return await connection.complete(ask, ends_s)
+        except TimeoutError as error:
+            why = f"the model did not answer within {deadline_s:g} s"
+            raise ModelFailed(ResultStatus.FAILED_MODEL, why) from error
+
+    async def count_tokens(self, ask: Ask[AnswerT], deadline_s: float) -> int | None:
+        """How many input tokens the ask has, as the provider counts; None where it does not say in time."""
+        try:
+            async with asyncio.timeout(deadline_s):
+                connection = await self._connected()
+                return await connection.count_tokens(ask, time.monotonic() + deadline_s)
+        except (TimeoutError, ModelFailed):
+            return None
+
+    async def close(self) -> None:
+        """Ends the connections."""
+        if self._connection is not None:
+            await self._connection.close()
+
+    async def _connected(self) -> Connection:
+        async with self._connecting:
+            if self._connection is None:
+                self._connection = await self._new_connection()
+            return self._connection
+
+    async def _new_connection(self) -> Connection:
+        why = self._missing
+        if not why:
+            try:
+                return await asyncio.to_thread(self._connect)
+            except ImportError as error:
+                why = f"the package of {self.provider} is not installed ({error.name})"
+        raise ModelFailed(ResultStatus.FAILED_MODEL, why, usage=Usage(self.provider, self.name))
