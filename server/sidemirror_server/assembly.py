@@ -8,13 +8,21 @@ import asyncio
 import contextlib
 import importlib.metadata
 import logging
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 
 import msgspec
 
+from sidemirror_server.models.adapters.anthropic import AnthropicModel
+from sidemirror_server.models.adapters.openai_compatible import OpenAICompatibleModel
 from sidemirror_server.models.adapters.rules import RulesModel
-from sidemirror_server.models.language_model import LanguageModel
+from sidemirror_server.models.gateway import Gateway, Provider, Route
+from sidemirror_server.models.language_model import LanguageModel, Purpose
+from sidemirror_server.models.ledger import NANO, Cap, Ledger
+from sidemirror_server.models.prices import OwnPrice, Prices
+from sidemirror_server.models.profiles import Profile
+from sidemirror_server.models.spending import Caps, Spending
+from sidemirror_server.models.templates import BadTemplate, Templates
 from sidemirror_server.rpc import server as rpc_server
 from sidemirror_server.rpc.identity import Identity
 from sidemirror_server.rpc.info import ModelFacts, ServerInfo, StoreFacts
@@ -29,11 +37,13 @@ from sidemirror_server.rpc.streams import StreamLimits, Streams
 from sidemirror_server.rpc.tracing import Tracing
 from sidemirror_server.rpc.turns import TurnCalls
 from sidemirror_server.rpc.watch import WatchStreams
-from sidemirror_server.settings import Settings
+from sidemirror_server.settings import BadSettings, PurposeSettings, Settings
 from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.storage.sqlite.requests import SqliteRequests
 from sidemirror_server.storage.sqlite.sessions import SqliteSessions
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
+from sidemirror_server.thinking.prompts import ReflectionPrompts, templates
 from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import TurnLog
@@ -62,6 +72,7 @@ class Stores(msgspec.Struct, frozen=True):
     log: TurnLog
     sessions: Sessions
     requests: Requests
+    ledger: Ledger
     facts: tuple[StoreFacts, ...]
 
 
@@ -72,7 +83,7 @@ class Sidecar:
         self,
         settings: Settings,
         stores: Stores,
-        model: LanguageModel,
+        routes: Mapping[Purpose, Route],
         clock: Clock,
         turn_limits: TurnLimits,
         socket: str | None,
@@ -85,7 +96,10 @@ class Sidecar:
         self.port = 0
         bell = Bell()
         self.recorder = Recorder(stores.log, bell, limits.backlog_bytes)
-        reflections = Reflections(model, self.recorder, clock)
+        spending = Spending(stores.ledger, _caps(settings), clock)
+        self.gateway = Gateway(routes, spending, clock)
+        prompts = _prompts(settings)
+        reflections = Reflections(self.gateway, prompts, self.recorder, clock)
         self.conductor = Conductor(stores.log, stores.sessions, self.recorder, reflections, clock, turn_limits)
         streams = Streams(StreamLimits(settings.heartbeat_s, limits.idle_stream_s))
         own = Scope(settings.tenant_id, settings.project_id)
@@ -97,11 +111,11 @@ class Sidecar:
         thinking = (
             SessionCalls(stores.sessions, self.conductor),
             TurnCalls(stores.log, self.conductor, self.recorder),
-            ReflectionCalls(stores.sessions, self.conductor, self.recorder),
+            ReflectionCalls(stores.sessions, self.conductor, self.recorder, prompts),
             TurnStreams(self.conductor, streams),
             WatchStreams(stores.log, bell, streams, _LOOK_AGAIN_S),
         )
-        sidecar = (SidecarCalls(_info(settings, own, stores, model)),)
+        sidecar = (SidecarCalls(_info(settings, own, stores, routes), spending),)
         self.server.register(rpc_server.THINKING, rpc_server.handlers_of(boundary, rpc_server.THINKING, thinking))
         self.server.register(rpc_server.SIDECAR, rpc_server.handlers_of(boundary, rpc_server.SIDECAR, sidecar))
         if settings.reflection:
@@ -134,7 +148,8 @@ class Sidecar:
     async def serve_until(self, stop: Awaitable[object]) -> None:
         """Serves until `stop` is done, then drains. A background task that fails ends the server, loudly."""
         async with asyncio.TaskGroup() as group:
-            background = [group.create_task(self.recorder.run()), group.create_task(self._sweep())]
+            work = (self.recorder.run(), self._sweep(), self.gateway.prepare())
+            background = [group.create_task(task) for task in work]
             await stop
             await self.drain()
             for task in background:
@@ -174,7 +189,8 @@ async def assemble(
 ) -> AsyncIterator[Sidecar]:
     """A server made of these settings, with everything that it owns; all of it is closed at the end.
 
-    `model`, `clock` and `turn_limits` stand in for the settings' own, for tests and demonstrations.
+    `model`, `clock` and `turn_limits` stand in for the settings' own, for tests and demonstrations; such a model costs
+    nothing. Raises BadSettings, StoreUnavailable, CannotListen.
     """
     clock = clock or SystemClock()
     limits = turn_limits or TurnLimits(
@@ -189,20 +205,113 @@ async def assemble(
             log=SqliteTurnLog(database),
             sessions=SqliteSessions(database),
             requests=SqliteRequests(database),
+            ledger=SqliteLedger(database),
             facts=(StoreFacts("sqlite", "everything", _DURABILITY, lambda: True),),
         )
-        yield Sidecar(settings, stores, model or RulesModel(), clock, limits, socket)
+        routes = routes_of(settings, clock) if model is None else _stand_in(model, clock)
+        sidecar = Sidecar(settings, stores, routes, clock, limits, socket)
+        stack.push_async_callback(sidecar.gateway.close)
+        yield sidecar
 
 
 _DURABILITY = "an OK survives a crash of the sidecar and of the machine (WAL, synchronous=FULL)"
 
 
-def _info(settings: Settings, own: Scope, stores: Stores, model: LanguageModel) -> ServerInfo:
+# The provider's small model (research page critique-and-thinking, section 3). openai_compatible: OpenAI's, at its own
+# address only; what another server has nobody knows.
+_SMALL = {"anthropic": "claude-haiku-5-5", "openai_compatible": "gpt-5-mini", "rules": RulesModel.name}
+# Where another package offers a provider: a callable (model name, API key or None, base URL or None) → LanguageModel.
+_ENTRY_POINTS = "sidemirror.models"
+
+
+def routes_of(settings: Settings, clock: Clock) -> dict[Purpose, Route]:
+    """What answers for each purpose, as the settings have it. Raises BadSettings."""
+    chosen = settings.model
+    make = _maker(chosen.provider)
+    small = "" if chosen.base_url and chosen.provider == "openai_compatible" else _SMALL.get(chosen.provider, "")
+    own_price = None
+    if chosen.input_usd_per_mtok is not None and chosen.output_usd_per_mtok is not None:
+        own_price = OwnPrice(chosen.input_usd_per_mtok, chosen.output_usd_per_mtok)
+    providers: dict[str, Provider] = {}
+    routes = {}
+    for purpose in Purpose:
+        own: PurposeSettings = getattr(settings.purposes, purpose.value, PurposeSettings())
+        name = own.model or chosen.name or small
+        if not name:
+            raise BadSettings(f"model__name (SIDEMIRROR_MODEL__NAME): {chosen.provider} needs the name of a model")
+        if name not in providers:
+            prices = Prices(chosen.provider, name, chosen.base_url or None, own_price)
+            model = make(name, chosen.api_key.reveal() or None, chosen.base_url or None)
+            is_free = isinstance(model, RulesModel)
+            providers[name] = Provider(model, None if is_free else prices, chosen.concurrency, clock)
+        routes[purpose] = Route(providers[name], Profile(own.effort, own.temperature, own.max_tokens))
+    return routes
+
+
+def _maker(provider: str) -> Callable[[str, str | None, str | None], LanguageModel]:
+    """What makes a model of the provider from its name, key and address. Raises BadSettings for an unknown one."""
+    ours: dict[str, Callable[[str, str | None, str | None], LanguageModel]] = {
+        "rules": lambda _name, _key, _url: RulesModel(),
+        "anthropic": AnthropicModel,
+        "openai_compatible": OpenAICompatibleModel,
+    }
+    if provider in ours:
+        return ours[provider]
+    offered = {point.name: point for point in importlib.metadata.entry_points(group=_ENTRY_POINTS)}
+    if provider not in offered:
+        known = ", ".join([*ours, *sorted(offered)])
+        raise BadSettings(f"model__provider (SIDEMIRROR_MODEL__PROVIDER): there is no {provider!r}; there are {known}")
+    found: Callable[[str, str | None, str | None], LanguageModel] = offered[provider].load()
+    return found
+
+
+def _stand_in(model: LanguageModel, clock: Clock) -> dict[Purpose, Route]:
+    provider = Provider(model, None, 1, clock)
+    return {purpose: Route(provider) for purpose in Purpose}
+
+
+def _caps(settings: Settings) -> Caps:
+    spend = settings.spend
+    return Caps(
+        total=_cap(spend.tokens_per_day, spend.usd_per_day),
+        tenant=_cap(spend.tenant_tokens_per_day, spend.tenant_usd_per_day),
+        project=_cap(spend.project_tokens_per_day, spend.project_usd_per_day),
+        purposes={
+            purpose: _cap(own.tokens_per_day, own.usd_per_day)
+            for purpose in Purpose
+            if (own := getattr(settings.purposes, purpose.value, None)) is not None
+        },
+    )
+
+
+def _cap(tokens: int | None, usd: float | None) -> Cap:
+    return Cap(tokens, None if usd is None else round(usd * NANO))
+
+
+def _prompts(settings: Settings) -> ReflectionPrompts:
+    if not settings.prompts_dir:
+        return ReflectionPrompts()
+    try:
+        return ReflectionPrompts(Templates(Path(settings.prompts_dir), templates()))
+    except BadTemplate as error:
+        raise BadSettings(f"prompts_dir (SIDEMIRROR_PROMPTS_DIR): {error}") from error
+
+
+# What is asked for by now.
+_ASKED_FOR = (Purpose.MID_TURN_REFLECTION,)
+
+
+def _info(settings: Settings, own: Scope, stores: Stores, routes: Mapping[Purpose, Route]) -> ServerInfo:
     limits = {name: int(value) for name, value in msgspec.structs.asdict(settings.limits).items()}
     return ServerInfo(
         version=importlib.metadata.version("sidemirror-server"),
         own_scope=own,
         stores=stores.facts,
-        models=(ModelFacts("mid-turn reflection", model.provider, model.name),),
+        models=tuple(_facts(purpose, routes[purpose].provider) for purpose in _ASKED_FOR),
         limits=limits,
     )
+
+
+def _facts(purpose: Purpose, provider: Provider) -> ModelFacts:
+    model, breaker = provider.model, provider.breaker
+    return ModelFacts(purpose.value, model.provider, model.name, lambda: breaker.state != "open")

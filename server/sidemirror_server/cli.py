@@ -5,7 +5,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from sidemirror_server.settings import BadSettings, names
+from sidemirror_server.settings import SECRETS, BadSettings, names
 
 # sysexits.h: the configuration is wrong.
 EXIT_CONFIGURATION = 78
@@ -54,8 +54,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
-    for name in names():
+    for name in _flag_names():
         parser.add_argument(f"--{name.replace('_', '-')}", dest=f"setting_{name}", metavar="VALUE")
+
+
+def _flag_names() -> list[str]:
+    return [name for name in names() if name not in SECRETS]
 
 
 def _add_target(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +67,7 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
 
 
 def _flags(options: argparse.Namespace) -> dict[str, str]:
-    given = {name: getattr(options, f"setting_{name}") for name in names()}
+    given = {name: getattr(options, f"setting_{name}") for name in _flag_names()}
     return {name: value for name, value in given.items() if value is not None}
 
 

@@ -11,7 +11,7 @@ server takes to start (measured: 186 ms against 13 ms, over a bare grpc.aio serv
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, get_type_hints
+from typing import Annotated, Literal, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -22,6 +22,31 @@ Bytes = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(ge=0)]
 Count = Annotated[int, Meta(ge=0)]
 ScopeName = Annotated[str, Meta(min_length=1, max_length=128)]
+
+
+class Secret:
+    """A value that prints as `[secret]`, in logs, tracebacks and `doctor`; empty when it is not set."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str = "") -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        """The value itself."""
+        return self._value
+
+    def __bool__(self) -> bool:
+        return bool(self._value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._value == self._value
+
+    def __hash__(self) -> int:
+        return hash(self._value)
+
+    def __repr__(self) -> str:
+        return "[secret]" if self._value else ""
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,6 +64,75 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # Bytes of events that wait in memory while the store is away. Chosen here: minutes of a busy agent, and a quarter
     # of what a sidecar is usually given.
     backlog_bytes: Bytes = 64 * 1024 * 1024
+
+
+Usd = Annotated[float, Meta(ge=0)]
+
+
+class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What answers, and where. Without any of these it is `rules`, which is no language model and costs nothing."""
+
+    # rules, anthropic, openai_compatible, or the name of an installed package's entry point `sidemirror.models`.
+    # When it is not said: openai_compatible where there is a base_url, else anthropic where there is a key (this
+    # group's or ANTHROPIC_API_KEY), else rules.
+    provider: str = "rules"
+    # The provider's name of the model; when it is not said RAE_LLM_MODEL_DEFAULT, else the provider's small one.
+    name: str = ""
+    # Where the provider listens; its own address when empty. Needed for Ollama, vLLM, llama.cpp and proxies.
+    base_url: str = ""
+    # When it is not said ANTHROPIC_API_KEY, or for openai_compatible without a base_url OPENAI_API_KEY. In the
+    # environment only: a flag can be read by everyone on the machine.
+    api_key: Secret = Secret()
+    # Calls at once to one model; further ones wait. Chosen here: what the smallest paid tiers take.
+    concurrency: Annotated[int, Meta(ge=1)] = 8
+    # USD for a million tokens, in and out. Needed where no price list has the model (one of your own: 0 and 0): an
+    # unknown price counts as the dearest known.
+    input_usd_per_mtok: Usd | None = None
+    output_usd_per_mtok: Usd | None = None
+
+
+class Spend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The most that models may cost in a day (UTC); null is no cap. Default: design section 9."""
+
+    # Everything this sidecar's store knows of.
+    usd_per_day: Usd | None = 5.0
+    tokens_per_day: Count | None = None
+    # Each tenant, all its projects.
+    tenant_usd_per_day: Usd | None = None
+    tenant_tokens_per_day: Count | None = None
+    # Each project.
+    project_usd_per_day: Usd | None = None
+    project_tokens_per_day: Count | None = None
+
+
+class PurposeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How models are asked for one purpose."""
+
+    # Another model of the same provider; empty: the one of `model`.
+    model: str = ""
+    # low, medium or high; null: the least that the model has.
+    effort: Literal["low", "medium", "high"] | None = None
+    # Where the provider takes one; null: its own.
+    temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
+    # The longest answer, in tokens; null: what the purpose needs.
+    max_tokens: Annotated[int, Meta(ge=1)] | None = None
+    # What this purpose may cost in a day, in all scopes together; null is no cap but the others.
+    usd_per_day: Usd | None = None
+    tokens_per_day: Count | None = None
+
+
+class DreamingSettings(PurposeSettings, frozen=True, forbid_unknown_fields=True):
+    """Dreaming is nobody's request, so it has a cap of its own."""
+
+    # Design section 9.
+    usd_per_day: Usd | None = 0.5
+
+
+class Purposes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """By the purpose's name (models/language_model.py)."""
+
+    mid_turn_reflection: PurposeSettings = PurposeSettings()
+    dreaming: DreamingSettings = DreamingSettings()
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -69,7 +163,12 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     grace_s: Seconds = 10.0
     # debug, info, warning or error.
     log_level: Annotated[str, Meta(pattern="^(debug|info|warning|error)$")] = "info"
+    # A folder of templates that take the place of the built-in prompts; none when empty.
+    prompts_dir: str = ""
     limits: Limits = Limits()
+    model: Model = Model()
+    spend: Spend = Spend()
+    purposes: Purposes = Purposes()
 
 
 class BadSettings(Exception):
@@ -89,16 +188,16 @@ def load(flags: Mapping[str, str] | None = None, environment: Mapping[str, str] 
 
     Raises BadSettings, naming the setting.
     """
-    given = {**_from_environment(os.environ if environment is None else environment), **(flags or {})}
+    environment = os.environ if environment is None else environment
+    given = {**_from_environment(environment), **(flags or {})}
+    given.update(_of_providers(given, environment))
     nested: dict[str, object] = {}
     for name, value in given.items():
-        group, _, rest = name.partition("__")
-        if rest:
-            inner = nested.setdefault(group, {})
-            if isinstance(inner, dict):
-                inner[rest] = value
-        else:
-            nested[name] = value
+        *groups, last = name.split("__")
+        inner = nested
+        for group in groups:
+            inner = inner.setdefault(group, {})  # type: ignore[assignment]  # a name is a value or a group, not both
+        inner[last] = value
     try:
         return msgspec.convert(nested, Settings, strict=False, dec_hook=_decode)
     except msgspec.ValidationError as error:
@@ -120,22 +219,48 @@ def sources(
     settings: Settings, flags: Mapping[str, str], environment: Mapping[str, str] | None = None
 ) -> Iterator[Source]:
     """Every setting with its value and where that came from, in the order of their definition."""
-    given = _from_environment(os.environ if environment is None else environment)
+    environment = os.environ if environment is None else environment
+    given = _from_environment(environment)
+    given.update(_of_providers({**given, **flags}, environment))
     for name in names():
-        group, _, rest = name.partition("__")
-        value = getattr(getattr(settings, group), rest) if rest else getattr(settings, name)
+        value: object = settings
+        for part in name.split("__"):
+            value = getattr(value, part)
         yield Source(name, value, "flag" if name in flags else "environment" if name in given else "default")
 
 
-def names() -> tuple[str, ...]:
+def names(kind: type[msgspec.Struct] = Settings) -> tuple[str, ...]:
     """The names of all settings, nested ones with `__`, in the order of their definition."""
     found: list[str] = []
-    for name, kind in get_type_hints(Settings).items():
-        if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-            found.extend(f"{name}__{inner}" for inner in kind.__struct_fields__)
+    for name, inner in get_type_hints(kind).items():
+        if isinstance(inner, type) and issubclass(inner, msgspec.Struct):
+            found.extend(f"{name}__{rest}" for rest in names(inner))
         else:
             found.append(name)
     return tuple(found)
+
+
+# What may not be given as a flag.
+SECRETS = ("model__api_key",)
+
+
+def _of_providers(given: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
+    """What the variables of providers and the seeds' alias say of settings that are not given themselves."""
+    told: dict[str, str] = {}
+    anthropic, openai = (environment.get(name, "") for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"))
+    base_url = given.get("model__base_url", "")
+    provider = given.get("model__provider", "")
+    if not provider and (base_url or anthropic or given.get("model__api_key")):
+        provider = told["model__provider"] = "openai_compatible" if base_url else "anthropic"
+    key = anthropic if provider == "anthropic" else ""
+    if provider == "openai_compatible" and not base_url:
+        # Somebody else's server is not given a key that it was not meant for.
+        key = openai
+    if key and not given.get("model__api_key"):
+        told["model__api_key"] = key
+    if name := environment.get("RAE_LLM_MODEL_DEFAULT", ""):
+        told["model__name"] = name
+    return {name: value for name, value in told.items() if not given.get(name)}
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
@@ -146,6 +271,8 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
 def _decode(kind: type, value: object) -> object:
     if kind is Path and isinstance(value, str):
         return Path(value)
+    if kind is Secret and isinstance(value, str):
+        return Secret(value)
     raise NotImplementedError(kind)
 
 

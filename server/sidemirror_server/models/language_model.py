@@ -19,6 +19,7 @@ class Purpose(StrEnum):
     """What an answer is for: caps, profiles and the ledger go by it. The values are stored and never change."""
 
     MID_TURN_REFLECTION = "mid_turn_reflection"
+    DREAMING = "dreaming"
 
 
 class Ask(msgspec.Struct, Generic[AnswerT], frozen=True, kw_only=True):

@@ -17,11 +17,12 @@ class StoreFacts(msgspec.Struct, frozen=True):
 
 
 class ModelFacts(msgspec.Struct, frozen=True):
-    """What answers for a purpose."""
+    """What answers for a purpose, and whether it is being asked."""
 
     purpose: str
     provider: str
     model: str
+    is_available: Callable[[], bool]
 
 
 class ServerInfo(msgspec.Struct, frozen=True):

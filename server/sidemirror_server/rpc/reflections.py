@@ -6,7 +6,7 @@ from sidemirror_server.rpc.directives import REASONS, left_to_wire, reflection_t
 from sidemirror_server.rpc.events import LEVEL_NUMBERS, LEVELS, messages_of
 from sidemirror_server.rpc.wire import struct
 from sidemirror_server.thinking.levels import level_named
-from sidemirror_server.thinking.prompts import REFLECTION_SYSTEM, ToolOutcome
+from sidemirror_server.thinking.prompts import ReflectionPrompts, ToolOutcome
 from sidemirror_server.thinking.provider_parameters import plan_thinking
 from sidemirror_server.thinking.record import Reflection
 from sidemirror_server.thinking.reflect import Extra, material_of, prompt_of
@@ -27,7 +27,10 @@ from sidemirror_server.vocabulary.text import enter
 class ReflectionCalls:
     """How deep to think, whether to reflect, and one reflection."""
 
-    def __init__(self, sessions: Sessions, conductor: Conductor, recorder: Recorder) -> None:
+    def __init__(
+        self, sessions: Sessions, conductor: Conductor, recorder: Recorder, prompts: ReflectionPrompts
+    ) -> None:
+        self._prompts = prompts
         self._sessions = sessions
         self._conductor = conductor
         self._recorder = recorder
@@ -91,7 +94,7 @@ class ReflectionCalls:
     ) -> pb.GetReflectionPromptResponse:
         turn = await self._conductor.take_up(call.scope, TurnId(request.turn_id))
         material = material_of(turn.state, _extra_of(request))
-        return pb.GetReflectionPromptResponse(system=REFLECTION_SYSTEM, prompt=prompt_of(material))
+        return pb.GetReflectionPromptResponse(system=self._prompts.system(), prompt=prompt_of(material, self._prompts))
 
 
 def _extra_of(request: pb.ReflectRequest | pb.GetReflectionPromptRequest) -> Extra:

@@ -4,22 +4,23 @@ The room's shell around a model. Whatever a model does, the answer is a `Reflect
 agent (design section 3), so only cancellation passes through.
 """
 
-import asyncio
-
 import msgspec
 from opentelemetry import trace
 from opentelemetry.trace import StatusCode
 
 from sidemirror_server.models.answers import MidTurnAnswer
 from sidemirror_server.models.evidence import Evidence
-from sidemirror_server.models.language_model import Ask, LanguageModel, Purpose
-from sidemirror_server.thinking.prompts import REFLECTION_SYSTEM, ToolOutcome, reflection_prompt
+from sidemirror_server.models.gateway import Gateway
+from sidemirror_server.models.language_model import Ask, Purpose
+from sidemirror_server.models.profiles import Within
+from sidemirror_server.thinking.prompts import ReflectionPrompts, ToolOutcome
 from sidemirror_server.thinking.record import Reflection
 from sidemirror_server.thinking.turn import TurnState, evidence
 from sidemirror_server.trace.event import Message
-from sidemirror_server.vocabulary.errors import ModelFailed
+from sidemirror_server.vocabulary.errors import ModelFailed, WrongState
 from sidemirror_server.vocabulary.ids import EventId
 from sidemirror_server.vocabulary.origin import Origin, least
+from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus
 from sidemirror_server.vocabulary.telemetry import SPAN_REFLECT
 from sidemirror_server.vocabulary.text import clip
@@ -69,29 +70,31 @@ def material_of(state: TurnState, extra: Extra) -> Material:
     )
 
 
-def prompt_of(material: Material) -> str:
-    """The user text of the reflection; its system text is `REFLECTION_SYSTEM`."""
-    return reflection_prompt(material.question, material.results, material.recent_error)
+def prompt_of(material: Material, prompts: ReflectionPrompts) -> str:
+    """The user text of the reflection; its system text is `prompts.system()`. Raises WrongState."""
+    return prompts.prompt(material.question, material.results, material.recent_error)
 
 
-async def reflect(model: LanguageModel, material: Material, timeout_s: float) -> Reflection:
-    """What the model makes of it within `timeout_s`. Raises nothing but cancellation."""
-    ask = Ask(
-        purpose=Purpose.MID_TURN_REFLECTION,
-        system=REFLECTION_SYSTEM,
-        prompt=prompt_of(material),
-        answer_type=MidTurnAnswer,
-        evidence=material.evidence,
-        max_tokens=MAX_TOKENS,
-    )
+async def reflect(
+    gateway: Gateway, prompts: ReflectionPrompts, scope: Scope, material: Material, timeout_s: float, within: Within
+) -> Reflection:
+    """What the model makes of it within `timeout_s` and `within` what the turn has left. Raises nothing but
+    cancellation."""
     with _tracer.start_as_current_span(SPAN_REFLECT) as span:
         try:
-            async with asyncio.timeout(timeout_s):
-                completion = await model.complete(ask, timeout_s)
-        except TimeoutError:
-            failed = Reflection(ResultStatus.FAILED_MODEL, f"the model did not answer within {timeout_s:g} s")
+            ask = Ask(
+                purpose=Purpose.MID_TURN_REFLECTION,
+                system=prompts.system(),
+                prompt=prompt_of(material, prompts),
+                answer_type=MidTurnAnswer,
+                evidence=material.evidence,
+                max_tokens=MAX_TOKENS,
+            )
+            completion = await gateway.ask(scope, ask, timeout_s, within)
+        except WrongState as error:
+            failed = Reflection(ResultStatus.FAILED_MODEL, str(error))
         except ModelFailed as failure:
-            failed = Reflection(failure.status, failure.detail)
+            failed = Reflection(failure.status, failure.detail, usage=failure.usage)
         else:
             answer = completion.answer
             return Reflection(

@@ -7,11 +7,13 @@ a crash in between is seen when the turn is read back: a claim without a result 
 import asyncio
 import logging
 
-from sidemirror_server.models.language_model import LanguageModel
+from sidemirror_server.models.gateway import Gateway
+from sidemirror_server.models.profiles import Within
+from sidemirror_server.thinking.prompts import ReflectionPrompts
 from sidemirror_server.thinking.record import Directive, Reflection, SlotClaim
 from sidemirror_server.thinking.reflect import Extra, Material, material_of, reflect
 from sidemirror_server.thinking.schedule import Reason
-from sidemirror_server.thinking.turn import elapsed_s
+from sidemirror_server.thinking.turn import elapsed_s, left
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.vocabulary.budget import Claim, claim, model_timeout_s
@@ -26,8 +28,9 @@ NOTHING_MORE = Extra()
 class Reflections:
     """Begins, waits for and gives up the reflections of all turns."""
 
-    def __init__(self, model: LanguageModel, recorder: Recorder, clock: Clock) -> None:
-        self._model = model
+    def __init__(self, gateway: Gateway, prompts: ReflectionPrompts, recorder: Recorder, clock: Clock) -> None:
+        self._gateway = gateway
+        self._prompts = prompts
         self._recorder = recorder
         self._clock = clock
 
@@ -55,9 +58,11 @@ class Reflections:
         timeout_s = model_timeout_s(None if limit_s is None else limit_s - ran_s, rpc_remaining_s)
         directive_id = directive_id or DirectiveId(new_id(now_us))
         material = material_of(turn.state, extra)
+        unspent = left(turn.state, now_us)
+        within = Within(unspent.tokens, unspent.usd)
         turn.record(SlotClaim(directive_id, now_us, reasons, caused_by), now_us)
         self._recorder.submit(turn)
-        task = asyncio.create_task(self._run(turn, directive_id, reasons, caused_by, material, timeout_s))
+        task = asyncio.create_task(self._run(turn, directive_id, reasons, caused_by, material, timeout_s, within))
         turn.tasks[directive_id] = task
         task.add_done_callback(lambda done: self._done(turn, directive_id, done))
         return claimed, directive_id
@@ -85,8 +90,9 @@ class Reflections:
         caused_by: tuple[EventId, ...],
         material: Material,
         timeout_s: float,
+        within: Within,
     ) -> None:
-        reflection = await reflect(self._model, material, timeout_s)
+        reflection = await reflect(self._gateway, self._prompts, turn.scope, material, timeout_s, within)
         self._record(turn, directive_id, reflection, reasons, caused_by)
 
     def _done(self, turn: LiveTurn, directive_id: DirectiveId, task: asyncio.Task[None]) -> None:

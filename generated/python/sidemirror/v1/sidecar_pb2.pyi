@@ -1,11 +1,28 @@
+import datetime
+
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from sidemirror.v1 import thinking_pb2 as _thinking_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class SpendLevel(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    SPEND_LEVEL_UNSPECIFIED: _ClassVar[SpendLevel]
+    SPEND_LEVEL_TOTAL: _ClassVar[SpendLevel]
+    SPEND_LEVEL_PURPOSE: _ClassVar[SpendLevel]
+    SPEND_LEVEL_TENANT: _ClassVar[SpendLevel]
+    SPEND_LEVEL_PROJECT: _ClassVar[SpendLevel]
+SPEND_LEVEL_UNSPECIFIED: SpendLevel
+SPEND_LEVEL_TOTAL: SpendLevel
+SPEND_LEVEL_PURPOSE: SpendLevel
+SPEND_LEVEL_TENANT: SpendLevel
+SPEND_LEVEL_PROJECT: SpendLevel
 
 class GetServerInfoRequest(_message.Message):
     __slots__ = ("tenant_id", "project_id")
@@ -16,7 +33,7 @@ class GetServerInfoRequest(_message.Message):
     def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ...) -> None: ...
 
 class GetServerInfoResponse(_message.Message):
-    __slots__ = ("version", "tenant_id", "project_id", "stores", "models", "default_config", "default_budget", "limits")
+    __slots__ = ("version", "tenant_id", "project_id", "stores", "models", "default_config", "default_budget", "limits", "spend", "spend_caps")
     class LimitsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -32,6 +49,8 @@ class GetServerInfoResponse(_message.Message):
     DEFAULT_CONFIG_FIELD_NUMBER: _ClassVar[int]
     DEFAULT_BUDGET_FIELD_NUMBER: _ClassVar[int]
     LIMITS_FIELD_NUMBER: _ClassVar[int]
+    SPEND_FIELD_NUMBER: _ClassVar[int]
+    SPEND_CAPS_FIELD_NUMBER: _ClassVar[int]
     version: str
     tenant_id: str
     project_id: str
@@ -40,7 +59,9 @@ class GetServerInfoResponse(_message.Message):
     default_config: _thinking_pb2.ThinkingConfig
     default_budget: _thinking_pb2.TurnBudget
     limits: _containers.ScalarMap[str, int]
-    def __init__(self, version: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., stores: _Optional[_Iterable[_Union[StoreInfo, _Mapping]]] = ..., models: _Optional[_Iterable[_Union[ModelInfo, _Mapping]]] = ..., default_config: _Optional[_Union[_thinking_pb2.ThinkingConfig, _Mapping]] = ..., default_budget: _Optional[_Union[_thinking_pb2.TurnBudget, _Mapping]] = ..., limits: _Optional[_Mapping[str, int]] = ...) -> None: ...
+    spend: _containers.RepeatedCompositeFieldContainer[Spend]
+    spend_caps: _containers.RepeatedCompositeFieldContainer[SpendCap]
+    def __init__(self, version: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., stores: _Optional[_Iterable[_Union[StoreInfo, _Mapping]]] = ..., models: _Optional[_Iterable[_Union[ModelInfo, _Mapping]]] = ..., default_config: _Optional[_Union[_thinking_pb2.ThinkingConfig, _Mapping]] = ..., default_budget: _Optional[_Union[_thinking_pb2.TurnBudget, _Mapping]] = ..., limits: _Optional[_Mapping[str, int]] = ..., spend: _Optional[_Iterable[_Union[Spend, _Mapping]]] = ..., spend_caps: _Optional[_Iterable[_Union[SpendCap, _Mapping]]] = ...) -> None: ...
 
 class StoreInfo(_message.Message):
     __slots__ = ("kind", "holds", "durability", "available")
@@ -55,11 +76,53 @@ class StoreInfo(_message.Message):
     def __init__(self, kind: _Optional[str] = ..., holds: _Optional[str] = ..., durability: _Optional[str] = ..., available: bool = ...) -> None: ...
 
 class ModelInfo(_message.Message):
-    __slots__ = ("purpose", "provider", "model")
+    __slots__ = ("purpose", "provider", "model", "available")
     PURPOSE_FIELD_NUMBER: _ClassVar[int]
     PROVIDER_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
+    AVAILABLE_FIELD_NUMBER: _ClassVar[int]
     purpose: str
     provider: str
     model: str
-    def __init__(self, purpose: _Optional[str] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ...) -> None: ...
+    available: bool
+    def __init__(self, purpose: _Optional[str] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., available: bool = ...) -> None: ...
+
+class Spend(_message.Message):
+    __slots__ = ("day", "purpose", "calls", "tokens", "usd", "reserved_tokens", "reserved_usd", "orphaned_tokens", "orphaned_usd")
+    DAY_FIELD_NUMBER: _ClassVar[int]
+    PURPOSE_FIELD_NUMBER: _ClassVar[int]
+    CALLS_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    USD_FIELD_NUMBER: _ClassVar[int]
+    RESERVED_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    RESERVED_USD_FIELD_NUMBER: _ClassVar[int]
+    ORPHANED_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    ORPHANED_USD_FIELD_NUMBER: _ClassVar[int]
+    day: str
+    purpose: str
+    calls: int
+    tokens: int
+    usd: float
+    reserved_tokens: int
+    reserved_usd: float
+    orphaned_tokens: int
+    orphaned_usd: float
+    def __init__(self, day: _Optional[str] = ..., purpose: _Optional[str] = ..., calls: _Optional[int] = ..., tokens: _Optional[int] = ..., usd: _Optional[float] = ..., reserved_tokens: _Optional[int] = ..., reserved_usd: _Optional[float] = ..., orphaned_tokens: _Optional[int] = ..., orphaned_usd: _Optional[float] = ...) -> None: ...
+
+class SpendCap(_message.Message):
+    __slots__ = ("level", "purpose", "tokens_per_day", "usd_per_day", "used_tokens", "used_usd", "reset_time")
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    PURPOSE_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_PER_DAY_FIELD_NUMBER: _ClassVar[int]
+    USD_PER_DAY_FIELD_NUMBER: _ClassVar[int]
+    USED_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    USED_USD_FIELD_NUMBER: _ClassVar[int]
+    RESET_TIME_FIELD_NUMBER: _ClassVar[int]
+    level: SpendLevel
+    purpose: str
+    tokens_per_day: int
+    usd_per_day: float
+    used_tokens: int
+    used_usd: float
+    reset_time: _timestamp_pb2.Timestamp
+    def __init__(self, level: _Optional[_Union[SpendLevel, str]] = ..., purpose: _Optional[str] = ..., tokens_per_day: _Optional[int] = ..., usd_per_day: _Optional[float] = ..., used_tokens: _Optional[int] = ..., used_usd: _Optional[float] = ..., reset_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...

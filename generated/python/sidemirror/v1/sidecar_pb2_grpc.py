@@ -47,7 +47,7 @@ class SidecarServiceServicer(object):
     """
 
     def GetServerInfo(self, request, context):
-        """Version, stores, models, defaults and limits of this server.
+        """Version, stores, models, defaults, limits and spend of this server.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

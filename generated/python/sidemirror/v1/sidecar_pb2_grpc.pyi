@@ -34,7 +34,7 @@ class SidecarServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> SidecarServiceAsyncStub: ...
     GetServerInfo: _grpc.UnaryUnaryMultiCallable[_sidecar_pb2.GetServerInfoRequest, _sidecar_pb2.GetServerInfoResponse]
-    """Version, stores, models, defaults and limits of this server."""
+    """Version, stores, models, defaults, limits and spend of this server."""
 
 @_typing.type_check_only
 class SidecarServiceAsyncStub(SidecarServiceStub):
@@ -42,7 +42,7 @@ class SidecarServiceAsyncStub(SidecarServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetServerInfo: _aio.UnaryUnaryMultiCallable[_sidecar_pb2.GetServerInfoRequest, _sidecar_pb2.GetServerInfoResponse]  # type: ignore[assignment]
-    """Version, stores, models, defaults and limits of this server."""
+    """Version, stores, models, defaults, limits and spend of this server."""
 
 class SidecarServiceServicer(metaclass=_abc_1.ABCMeta):
     """What this sidecar is and how it is set up."""
@@ -53,6 +53,6 @@ class SidecarServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _sidecar_pb2.GetServerInfoRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_sidecar_pb2.GetServerInfoResponse, _abc.Awaitable[_sidecar_pb2.GetServerInfoResponse]]:
-        """Version, stores, models, defaults and limits of this server."""
+        """Version, stores, models, defaults, limits and spend of this server."""
 
 def add_SidecarServiceServicer_to_server(servicer: SidecarServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -1,0 +1,86 @@
+"""How a model is asked for a purpose, and how much of a question there may be.
+
+The gateway applies these before a call goes out.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from sidemirror_server.models.language_model import AnswerT, Ask
+from sidemirror_server.models.ledger import NANO
+from sidemirror_server.models.prices import Prices
+from sidemirror_server.vocabulary.errors import ModelFailed
+from sidemirror_server.vocabulary.status import ResultStatus, Usage
+
+# What a provider adds to a prompt of its own for an answer that fits a schema. Chosen here: twice what Anthropic
+# documents for tools, the largest that any documents.
+_ADDED_TOKENS = 800
+# An answer in fewer tokens than this is cut off rather than short. Chosen here: a paragraph in JSON.
+LEAST_ANSWER_TOKENS = 256
+# The least thinking budget that Anthropic takes; a smaller one is raised to it.
+_LEAST_THINKING_TOKENS = 1_024
+
+
+class Profile(msgspec.Struct, frozen=True):
+    """What the operator asks of a purpose; None leaves it to whoever asks."""
+
+    effort: Literal["low", "medium", "high"] | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+
+    def applied_to(self, ask: Ask[AnswerT]) -> Ask[AnswerT]:
+        """The question as it is put: what it says itself counts first, and no answer is longer than the profile's."""
+        longest = ask.max_tokens if self.max_tokens is None else min(ask.max_tokens, self.max_tokens)
+        return msgspec.structs.replace(
+            ask,
+            effort=ask.effort or self.effort,
+            temperature=self.temperature if ask.temperature is None else ask.temperature,
+            max_tokens=longest,
+        )
+
+
+class Within(msgspec.Struct, frozen=True):
+    """What whoever asks may still spend, such as what is left of a turn's budget. None is no cap."""
+
+    tokens: int | None = None
+    usd: float | None = None
+
+
+def most_input_tokens(ask: Ask[AnswerT]) -> int:
+    """More tokens than the prompt can have: no tokenizer makes two tokens of one byte."""
+    schema = msgspec.json.encode(msgspec.json.schema(ask.answer_type))
+    return len(ask.system.encode()) + len(ask.prompt.encode()) + len(schema) + _ADDED_TOKENS
+
+
+def most_output_tokens(ask: Ask[AnswerT]) -> int:
+    """The most that the answer can be billed for, its thinking included."""
+    return ask.max_tokens + (max(ask.thinking_tokens, _LEAST_THINKING_TOKENS) if ask.thinking_tokens else 0)
+
+
+def fitted(ask: Ask[AnswerT], input_tokens: int, within: Within, prices: Prices, nothing: Usage) -> Ask[AnswerT]:
+    """The question with an answer no longer than `within` can pay for.
+
+    Raises `ModelFailed` (SKIPPED_BUDGET) when that is too little for an answer; `nothing`: the usage of that.
+    """
+    output = most_output_tokens(ask)
+    room = [output]
+    if within.tokens is not None:
+        room.append(within.tokens - input_tokens)
+    if within.usd is not None:
+        prompt, whole = (prices.most(input_tokens, written).nano_usd for written in (0, output))
+        if whole > within.usd * NANO:
+            room.append(int((within.usd * NANO - prompt) * output / max(1, whole - prompt)))
+    left = ask.max_tokens - (output - min(room))
+    if left < min(LEAST_ANSWER_TOKENS, ask.max_tokens):
+        raise ModelFailed(ResultStatus.SKIPPED_BUDGET, _too_little(within, input_tokens), usage=nothing)
+    return msgspec.structs.replace(ask, max_tokens=left)
+
+
+def _too_little(within: Within, input_tokens: int) -> str:
+    left = []
+    if within.tokens is not None:
+        left.append(f"max_tokens leaves {within.tokens} tokens")
+    if within.usd is not None:
+        left.append(f"max_usd leaves {within.usd:.4f} USD")
+    return f"{' and '.join(left)} of this turn, which is too little for a prompt of up to {input_tokens} tokens"
