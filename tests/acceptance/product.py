@@ -10,14 +10,16 @@ from pathlib import Path
 
 BIN = Path(sys.executable).parent
 COMMAND = BIN / "sidemirror"
+# A key would choose another model than the built-in rules.
+_NOT_PASSED_ON = ("SIDEMIRROR_", "ANTHROPIC_", "OPENAI_", "RAE_")
 # Starting takes about a second; a machine that tests on all cores may take many times that.
 PATIENCE_S = 30.0
 
 
 def environment(**settings: str) -> dict[str, str]:
-    """This process's, without settings of a sidecar that somebody may have made, with these, and with what the project
-    installs first on the path."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("SIDEMIRROR_")}
+    """This process's, without settings and keys that somebody may have there, with these settings, and with what the
+    project installs first on the path."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_NOT_PASSED_ON)}
     return {**kept, **settings, "PATH": f"{BIN}{os.pathsep}{kept.get('PATH', '')}", "COLUMNS": "100"}
 
 

@@ -1,5 +1,6 @@
 """The README's tables say what the code says."""
 
+import re
 from enum import Enum
 from typing import Any
 
@@ -8,6 +9,7 @@ from sidemirror_server.rpc.status import TABLE
 from sidemirror_server.settings import Settings, names
 from sidemirror_server.thinking.levels import TOKEN_BUDGETS
 from sidemirror_server.thinking.schedule import Reason
+from tests.acceptance.product import run
 from tests.acceptance.readme import table
 
 
@@ -22,12 +24,17 @@ def default_of(name: str) -> str:
 
 def test_settings() -> None:
     rows = {row[0]: row[1:] for row in table("Settings", "setting")}
+    flags = set(re.findall(r"--[\w-]+", run("serve", "--help").stdout))
 
     assert list(rows) == [f"SIDEMIRROR_{name.upper()}" for name in names()]
     for name in names():
         flag, default, meaning = rows[f"SIDEMIRROR_{name.upper()}"]
-        assert (name, flag, default) == (name, f"--{name.replace('_', '-')}", default_of(name))
+        wanted = f"--{name.replace('_', '-')}"
+        assert (name, flag) == (name, wanted if wanted in flags else "")
+        assert (name, default) == (name, default_of(name))
         assert meaning
+        flags.discard(flag)
+    assert flags == {"--help"}
 
 
 def test_levels() -> None:
