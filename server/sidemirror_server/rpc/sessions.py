@@ -7,6 +7,7 @@ from sidemirror_server.rpc.call import Call
 from sidemirror_server.rpc.directives import config_to_wire, reflection_to_wire
 from sidemirror_server.rpc.events import wish_of
 from sidemirror_server.rpc.pages import place_in, size_of, token_for
+from sidemirror_server.rpc.recent import given_a_moment
 from sidemirror_server.rpc.wire import timestamp
 from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.thinking.plan import resolve
@@ -73,6 +74,7 @@ class SessionCalls:
         return pb.DeleteSessionResponse()
 
     async def _get(self, call: Call, session_id: str) -> SessionRecord:
+        await given_a_moment(self._conductor.settle_session(call.scope, SessionId(session_id)))
         record = await self._sessions.get(call.scope, SessionId(session_id))
         if record is None:
             raise NotFound("session", session_id)

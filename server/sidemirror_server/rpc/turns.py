@@ -1,7 +1,6 @@
 """The turn calls of ThinkingService: a turn without a stream."""
 
 import asyncio
-import contextlib
 from collections.abc import Sequence
 
 from sidemirror.v1 import common_pb2
@@ -18,6 +17,7 @@ from sidemirror_server.rpc.directives import (
 from sidemirror_server.rpc.events import event_of
 from sidemirror_server.rpc.interceptors import Complete
 from sidemirror_server.rpc.pages import place_in, size_of, token_for
+from sidemirror_server.rpc.recent import given_a_moment
 from sidemirror_server.rpc.wire import OUTCOME_NAMES, OUTCOMES, seconds, timestamp
 from sidemirror_server.thinking.record import TurnSummary, recorded_in
 from sidemirror_server.thinking.turn import left
@@ -28,7 +28,7 @@ from sidemirror_server.turns.head import head_in
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.vocabulary.budget import budget_left
-from sidemirror_server.vocabulary.errors import BadInput, NotFound, StoreFull, StoreUnavailable
+from sidemirror_server.vocabulary.errors import BadInput, NotFound
 from sidemirror_server.vocabulary.ids import EventId, SessionId, TurnId
 from sidemirror_server.vocabulary.text import enter
 
@@ -42,8 +42,6 @@ _STANDINGS = {state: standing for standing, state in _STATES.items()}
 _PAGE_BYTES = 2 * 1024 * 1024
 # What an answer needs after the last wait. Chosen here: several times what it takes.
 _ANSWER_S = 0.05
-# How long a look at a turn waits for what was just recorded. Chosen here: many times what a healthy store takes.
-_MOMENT_S = 1.0
 
 
 class TurnCalls:
@@ -110,7 +108,7 @@ class TurnCalls:
         turn_id = TurnId(request.turn_id)
         live = self._conductor.in_memory(call.scope, turn_id)
         if live is not None:
-            await self._just_recorded(live)
+            await given_a_moment(self._recorder.wait_durable(live, live.state.last_sequence))
         head = await self._log.head(call.scope, turn_id)
         if head is None:
             raise NotFound("turn", turn_id)
@@ -141,13 +139,6 @@ class TurnCalls:
             turns=[_turn_to_wire(head, now_us, ()) for head in heads[:size]],
             next_page_token=token_for(HeadKey(more.started_us, more.turn_id), *query) if more else "",
         )
-
-    async def _just_recorded(self, turn: LiveTurn) -> None:
-        """Gives what was recorded a moment ago the time to become durable. While the store fails, what is durable
-        already is shown."""
-        with contextlib.suppress(TimeoutError, StoreUnavailable, StoreFull):
-            async with asyncio.timeout(_MOMENT_S):
-                await self._recorder.wait_durable(turn, turn.state.last_sequence)
 
 
 def _with_own_prompt(request: pb.StartTurnRequest, answer: bytes) -> bytes:
