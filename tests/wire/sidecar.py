@@ -1,6 +1,7 @@
 """A whole sidecar beside the test: what `assemble` makes, in a thread with a loop of its own, on a Unix socket."""
 
 import asyncio
+import gc
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -11,7 +12,7 @@ from typing import Any
 import grpc
 
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
-from sidemirror_server.assembly import Sidecar, assemble
+from sidemirror_server.assembly import assemble
 from sidemirror_server.settings import load
 
 # How long anything that should happen at once may take on a busy machine.
@@ -27,7 +28,7 @@ class SidecarThread:
         self._socket = folder / "s"
         self._settings = settings or {}
         self._given = given
-        self._ready: Future[Sidecar] = Future()
+        self._ready: Future[None] = Future()
         self._stop: asyncio.Event
         self._loop: asyncio.AbstractEventLoop
         self._thread = threading.Thread(target=self._run, name="sidecar", daemon=True)
@@ -72,8 +73,11 @@ class SidecarThread:
         )
         async with assemble(settings, **self._given) as sidecar:
             await sidecar.start()
-            self._ready.set_result(sidecar)
+            self._ready.set_result(None)
             await sidecar.serve_until(self._stop.wait())
+        # A grpc.aio server that is collected after its loop was closed complains, and warnings are errors here.
+        del sidecar
+        gc.collect()
 
 
 @contextmanager
