@@ -19,7 +19,9 @@ _FILLER = (
 def event(number: int, turn_id: str = "") -> pb.TurnEvent:
     """A tool call or its result, no two of them alike: a turn that goes well."""
     if number % 2 == 0:
-        called = pb.ToolCalled(call_id=f"call{number}", name="sql", arguments=f'{{"query": "{_FILLER}", "n": {number}}}')
+        called = pb.ToolCalled(
+            call_id=f"call{number}", name="sql", arguments=f'{{"query": "{_FILLER}", "n": {number}}}'
+        )
         return pb.TurnEvent(turn_id=turn_id, agent="main", tool_called=called)
     returned = pb.ToolReturned(call_id=f"call{number - 1}", content=f"row {number}: {_FILLER}")
     return pb.TurnEvent(turn_id=turn_id, agent="main", tool_returned=returned)

@@ -3,7 +3,6 @@
 Registered the way generated code does it; no (de)serializers, no interceptors, uvloop, the sidecar's listening options.
 """
 
-import asyncio
 import sys
 from collections.abc import AsyncIterator
 

@@ -1,7 +1,7 @@
 """A client that costs a fraction of what a server costs: just enough HTTP/2 to make gRPC calls with prepared bytes.
 
-grpc.aio's own client takes as long for a call as its server does; with it a measurement of throughput would be one of the
-client. Not a general client: no padding, no CONTINUATION, one path a connection in the header table.
+grpc.aio's own client takes as long for a call as its server does; with it a measurement of throughput would be one of
+the client. Not a general client: no padding, no CONTINUATION, one path a connection in the header table.
 """
 
 import asyncio
@@ -121,7 +121,7 @@ class Connection(asyncio.Protocol):
             at = end
         self._unread = data[at:]
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, _: Exception | None) -> None:
         self.failed = self.failed or "connection lost"
         if not self.ready.done():
             self.ready.set_exception(ConnectionResetError())

@@ -87,12 +87,13 @@ class Servers:
 
     async def _start(self, command: list[str], port: int, method: str) -> Server:
         began = time.perf_counter()
-        process = subprocess.Popen(command, env=self._environment, cwd=_ROOT, stderr=subprocess.DEVNULL)
+        said = self.folder / f"{port}.log"
+        process = self._run(command, said)
         self._stack.enter_context(_ended(process))
         server = Server(process, port)
         while True:
             if process.poll() is not None:
-                raise RuntimeError(f"{command} ended with {process.returncode}")
+                raise RuntimeError(f"{command} ended with {process.returncode}: {said.read_text()}")
             try:
                 connection = await server.connect()
                 break
@@ -102,6 +103,10 @@ class Servers:
         server.started_s = time.perf_counter() - began
         connection.close()
         return server
+
+    def _run(self, command: list[str], said: Path) -> "subprocess.Popen[bytes]":
+        with said.open("wb") as log:
+            return subprocess.Popen(command, env=self._environment, cwd=_ROOT, stderr=log)
 
     def stop(self, server: Server) -> None:
         server.process.send_signal(signal.SIGKILL)

@@ -156,5 +156,5 @@ async def watches(servers: Servers, scale: Scale) -> list[Figure]:
         connection.close()
     if len(told) < scale.watches:
         raise RuntimeError(f"{scale.watches - len(told)} watches heard nothing")
-    detail = f"empty {empty:.0f} MB, {(resident - empty) * 1024 / scale.watches:.1f} KB a stream; each told an event after"
+    detail = f"empty {empty:.0f} MB, {(resident - empty) * 1024 / scale.watches:.1f} KB a stream"
     return [Figure(f"{scale.watches:,} idle WatchTurns over 50 connections", resident, 250, True, " MB", detail)]

@@ -1,5 +1,5 @@
-"""`sidemirror serve` with the OpenTelemetry SDK and a batch processor whose exporter throws the spans away: what tracing
-costs in the server, without what a collector costs. `python -m bench.traced FLAGS`."""
+"""`sidemirror serve` with the OpenTelemetry SDK and a batch processor whose exporter throws the spans away: what
+tracing costs in the server, without what a collector costs. `python -m bench.traced FLAGS`."""
 
 import sys
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from sidemirror_server.cli import main
 
 
 class Nowhere(SpanExporter):
-    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:  # noqa: ARG002 - the interface's name
         return SpanExportResult.SUCCESS
 
 
