@@ -204,4 +204,7 @@ def is_secret_name(name: str) -> bool:
 
 def may_name_a_secret(text: str) -> bool:
     """Whether a secret's name might stand in `text`: the cheap question before reading it as JSON."""
-    return patterns.MAYBE_NAME.search(text) is not None
+    if not text.isascii():  # letters that fold to ASCII ones only for a pattern, such as the long s
+        return patterns.MAYBE_NAME.search(text) is not None
+    lower = text.lower()
+    return any(part in lower for part in patterns.NAME_PARTS)
