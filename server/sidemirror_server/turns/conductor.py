@@ -183,7 +183,7 @@ class Conductor:
                 seen[event_id] = turn.record(event, now_us)
                 self._react(turn, event_id, now_us)
             turn.heard_s = self._clock.monotonic_s()
-            self._recorder.submit(turn)
+            self._recorder.submit(turn, gather=True)
             turn.wake()
         return [seen[event.event_id] for event in events]
 

@@ -21,6 +21,10 @@ _log = logging.getLogger(__name__)
 # the store's return (reliability research, P6), so the longest wait stays well below that.
 FIRST_RETRY_S = 0.05
 LAST_RETRY_S = 2.0
+# How long events that nobody waits for are gathered before they are appended. Chosen here: an append takes the loop for
+# longer than an event does, so that an agent that sends one event after the other would wait for the append of the one
+# before; and a fifth of the time in which an acknowledgement is promised (design section 5).
+LINGER_S = 0.01
 
 
 class Recorder:
@@ -32,27 +36,44 @@ class Recorder:
         self._bell = bell
         self._backlog_bytes = backlog_bytes
         self._dirty: dict[int, LiveTurn] = {}
+        self._waiting: dict[int, int] = {}  # bytes, by turn
+        self._waiting_bytes = 0
+        self._lingering: asyncio.TimerHandle | None = None
         self._work = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
         self._stopping = False
 
-    def submit(self, turn: LiveTurn) -> None:
-        """`turn` has recorded something that is to become durable."""
+    def submit(self, turn: LiveTurn, *, gather: bool = False) -> None:
+        """`turn` has recorded something that is to become durable: at once, or with `gather` soon, unless somebody
+        waits for it."""
         self._dirty[id(turn)] = turn
+        self._count(turn)
         self._idle.clear()
-        self._work.set()
+        if not gather:
+            self._work.set()
+        elif self._lingering is None:
+            self._lingering = asyncio.get_running_loop().call_later(LINGER_S, self._work.set)
+
+    def _count(self, turn: LiveTurn) -> None:
+        """Keeps the sum of what waits up to date with what waits of `turn`."""
+        waiting = turn.pending_bytes
+        self._waiting_bytes += waiting - self._waiting.pop(id(turn), 0)
+        if waiting:
+            self._waiting[id(turn)] = waiting
 
     def check_room(self) -> None:
         """Raises LimitReached when more already waits for the store than memory should hold."""
-        waiting = sum(turn.pending_bytes for turn in self._dirty.values())
-        if waiting > self._backlog_bytes:
+        if self._waiting_bytes > self._backlog_bytes:
             raise LimitReached("backlog_bytes", self._backlog_bytes, "events waiting for the store")
 
     async def wait_durable(self, turn: LiveTurn, sequence: int) -> None:
         """Returns when the turn's entries up to `sequence` are durable. Raises what the store raised, once an append
         that held them has failed; they stay in memory and are tried again."""
+        if turn.durable >= sequence:
+            return
         turn.failure = None
+        self._work.set()
         listener = turn.listen(turn.state.last_sequence)
         try:
             while turn.durable < sequence:
@@ -82,10 +103,14 @@ class Recorder:
 
     async def drain(self) -> None:
         """Returns when nothing waits."""
+        self._work.set()
         await self._idle.wait()
 
     async def _flush(self) -> bool:
         """One append for each scope that has something waiting. False when the store failed any of them."""
+        if self._lingering is not None:
+            self._lingering.cancel()
+            self._lingering = None
         turns, self._dirty = self._dirty, {}
         by_scope: defaultdict[Scope, list[tuple[LiveTurn, Batch]]] = defaultdict(list)
         for turn in turns.values():
@@ -110,6 +135,7 @@ class Recorder:
             return False
         for turn, batch in items:
             turn.settle(batch)
+            self._count(turn)
         self._bell.ring()
         return True
 
@@ -120,4 +146,5 @@ class Recorder:
         turn = items[0][0]
         _log.error("turn_lost", extra={"turn_id": turn.state.turn_id, "reason": str(refused)})
         turn.lose(StoreUnavailable(turn_id=turn.state.turn_id, reason="another server has gone on with this turn"))
+        self._count(turn)
         return True
