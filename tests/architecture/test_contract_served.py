@@ -1,0 +1,202 @@
+"""The contract and the server say the same: every RPC is served, every error has its row, every field its limit."""
+
+import inspect
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+
+from sidemirror.v1 import errors_pb2, sidecar_pb2, thinking_pb2
+from sidemirror_server.rpc import limits, server
+from sidemirror_server.rpc.limits import CLAMPED, TABLE, Count, Id, NoRule, Number, Required, Seconds, Text, checker_of
+from sidemirror_server.rpc.reflections import ReflectionCalls
+from sidemirror_server.rpc.run_turn import TurnStreams
+from sidemirror_server.rpc.sessions import SessionCalls
+from sidemirror_server.rpc.sidecar import SidecarCalls
+from sidemirror_server.rpc.status import INTERNAL, row_of
+from sidemirror_server.rpc.status import TABLE as ROWS
+from sidemirror_server.rpc.turns import TurnCalls
+from sidemirror_server.rpc.watch import WatchStreams
+from sidemirror_server.vocabulary import errors
+from tests.architecture.repository import checked, run_tool
+
+SERVICES = [
+    service for file in (thinking_pb2.DESCRIPTOR, sidecar_pb2.DESCRIPTOR) for service in file.services_by_name.values()
+]
+METHODS = [method for service in SERVICES for method in service.methods]
+SERVICERS = (SessionCalls, TurnCalls, ReflectionCalls, TurnStreams, WatchStreams, SidecarCalls)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.full_name)
+def test_every_rpc_is_implemented_once(method: Any) -> None:
+    having = [servicer for servicer in SERVICERS if hasattr(servicer, method.name)]
+    assert len(having) == 1
+    serve = getattr(having[0], method.name)
+    assert inspect.isasyncgenfunction(serve) if method.server_streaming else inspect.iscoroutinefunction(serve)
+
+
+def test_every_service_of_the_contract_is_served() -> None:
+    assert {service.full_name for service in SERVICES} == {server.THINKING.full_name, server.SIDECAR.full_name}
+
+
+def test_an_rpc_without_a_servicer_is_refused_at_start() -> None:
+    with pytest.raises(server.NotImplementedByServicer):
+        server.handlers_of(None, server.THINKING, [])  # type: ignore[arg-type]
+
+
+# --- errors
+
+# These never reach a client: a lost lease is the worker's affair, and a model's failure becomes a status.
+INSIDE = {errors.SidemirrorError, errors.LostClaim, errors.ModelFailed}
+CLASSES = [
+    value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, errors.SidemirrorError)
+]
+
+
+def test_every_error_has_its_row() -> None:
+    assert len(CLASSES) >= 15
+    without = {kind for kind in CLASSES if not any(parent in ROWS for parent in kind.__mro__)}
+    assert without == INSIDE
+
+
+def test_every_reason_is_used() -> None:
+    used = {row.reason for row in ROWS.values()} | {INTERNAL.reason}
+    assert used == set(errors_pb2.ErrorReason.values()) - {errors_pb2.ERROR_REASON_UNSPECIFIED}
+    assert len({row.reason for row in ROWS.values()}) == len(ROWS), "two errors that a client cannot tell apart"
+
+
+def test_a_reasons_comment_begins_with_its_code() -> None:
+    told = comments()
+    for row in (*ROWS.values(), INTERNAL):
+        name = errors_pb2.ErrorReason.Name(row.reason)
+        assert told[f"ErrorReason.{name}"].startswith(f"{row.code.name}."), name
+
+
+def test_what_is_not_in_the_table_is_internal() -> None:
+    assert row_of(ValueError("a defect")) is INTERNAL
+
+
+# --- limits
+
+
+def fields_of(descriptor: Any, seen: set[str]) -> Iterator[Any]:
+    """Every field that can come in with a message, nested ones included."""
+    if descriptor.full_name in seen or descriptor.full_name.startswith("google."):
+        return
+    seen.add(descriptor.full_name)
+    for field in descriptor.fields:
+        yield field
+        if field.message_type is not None:
+            yield from fields_of(field.message_type, seen)
+
+
+SEEN: set[str] = set()
+FIELDS = [field for method in METHODS for field in fields_of(method.input_type, SEEN)]
+RULED = [field for field in FIELDS if field.is_repeated or (field.message_type is None and not field.enum_type)]
+LIMITED = [field for field in RULED if field.is_repeated or field.cpp_type != field.CPPTYPE_BOOL]
+
+
+def rule_of(field: Any) -> limits.Rule | None:
+    return TABLE.get(f"{field.containing_type.name}.{field.name}", TABLE.get(field.name))
+
+
+@pytest.mark.parametrize("field", LIMITED, ids=lambda field: field.full_name.removeprefix("sidemirror.v1."))
+def test_every_text_number_and_list_has_its_rule(field: Any) -> None:
+    rule = rule_of(field)
+    if field.is_repeated:
+        assert isinstance(rule, Count)
+    elif field.cpp_type == field.CPPTYPE_STRING:
+        assert isinstance(rule, Id | Text)
+        assert not isinstance(rule, Text) or rule.chars or rule.bytes
+    else:
+        assert isinstance(rule, Number)
+        assert rule.low <= rule.high < float("inf")
+
+
+def test_enough_fields_were_looked_at() -> None:
+    assert len(LIMITED) > 80
+    assert {field.enum_type.name for field in FIELDS if field.enum_type} >= CLAMPED == {"ThinkLevel"}
+
+
+def test_no_rule_is_left_over() -> None:
+    used = {f"{field.containing_type.name}.{field.name}" for field in FIELDS} | {field.name for field in FIELDS}
+    used |= {
+        f"{field.containing_type.name}.{field.containing_oneof.name}" for field in FIELDS if field.containing_oneof
+    }
+    assert set(TABLE) - used == {"FieldMask.paths"}
+
+
+def test_a_field_without_a_rule_is_found_when_the_server_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(TABLE, "base_prompt")
+    with pytest.raises(NoRule, match=r"^StartTurnRequest\.base_prompt$"):
+        checker_of(thinking_pb2.StartTurnRequest)
+
+
+# --- what the comments say of the limits
+
+
+@cache
+def comments() -> dict[str, str]:
+    """The comment of every field and enum value, in one line, by "Message.field" or "Enum.VALUE"."""
+    image = checked(run_tool("buf", "build", "protos", "-o", "-"))
+    found: dict[str, str] = {}
+    for file in FileDescriptorSet.FromString(image).file:
+        if file.package != "sidemirror.v1":
+            continue
+        at = {tuple(place.path): place.leading_comments for place in file.source_code_info.location}
+        for number, message in enumerate(file.message_type):
+            for index, field in enumerate(message.field):
+                found[f"{message.name}.{field.name}"] = " ".join(at.get((4, number, 2, index), "").split())
+        for number, enum in enumerate(file.enum_type):
+            for index, value in enumerate(enum.value):
+                found[f"{enum.name}.{value.name}"] = " ".join(at.get((5, number, 2, index), "").split())
+    return found
+
+
+# Their limit is in the comment of what they are: a token of ours, a page, a score from 0 to 1.
+PLAIN = {"page_token", "cursor", "page_size", "score", "confidence", "after_sequence"}
+SECONDS = {604_800: "7 days", 60: "60 seconds"}
+
+
+def stated(field: Any, rule: limits.Rule | None) -> str:
+    """What the comment must say of a rule."""
+    match rule:
+        case Id(required=False):
+            return r"(1 to|At most) 128 printable characters"
+        case Id(required=True):
+            return r"1 to 128 printable characters"
+        case Text(chars=128 | 256 as chars):
+            return rf"(At most|1 to) {chars} characters"
+        case Text(bytes=262_144):
+            return r"At most 256 KiB"
+        case Count(most=most):
+            return rf"At most {most:,}( events| messages)?\."
+        case Number(low=low, high=high):
+            return rf"{low:g} to {high:,}"
+        case Seconds(high=high):
+            return rf"[Uu]p to {SECONDS[high]}"
+        case Required():
+            return "Required"
+    pytest.fail(f"{field.full_name}: {rule} is not known here")
+
+
+def states_one(field: Any) -> bool:
+    """A limit is stated where it holds: not at an arm or a message, but at the fields in it."""
+    return field.is_repeated or field.message_type is None or isinstance(rule_of(field), Seconds)
+
+
+@pytest.mark.parametrize(
+    "field",
+    [field for field in FIELDS if field.name not in PLAIN and rule_of(field) and states_one(field)],
+    ids=lambda field: field.full_name.removeprefix("sidemirror.v1."),
+)
+def test_a_comment_states_the_limit(field: Any) -> None:
+    comment = comments()[f"{field.containing_type.name}.{field.name}"]
+    assert re.search(stated(field, rule_of(field)), comment), comment
+
+
+def test_the_comments_are_those_of_the_same_contract() -> None:
+    assert {f"{field.containing_type.name}.{field.name}" for field in FIELDS} <= comments().keys()
