@@ -1,0 +1,117 @@
+"""A gateway in a test's hand: a real ledger in a fresh folder, and a model that does what the test says."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import msgspec
+
+from sidemirror_server.models.answers import MidTurnAnswer
+from sidemirror_server.models.gateway import Gateway, Provider, Route
+from sidemirror_server.models.language_model import AnswerT, Ask, Completion, Purpose
+from sidemirror_server.models.ledger import Amount, Cap, Ledger, Level, day_of
+from sidemirror_server.models.prices import OwnPrice, Prices
+from sidemirror_server.models.profiles import Profile
+from sidemirror_server.models.spending import Caps, Spending
+from sidemirror_server.storage.sqlite.ledger import SqliteLedger
+from sidemirror_server.vocabulary.clock import Clock, SystemClock
+from sidemirror_server.vocabulary.errors import ModelFailed
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.status import ResultStatus, Usage
+from tests.adapters.sqlite_store import sqlite_database
+from tests.conformance.language_model import ask
+
+SCOPE = Scope("acme", "shop")
+# A token of the prompt costs a millionth of a USD, one of the answer ten times as much.
+PRICE = OwnPrice(1.0, 10.0)
+TOOK = Usage("test", "scripted", input_tokens=1_000, output_tokens=100)
+TOOK_NANO_USD = 2_000_000
+ANSWER = MidTurnAnswer(reflection="as told")
+
+
+class Scripted:
+    """A model whose calls answer, or fail with what `failures` holds, the first one first."""
+
+    provider = "test"
+    name = "scripted"
+
+    def __init__(self) -> None:
+        self.failures: list[ModelFailed] = []
+        self.asked: list[Ask[MidTurnAnswer]] = []
+        self.given_s: list[float] = []
+        self.counted: int | None = None
+        # Calls wait for it before they answer.
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.usage = TOOK
+
+    async def complete(self, ask: Ask[AnswerT], deadline_s: float) -> Completion[AnswerT]:
+        self.asked.append(ask)  # type: ignore[arg-type]  # nothing else is asked here
+        self.given_s.append(deadline_s)
+        await self.gate.wait()
+        if self.failures:
+            raise self.failures.pop(0)
+        assert isinstance(ANSWER, ask.answer_type)
+        return Completion(ANSWER, self.usage)
+
+    async def count_tokens(self, ask: Ask[AnswerT], deadline_s: float) -> int | None:
+        return self.counted
+
+
+def failed(*, retryable: bool = True, after_s: float | None = 0.0, usage: Usage | None = None) -> ModelFailed:
+    return ModelFailed(ResultStatus.FAILED_MODEL, "as told", retryable=retryable, retry_after_s=after_s, usage=usage)
+
+
+NOTHING = Usage("test", "scripted")
+
+
+class Desk(msgspec.Struct, frozen=True):
+    """The gateway and what stands around it."""
+
+    gateway: Gateway
+    model: Scripted
+    provider: Provider
+    spending: Spending
+    ledger: Ledger
+    clock: Clock
+
+    async def used(self) -> Amount:
+        """What counts against the caps today, once the ledger knows of every call."""
+        await self.spending.settled()
+        day = day_of(self.clock.now_us())
+        return (await self.ledger.used(SCOPE, Purpose.MID_TURN_REFLECTION.value, day))[Level.TOTAL]
+
+
+@contextlib.asynccontextmanager
+async def desk(
+    folder: Path,
+    *,
+    caps: Caps | None = None,
+    clock: Clock | None = None,
+    slots: int = 8,
+    profile: Profile | None = None,
+    own_price: OwnPrice | None = PRICE,
+    ledger: Callable[[Ledger], Ledger] = lambda made: made,
+) -> AsyncIterator[Desk]:
+    clock = clock or SystemClock()
+    async with sqlite_database(folder) as database:
+        kept = ledger(SqliteLedger(database))
+        model = Scripted()
+        provider = Provider(model, Prices(model.provider, model.name, None, own_price), slots, clock)
+        spending = Spending(kept, caps or Caps(), clock)
+        route = Route(provider, profile or Profile())
+        gateway = Gateway(dict.fromkeys(Purpose, route), spending, clock, chance=lambda: 0.0)
+        try:
+            yield Desk(gateway, model, provider, spending, kept, clock)
+        finally:
+            await gateway.close()
+
+
+def usd(amount: float) -> Cap:
+    return Cap(nano_usd=round(amount * 1e9))
+
+
+def question(number: int = 0) -> Ask[MidTurnAnswer]:
+    """A question; another number, another question."""
+    return msgspec.structs.replace(ask(), prompt=f"How is it going? {number}")
