@@ -164,6 +164,26 @@ async def test_calls_that_overlap_are_one_decision(stub: Stub) -> None:
     await agent.half_close()
 
 
+async def test_an_uncertain_or_stuck_agent_is_answered(stub: Stub) -> None:
+    agent = Agent(stub)
+    await agent.start()
+    # Not while a call is open; else at once, since the agent waits for an answer.
+    await agent.send(called("a", call_id="1"), pb.TurnEvent(uncertainty=pb.Uncertainty(score=0.5)))
+    await agent.durable(3)
+    assert agent.kinds == ["turn_plan"]
+    await agent.send(returned("x", "1"))
+    assert list((await agent.until("reflection")).reasons) == [pb.REFLECTION_REASON_UNCERTAINTY]
+    unsure = pb.TurnEvent(event_id="u", uncertainty=pb.Uncertainty(score=1.0))
+    await agent.send(pb.TurnEvent(uncertainty=pb.Uncertainty(score=0.49)), unsure)
+    directive = await agent.until("reflection")
+    assert (list(directive.caused_by), len(agent.of("reflection"))) == (["u"], 2)
+    for number in range(3):
+        await agent.send(called("ls"), returned(str(number)))
+    assert list((await agent.until("reflection")).reasons) == [pb.REFLECTION_REASON_STUCK]
+    await agent.half_close()
+    assert agent.kinds == ["turn_plan", "reflection", "reflection", "nudge", "reflection"]
+
+
 async def test_on_request_the_sidecar_waits_to_be_asked(stub: Stub) -> None:
     agent = Agent(stub)
     plan = await agent.start(called("a"), failed("x"), reflection_mode=pb.REFLECTION_MODE_ON_REQUEST)
