@@ -411,3 +411,17 @@ def test_a_method_that_is_not_there(grpc_channel: grpc.Channel) -> None:
     for path in ("/sidemirror.v1.ThinkingService/Nope", "/sidemirror.v1.NopeService/Nope"):
         call: Any = grpc_channel.unary_unary(path, request_serializer=bytes, response_deserializer=bytes)
         assert code_of(call, b"") is ANY.UNIMPLEMENTED
+
+
+def test_an_event_has_at_most_1_mib_and_its_turn_can_still_be_read(stub: ThinkingServiceStub) -> None:
+    """Answers hold whole events: without the bound one could be too large for what a client takes by default."""
+    said_before = common_pb2.Message(role=common_pb2.MESSAGE_ROLE_USER, content="x" * 209_500)
+    large = pb.TurnEvent(turn_id="large", turn_started=pb.TurnStarted(session_id="large", messages=[said_before] * 5))
+    assert 1024 * 1024 - 1_500 < large.ByteSize() <= 1024 * 1024
+    run(stub, batch(large))()
+    first = stub.GetTurn(pb.GetTurnRequest(turn_id="large", tenant_id=T)).entries[0]
+    assert len(first.event.turn_started.messages) == 5
+    large.turn_started.messages.add(content="x" * 1_500)
+    large.turn_id = "larger"
+    assert refused(run(stub, batch(large))) == bad_field("events[0]")
+    assert refused(lambda: stub.GetTurn(pb.GetTurnRequest(turn_id="larger", tenant_id=T))) == NOT_FOUND

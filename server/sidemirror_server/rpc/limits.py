@@ -121,6 +121,10 @@ TABLE: dict[str, Rule] = {
     "FieldMask.paths": Count(20),
 }
 
+# The most that a whole message takes on the wire. An answer holds at least one event, and has to fit into the 4 MiB that
+# gRPC's clients take by default.
+BYTES = {"TurnEvent": 1024 * 1024}
+
 # Enums whose unknown numbers are not refused: the converter clamps them (design section 2).
 CLAMPED = {"ThinkLevel"}
 
@@ -165,6 +169,8 @@ def _message(descriptor: Descriptor, made: dict[str, Check]) -> Check:
         elif oneof.name not in oneofs:
             oneofs.add(oneof.name)
             steps.append(_oneof(oneof, made))
+    if descriptor.name in BYTES:
+        steps.insert(0, _sized(BYTES[descriptor.name]))
     made[descriptor.full_name] = check = _all_of(tuple(steps))
     return check
 
@@ -173,6 +179,14 @@ def _all_of(steps: tuple[Check, ...]) -> Check:
     def check(message: Message, prefix: str, found: list[Violation]) -> None:
         for step in steps:
             step(message, prefix, found)
+
+    return check
+
+
+def _sized(most: int) -> Check:
+    def check(message: Message, prefix: str, found: list[Violation]) -> None:
+        if message.ByteSize() > most:
+            found.append((prefix.removesuffix("."), f"at most {most} bytes in all"))
 
     return check
 
