@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
+from sidemirror_server.models.attempts import after_all, did_its_part, total
 from sidemirror_server.models.breaker import Breaker
 from sidemirror_server.models.language_model import AnswerT, Ask, Completion, LanguageModel, Purpose
 from sidemirror_server.models.ledger import Amount
@@ -20,7 +21,6 @@ from sidemirror_server.models.prices import Prices
 from sidemirror_server.models.profiles import Profile, Within, fitted, most_input_tokens, most_output_tokens
 from sidemirror_server.models.sharing import SharedCalls
 from sidemirror_server.models.spending import Spending
-from sidemirror_server.vocabulary.budget import SHORTEST_MODEL_CALL_S
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.scope import Scope
@@ -33,6 +33,9 @@ ATTEMPTS = 3
 # The pause after the first attempt is up to this, after the second up to twice as much, unless the provider names one.
 # Chosen here: what an overload of seconds needs, within the thirty that a call has.
 _PAUSE_S = 0.5
+# With less time than this, or than the attempt before took, there is no other one. Chosen here: a call that cannot come
+# back costs as much as one that can.
+_LEAST_ATTEMPT_S = 0.2
 # How much later than the call its callers give up, so that they hear what it has to say about its end.
 _GRACE_S = 0.05
 # A provider's count of a prompt may be off by this (Anthropic calls its own an estimate).
@@ -165,18 +168,20 @@ class Gateway:
         """The answer, in as many attempts as it takes."""
         took: list[Usage] = []
         for attempt in range(1, ATTEMPTS + 1):
+            began_s = self._clock.monotonic_s()
             try:
                 completion = await self._attempt(call)
             except ModelFailed as failure:
                 if failure.usage is not None:
                     took.append(failure.usage)
                 pause_s = self._pause_s(attempt, failure)
-                if attempt == ATTEMPTS or not failure.retryable or pause_s >= self._left_s(call):
-                    raise _after(failure, attempt, took, call.prices) from failure
+                again_s = pause_s + max(_LEAST_ATTEMPT_S, self._clock.monotonic_s() - began_s)
+                if attempt == ATTEMPTS or not failure.retryable or again_s > self._left_s(call):
+                    raise after_all(failure, attempt, took, call.prices) from failure
                 _log.info("model_asked_again", extra={"attempt": attempt, "reason": failure.detail})
                 await asyncio.sleep(pause_s)
             else:
-                usage = _total([*took, completion.usage], call.prices)
+                usage = total([*took, completion.usage], call.prices)
                 return Completion(completion.answer, usage)
         raise AssertionError("the last attempt returns or raises")
 
@@ -206,7 +211,7 @@ class Gateway:
             good = True
         except ModelFailed as failure:
             ran_out = self._left_s(call) <= _GRACE_S
-            good = _did_its_part(failure, ran_out, given_s)
+            good = did_its_part(failure, ran_out, given_s)
             raise
         else:
             return completion
@@ -260,47 +265,3 @@ class Gateway:
         if failure.retry_after_s is not None:
             return failure.retry_after_s
         return float(_PAUSE_S * 2 ** (attempt - 1)) * self._chance()
-
-
-def _did_its_part(failure: ModelFailed, ran_out: bool, given_s: float) -> bool | None:
-    """Whether the provider did what it could; None where the failure says nothing about it.
-
-    A caller with too little time must not be able to close a provider to all others.
-    """
-    if failure.status.name.startswith("SKIPPED"):
-        return None
-    if failure.status is not ResultStatus.FAILED_MODEL:
-        return True
-    if ran_out:
-        return False if given_s >= SHORTEST_MODEL_CALL_S else None
-    # What would fail in the same way again is about the question or the key.
-    return False if failure.retryable else None
-
-
-def _after(failure: ModelFailed, attempts: int, took: list[Usage], prices: Prices) -> ModelFailed:
-    """The failure of all attempts, with all that they took."""
-    detail = failure.detail if attempts == 1 else f"{failure.detail} (after {attempts} attempts)"
-    usage = _total(took, prices) if took else None
-    return ModelFailed(
-        failure.status, detail, retryable=failure.retryable, retry_after_s=failure.retry_after_s, usage=usage
-    )
-
-
-def _total(took: list[Usage], prices: Prices) -> Usage:
-    """The last usage with the tokens, time and cost of all."""
-    amounts = [prices.of(usage) for usage in took]
-    parameters = {**took[-1].parameters}
-    if prices.assumed:
-        parameters["price"] = "not known: the dearest known is counted"
-    if len(took) > 1:
-        parameters["attempts"] = str(len(took))
-    return msgspec.structs.replace(
-        took[-1],
-        parameters=parameters,
-        input_tokens=sum(usage.input_tokens for usage in took),
-        output_tokens=sum(usage.output_tokens for usage in took),
-        cache_read_tokens=sum(usage.cache_read_tokens for usage in took),
-        cache_write_tokens=sum(usage.cache_write_tokens for usage in took),
-        cost_usd=Amount(0, sum(amount.nano_usd for amount in amounts)).usd,
-        latency_us=sum(usage.latency_us for usage in took),
-    )

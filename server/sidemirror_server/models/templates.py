@@ -31,7 +31,7 @@ class Templates:
 
     def __init__(self, folder: Path, known: Mapping[str, Sequence[Variables]]) -> None:
         """`known`: the prompts that can be replaced, each with made-up variables to try it with, all of them having
-        the same names. Raises BadTemplate."""
+        the same names; with the last ones it must say something. Raises BadTemplate."""
         if not folder.is_dir():
             raise BadTemplate(f"{folder} is not a folder")
         self._environment = _environment(folder)
@@ -66,23 +66,24 @@ class Templates:
 
         try:
             source = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadTemplate(f"{path}: it cannot be read: {error}") from error
+        try:
             tree = self._environment.parse(source, name, str(path))
             unknown = meta.find_undeclared_variables(tree) - samples[0].keys()
             for used in tree.find_all(nodes.Name):
                 if used.name in unknown:
-                    offered = ", ".join(sorted(samples[0]))
+                    offered = ", ".join(sorted(samples[0])) or "none"
                     raise BadTemplate(
                         f"{path}, line {used.lineno}: there is no variable {used.name!r}; there are {offered}"
                     )
-            for sample in samples:
-                if not self._environment.get_template(path.name).render(sample).strip():
-                    raise BadTemplate(f"{path}: it makes an empty text")
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadTemplate(f"{path}: it cannot be read: {error}") from error
+            made = [self._environment.get_template(path.name).render(sample) for sample in samples]
         except TemplateSyntaxError as error:
             raise BadTemplate(f"{error.filename or path}, line {error.lineno}: {error.message}") from error
         except (TemplateError, *_OWN) as error:
             raise BadTemplate(f"{path}, line {_line_of(error)}: {error}") from error
+        if not made[-1].strip():
+            raise BadTemplate(f"{path}: it makes an empty text")
 
 
 def _environment(folder: Path) -> "Environment":

@@ -1,0 +1,53 @@
+"""What the attempts to answer one question come to: for the breaker, and for whoever asked. Pure."""
+
+import msgspec
+
+from sidemirror_server.models.ledger import Amount
+from sidemirror_server.models.prices import Prices
+from sidemirror_server.vocabulary.budget import SHORTEST_MODEL_CALL_S
+from sidemirror_server.vocabulary.errors import ModelFailed
+from sidemirror_server.vocabulary.status import ResultStatus, Usage
+
+
+def did_its_part(failure: ModelFailed, ran_out: bool, given_s: float) -> bool | None:
+    """Whether the provider did what it could; None where the failure says nothing about it.
+
+    A caller with too little time must not be able to close a provider to all others.
+    """
+    if failure.status.name.startswith("SKIPPED"):
+        return None
+    if failure.status is not ResultStatus.FAILED_MODEL:
+        return True
+    if ran_out:
+        return False if given_s >= SHORTEST_MODEL_CALL_S else None
+    # What would fail in the same way again is about the question or the key.
+    return False if failure.retryable else None
+
+
+def after_all(failure: ModelFailed, attempts: int, took: list[Usage], prices: Prices) -> ModelFailed:
+    """The failure of all attempts, with all that they took."""
+    detail = failure.detail if attempts == 1 else f"{failure.detail} (after {attempts} attempts)"
+    usage = total(took, prices) if took else None
+    return ModelFailed(
+        failure.status, detail, retryable=failure.retryable, retry_after_s=failure.retry_after_s, usage=usage
+    )
+
+
+def total(took: list[Usage], prices: Prices) -> Usage:
+    """The last usage with the tokens, time and cost of all."""
+    amounts = [prices.of(usage) for usage in took]
+    parameters = {**took[-1].parameters}
+    if prices.assumed:
+        parameters["price"] = "not known: the dearest known is counted"
+    if len(took) > 1:
+        parameters["attempts"] = str(len(took))
+    return msgspec.structs.replace(
+        took[-1],
+        parameters=parameters,
+        input_tokens=sum(usage.input_tokens for usage in took),
+        output_tokens=sum(usage.output_tokens for usage in took),
+        cache_read_tokens=sum(usage.cache_read_tokens for usage in took),
+        cache_write_tokens=sum(usage.cache_write_tokens for usage in took),
+        cost_usd=Amount(0, sum(amount.nano_usd for amount in amounts)).usd,
+        latency_us=sum(usage.latency_us for usage in took),
+    )

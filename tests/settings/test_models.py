@@ -1,0 +1,106 @@
+"""Which model answers, and what it may cost, as the environment and the flags have it."""
+
+import pytest
+
+from sidemirror_server.assembly import routes_of
+from sidemirror_server.models.language_model import Purpose
+from sidemirror_server.settings import SECRETS, BadSettings, Secret, Settings, load, names, sources
+from sidemirror_server.vocabulary.clock import SystemClock
+
+KEYS = {"ANTHROPIC_API_KEY": "key-a", "OPENAI_API_KEY": "key-o"}
+LOCAL = {"SIDEMIRROR_MODEL__BASE_URL": "http://127.0.0.1:11434/v1"}
+OPENAI = {"SIDEMIRROR_MODEL__PROVIDER": "openai_compatible"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "provider", "key"),
+    [
+        ({}, "rules", ""),
+        ({"ANTHROPIC_API_KEY": ""}, "rules", ""),
+        ({"OPENAI_API_KEY": "key-o"}, "rules", ""),
+        (KEYS, "anthropic", "key-a"),
+        ({"SIDEMIRROR_MODEL__API_KEY": "own"}, "anthropic", "own"),
+        ({**KEYS, "SIDEMIRROR_MODEL__API_KEY": "own"}, "anthropic", "own"),
+        ({**KEYS, "SIDEMIRROR_MODEL__PROVIDER": "rules"}, "rules", ""),
+        ({**KEYS, **OPENAI}, "openai_compatible", "key-o"),
+        # Somebody else's server is not sent OpenAI's key.
+        ({**KEYS, **LOCAL}, "openai_compatible", ""),
+        ({**KEYS, **LOCAL, **OPENAI}, "openai_compatible", ""),
+        ({**KEYS, **LOCAL, "SIDEMIRROR_MODEL__PROVIDER": "anthropic"}, "anthropic", "key-a"),
+    ],
+)
+def test_what_answers(environment: dict[str, str], provider: str, key: str) -> None:
+    model = load({}, environment).model
+    assert (model.provider, model.api_key.reveal()) == (provider, key)
+
+
+def test_a_flag_counts_before_the_environment() -> None:
+    assert load({"model__provider": "rules"}, KEYS).model.provider == "rules"
+    assert load({"model__base_url": "http://localhost:1/v1"}, KEYS).model.provider == "openai_compatible"
+
+
+@pytest.mark.parametrize(
+    ("environment", "model"),
+    [
+        ({}, "rules-1"),
+        (KEYS, "claude-haiku-5-5"),
+        ({**KEYS, **OPENAI}, "gpt-5-mini"),
+        ({**KEYS, "RAE_LLM_MODEL_DEFAULT": "claude-opus-5-5"}, "claude-opus-5-5"),
+        ({**KEYS, "RAE_LLM_MODEL_DEFAULT": "x", "SIDEMIRROR_MODEL__NAME": "claude-sonnet-5-5"}, "claude-sonnet-5-5"),
+        ({**KEYS, "SIDEMIRROR_PURPOSES__MID_TURN_REFLECTION__MODEL": "claude-opus-5-5"}, "claude-opus-5-5"),
+        ({**LOCAL, "SIDEMIRROR_MODEL__NAME": "qwen3:4b"}, "qwen3:4b"),
+    ],
+)
+def test_which_model(environment: dict[str, str], model: str) -> None:
+    routes = routes_of(load({}, environment), SystemClock())
+    assert routes[Purpose.MID_TURN_REFLECTION].provider.model.name == model
+
+
+@pytest.mark.parametrize(
+    ("environment", "told"),
+    [
+        (LOCAL, "SIDEMIRROR_MODEL__NAME): openai_compatible needs the name of a model"),
+        ({"SIDEMIRROR_MODEL__PROVIDER": "gpt"}, "there is no 'gpt'; there are rules, anthropic, openai_compatible"),
+    ],
+)
+def test_a_model_that_cannot_be(environment: dict[str, str], told: str) -> None:
+    with pytest.raises(BadSettings) as caught:
+        routes_of(load({}, environment), SystemClock())
+    assert told in str(caught.value)
+
+
+def test_the_caps_by_default() -> None:
+    settings = load({}, {})
+    assert settings.spend.usd_per_day == 5.0
+    assert settings.purposes.dreaming.usd_per_day == 0.5
+    assert settings.purposes.mid_turn_reflection.usd_per_day is None
+
+
+def test_a_cap_can_be_lifted_and_another_setting_lifts_none() -> None:
+    told = {"SIDEMIRROR_SPEND__USD_PER_DAY": "null", "SIDEMIRROR_PURPOSES__DREAMING__EFFORT": "low"}
+    settings = load({}, told)
+    assert settings.spend.usd_per_day is None
+    assert settings.purposes.dreaming.usd_per_day == 0.5
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("SPEND__USD_PER_DAY", "-1"), ("PURPOSES__DREAMING__EFFORT", "extreme"), ("MODEL__CONCURRENCY", "0")],
+)
+def test_a_value_that_cannot_be_is_named(name: str, value: str) -> None:
+    with pytest.raises(BadSettings, match=f"SIDEMIRROR_{name}"):
+        load({}, {f"SIDEMIRROR_{name}": value})
+
+
+def test_a_key_never_prints() -> None:
+    settings = load({}, KEYS)
+    shown = {source.name: (str(source.value), source.source) for source in sources(settings, {}, KEYS)}
+    assert shown["model__api_key"] == ("[secret]", "environment")
+    assert shown["model__provider"] == ("anthropic", "environment")
+    assert "key-a" not in repr(settings)
+    assert (str(Secret()), bool(Secret()), Secret("a") == Secret("a")) == ("", False, True)
+
+
+def test_secrets_are_settings() -> None:
+    assert set(SECRETS) <= set(names())
+    assert isinstance(Settings().model.api_key, Secret)
