@@ -221,6 +221,22 @@ def test_a_batch_sent_twice_on_a_stream_is_recorded_once(stub: ThinkingServiceSt
     assert second[0].directives[0].HasField("turn_plan")
 
 
+def test_another_batch_under_the_same_id_on_a_stream_is_not_lost(stub: ThinkingServiceStub) -> None:
+    def begin(turn_id: str, task: str) -> pb.RunTurnRequest:
+        started = pb.TurnStarted(session_id="reused", task=task)
+        return pb.RunTurnRequest(request_id="r0", events=[pb.TurnEvent(turn_id=turn_id, turn_started=started)])
+
+    one, other = (pb.RunTurnRequest(request_id="r1", events=[said(text)]) for text in ("one", "other"))
+    list(stub.RunTurn(iter([begin("reused", "first"), one, other, one]), timeout=PATIENCE_S))
+
+    told = [entry.event.user_message.text for entry in entries(stub, "reused") if entry.event.HasField("user_message")]
+    assert told == ["one", "other"]
+    # Another start under the same id does not take up the first one's turn.
+    assert refused(stub.RunTurn, iter([begin("reused", "second")])) == ALREADY_EXISTS
+    (response, *_) = stub.RunTurn(iter([begin("", "third")]), timeout=PATIENCE_S)
+    assert response.directives[0].turn_plan.turn_count == 2
+
+
 def test_of_events_with_one_id_the_first_counts(stub: ThinkingServiceStub) -> None:
     turn_id = stub.StartTurn(pb.StartTurnRequest()).plan.turn_id
     events: list[Any] = [called("first", event_id="a"), said("b", "b"), called("second", event_id="a")]

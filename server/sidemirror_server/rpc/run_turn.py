@@ -13,6 +13,7 @@ import msgspec
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.call import Call
 from sidemirror_server.rpc.directives import directive_to_wire, with_own_prompt
+from sidemirror_server.rpc.requests import digest_of
 from sidemirror_server.rpc.streams import Streams, StreamTimes
 from sidemirror_server.rpc.turns import ack_to_wire, events_of, start_event
 from sidemirror_server.rpc.wire import duration, timestamp
@@ -44,9 +45,9 @@ class TurnStreams:
         first = await anext(requests, None)
         if first is None:
             return
-        stream = await self._open(first, begin(first))
+        stream = await self._open(first, _of_batch(begin(first), first))
         reader = asyncio.create_task(stream.read(requests))
-        reader.add_done_callback(lambda _: stream.wake())
+        reader.add_done_callback(stream.read_ended)
         try:
             while True:
                 if response := stream.compose(half_closed=reader.done()):
@@ -136,10 +137,7 @@ class _TurnStream:
             if (request.project_id or scope.project_id) != scope.project_id:
                 raise BadInput([("project_id", "the stream has begun with another one")])
             self._times.heard()
-            call = self._call
-            if request.request_id != call.request_id:
-                call = msgspec.structs.replace(call, request_id=request.request_id)
-            self.take(request.events, call, 0)
+            self.take(request.events, _of_batch(self._call, request), 0)
 
     def take(self, wires: Sequence[pb.TurnEvent], call: Call, first: int) -> None:
         """Takes in the events of one request; the first stands at place `first` of it."""
@@ -148,6 +146,8 @@ class _TurnStream:
         places = self._conductor.report(self._turn, events_of(wires, self._turn.state.turn_id, call, first))
         self._places.extend(places)
         self._received += len(places)
+        # Here too, not only when something is said: an agent that reads nothing would let them pile up.
+        self._count_durable()
         # Events that the turn already has wake nobody else, and are to be acknowledged all the same.
         self._listener.wake()
 
@@ -178,9 +178,7 @@ class _TurnStream:
     def _ack(self, *, at_once: bool) -> pb.TurnAck | None:
         """What was received and is durable, when that has changed. That more is durable is said at once only where
         something else is said too, or `at_once`."""
-        while self._places and self._places[0] <= self._turn.durable:
-            self._places.popleft()
-            self._durable += 1
+        self._count_durable()
         told = (self._received, self._durable, tuple(self._turn.state.claims))
         if told == self._told:
             return None
@@ -195,6 +193,11 @@ class _TurnStream:
             self._durable_news.cancel()
             self._durable_news = None
         return ack_to_wire(self._turn, self._received, self._durable, self._call.clock.now_us())
+
+    def _count_durable(self) -> None:
+        while self._places and self._places[0] <= self._turn.durable:
+            self._places.popleft()
+            self._durable += 1
 
     def _tell_durable(self) -> None:
         self._durable_due = True
@@ -222,7 +225,11 @@ class _TurnStream:
         if self._times.told_closing and self._durable == self._received:
             raise Draining(reason=self._times.closing_reason)
 
-    def wake(self) -> None:
+    def read_ended(self, reader: "asyncio.Task[None]") -> None:
+        """Nothing more is read. What reading has raised is looked at here too: a stream that is cancelled first does
+        not ask for it, and it would be logged as an error that nobody has seen."""
+        if not reader.cancelled():
+            reader.exception()
         self._listener.wake()
 
     def close(self) -> None:
@@ -254,6 +261,15 @@ class _TurnStream:
             heartbeat=heartbeat,
             closing=closing,
         )
+
+
+def _of_batch(call: Call, request: pb.RunTurnRequest) -> Call:
+    """The call as it is about one request of the stream: events without an id get one that derives from its request_id
+    and its events. The same batch makes the same events again, and another one under that id makes others."""
+    if not request.request_id:
+        return call if not call.request_id else msgspec.structs.replace(call, request_id="", digest=b"")
+    events = pb.RunTurnRequest(events=request.events).SerializeToString(deterministic=True)
+    return msgspec.structs.replace(call, request_id=request.request_id, digest=digest_of(events))
 
 
 def _gap(missed: tuple[int, int]) -> pb.Gap:
