@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -28,17 +29,22 @@ async def measure(names: list[str], scale: Scale, folder: Path | None = None) ->
     figures: list[Figure] = []
     for name in names:
         with tempfile.TemporaryDirectory(dir=folder) as own, Servers(Path(own)) as servers:
-            figures += await ROWS[name](servers, scale)
+            measured = await ROWS[name](servers, scale)
+        # Each row as it comes: a run takes minutes.
+        print(*map(told, measured), sep="\n", file=sys.stderr, flush=True)
+        figures += measured
     return figures
 
 
 def table(figures: list[Figure]) -> str:
     lines = ["| what | goal | figure | | |", "|---|---|---|---|---|"]
-    for figure in figures:
-        goal = f"{'≤' if figure.at_most else '≥'} {figure.goal:g}{figure.unit}"
-        met = "met" if figure.met else "**missed**"
-        lines.append(f"| {figure.what} | {goal} | {figure.value:.4g}{figure.unit} | {met} | {figure.detail} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, *map(told, figures)])
+
+
+def told(figure: Figure) -> str:
+    goal = f"{'≤' if figure.at_most else '≥'} {figure.goal:g}{figure.unit}"
+    met = "met" if figure.met else "**missed**"
+    return f"| {figure.what} | {goal} | {figure.value:.3g}{figure.unit} | {met} | {figure.detail} |"
 
 
 def main() -> None:

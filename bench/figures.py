@@ -32,7 +32,7 @@ class Scale(NamedTuple):
     watches: int
 
 
-FULL = Scale(rounds=15, calls=2000, stream_s=3.0, writes=100, starts=9, watches=5000)
+FULL = Scale(rounds=12, calls=2000, stream_s=2.0, writes=100, starts=9, watches=5000)
 # A smoke run: every row once, figures that mean little.
 QUICK = Scale(rounds=2, calls=200, stream_s=0.4, writes=20, starts=2, watches=500)
 

@@ -5,6 +5,7 @@ Registered the way generated code does it; no (de)serializers, no interceptors, 
 
 import sys
 from collections.abc import AsyncIterator
+from typing import Any
 
 import grpc
 import uvloop
@@ -24,7 +25,7 @@ async def chat(raws: AsyncIterator[bytes], _: object) -> AsyncIterator[bytes]:
 
 async def serve(address: str) -> None:
     server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
-    handlers = {
+    handlers: dict[str, Any] = {
         "Echo": grpc.unary_unary_rpc_method_handler(echo),
         "Chat": grpc.stream_stream_rpc_method_handler(chat),
     }

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import grpc
@@ -102,11 +103,11 @@ async def _cpu(cells: dict[str, Cell], scale: Scale) -> dict[str, list[float]]:
 async def _latencies(cells: dict[str, Cell], scale: Scale) -> dict[str, list[float]]:
     """Seconds for a call by grpc.aio's client, one at a time; cells take turns every few calls."""
     channels = {name: grpc.aio.insecure_channel(server.address) for name, (server, _, _) in cells.items()}
-    methods = {name: channels[name].unary_unary(path) for name, (_, path, _) in cells.items()}
+    methods: dict[str, Any] = {name: channels[name].unary_unary(path) for name, (_, path, _) in cells.items()}
     took: dict[str, list[float]] = {name: [] for name in cells}
     for round_ in range(scale.rounds * 2 + 1):
         for name, (_, _, message) in cells.items():
-            times = await timed(_BLOCK, lambda method=methods[name], message=message: method(message))
+            times = await timed(_BLOCK, partial(methods[name], message))
             if round_:
                 took[name].extend(times)
     for channel in channels.values():
@@ -128,10 +129,11 @@ async def directive(servers: Servers, scale: Scale) -> list[Figure]:
     sidecar, floor = await servers.sidecar(), await servers.floor()
     turn_id = calls.turn_of(await _call_once(sidecar, calls.START_TURN, calls.start_turn("hot")))
     async with grpc.aio.insecure_channel(sidecar.address) as channel, grpc.aio.insecure_channel(floor.address) as bare:
-        unary_call, message = channel.unary_unary(calls.SHOULD_REFLECT), calls.should_reflect(turn_id)
-        stream = channel.stream_stream(calls.RUN_TURN)()
+        unary_call: Any = channel.unary_unary(calls.SHOULD_REFLECT)
+        message = calls.should_reflect(turn_id)
+        stream: Any = channel.stream_stream(calls.RUN_TURN)()
         await stream.write(calls.open_stream("streamed"))
-        chat = bare.stream_stream(CHAT)()
+        chat: Any = bare.stream_stream(CHAT)()
         sent = 1
         on_stream: list[float] = []
         on_call: list[float] = []

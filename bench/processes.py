@@ -91,14 +91,10 @@ class Servers:
         process = self._run(command, said)
         self._stack.enter_context(_ended(process))
         server = Server(process, port)
-        while True:
+        while (connection := await _reached(server)) is None:
             if process.poll() is not None:
                 raise RuntimeError(f"{command} ended with {process.returncode}: {said.read_text()}")
-            try:
-                connection = await server.connect()
-                break
-            except OSError:
-                await asyncio.sleep(0.001)
+            await asyncio.sleep(0.001)
         await connection.call(method, b"")
         server.started_s = time.perf_counter() - began
         connection.close()
@@ -111,6 +107,13 @@ class Servers:
     def stop(self, server: Server) -> None:
         server.process.send_signal(signal.SIGKILL)
         server.process.wait()
+
+
+async def _reached(server: Server) -> Connection | None:
+    try:
+        return await server.connect()
+    except OSError:  # not yet
+        return None
 
 
 @contextlib.contextmanager
