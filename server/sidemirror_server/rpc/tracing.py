@@ -27,6 +27,7 @@ _SERVER_FAULTS = {
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.DATA_LOSS,
 }
+_CODES: dict[object, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
 
 
 class Tracing:
@@ -92,4 +93,4 @@ def _code(context: Context) -> grpc.StatusCode:
     code: object = context.code()
     if isinstance(code, grpc.StatusCode):
         return code
-    return next((known for known in grpc.StatusCode if known.value[0] == code), grpc.StatusCode.OK)
+    return _CODES.get(code, grpc.StatusCode.OK)
