@@ -297,8 +297,8 @@ def _prompts(settings: Settings) -> ReflectionPrompts:
         raise BadSettings(f"prompts_dir (SIDEMIRROR_PROMPTS_DIR): {error}") from error
 
 
-# What is asked for by now.
-_ASKED_FOR = (Purpose.MID_TURN_REFLECTION,)
+# The purposes that something asks for by now.
+ASKED_FOR = (Purpose.MID_TURN_REFLECTION,)
 
 
 def _info(settings: Settings, own: Scope, stores: Stores, routes: Mapping[Purpose, Route]) -> ServerInfo:
@@ -307,7 +307,7 @@ def _info(settings: Settings, own: Scope, stores: Stores, routes: Mapping[Purpos
         version=importlib.metadata.version("sidemirror-server"),
         own_scope=own,
         stores=stores.facts,
-        models=tuple(_facts(purpose, routes[purpose].provider) for purpose in _ASKED_FOR),
+        models=tuple(_facts(purpose, routes[purpose].provider) for purpose in ASKED_FOR),
         limits=limits,
     )
 

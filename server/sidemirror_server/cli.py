@@ -38,6 +38,13 @@ def _parser() -> argparse.ArgumentParser:
     health.add_argument("--service", default="", help="one service instead of the whole server")
     health.set_defaults(run=_health)
 
+    usage = commands.add_parser("usage", help="what models have cost, and what is left of the caps")
+    _add_target(usage)
+    usage.add_argument("--tenant-id", default="", help="another tenant than the sidecar's own")
+    usage.add_argument("--project-id", default="", help="another project than the sidecar's own")
+    usage.add_argument("--json", action="store_true", help="print the result as JSON")
+    usage.set_defaults(run=_usage)
+
     demo = commands.add_parser("demo", help="watch a small agent at work with a sidecar beside it")
     demo.add_argument("--without-sidecar", action="store_true", help="show only what the agent does alone")
     demo.set_defaults(run=_demo)
@@ -81,6 +88,12 @@ def _health(options: argparse.Namespace) -> int:
     from sidemirror_server.operations.health import health
 
     return health(options.address, options.service)
+
+
+def _usage(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.usage import usage
+
+    return usage(options.address, options.tenant_id, options.project_id, as_json=options.json)
 
 
 def _demo(options: argparse.Namespace) -> int:

@@ -1,0 +1,116 @@
+"""Does the chosen model answer? The part of `sidemirror doctor` that asks it, once, and says what that cost.
+
+It asks the provider directly: a running sidecar holds the ledger, and what a person asks for once needs no cap. The
+question is put as the gateway puts it, and is the same as a reflection's in form, so that what is refused here would be
+refused there.
+"""
+
+import msgspec
+
+from sidemirror_server.assembly import ASKED_FOR, routes_of
+from sidemirror_server.models.answers import MidTurnAnswer
+from sidemirror_server.models.evidence import Evidence, EvidenceStep
+from sidemirror_server.models.gateway import Provider, Route
+from sidemirror_server.models.language_model import Ask, Purpose
+from sidemirror_server.settings import Settings
+from sidemirror_server.vocabulary.clock import SystemClock
+from sidemirror_server.vocabulary.errors import ModelFailed
+from sidemirror_server.vocabulary.ids import EventId
+from sidemirror_server.vocabulary.status import ResultStatus, Usage
+
+# As long as a reflection may take (vocabulary/budget.py), and as a model needs that is loaded from disk first.
+_DEADLINE_S = 30.0
+# A model may find out in its first attempts which parameters it does not take; each is left out from then on.
+_ATTEMPTS = 3
+_MAX_TOKENS = 512
+
+
+class ModelCheck(msgspec.Struct, frozen=True):
+    """What came of asking one model.
+
+    `purposes`: what it would be asked for. `detail`: why there is no answer. `clamped`: what was asked for and not
+    applied, or applied otherwise. `usage`: None where it is not known what it took.
+    """
+
+    purposes: tuple[str, ...]
+    provider: str
+    model: str
+    status: ResultStatus
+    detail: str = ""
+    usage: Usage | None = None
+    price_known: bool = True
+    clamped: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """It answers."""
+        return self.status is ResultStatus.OK
+
+
+async def check_models(settings: Settings) -> tuple[ModelCheck, ...]:
+    """Asks each model that the settings choose, one after the other. Raises BadSettings; a model that fails is told
+    in its check."""
+    routes = {purpose: route for purpose, route in routes_of(settings, SystemClock()).items() if purpose in ASKED_FOR}
+    found = []
+    for provider in dict.fromkeys(route.provider for route in routes.values()):
+        purposes = tuple(purpose for purpose, route in routes.items() if route.provider is provider)
+        try:
+            found.append(await _check(purposes, routes[purposes[0]]))
+        finally:
+            close = getattr(provider.model, "close", None)
+            if close is not None:
+                await close()
+    return tuple(found)
+
+
+async def _check(purposes: tuple[Purpose, ...], route: Route) -> ModelCheck:
+    provider = route.provider
+    asked = route.profile.applied_to(_question())
+    if provider.prices is not None:
+        await provider.prices.load()
+    names = tuple(purpose.value for purpose in purposes)
+    check = ModelCheck(names, provider.model.provider, provider.model.name, ResultStatus.FAILED_MODEL)
+    check = msgspec.structs.replace(check, price_known=provider.prices is None or not provider.prices.assumed)
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            completion = await provider.model.complete(asked, _DEADLINE_S)
+        except ModelFailed as failure:
+            usage = None if failure.usage is None else _priced(provider, failure.usage)
+            check = msgspec.structs.replace(check, status=failure.status, detail=failure.detail, usage=usage)
+            # Only what is left out from now on is worth another attempt of a person who waits.
+            if attempt == _ATTEMPTS or not failure.retryable or failure.retry_after_s != 0.0:
+                return check
+        else:
+            usage = _priced(provider, completion.usage)
+            return msgspec.structs.replace(
+                check, status=ResultStatus.OK, detail="", usage=usage, clamped=_clamped(asked, usage)
+            )
+    return check
+
+
+def _question() -> Ask[MidTurnAnswer]:
+    step = EvidenceStep(EventId("e1"), "user_message", "", "", "Are you there?")
+    return Ask(
+        purpose=Purpose.MID_TURN_REFLECTION,
+        system="This is a check whether you can be reached. Answer in one short sentence.",
+        prompt="Are you there? Cite the event e1.",
+        answer_type=MidTurnAnswer,
+        evidence=Evidence(question="Are you there?", steps=(step,)),
+        max_tokens=_MAX_TOKENS,
+    )
+
+
+def _priced(provider: Provider, usage: Usage) -> Usage:
+    if provider.prices is None:
+        return usage
+    return msgspec.structs.replace(usage, cost_usd=provider.prices.of(usage).usd)
+
+
+def _clamped(asked: Ask[MidTurnAnswer], usage: Usage) -> tuple[str, ...]:
+    """What the provider does not take, and what it takes otherwise than the profile asks for."""
+    told = usage.parameters
+    found = [f"{name} is left out: {usage.model} does not take it" for name in told.get("left_out", "").split()]
+    applied = told.get("effort", told.get("reasoning_effort"))
+    if asked.effort is not None and applied not in {None, asked.effort}:
+        found.append(f"effort: {asked.effort} was asked for, {applied} applies")
+    return tuple(found)

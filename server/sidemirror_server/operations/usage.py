@@ -1,0 +1,81 @@
+"""`sidemirror usage`: what models have cost a running sidecar's tenant and project, and what is left of the caps."""
+
+import json
+import sys
+from typing import Any
+
+import grpc
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
+
+from sidemirror.v1 import sidecar_pb2 as pb
+from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
+from sidemirror_server.operations.target import CHANNEL_OPTIONS, address_of
+
+EXIT_UNREACHABLE = 69  # sysexits.h: service unavailable
+_TIMEOUT_S = 5.0
+
+
+def usage(address: str, tenant_id: str, project_id: str, *, as_json: bool) -> int:
+    """Prints the spend of the last days and the caps; empty ids are the sidecar's own. Returns the exit code."""
+    address = address_of(address)
+    request = pb.GetServerInfoRequest(tenant_id=tenant_id, project_id=project_id)
+    with grpc.insecure_channel(address, options=CHANNEL_OPTIONS) as channel:
+        try:
+            info = pb_grpc.SidecarServiceStub(channel).GetServerInfo(request, timeout=_TIMEOUT_S)
+        except grpc.RpcError as error:
+            print(f"sidemirror: {address}: {error.code().name}: {error.details()}", file=sys.stderr)
+            return EXIT_UNREACHABLE
+    if as_json:
+        told = {
+            "models": [_as_json(model) for model in info.models],
+            "spend": [_as_json(spend) for spend in info.spend],
+            "spend_caps": [_as_json(cap) for cap in info.spend_caps],
+        }
+        print(json.dumps(told, indent=2))
+    else:
+        _show(info)
+    return 0
+
+
+def _as_json(message: Message) -> dict[str, Any]:
+    told: dict[str, Any] = MessageToDict(
+        message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
+    )
+    # JSON has one kind of number; protobuf's writes large ones as texts.
+    whole = {field.name for field in message.DESCRIPTOR.fields if field.type == field.TYPE_INT64}
+    return {name: int(value) if name in whole else value for name, value in told.items()}
+
+
+def _show(info: pb.GetServerInfoResponse) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    for model in info.models:
+        state = "" if model.available else ", left alone after it failed several times in a row"
+        console.print(f"{model.purpose}: {model.provider} {model.model}{state}", markup=False)
+    spent = Table("day", "purpose", title="Spent (UTC days)", title_justify="left")
+    for heading in ("calls", "tokens", "USD", "reserved USD", "orphaned USD"):
+        spent.add_column(heading, justify="right")
+    for spend in info.spend:
+        numbers = (f"{spend.usd:.6f}", f"{spend.reserved_usd:.6f}", f"{spend.orphaned_usd:.6f}")
+        spent.add_row(spend.day, spend.purpose, f"{spend.calls:,}", f"{spend.tokens:,}", *numbers)
+    if info.spend:
+        console.print(spent)
+    else:
+        console.print("No model was asked in the last 7 days that costs anything.")
+    capped = Table("cap", title="Caps of today", title_justify="left")
+    for heading in ("used", "of", "resets"):
+        capped.add_column(heading, justify="right")
+    for cap in info.spend_caps:
+        name = cap.purpose or pb.SpendLevel.Name(cap.level).removeprefix("SPEND_LEVEL_").lower()
+        resets = f"{cap.reset_time.ToDatetime():%Y-%m-%d %H:%M} UTC"
+        if cap.HasField("usd_per_day"):
+            capped.add_row(name, f"{cap.used_usd:.6f} USD", f"{cap.usd_per_day:.2f} USD", resets)
+        if cap.HasField("tokens_per_day"):
+            capped.add_row(name, f"{cap.used_tokens:,} tokens", f"{cap.tokens_per_day:,} tokens", resets)
+    if info.spend_caps:
+        console.print(capped)
+    else:
+        console.print("No caps are set.")

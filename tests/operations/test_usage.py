@@ -1,0 +1,54 @@
+"""`usage` against a sidecar that has asked a model."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from sidemirror_server.operations.usage import usage
+from tests.models.talk import talk
+
+
+async def test_what_was_spent_and_what_is_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    more = {"spend__tenant_tokens_per_day": "100000", "socket": str(tmp_path / "s")}
+    address = f"unix:{tmp_path}/s"
+    async with talk(tmp_path, "anthropic", **more) as made:
+        await made.turn("t")
+        result = await made.reflect()
+        tokens = (await made.spend()).tokens
+        assert await asyncio.to_thread(usage, address, "", "", as_json=True) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert told["models"] == [
+            {
+                "purpose": "mid_turn_reflection",
+                "provider": "anthropic",
+                "model": "claude-haiku-5-5",
+                "available": True,
+            }
+        ]
+        (spend,) = told["spend"]
+        assert (spend["purpose"], spend["calls"], spend["tokens"]) == ("mid_turn_reflection", 1, tokens)
+        assert spend["usd"] == pytest.approx(result.usage.cost_usd)
+        caps = {cap["purpose"] or cap["level"]: cap for cap in told["spend_caps"]}
+        assert list(caps) == ["SPEND_LEVEL_TOTAL", "SPEND_LEVEL_TENANT", "dreaming"]
+        assert (caps["SPEND_LEVEL_TENANT"]["tokens_per_day"], caps["SPEND_LEVEL_TENANT"]["used_tokens"]) == (
+            100_000,
+            tokens,
+        )
+        assert (caps["dreaming"]["usd_per_day"], caps["dreaming"]["used_usd"]) == (0.5, 0.0)
+
+        assert await asyncio.to_thread(usage, address, "", "", as_json=False) == 0
+        shown = capsys.readouterr().out
+        assert "mid_turn_reflection: anthropic claude-haiku-5-5\n" in shown
+        assert f"{tokens:,}" in shown
+        assert "5.00 USD" in shown
+        assert "100,000 tokens" in shown
+
+        assert await asyncio.to_thread(usage, address, "other", "", as_json=False) == 0
+        assert "No model was asked in the last 7 days that costs anything." in capsys.readouterr().out
+
+
+def test_nobody_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert usage(f"unix:{tmp_path}/none", "", "", as_json=True) == 69
+    assert "UNAVAILABLE" in capsys.readouterr().err
