@@ -1,0 +1,36 @@
+"""`sidemirror serve` with what a test puts in its place. Its own arguments come before those of serve:
+
+--model never   a model that never answers
+--switch        the store is behind a switch: SIGUSR1 takes it away, SIGUSR2 gives it back
+"""
+
+import argparse
+import signal
+import sys
+from functools import partial
+
+from sidemirror_server import assembly, cli
+from sidemirror_server.operations import serve
+from tests.faults.models import NeverAnswers
+from tests.faults.sidecars import PORTS
+from tests.faults.stores import Fault, Switch, behind
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--model", choices=["rules", "never"], default="rules")
+    parser.add_argument("--switch", action="store_true")
+    options, rest = parser.parse_known_args(arguments)
+    if options.model == "never":
+        vars(serve)["assemble"] = partial(assembly.assemble, model=NeverAnswers())
+    if options.switch:
+        switch = Switch()
+        for name in PORTS:
+            vars(assembly)[name] = behind(switch, getattr(assembly, name))
+        signal.signal(signal.SIGUSR1, lambda *_: switch.turn(Fault.AWAY))
+        signal.signal(signal.SIGUSR2, lambda *_: switch.turn(Fault.NONE))
+    return cli.main(["serve", *rest])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

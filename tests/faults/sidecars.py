@@ -1,0 +1,87 @@
+"""A sidecar in the test's own process, with what the test puts into it; and the contract's stubs, typed for asyncio."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import grpc
+import pytest
+
+from sidemirror.v1 import thinking_pb2_grpc as pb_grpc
+from sidemirror_server import assembly
+from sidemirror_server.models.language_model import LanguageModel
+from sidemirror_server.settings import load
+from sidemirror_server.turns.conductor import TurnLimits
+from sidemirror_server.vocabulary.clock import Clock
+from tests.faults.stores import Switch, behind
+
+# What assembly makes the server's stores of; the switch of a test stands before each.
+PORTS = ("SqliteTurnLog", "SqliteSessions", "SqliteRequests")
+
+Stub = Any  # the generated async stub has no runtime class
+
+
+class Running(NamedTuple):
+    """A sidecar that serves, and a client of it."""
+
+    sidecar: assembly.Sidecar
+    address: str
+    stub: Stub
+
+
+@contextlib.asynccontextmanager
+async def running(
+    folder: Path,
+    *,
+    model: LanguageModel | None = None,
+    clock: Clock | None = None,
+    turn_limits: TurnLimits | None = None,
+    switch: Switch | None = None,
+    **settings: str,
+) -> AsyncIterator[Running]:
+    """Serves until the end of the block. `settings` by their names, as flags give them."""
+    given = {"address": "127.0.0.1:0", "data_dir": str(folder / "data"), "grace_s": "1", **settings}
+    with pytest.MonkeyPatch.context() as patch:
+        if switch is not None:
+            for name in PORTS:
+                patch.setattr(assembly, name, behind(switch, getattr(assembly, name)))
+        made = assembly.assemble(load(given, {}), model=model, clock=clock, turn_limits=turn_limits)
+        async with made as sidecar:
+            await sidecar.start()
+            stop = asyncio.Event()
+            serving = asyncio.create_task(sidecar.serve_until(stop.wait()))
+            address = f"127.0.0.1:{sidecar.port}"
+            try:
+                async with connected(address) as stub:
+                    yield Running(sidecar, address, stub)
+            finally:
+                stop.set()
+                await serving
+
+
+@contextlib.asynccontextmanager
+async def connected(address: str) -> AsyncIterator[Stub]:
+    """A stub of the thinking service on a connection of its own."""
+    async with channel(address) as connection:
+        yield stub_on(connection)
+
+
+def stub_on(connection: grpc.aio.Channel) -> Stub:
+    """The thinking service's stub on this connection."""
+    return pb_grpc.ThinkingServiceStub(connection)
+
+
+def channel(address: str) -> grpc.aio.Channel:
+    """A connection that no other channel shares, that tries again soon, and takes large answers."""
+    return grpc.aio.insecure_channel(
+        address,
+        options=[
+            ("grpc.use_local_subchannel_pool", 1),
+            ("grpc.initial_reconnect_backoff_ms", 100),
+            ("grpc.min_reconnect_backoff_ms", 100),
+            ("grpc.max_reconnect_backoff_ms", 500),
+            ("grpc.max_receive_message_length", -1),
+        ],
+    )

@@ -1,0 +1,135 @@
+"""SIGTERM while agents are at work."""
+
+import asyncio
+import contextlib
+import signal
+import time
+from pathlib import Path
+from typing import Any, cast
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from sidemirror.v1 import thinking_pb2 as pb
+from tests.faults.agents import Agent, a_turn, check_record, failing_calls, record_of, started
+from tests.faults.figures import show
+from tests.faults.journal import Journal
+from tests.faults.process import Process
+from tests.faults.sidecars import Stub, channel, connected
+from tests.faults.talk import Talk
+from tests.faults.waiting import until
+
+GRACE_S = 3.0
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        pytest.param(2, id="2-times"),
+        pytest.param(20, id="20-times", marks=[pytest.mark.long, pytest.mark.timeout(300)]),
+    ],
+)
+async def test_told_to_stop_under_load(times: int, tmp_path: Path) -> None:
+    """Six agents that heed `closing`, one that does not, one that watches. Seen to fail when `announce_end` does not
+    flip the health first, when it does not call `close_all`, when `drain` gives streams 60 s, and when `Recorder`
+    calls durable what it has not appended."""
+    process = Process(tmp_path, {"grace_s": str(GRACE_S)}, arguments=("--model", "never"))
+    flips_ms, ends_s, journal, agents = [], [], Journal(), []
+    async with process:
+        for round_ in range(times):
+            if not process.running:
+                await process.start()
+            some = [Agent(f"r{round_}-t{n}", a_turn(f"r{round_}-t{n}", f"s{n}", 9_000), journal) for n in range(6)]
+            agents += some
+            async with connected(process.address) as stub, connected(process.address) as other:
+                working = [asyncio.create_task(agent.run(stub)) for agent in some]
+                deaf = Talk(stub)
+                await deaf.say(started(f"r{round_}-deaf", "deaf"))
+                watch = other.WatchTurns(pb.WatchTurnsRequest(new_only=True))
+                await until(lambda some=some: all(agent.durable > 100 for agent in some))  # type: ignore[misc]
+                flipped = asyncio.create_task(_not_serving(process.address))
+                await until(lambda flipped=flipped: flipped.get_name() == "watching")  # type: ignore[misc]
+                told_s = time.monotonic()
+                process.signal(signal.SIGTERM)
+                flips_ms.append((await asyncio.wait_for(flipped, 10) - told_s) * 1000)
+                await _refused(other)
+                await until(lambda deaf=deaf: bool(deaf.said("closing")))  # type: ignore[misc]
+                assert await _closing_of(watch) == "the server is shutting down"
+                await asyncio.gather(*working)
+                code, _ = await process.ended(within_s=GRACE_S + 5)
+                ends_s.append(time.monotonic() - told_s)
+                assert code == 0
+                assert await deaf.broken() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+            assert [agent.closings for agent in some] == [1] * 6
+        await process.start()
+        found, wrong = await _what_is_kept(process.address, agents)
+    middle = sorted(flips_ms)[times // 2]
+    show(
+        f"{times} times: health flipped after {max(flips_ms):.0f} ms at most (median {middle:.0f}), "
+        f"exit after {max(ends_s):.1f} s at most"
+    )
+    assert journal.violations(found) == []
+    assert wrong == []
+    assert max(flips_ms) < 100
+    assert max(ends_s) < GRACE_S
+    assert "Traceback" not in process.text()
+
+
+async def _what_is_kept(address: str, agents: list[Agent]) -> tuple[list[str], list[str]]:
+    """The ids of all recorded events, and what is wrong with the records."""
+    found, wrong = [], []
+    async with connected(address) as stub:
+        for agent in agents:
+            _, entries = await record_of(stub, agent.turn_id)
+            found += [entry.event.event_id for entry in entries if entry.HasField("event")]
+            wrong += check_record(entries, agent.events)
+    return found, wrong
+
+
+async def _refused(stub: Stub) -> None:
+    """A new call. CANCELLED is grpc.aio's own, for the one call that comes first after it was told to stop."""
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await stub.GetTurn(pb.GetTurnRequest(turn_id="t"), timeout=5)
+    assert caught.value.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+
+
+async def _not_serving(address: str) -> float:
+    """When the health of the server stops being SERVING, by the monotonic clock. The task's name becomes `watching`
+    once the first status is here."""
+    async with channel(address) as connection:
+        watch = cast("Any", health_pb2_grpc.HealthStub(connection)).Watch(health_pb2.HealthCheckRequest())
+        async for status in watch:
+            task = asyncio.current_task()
+            assert task is not None
+            task.set_name("watching")
+            if status.status == health_pb2.HealthCheckResponse.NOT_SERVING:
+                return time.monotonic()
+    raise AssertionError("the watch has ended")
+
+
+async def _closing_of(watch: "grpc.aio.UnaryStreamCall[pb.WatchTurnsRequest, pb.WatchTurnsResponse]") -> str:
+    async with asyncio.timeout(10):
+        async for response in watch:
+            if response.entry.directive.HasField("closing"):
+                return response.entry.directive.closing.reason
+    raise AssertionError("the watch has ended")
+
+
+async def test_told_twice_it_ends_at_once(tmp_path: Path) -> None:
+    """And what was acknowledged is kept. Seen to fail when `_told_to_stop` ignores the second signal."""
+    async with Process(tmp_path, {"grace_s": "30"}) as process, connected(process.address) as stub:
+        talk = Talk(stub)
+        await talk.say(started("t", "s"), *failing_calls("t", 10))
+        await until(lambda: talk.durable() == 11)
+        process.signal(signal.SIGTERM)
+        await until(lambda: bool(talk.said("closing")))
+        process.signal(signal.SIGTERM)
+        _, took_s = await process.ended(within_s=5)
+        assert took_s < 1
+        with contextlib.suppress(AssertionError):
+            await talk.broken()
+        await process.start()
+        async with connected(process.address) as again:
+            _, entries = await record_of(again, "t")
+            assert sum(entry.HasField("event") for entry in entries) == 11

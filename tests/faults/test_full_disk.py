@@ -1,0 +1,101 @@
+"""The disk of the data folder is full, or its files may not grow."""
+
+import contextlib
+import os
+import resource
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+
+from sidemirror.v1 import thinking_pb2 as pb
+from tests.architecture.repository import run_tool
+from tests.faults.agents import record_of
+from tests.faults.process import Process
+from tests.faults.sidecars import Stub, connected
+from tests.faults.test_store_down import reason_of
+
+MIB = 1024 * 1024
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 3 MiB."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a small file system")
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if run_tool("mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(folder)).returncode != 0:
+        pytest.skip("a tmpfs cannot be mounted here")
+    try:
+        yield folder
+    finally:
+        run_tool("umount", str(folder))
+
+
+async def fill(stub: Stub, kept: list[str]) -> grpc.aio.AioRpcError:
+    """Reports events until one is refused; `kept` gets the ids of those that were acknowledged."""
+    with pytest.raises(grpc.aio.AioRpcError) as caught:  # noqa: PT012 - which of them is refused is not known
+        for number in range(len(kept), len(kept) + 1000):
+            event_id = f"e{number}"
+            event = pb.TurnEvent(event_id=event_id, user_message=pb.UserMessage(text="x" * 20_000))
+            await stub.ReportEvents(pb.ReportEventsRequest(turn_id="t", events=[event]), timeout=10)
+            kept.append(event_id)
+    return caught.value
+
+
+async def events_in(stub: Stub) -> list[str]:
+    """What a reader sees of the turn: through a watch, which reads the log and does not wait for the writer."""
+    watch = stub.WatchTurns(pb.WatchTurnsRequest(follow=False), timeout=10)
+    entries = [response.entry async for response in watch]
+    return [entry.event.event_id for entry in entries if entry.event.HasField("user_message")]
+
+
+def is_sound(folder: Path) -> bool:
+    with contextlib.closing(sqlite3.connect(folder / "sidemirror.db")) as connection:
+        return bool(connection.execute("PRAGMA integrity_check").fetchone() == ("ok",))
+
+
+async def test_a_full_disk_is_a_clear_error_and_writes_resume(small_disk: Path, tmp_path: Path) -> None:
+    """Seen to fail when `store_failure` does not know SQLITE_FULL (INTERNAL), and when the writer keeps the connection
+    whose commit has failed (writes do not resume)."""
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(b"x" * MIB)
+    kept: list[str] = []
+    async with (
+        Process(tmp_path, {"data_dir": str(small_disk / "data")}) as process,
+        connected(process.address) as stub,
+    ):
+        await stub.StartTurn(pb.StartTurnRequest(turn_id="t", session_id="s"))
+        error = await fill(stub, kept)
+        assert (error.code(), reason_of(error)) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "STORE_FULL")
+        assert len(kept) > 10
+        assert await events_in(stub) == kept
+        ballast.unlink()
+        refused = f"e{len(kept)}"
+        again = pb.TurnEvent(event_id=refused, user_message=pb.UserMessage(text="x" * 20_000))
+        await stub.ReportEvents(pb.ReportEventsRequest(turn_id="t", events=[again]), timeout=10)
+        assert await events_in(stub) == [*kept, refused]
+        assert (await record_of(stub, "t"))[0].event_count == len(kept) + 2
+    assert is_sound(small_disk / "data")
+    assert "Traceback" not in process.text()
+
+
+async def test_files_that_may_not_grow_are_a_clear_error_and_writes_resume(tmp_path: Path) -> None:
+    """A quota: SQLite calls it an I/O error, and so the store is unavailable. Seen to fail when `store_failure` does
+    not know SQLITE_IOERR."""
+    kept: list[str] = []
+    async with Process(tmp_path) as process, connected(process.address) as stub:
+        await stub.StartTurn(pb.StartTurnRequest(turn_id="t", session_id="s"))
+        _, hard = resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (MIB, resource.RLIM_INFINITY))
+        error = await fill(stub, kept)
+        assert (error.code(), reason_of(error)) == (grpc.StatusCode.UNAVAILABLE, "STORE_UNAVAILABLE")
+        assert await events_in(stub) == kept
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, hard))
+        refused = f"e{len(kept)}"
+        again = pb.TurnEvent(event_id=refused, user_message=pb.UserMessage(text="x" * 20_000))
+        await stub.ReportEvents(pb.ReportEventsRequest(turn_id="t", events=[again]), timeout=10)
+        assert await events_in(stub) == [*kept, refused]
+    assert is_sound(tmp_path / "data")

@@ -1,0 +1,88 @@
+"""The sidecar is killed at random while agents run turns, and comes back."""
+
+import asyncio
+import random
+from pathlib import Path
+
+import pytest
+
+from sidemirror.v1 import common_pb2
+from sidemirror.v1 import thinking_pb2 as pb
+from tests.faults.agents import Agent, a_turn, check_record, record_of
+from tests.faults.figures import show
+from tests.faults.journal import Journal, Outcome
+from tests.faults.process import Process
+from tests.faults.sidecars import connected
+from tests.faults.waiting import until
+
+AGENTS = 8
+
+
+@pytest.mark.parametrize(
+    ("kills", "total"),
+    [
+        pytest.param(4, 4_000, id="4-kills"),
+        pytest.param(20, 20_000, id="20-kills", marks=[pytest.mark.long, pytest.mark.timeout(300)]),
+    ],
+)
+async def test_nothing_acknowledged_is_lost_or_doubled(kills: int, total: int, tmp_path: Path) -> None:
+    """Eight agents on RunTurn with a model that never answers, so that each kill leaves claims behind.
+
+    Seen to fail when `Recorder._append` settles its turns before it appends ("lost"), when `Conductor.report` does not
+    look at `turn.seen` ("2 times"), when `_find` does not give up what a crash left behind ("has 0 results"), and when
+    a resumed stream takes `after_sequence` as it comes although the log ends before it ("never told").
+    """
+    journal, chance = Journal(), random.Random(11)
+    per_turn = total // (AGENTS * 5)
+    agents: list[Agent] = []
+    process = Process(tmp_path, arguments=("--model", "never"))
+
+    async def work(number: int) -> None:
+        for turn in range(5):
+            turn_id = f"a{number}-t{turn}"
+            agent = Agent(turn_id, a_turn(turn_id, f"s{number}", per_turn), journal)
+            agents.append(agent)
+            while not agent.over:
+                await until(lambda: process.running and process.port > 0)
+                await agent.run_on(process.address)
+                await asyncio.sleep(0.01)
+
+    async with process:
+        working = [asyncio.create_task(work(number)) for number in range(AGENTS)]
+        for kill in range(kills):
+            wanted = total * (kill + chance.random()) / (kills + 1)
+            await until(
+                lambda wanted=wanted: journal.count(Outcome.OK) >= wanted or all(task.done() for task in working),  # type: ignore[misc]
+                within_s=60,
+            )
+            assert not all(task.done() for task in working), "the work was over before the last kill"
+            process.kill()
+            process.port = 0
+            await process.start()
+        await asyncio.gather(*working)
+
+        found, wrong, failed = [], [], 0
+        async with connected(process.address) as stub:
+            for agent in agents:
+                turn, entries = await record_of(stub, agent.turn_id)
+                assert turn.state == pb.TURN_STATE_FINISHED
+                found += [entry.event.event_id for entry in entries if entry.HasField("event")]
+                wrong += [f"{agent.turn_id}: {problem}" for problem in check_record(entries, agent.events)]
+                told = {directive.directive_id for directive in agent.directives}
+                recorded = [entry.directive for entry in entries if entry.HasField("directive")]
+                wrong += [
+                    f"{agent.turn_id}: {directive.directive_id} at {directive.sequence} was never told"
+                    for directive in recorded
+                    if directive.directive_id not in told
+                ]
+                failed += sum(
+                    directive.reflection.status == common_pb2.RESULT_STATUS_FAILED_MODEL
+                    and "restarted" in directive.reflection.detail
+                    for directive in recorded
+                )
+        assert journal.violations(found) == []
+        assert wrong == []
+        assert journal.count(Outcome.OK) == total
+        assert failed > 0, "no kill met a claim: the test shows nothing about them"
+        breaks = sum(agent.breaks for agent in agents)
+        show(f"{kills} kills, {total} events, {breaks} broken streams, {failed} claims failed after a restart")

@@ -1,0 +1,62 @@
+"""A second server where one is already fails loudly, and the first one goes on."""
+
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sidemirror.v1 import sidecar_pb2, sidecar_pb2_grpc
+from tests.faults.process import Process
+from tests.faults.sidecars import channel
+
+
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """A folder whose path leaves room for a socket's name."""
+    with tempfile.TemporaryDirectory(prefix="sm-") as folder:
+        yield Path(folder)
+
+
+@pytest.mark.parametrize("place", ["port", "socket", "folder"])
+async def test_refused(place: str, tmp_path: Path, short_folder: Path) -> None:
+    """Seen to fail with `so_reuseport` on (port), without the lock of `held_socket` (socket), and without the lock of
+    `FolderLock` (folder)."""
+    path = str(short_folder / "s.sock")
+    async with Process(tmp_path / "first", {"socket": path}) as first:
+        shared = {
+            "port": {"address": first.address},
+            "socket": {"socket": path},
+            "folder": {"data_dir": str(tmp_path / "first" / "data")},
+        }
+        second = Process(tmp_path / "second", shared[place])
+        second.spawn()
+        try:
+            code, _ = await second.ended(within_s=15)
+        finally:
+            second.kill()
+        assert code == 1
+        told = [line for line in second.text().splitlines() if line.startswith("sidemirror: ")]
+        expected = {
+            "port": f"sidemirror: address '{first.address}': it is in use, or not an address of this machine",
+            "socket": f"sidemirror: socket '{path}': another server is listening there",
+            "folder": f"in use by process {first.pid}",
+        }
+        assert len(told) == 1
+        assert expected[place] in told[0]
+        for address in (first.address, f"unix:{path}"):
+            async with channel(address) as connection:
+                stub = sidecar_pb2_grpc.SidecarServiceStub(connection)
+                await stub.GetServerInfo(sidecar_pb2.GetServerInfoRequest(), timeout=5)
+
+
+async def test_what_a_killed_server_left_behind_is_no_obstacle(tmp_path: Path, short_folder: Path) -> None:
+    path = short_folder / "s.sock"
+    process = Process(tmp_path, {"socket": str(path)})
+    async with process:
+        process.kill()
+        assert path.is_socket()
+        await process.start()
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(path))
