@@ -418,7 +418,7 @@ def test_an_event_has_at_most_1_mib_and_its_turn_can_still_be_read(stub: Thinkin
     said_before = common_pb2.Message(role=common_pb2.MESSAGE_ROLE_USER, content="x" * 209_500)
     large = pb.TurnEvent(turn_id="large", turn_started=pb.TurnStarted(session_id="large", messages=[said_before] * 5))
     assert 1024 * 1024 - 1_500 < large.ByteSize() <= 1024 * 1024
-    run(stub, batch(large))()
+    assert list(stub.RunTurn(iter([batch(large, tenant_id=T)]), timeout=20))
     first = stub.GetTurn(pb.GetTurnRequest(turn_id="large", tenant_id=T)).entries[0]
     assert len(first.event.turn_started.messages) == 5
     large.turn_started.messages.add(content="x" * 1_500)
