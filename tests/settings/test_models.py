@@ -1,5 +1,7 @@
 """Which model answers, and what it may cost, as the environment and the flags have it."""
 
+from pathlib import Path
+
 import pytest
 
 from sidemirror_server.assembly import routes_of
@@ -42,7 +44,7 @@ def test_a_flag_counts_before_the_environment() -> None:
 @pytest.mark.parametrize(
     ("environment", "model"),
     [
-        ({}, "rules-1"),
+        ({}, "rules-2"),
         (KEYS, "claude-haiku-5-5"),
         ({**KEYS, **OPENAI}, "gpt-5-mini"),
         ({**KEYS, "RAE_LLM_MODEL_DEFAULT": "claude-opus-5-5"}, "claude-opus-5-5"),
@@ -104,3 +106,25 @@ def test_a_key_never_prints() -> None:
 def test_secrets_are_settings() -> None:
     assert set(SECRETS) <= set(names())
     assert isinstance(Settings().model.api_key, Secret)
+
+
+def test_another_package_may_offer_a_provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "parrot.py").write_text(
+        "class Parrot:\n"
+        "    provider = 'parrot'\n"
+        "    def __init__(self, name, api_key, base_url):\n"
+        "        self.name, self.given = name, (api_key, base_url)\n"
+    )
+    (tmp_path / "parrot-1.0.dist-info").mkdir()
+    (tmp_path / "parrot-1.0.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: parrot\nVersion: 1.0\n")
+    (tmp_path / "parrot-1.0.dist-info/entry_points.txt").write_text("[sidemirror.models]\nparrot = parrot:Parrot\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    told = {"SIDEMIRROR_MODEL__PROVIDER": "parrot", "SIDEMIRROR_MODEL__API_KEY": "own"}
+    with pytest.raises(BadSettings, match="parrot needs the name of a model"):
+        routes_of(load({}, told), SystemClock())
+    provider = routes_of(load({"model__name": "polly"}, told), SystemClock())[Purpose.MID_TURN_REFLECTION].provider
+    assert (provider.model.provider, provider.model.name) == ("parrot", "polly")
+    assert vars(provider.model)["given"] == ("own", None)
+    assert provider.prices is not None, "it is paid for like any other"
+    with pytest.raises(BadSettings, match="there are rules, anthropic, openai_compatible, parrot"):
+        routes_of(load({"model__provider": "cockatoo"}, told), SystemClock())

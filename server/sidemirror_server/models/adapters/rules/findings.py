@@ -29,7 +29,8 @@ class Findings(msgspec.Struct, frozen=True):
     `repeated`: the calls of the last loop of equal, non-polling calls; `alternating`: the last four calls, when they
     are A-B-A-B; `unanswered`: calls that the agent went on from without a result; `unmentioned`: names, numbers and
     quotations of the question that no call and no result mentions; `basis`: what the first good result rests on, the
-    result itself when its call is known, else the text it was made from; `drafted`: the last response, if any.
+    result itself when its call is known, else the text it was made from; `claim`: the second text, or the only one: the
+    first is where agents plan; `drafted`: the last response, if any.
     """
 
     calls: tuple[EvidenceStep, ...]
@@ -40,6 +41,7 @@ class Findings(msgspec.Struct, frozen=True):
     unanswered: tuple[EvidenceStep, ...]
     unmentioned: tuple[str, ...]
     basis: EvidenceStep | None
+    claim: EvidenceStep | None
     drafted: EvidenceStep | None
 
 
@@ -59,6 +61,7 @@ def findings_of(evidence: Evidence) -> Findings:
         unanswered=_unanswered(steps[-_WHOLE_STEPS:]),
         unmentioned=_unmentioned(evidence.question or evidence.task, [*calls, *worked]),
         basis=_basis(steps),
+        claim=_claim(steps),
         drafted=next((step for step in reversed(steps) if step.kind == "response"), None),
     )
 
@@ -93,6 +96,11 @@ def _basis(steps: Sequence[EvidenceStep]) -> EvidenceStep | None:
         elif step.kind == "tool_result" and not step.is_error:
             return step if step.answers else said or step
     return None
+
+
+def _claim(steps: Sequence[EvidenceStep]) -> EvidenceStep | None:
+    texts = [step for step in steps if step.kind in {"model_text", "response"}][:2]
+    return texts[-1] if texts else None
 
 
 def _repeated(calls: Sequence[EvidenceStep]) -> tuple[EvidenceStep, ...]:

@@ -35,6 +35,9 @@ def mid_turn_answer(evidence: Evidence) -> MidTurnAnswer:
     if found.basis is not None and not cited:
         sentences.append(f"What came after rests on {_cite(found.basis)}: check that first if the answer looks wrong.")
         cited.append(found.basis)
+    elif found.claim is not None and not cited:
+        sentences.append(f"Nothing has confirmed what was said in {_cite(found.claim)}: check that first.")
+        cited.append(found.claim)
     still_open = _open(found, evidence)
     if still_open:
         sentences.append(still_open)

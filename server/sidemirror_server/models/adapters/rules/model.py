@@ -19,7 +19,7 @@ class RulesModel:
 
     provider = "rules"
     # Rises when the same evidence is answered otherwise, so that stored answers can be told apart.
-    name = "rules-1"
+    name = "rules-2"
 
     async def complete(self, ask: Ask[AnswerT], deadline_s: float) -> Completion[AnswerT]:
         """The answer of the rule for `ask.purpose`; prompt, temperature and token limits do not apply.
