@@ -206,7 +206,7 @@ async def assemble(
             sessions=SqliteSessions(database),
             requests=SqliteRequests(database),
             ledger=SqliteLedger(database),
-            facts=(StoreFacts("sqlite", "everything", _DURABILITY, lambda: True),),
+            facts=(StoreFacts("sqlite", "everything", _DURABILITY, database.answers),),
         )
         routes = routes_of(settings, clock) if model is None else _stand_in(model, clock)
         sidecar = Sidecar(settings, stores, routes, clock, limits, socket)

@@ -69,6 +69,7 @@ async def test_full_disk(tiny_disk: Path) -> None:
         except StoreFull:
             pass
         assert 0 < kept < 100
+        assert not database.answers()
         assert database.read(numbers) == list(range(1, kept + 1))
         group = await asyncio.gather(
             *[database.write(insert(1000 + n, b"x" * 20_000)) for n in range(8)], return_exceptions=True
@@ -78,6 +79,7 @@ async def test_full_disk(tiny_disk: Path) -> None:
         assert await database.search(numbers) == list(range(1, kept + 1))
         ballast.unlink()
         assert await asyncio.gather(*[database.write(insert(2000 + n)) for n in range(8)]) == list(range(2000, 2008))
+        assert database.answers()
     async with small_store(tiny_disk / "store") as database:
         assert database.read(numbers) == [*range(1, kept + 1), *range(2000, 2008)]
 
@@ -91,6 +93,7 @@ from tests.storage.small_store import insert, numbers, small_store
 async def main():
     async with small_store(Path(sys.argv[1])) as database:
         await database.write(insert(1))
+        assert database.answers()
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
         kept = 1
         try:
@@ -98,9 +101,11 @@ async def main():
                 kept = await database.write(insert(kept + 1, b"x" * 20_000))
         except (StoreUnavailable, StoreFull) as error:
             print(type(error).__name__)
+        assert not database.answers()
         assert database.read(numbers) == list(range(1, kept + 1)), "reads go on"
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         assert await database.write(insert(5000, b"x" * 500_000)) == 5000, "writes resume"
+        assert database.answers()
         assert database.read(numbers) == [*range(1, kept + 1), 5000]
         print("resumed")
 

@@ -25,7 +25,7 @@ from sidemirror_server.storage.sqlite.failures import store_failure
 from sidemirror_server.storage.sqlite.folder import FolderLock, refuse_unsafe_file_system
 from sidemirror_server.storage.sqlite.migrate import Migration, migrate, read_migrations
 from sidemirror_server.storage.sqlite.writer import GroupWriter
-from sidemirror_server.vocabulary.errors import StoreUnavailable
+from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -47,6 +47,7 @@ class Database:
         path = folder / FILE_NAME
         self._lock = lock
         self._closed = False
+        self._read_failed = False
         first = _connect(path, patience_s=5.0)
         try:
             applied = migrate(first, known, now_us)
@@ -114,11 +115,21 @@ class Database:
         """
         return await self._writer.submit(change, long=long)
 
+    def answers(self) -> bool:
+        """The last group of writes was kept, and the last look-up found what it looked into."""
+        return not (self._closed or self._read_failed or self._writer.has_failed)
+
     def read(self, look_up: Callable[[sqlite3.Connection], _T]) -> _T:
         """Runs `look_up` at once, in one snapshot of what is committed. Raises StoreUnavailable."""
         if self._closed:
             raise StoreUnavailable(store="sqlite", reason="closed")
-        return _translated(partial(_in_snapshot, self._reader, look_up))
+        try:
+            found = _translated(partial(_in_snapshot, self._reader, look_up))
+        except (StoreFull, StoreUnavailable):
+            self._read_failed = True
+            raise
+        self._read_failed = False
+        return found
 
     async def search(self, look_up: Callable[[sqlite3.Connection], _T]) -> _T:
         """Runs `look_up` beside the loop, one at a time, in one snapshot of what is committed.

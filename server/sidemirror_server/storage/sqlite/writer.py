@@ -67,6 +67,8 @@ class GroupWriter:
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[Call] = deque()
         self._busy = False  # a group is under way or about to be: the connection is taken
+        # What came of the last group.
+        self.has_failed = False
         self._closed: asyncio.Future[None] | None = None
         self._pause: asyncio.TimerHandle | None = None
         self._steps: queue.SimpleQueue[Callable[[], Callable[[], None]] | None] = queue.SimpleQueue()
@@ -161,6 +163,7 @@ class GroupWriter:
         self._hand_over(partial(self._run_whole, calls), self._group_durable, partial(self._group_failed, calls))
 
     def _group_durable(self, outcomes: list[Outcome]) -> None:
+        self.has_failed = False
         for (_, answer, _), result, error in outcomes:
             if answer.done():  # its caller was cancelled
                 continue
@@ -177,6 +180,7 @@ class GroupWriter:
 
     def _group_failed(self, calls: list[Call], cause: BaseException) -> None:
         _log.error("sqlite_group_failed", extra={"calls": len(calls), "reason": str(cause)})
+        self.has_failed = True
         self._connection, broken = None, self._connection
         for call in calls:
             if not call.answer.done():
