@@ -38,10 +38,9 @@ class Number(Struct, frozen=True):
 
 
 class Count(Struct, frozen=True):
-    """At most `most` elements, and at least `least`."""
+    """At most `most` elements."""
 
     most: int
-    least: int = 0
 
 
 class Seconds(Struct, frozen=True):
@@ -121,8 +120,8 @@ TABLE: dict[str, Rule] = {
     "FieldMask.paths": Count(20),
 }
 
-# The most that a whole message takes on the wire. An answer holds at least one event, and has to fit into the 4 MiB that
-# gRPC's clients take by default.
+# The most that a whole message takes on the wire. An answer holds at least one event, and has to fit into the 4 MiB
+# that gRPC's clients take by default.
 BYTES = {"TurnEvent": 1024 * 1024}
 
 # Enums whose unknown numbers are not refused: the converter clamps them (design section 2).
@@ -234,8 +233,6 @@ def _repeated(name: str, rule: Count, element: Check | None) -> Check:
         values = getattr(message, name)
         if len(values) > rule.most:
             found.append((prefix + name, f"at most {rule.most} elements"))
-        elif len(values) < rule.least:
-            found.append((prefix + name, f"at least {rule.least} elements"))
         elif element is not None:
             for index, value in enumerate(values):
                 element(value, f"{prefix}{name}[{index}].", found)

@@ -19,7 +19,6 @@ from sidemirror_server.rpc.streams import Streams
 _log = logging.getLogger(__name__)
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
-NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 THINKING = thinking_pb2.DESCRIPTOR.services_by_name["ThinkingService"]
 SIDECAR = sidecar_pb2.DESCRIPTOR.services_by_name["SidecarService"]
 
@@ -97,10 +96,6 @@ class Server:
         """Serves from now on."""
         await self._set_health(SERVING)
         await self._server.start()
-
-    async def set_service_health(self, service: str, *, serving: bool) -> None:
-        """One service's status, for those who check or watch it."""
-        await self._health.set(service, SERVING if serving else NOT_SERVING)
 
     async def _set_health(self, status: int) -> None:
         for name in ("", *self._names):

@@ -34,9 +34,14 @@ class WatchStreams:
     ) -> AsyncGenerator[pb.WatchTurnsResponse, None]:
         after = await self._begin(request, call.scope)
         follow = request.follow if request.HasField("follow") else True
+        # The present is where the record ends now: one that grows all the time would never let go.
+        until = None if follow else await self._log.last_position(call.scope)
         waiter = self._bell.waiter(self._poll_s)
         times = StreamTimes(self._streams, call.clock, waiter.wake, ends_idle=False)
         try:
+            if request.new_only and follow:
+                # Where the present is, at once: a watch that breaks before its first entry can go on from here.
+                yield _notice_to_wire(_heartbeat(call.clock.now_us()), after, call.scope)
             while True:
                 waiter.clear()
                 page = await self._log.tail(
@@ -47,14 +52,13 @@ class WatchStreams:
                     after = entry.position
                     times.said()
                 if (notice := _notice(times, call.clock.now_us())) is not None:
-                    cursor = token_for(after, call.scope)
-                    yield pb.WatchTurnsResponse(entry=pb.TurnEntry(cursor=cursor, directive=notice))
+                    yield _notice_to_wire(notice, after, call.scope)
                     times.said()
                     if times.told_closing:
                         raise Draining(reason=times.closing_reason)
+                if until is not None and (not page or after >= until):
+                    return
                 if not page:
-                    if not follow:
-                        return
                     await waiter.wait()
         finally:
             times.close()
@@ -74,11 +78,19 @@ def _entry_to_wire(entry: Entry, scope: Scope) -> pb.TurnEntry:
     return entry_to_wire(recorded_in(entry), entry.key, entry.sequence, token_for(entry.position, scope))
 
 
+def _notice_to_wire(notice: pb.TurnDirective, after: int, scope: Scope) -> pb.WatchTurnsResponse:
+    return pb.WatchTurnsResponse(entry=pb.TurnEntry(cursor=token_for(after, scope), directive=notice))
+
+
+def _heartbeat(now_us: int) -> pb.TurnDirective:
+    return pb.TurnDirective(time=timestamp(now_us), heartbeat=pb.Heartbeat())
+
+
 def _notice(times: StreamTimes, now_us: int) -> pb.TurnDirective | None:
     """What a watch says beside entries, when it is due."""
     if times.closing_due():
         closing = pb.Closing(reason=times.closing_reason, grace=duration(int(times.grace_s * 1e6)))
         return pb.TurnDirective(time=timestamp(now_us), closing=closing)
     if times.heartbeat_due():
-        return pb.TurnDirective(time=timestamp(now_us), heartbeat=pb.Heartbeat())
+        return _heartbeat(now_us)
     return None

@@ -21,11 +21,6 @@ _UNAVAILABLE = frozenset(
 )
 
 
-def is_busy(error: sqlite3.Error) -> bool:
-    """Whether another connection holds the lock that was asked for."""
-    return _code(error) == sqlite3.SQLITE_BUSY
-
-
 def store_failure(error: BaseException) -> SidemirrorError | None:
     """The error to raise instead when the store itself failed; None when the statement or its caller is at fault."""
     if not isinstance(error, sqlite3.Error):
