@@ -67,10 +67,7 @@ class SessionCalls:
         )
 
     async def DeleteSession(self, request: pb.DeleteSessionRequest, call: Call) -> pb.DeleteSessionResponse:
-        session_id = SessionId(request.session_id)
-        await self._conductor.settle_session(call.scope, session_id)
-        await self._sessions.delete(call.scope, session_id)
-        self._conductor.forget_session(call.scope, session_id)
+        await self._conductor.delete_session(call.scope, SessionId(request.session_id))
         return pb.DeleteSessionResponse()
 
     async def _get(self, call: Call, session_id: str) -> SessionRecord:

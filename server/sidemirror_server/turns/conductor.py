@@ -218,6 +218,9 @@ class Conductor:
 
     async def _finish_later(self, turn: LiveTurn) -> None:
         await asyncio.wait(tuple(turn.tasks.values()), timeout=self._limits.finish_grace_s)
+        self._finish_now(turn)
+
+    def _finish_now(self, turn: LiveTurn) -> None:
         self._reflections.give_up(turn, "given up: the turn ended first")
         self._summarise(turn, abandoned=False)
         turn.finishing = None
@@ -272,21 +275,39 @@ class Conductor:
 
     async def settle_session(self, scope: Scope, session_id: SessionId) -> None:
         """Returns when all that the session's turns have recorded is durable. Raises what the store raises."""
-        for turn in tuple(self._turns.values()):
-            if turn.scope == scope and turn.state.session_id == session_id:
-                await self._recorder.wait_durable(turn, turn.state.last_sequence)
+        for _, turn in self._of_session(scope, session_id):
+            await self._recorder.wait_durable(turn, turn.state.last_sequence)
 
-    def forget_session(self, scope: Scope, session_id: SessionId) -> None:
-        """The session is deleted: its turns leave memory."""
-        for key, turn in tuple(self._turns.items()):
-            if turn.scope == scope and turn.state.session_id == session_id:
+    async def delete_session(self, scope: Scope, session_id: SessionId) -> None:
+        """Deletes the session with its turns, which leave memory. No turn starts in it meanwhile. Raises NotFound,
+        WrongState while a turn of it is open, and what the store raises."""
+        async with self._lock(scope, f"session/{session_id}"):
+            turns = self._of_session(scope, session_id)
+            if ends := [turn.finishing for _, turn in turns if turn.finishing is not None]:
+                await asyncio.wait(ends)
+            await self.settle_session(scope, session_id)
+            if not all(turn.over for _, turn in self._of_session(scope, session_id)):
+                raise WrongState("session", session_id, "a turn is open")
+            await self._sessions.delete(scope, session_id)
+            for key, turn in self._of_session(scope, session_id):
                 self._forget(key, turn)
 
+    def _of_session(self, scope: Scope, session_id: SessionId) -> list[tuple[tuple[Scope, TurnId], LiveTurn]]:
+        return [
+            (key, turn)
+            for key, turn in self._turns.items()
+            if turn.scope == scope and turn.state.session_id == session_id
+        ]
+
     def give_up_all(self) -> None:
-        """The server is going away: reflections that are being made end as failed."""
+        """The server is going away: reflections that are being made end as failed, and turns that wait for one before
+        they end do not wait any more."""
         for turn in self._turns.values():
             if turn.accepts:
                 self._reflections.give_up(turn, "given up: the server was shut down")
+            elif turn.finishing is not None:
+                turn.finishing.cancel()
+                self._finish_now(turn)
 
     def _lock(self, scope: Scope, name: str) -> asyncio.Lock:
         return self._locks.setdefault((scope, name), asyncio.Lock())
