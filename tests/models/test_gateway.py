@@ -301,6 +301,13 @@ async def test_a_refusal_names_the_cap_and_until_when(tmp_path: Path) -> None:
         assert made.model.asked == []
 
 
+async def test_a_refusal_at_an_assumed_price_says_how_to_set_ones_own(tmp_path: Path) -> None:
+    async with desk(tmp_path, caps=Caps(total=usd(0.01)), own_price=None) as made:
+        failure = await refused(made)
+        assert failure.status is ResultStatus.SKIPPED_SPEND
+        assert failure.detail.endswith("set model.input_usd_per_mtok and model.output_usd_per_mtok")
+
+
 async def test_each_attempt_is_reserved_for_itself(tmp_path: Path) -> None:
     once = Caps(total=Cap(tokens=most(question())[0] + 100))
     async with desk(tmp_path, caps=once) as made:

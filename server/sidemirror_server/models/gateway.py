@@ -41,6 +41,10 @@ _GRACE_S = 0.05
 # A provider's count of a prompt may be off by this (Anthropic calls its own an estimate).
 _COUNT_RATIO, _COUNT_MORE = 1.1, 64
 
+_PRICE_NOT_KNOWN = (
+    "no price list has this model, so the dearest known price is counted: set model.input_usd_per_mtok and "
+    "model.output_usd_per_mtok"
+)
 NO_CAPS = Within()
 
 
@@ -228,6 +232,8 @@ class Gateway:
             counted = None
             if refused.status is ResultStatus.SKIPPED_SPEND:
                 counted = await self._counted(call.provider, call.ask, call.ends_s)
+            if counted is None and refused.status is ResultStatus.SKIPPED_SPEND and call.prices.assumed:
+                raise ModelFailed(refused.status, f"{refused.detail}; {_PRICE_NOT_KNOWN}") from refused
             if counted is None:
                 raise
             most = call.prices.most(counted, most_output_tokens(call.ask))
