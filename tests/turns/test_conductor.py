@@ -1,88 +1,17 @@
 """What streams and calls cannot show from outside: what the conductor does in moments that pass at once."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from sidemirror_server.storage.sqlite.database import Database
-from sidemirror_server.storage.sqlite.sessions import SqliteSessions
-from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
-from sidemirror_server.thinking.prompts import ReflectionPrompts
 from sidemirror_server.thinking.record import Reflection, TurnSummary
-from sidemirror_server.trace.event import Event, ThinkingWish, ToolFailed, TurnFinished, TurnStarted, What, origin_of
-from sidemirror_server.trace.live import Bell
+from sidemirror_server.trace.event import ToolFailed, TurnFinished
 from sidemirror_server.trace.log import TurnStanding
-from sidemirror_server.turns.conductor import Conductor, TurnLimits
-from sidemirror_server.turns.live import LiveTurn
-from sidemirror_server.turns.recorder import Recorder
-from sidemirror_server.turns.reflecting import Reflections
-from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import NotFound, WrongState
-from sidemirror_server.vocabulary.ids import EventId, SessionId, TurnId
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.ids import SessionId, TurnId
 from sidemirror_server.vocabulary.status import ResultStatus
-from tests.adapters.sqlite_store import sqlite_database
-from tests.models.gateways import Desk, desk
-
-SCOPE = Scope("acme", "shop")
-SESSION = SessionId("s")
-PATIENCE_S = 20.0
-
-
-class HeldSessions(SqliteSessions):
-    """Deletes when it is let go."""
-
-    def __init__(self, database: Database) -> None:
-        super().__init__(database)
-        self.deleting = asyncio.Event()
-        self.let_go = asyncio.Event()
-
-    async def delete(self, scope: Scope, session_id: SessionId) -> None:
-        self.deleting.set()
-        await self.let_go.wait()
-        await super().delete(scope, session_id)
-
-
-class House(msgspec.Struct, frozen=True):
-    """A conductor with a real store, and a model in the test's hand."""
-
-    conductor: Conductor
-    recorder: Recorder
-    log: SqliteTurnLog
-    sessions: HeldSessions
-    desk: Desk
-
-    async def start(self, turn_id: str) -> LiveTurn:
-        started = TurnStarted(SESSION, wish=ThinkingWish(level="medium"))
-        return await self.conductor.start(
-            SCOPE, TurnId(turn_id), event("start", started), started, is_new=False, wait_for_store=True
-        )
-
-    def report(self, turn: LiveTurn, *whats: What) -> None:
-        self.conductor.report(turn, [event(f"{turn.state.last_sequence}/{n}", what) for n, what in enumerate(whats)])
-
-
-def event(event_id: str, what: What) -> Event:
-    return Event(EventId(event_id), 1, what, origin_of(what))
-
-
-@asynccontextmanager
-async def house(folder: Path) -> AsyncIterator[House]:
-    clock = SystemClock()
-    async with sqlite_database(folder / "turns") as database, desk(folder / "spend") as asked:
-        log, sessions = SqliteTurnLog(database), HeldSessions(database)
-        recorder = Recorder(log, Bell(), backlog_bytes=2**20)
-        reflections = Reflections(asked.gateway, ReflectionPrompts(), recorder, clock)
-        limits = TurnLimits(finish_grace_s=PATIENCE_S)
-        recording = asyncio.create_task(recorder.run())
-        try:
-            yield House(Conductor(log, sessions, recorder, reflections, clock, limits), recorder, log, sessions, asked)
-        finally:
-            recording.cancel()
+from tests.turns.house import PATIENCE_S, SCOPE, SESSION, house
 
 
 async def test_no_turn_starts_in_a_session_that_is_being_deleted(tmp_path: Path) -> None:
