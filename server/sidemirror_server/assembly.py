@@ -10,6 +10,7 @@ import importlib.metadata
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -54,6 +55,9 @@ from sidemirror_server.turns.reflecting import Reflections
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.scope import Scope
+
+if TYPE_CHECKING:
+    from sidemirror_server.storage.sqlite.examine import Examined
 
 _log = logging.getLogger(__name__)
 
@@ -222,6 +226,13 @@ _DURABILITY = "an OK survives a crash of the sidecar and of the machine (WAL, sy
 _SMALL = {"anthropic": "claude-haiku-5-5", "openai_compatible": "gpt-5-mini", "rules": RulesModel.name}
 # Where another package offers a provider: a callable (model name, API key or None, base URL or None) → LanguageModel.
 _ENTRY_POINTS = "sidemirror.models"
+
+
+def examine_store(settings: Settings) -> "Examined":
+    """What is found where these settings keep records, without opening it as a server does."""
+    from sidemirror_server.storage.sqlite.examine import examine
+
+    return examine(settings.data_dir)
 
 
 def routes_of(settings: Settings, clock: Clock) -> dict[Purpose, Route]:

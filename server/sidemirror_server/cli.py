@@ -45,6 +45,19 @@ def _parser() -> argparse.ArgumentParser:
     usage.add_argument("--json", action="store_true", help="print the result as JSON")
     usage.set_defaults(run=_usage)
 
+    watch = commands.add_parser("watch", help="see what happens in turns and what the sidecar says, as it happens")
+    _add_target(watch)
+    watch.add_argument("--session", default="", metavar="ID", help="only this session")
+    watch.add_argument("--all-from-start", action="store_true", help="begin with the oldest entry that is kept")
+    watch.add_argument("--json", action="store_true", help="print one JSON object a line")
+    watch.set_defaults(run=_watch)
+
+    doctor = commands.add_parser("doctor", help="would `serve` work with these settings? Exit code 0 if so")
+    _add_settings(doctor)
+    doctor.add_argument("--ask-models", action="store_true", help="ask the models one question; it may cost something")
+    doctor.add_argument("--json", action="store_true", help="print the result as JSON")
+    doctor.set_defaults(run=_doctor)
+
     demo = commands.add_parser("demo", help="watch a small agent at work with a sidecar beside it")
     demo.add_argument("--without-sidecar", action="store_true", help="show only what the agent does alone")
     demo.set_defaults(run=_demo)
@@ -94,6 +107,18 @@ def _usage(options: argparse.Namespace) -> int:
     from sidemirror_server.operations.usage import usage
 
     return usage(options.address, options.tenant_id, options.project_id, as_json=options.json)
+
+
+def _watch(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.watch import watch
+
+    return watch(options.address, options.session, from_start=options.all_from_start, as_json=options.json)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.doctor import doctor
+
+    return doctor(_flags(options), ask_models=options.ask_models, as_json=options.json)
 
 
 def _demo(options: argparse.Namespace) -> int:

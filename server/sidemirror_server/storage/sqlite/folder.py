@@ -46,15 +46,20 @@ def refuse_unsafe_file_system(folder: Path, mountinfo: Path = _MOUNTINFO) -> Non
 
     Where the system does not tell (no mountinfo: macOS), nothing is refused.
     """
-    try:
-        mounts = mountinfo.read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError:
-        return
-    kind = _file_system(folder.resolve(), mounts)
+    kind = file_system_of(folder, mountinfo)
     if kind in _UNSAFE_FILE_SYSTEMS or kind == "fuse" or kind.startswith("fuse."):
         raise StoreRefused(
             folder=str(folder), reason=f"is on {kind}, where SQLite loses data; choose a folder on a local disk"
         )
+
+
+def file_system_of(folder: Path, mountinfo: Path = _MOUNTINFO) -> str:
+    """The type of the file system that the folder is on, or would be; empty where the system does not tell."""
+    try:
+        mounts = mountinfo.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return ""
+    return _file_system(folder.resolve(), mounts)
 
 
 def _file_system(folder: Path, mounts: str) -> str:

@@ -7,6 +7,7 @@ file that was edited later is noticed instead of giving two servers two schemas.
 import hashlib
 import re
 import sqlite3
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -55,15 +56,20 @@ def migrate(connection: sqlite3.Connection, known: tuple[Migration, ...], now_us
     """
     connection.execute(_TABLE)
     recorded = connection.execute("SELECT number, name, checksum FROM schema_migrations ORDER BY number").fetchall()
+    check_applied(recorded, known)
+    missing = known[len(recorded) :]
+    for migration in missing:
+        _apply(connection, migration, now_us)
+    return tuple(migration.number for migration in missing)
+
+
+def check_applied(recorded: Iterable[tuple[int, str, str]], known: tuple[Migration, ...]) -> None:
+    """Raises StoreRefused when what was applied (number, name and checksum, in order) is not what is known."""
     for position, (number, name, checksum) in enumerate(recorded):
         if position >= len(known):
             raise _refused(f"migration {number:04d}_{name} is newer than this server, which knows {len(known)}")
         if (number, checksum) != (known[position].number, known[position].checksum):
             raise _refused(f"migration {number:04d}_{name} is not the one this server has")
-    missing = known[len(recorded) :]
-    for migration in missing:
-        _apply(connection, migration, now_us)
-    return tuple(migration.number for migration in missing)
 
 
 def _apply(connection: sqlite3.Connection, migration: Migration, now_us: int) -> None:

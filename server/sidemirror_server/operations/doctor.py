@@ -1,0 +1,219 @@
+"""`sidemirror doctor`: would `serve` work with these settings, or does it already? Says what to change.
+
+Called by `cli.py`. It looks and changes nothing: no folder is made, no port taken, no lock held for longer than a look.
+"""
+
+import difflib
+import errno
+import os
+import socket
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import grpc
+import msgspec
+
+from sidemirror.v1 import sidecar_pb2 as pb
+from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
+from sidemirror_server.assembly import examine_store
+from sidemirror_server.operations.loop import run
+from sidemirror_server.operations.target import CHANNEL_OPTIONS
+from sidemirror_server.rpc.listening import UNIX, CannotListen, check_address
+from sidemirror_server.settings import PREFIX, BadSettings, Settings, Source, load, names, sources, unknown_names
+from sidemirror_server.vocabulary.clock import Clock, SystemClock
+
+# A sidecar of this machine answers within milliseconds.
+_ANSWER_S = 2.0
+_MIB = 1024 * 1024
+# Below this a busy agent may fill the disk within the hour. Chosen here: 4 times the bound of the WAL.
+_LITTLE_ROOM_BYTES = 256 * _MIB
+# 2026-01-01T00:00:00Z: no machine that runs this release is earlier than that.
+_EARLIEST_US = 1_767_225_600_000_000
+# How far the newest record may be ahead of the clock: what clocks that are kept in step differ by, and more.
+_AHEAD_US = 5_000_000
+
+
+class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One thing that was looked at: whether it is well, what was found, and what to change if it is not."""
+
+    subject: str
+    ok: bool
+    found: str
+    advice: str = ""
+
+
+class Examination(msgspec.Struct, frozen=True):
+    """Everything that was found; `settings` is empty when they cannot be read."""
+
+    ok: bool
+    settings: tuple[Source, ...]
+    findings: tuple[Finding, ...]
+
+
+def doctor(flags: Mapping[str, str], *, ask_models: bool, as_json: bool) -> int:
+    """Prints what is found; 0 when nothing has to be changed, else 1. `flags`: as `serve` would get them.
+
+    `ask_models`: ask each chosen model one question, which may cost something.
+    """
+    examination = examine(flags, SystemClock(), ask_models=ask_models)
+    if as_json:
+        print(msgspec.json.format(msgspec.json.encode(examination, enc_hook=str), indent=2).decode())
+    else:
+        from sidemirror_server.operations.doctor_report import show
+
+        show(examination)
+    return 0 if examination.ok else 1
+
+
+def examine(
+    flags: Mapping[str, str],
+    clock: Clock,
+    environment: Mapping[str, str] | None = None,
+    *,
+    ask_models: bool = False,
+) -> Examination:
+    """Looks at settings, store, address and clock. `environment`: the process's own when it is None."""
+    findings = [_unknown(name) for name in unknown_names(environment)]
+    settings: tuple[Source, ...] = ()
+    try:
+        loaded = load(flags, environment)
+    except BadSettings as error:
+        findings.append(Finding("settings", ok=False, found=str(error), advice="change or remove this setting"))
+    else:
+        settings = tuple(sources(loaded, flags, environment))
+        findings.extend(_places(loaded, clock))
+        if ask_models:
+            findings.extend(_models(loaded))
+    return Examination(all(finding.ok for finding in findings), settings, tuple(findings))
+
+
+def _models(settings: Settings) -> Iterable[Finding]:
+    from sidemirror_server.operations.model_check import check_models
+
+    for check in run(check_models(settings)):
+        asked_for = ", ".join(check.purposes)
+        found = f"{check.provider} {check.model} ({asked_for}): "
+        if not check.ok:
+            advice = "see the settings model__provider, model__name, model__base_url and the key"
+            yield Finding("model", ok=False, found=f"{found}{check.status.value}, {check.detail}", advice=advice)
+            continue
+        cost = "" if check.usage is None or check.usage.cost_usd is None else f", {check.usage.cost_usd:.6f} USD"
+        yield Finding("model", ok=True, found=f"{found}answers{cost}")
+        yield from (Finding("model", ok=True, found=f"{found}{clamped}") for clamped in check.clamped)
+
+
+def _unknown(name: str) -> Finding:
+    known = [f"{PREFIX}{setting.upper()}" for setting in names()]
+    close = difflib.get_close_matches(name, known, n=1)
+    advice = f"did you mean {close[0]}?" if close else "remove it, or look for its name in the table of settings"
+    return Finding("settings", ok=False, found=f"{name} is no setting of this server and does nothing", advice=advice)
+
+
+def _places(settings: Settings, clock: Clock) -> Iterable[Finding]:
+    store = examine_store(settings)
+    yield from (Finding("store", ok=False, found=problem, advice=_store_advice(problem)) for problem in store.problems)
+    size = f"{store.size_bytes / _MIB:.1f} MiB" if store.exists else "not made yet"
+    applied, known = store.schema
+    yield Finding(
+        "store",
+        ok=True,
+        found=f"{store.folder} on {store.file_system or 'an unknown file system'}: {size}, schema {applied} of {known}",
+    )
+    room = Finding("store", ok=True, found=f"{store.free_bytes / _MIB:,.0f} MiB are free")
+    if store.free_bytes < _LITTLE_ROOM_BYTES:
+        room = msgspec.structs.replace(room, ok=False, advice="make room, or choose another data_dir")
+    yield room
+    listeners = [settings.address, *([f"{UNIX}{Path(settings.socket).absolute()}"] if settings.socket else [])]
+    answers = [_answer_at(address) for address in listeners]
+    yield from answers
+    yield _holder(store.held_by, [answer.served for answer in answers])
+    yield _clock(store.newest_us, clock.now_us())
+
+
+def _store_advice(problem: str) -> str:
+    if "newer than this server" in problem:
+        return "use the newer server that has written it, or another data_dir"
+    if "damaged" in problem or "cannot be read" in problem:
+        return "stop the server, keep a copy of the folder, and restore a backup"
+    return "choose another data_dir"
+
+
+class _Answer(Finding, frozen=True, omit_defaults=True):
+    """What is at an address; `served`: a sidemirror."""
+
+    served: bool = False
+
+
+def _answer_at(address: str) -> _Answer:
+    """Who listens there, if anyone."""
+    subject = "address"
+    try:
+        if not address.startswith(UNIX):
+            check_address(address)
+    except CannotListen as error:
+        return _Answer(subject, ok=False, found=str(error), advice="choose an address on loopback, or a socket")
+    listening = _knock(address)
+    if listening is None:
+        return _Answer(subject, ok=True, found=f"{address} is free")
+    if listening:
+        return _Answer(subject, ok=False, found=f"{address}: {listening}", advice="choose another address")
+    target = address if address.startswith(UNIX) else f"dns:{address}"
+    with grpc.insecure_channel(target, options=CHANNEL_OPTIONS) as channel:
+        try:
+            info = pb_grpc.SidecarServiceStub(channel).GetServerInfo(pb.GetServerInfoRequest(), timeout=_ANSWER_S)
+        except grpc.RpcError as error:
+            return _Answer(
+                subject,
+                ok=False,
+                found=f"{address} is taken by something that is no sidemirror ({error.code().name})",
+                advice="choose another address, or stop what listens there",
+            )
+    return _Answer(subject, ok=True, found=f"{address} is served by sidemirror {info.version}", served=True)
+
+
+def _knock(address: str) -> str | None:
+    """None when nobody listens, an empty text when somebody does, else why it cannot be told."""
+    try:
+        if address.startswith(UNIX):
+            with socket.socket(socket.AF_UNIX) as client:
+                client.settimeout(_ANSWER_S)
+                client.connect(address.removeprefix(UNIX))
+        else:
+            host, _, port = address.rpartition(":")
+            if port == "0":
+                return None  # the system chooses a free one
+            socket.create_connection((host.strip("[]"), int(port)), _ANSWER_S).close()
+    except (ConnectionRefusedError, FileNotFoundError):
+        return None
+    except OSError as error:
+        return os.strerror(error.errno) if error.errno else str(error) or errno.errorcode[errno.ETIMEDOUT]
+    return ""
+
+
+def _holder(held_by: str, served: list[bool]) -> Finding:
+    """Whether who has the folder and who answers at the address can be the same."""
+    if held_by and not any(served):
+        return Finding(
+            "store",
+            ok=False,
+            found=f"process {held_by} has the folder, and no sidemirror answers at the address",
+            advice="stop that process, or choose another data_dir",
+        )
+    if any(served) and not held_by:
+        return Finding(
+            "store",
+            ok=False,
+            found="a sidemirror answers at the address, and it keeps its records in another folder",
+            advice="choose another address, or that server's data_dir",
+        )
+    return Finding("store", ok=True, found=f"process {held_by} has the folder" if held_by else "nobody has the folder")
+
+
+def _clock(newest_us: int, now_us: int) -> Finding:
+    if now_us < _EARLIEST_US:
+        return Finding("clock", ok=False, found="the clock is before 2026", advice="set the machine's clock")
+    ahead_us = newest_us - now_us
+    if ahead_us > _AHEAD_US:
+        found = f"the newest record is {ahead_us / 1e6:,.0f} s ahead of the clock"
+        return Finding("clock", ok=False, found=found, advice="set the machine's clock, and keep it in step")
+    return Finding("clock", ok=True, found="the clock is plausible")

@@ -1,0 +1,125 @@
+"""`sidemirror watch`: what happens in turns and what the sidecar says about it, as it happens.
+
+Called by `cli.py`. Follows WatchTurns and takes it up again by its cursor when the connection breaks, so that what is
+shown has no hole; ends with Ctrl-C, or when whoever reads its output is gone.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Callable
+
+import grpc
+from google.protobuf.json_format import MessageToDict
+
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror.v1 import thinking_pb2_grpc as pb_grpc
+from sidemirror_server.operations.loop import run
+from sidemirror_server.operations.target import Unreachable, address_of, dial
+from sidemirror_server.operations.watch_lines import Timeline
+
+EXIT_UNREACHABLE = 69  # sysexits.h: service unavailable
+EXIT_REFUSED = 1
+# Between two tries after a break. Chosen here: a sidecar that is restarted is back within a second.
+_FIRST_PAUSE_S = 0.1
+_LONGEST_PAUSE_S = 2.0
+# A stream that has been silent for longer than two heartbeats (20 s each) is broken and does not know it.
+_SILENCE_S = 45.0
+_BROKEN = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED)
+
+Say = Callable[[str], None]
+
+
+def watch(address: str, session_id: str, *, from_start: bool, as_json: bool) -> int:
+    """Shows entries until it is interrupted; only a sidecar that cannot be reached at first, or that refuses, ends it.
+    Returns the exit code."""
+    try:
+        return run(_watch(address_of(address), session_id, from_start=from_start, as_json=as_json))
+    except BrokenPipeError:
+        # `sidemirror watch | head`: the reader has what it wanted. Python would complain once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+async def _watch(address: str, session_id: str, *, from_start: bool, as_json: bool) -> int:
+    show = _as_json if as_json else _timeline()
+    request = pb.WatchTurnsRequest(session_id=session_id, new_only=not from_start)
+    try:
+        async for entry in follow(address, request, _tell):
+            show(entry)
+    except Unreachable as error:
+        _tell(str(error))
+        return EXIT_UNREACHABLE
+    except grpc.aio.AioRpcError as error:
+        _tell(f"{address} refuses: {error.code().name}: {error.details()}")
+        return EXIT_REFUSED
+    return 0
+
+
+async def follow(address: str, request: pb.WatchTurnsRequest, tell: Say) -> AsyncIterator[pb.TurnEntry]:
+    """All entries from where `request` begins, each once, over as many connections as it takes; `request` gets the
+    cursor of the last one. `tell` hears of breaks.
+
+    Raises Unreachable when the first connection cannot be made, AioRpcError when the sidecar refuses.
+    """
+    reached, told, pause_s = False, False, _FIRST_PAUSE_S
+    while True:
+        try:
+            async with dial(address) as channel:
+                reached = True
+                async for entry in _entries(channel, request):
+                    told, pause_s = False, _FIRST_PAUSE_S
+                    if entry.sequence:
+                        yield entry
+        except Unreachable:
+            if not reached:
+                raise
+        except grpc.aio.AioRpcError as error:
+            if error.code() not in _BROKEN:
+                raise
+        except TimeoutError:
+            tell(f"{address} has said nothing for {_SILENCE_S:g} s")
+        if not told:
+            tell(f"the connection to {address} is lost; trying again")
+            told = True
+        await asyncio.sleep(pause_s)
+        pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+
+async def _entries(channel: grpc.aio.Channel, request: pb.WatchTurnsRequest) -> AsyncIterator[pb.TurnEntry]:
+    """What one stream brings, heartbeats included. Raises TimeoutError when it falls silent."""
+    stream = pb_grpc.ThinkingServiceStub(channel).WatchTurns(request)
+    try:
+        while True:
+            async with asyncio.timeout(_SILENCE_S):
+                response = await stream.read()
+            if not isinstance(response, pb.WatchTurnsResponse):
+                return
+            request.cursor, request.new_only = response.entry.cursor, False
+            yield response.entry
+    finally:
+        stream.cancel()
+
+
+def _timeline() -> Callable[[pb.TurnEntry], None]:
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=False)
+    timeline = Timeline()
+
+    def show(entry: pb.TurnEntry) -> None:
+        console.print(timeline.line(entry), overflow="ellipsis", no_wrap=True)
+        console.file.flush()
+
+    return show
+
+
+def _as_json(entry: pb.TurnEntry) -> None:
+    told = MessageToDict(entry, preserving_proto_field_name=True)
+    told["sequence"] = entry.sequence  # JSON has one kind of number; protobuf's writes large ones as texts
+    print(json.dumps(told), flush=True)
+
+
+def _tell(text: str) -> None:
+    print(f"sidemirror: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,133 @@
+"""An entry of a turn's record as a line for people: when, which session and turn, what happened or was said."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from google.protobuf.message import Message
+from rich.text import Text
+
+from sidemirror.v1 import common_pb2
+from sidemirror.v1 import thinking_pb2 as pb
+
+# What a line shows of a text; the terminal's width cuts further.
+_TEXT_CHARS = 200
+# Turn ids of the server end in what tells them apart.
+_ID_CHARS = 8
+# Turns whose session is remembered. Chosen here: far more than are open at once.
+_MOST_TURNS = 10_000
+
+_BAD, _SAID, _DIM = "red", "cyan", "dim"
+
+
+class Timeline:
+    """Makes lines. Remembers which session a turn belongs to, because only a turn's first entries say it."""
+
+    def __init__(self) -> None:
+        self._sessions: OrderedDict[str, str] = OrderedDict()
+
+    def line(self, entry: pb.TurnEntry) -> Text:
+        """One entry."""
+        what = getattr(entry, entry.WhichOneof("entry") or "event")
+        session = self._session_of(entry)
+        line = Text(_clock(what), style=_DIM)
+        line.append(f"  {_plain(session)[-_ID_CHARS:] or '?'}/{_plain(entry.turn_id)[-_ID_CHARS:]}  ", style=_DIM)
+        if entry.HasField("event"):
+            told, style = _event(entry.event)
+        elif entry.HasField("directive"):
+            told, style = f"↳ {_directive(entry.directive)}", _SAID
+        else:
+            told, style = f"· a reflection begins: {_reasons(entry.claim)}", _DIM
+        return line.append(told, style=style)
+
+    def _session_of(self, entry: pb.TurnEntry) -> str:
+        session = entry.event.turn_started.session_id or entry.directive.turn_plan.session_id
+        if session:
+            self._sessions[entry.turn_id] = session
+            if len(self._sessions) > _MOST_TURNS:
+                self._sessions.popitem(last=False)
+        return self._sessions.get(entry.turn_id, "")
+
+
+def _clock(what: Message) -> str:
+    """The time of day, here, to the millisecond."""
+    time: Any = what.time  # type: ignore[attr-defined]  # all three kinds of entries have one
+    moment = datetime.fromtimestamp(time.seconds + time.nanos / 1e9).astimezone()
+    return f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}"
+
+
+def _event(event: pb.TurnEvent) -> tuple[str, str]:
+    """What happened, and how it looks."""
+    kind = event.WhichOneof("kind") or ""
+    what = getattr(event, kind) if kind else event
+    failed = kind == "tool_failed" or (kind == "tool_returned" and event.tool_returned.is_error)
+    agent = f"{_plain(event.agent)}: " if event.agent else ""
+    told = _EVENTS.get(kind, lambda _: "")(what)
+    return f"{agent}{kind.replace('_', ' ')}{': ' if told else ''}{told}", _BAD if failed else ""
+
+
+_EVENTS: dict[str, Callable[[Any], str]] = {
+    "turn_started": lambda what: _plain(what.task),
+    "user_message": lambda what: _plain(what.text),
+    "model_started": lambda what: _plain(f"{what.provider} {what.model}".strip()),
+    "model_returned": lambda what: _plain(what.text),
+    "tool_called": lambda what: _plain(f"{what.name} {what.arguments}"),
+    "tool_returned": lambda what: _plain(what.content),
+    "tool_failed": lambda what: _plain(what.error),
+    "uncertainty": lambda what: _plain(f"{what.score:g} {what.detail}".strip()),
+    "reflection_recorded": lambda what: _plain(what.reflection),
+    "response_drafted": lambda what: _plain(what.text),
+    "turn_finished": lambda what: _name(common_pb2.TaskOutcome, what.outcome, "TASK_OUTCOME_"),
+}
+
+
+def _directive(directive: pb.TurnDirective) -> str:
+    """What the sidecar said."""
+    match directive.WhichOneof("kind"):
+        case "turn_plan":
+            plan = directive.turn_plan
+            level = _name(pb.ThinkLevel, plan.config.level, "THINK_LEVEL_")
+            warned = "".join(f"; {_plain(warning)}" for warning in plan.warnings)
+            return f"plan: turn {plan.turn_count}, level {level}, {plan.token_budget:,} tokens{warned}"
+        case "nudge":
+            pattern = _name(pb.Pattern, directive.nudge.pattern, "PATTERN_")
+            return f"nudge ({pattern}): {_plain(directive.nudge.message)}"
+        case "reflection":
+            return _reflection(directive)
+        case "turn_summary":
+            summary = directive.turn_summary
+            outcome = _name(common_pb2.TaskOutcome, summary.outcome, "TASK_OUTCOME_")
+            return (
+                f"summary: {outcome}, {summary.event_count} events, {summary.tool_error_count} of "
+                f"{summary.tool_call_count} tool calls failed, {summary.nudge_count} nudges, "
+                f"{sum(summary.reflections.values())} reflections"
+            )
+        case kind:
+            return str(kind)
+
+
+def _reflection(directive: pb.TurnDirective) -> str:
+    reflection = directive.reflection
+    status = _name(common_pb2.ResultStatus, reflection.status, "RESULT_STATUS_")
+    if reflection.status != common_pb2.RESULT_STATUS_OK:
+        return f"no reflection ({_reasons(directive)}): {status}, {_plain(reflection.detail)}"
+    suggested = f" → {_plain(reflection.suggested_action)}" if reflection.suggested_action else ""
+    return f"reflection ({_reasons(directive)}): {_plain(reflection.reflection)}{suggested}"
+
+
+def _reasons(what: pb.TurnDirective | pb.SlotClaim) -> str:
+    return ", ".join(_name(pb.ReflectionReason, reason, "REFLECTION_REASON_") for reason in what.reasons)
+
+
+def _name(enum: Any, number: int, prefix: str) -> str:
+    """The name of an enum's value; its number where a newer sidecar knows more of them."""
+    value = enum.DESCRIPTOR.values_by_number.get(number)
+    return value.name.removeprefix(prefix).lower().replace("_", " ") if value else str(number)
+
+
+def _plain(text: str) -> str:
+    """A text on one line, without what a terminal would obey: it may come from anywhere."""
+    cut = " ".join(text[: 2 * _TEXT_CHARS].split())
+    shown = "".join(char if char.isprintable() else "�" for char in cut)
+    return shown if len(shown) <= _TEXT_CHARS else f"{shown[:_TEXT_CHARS]}…"

@@ -1,0 +1,104 @@
+"""What can be said of a data folder without opening it as a server does: it changes nothing and waits for nobody."""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import sqlite3
+from pathlib import Path
+
+import msgspec
+
+from sidemirror_server.storage.sqlite.database import FILE_NAME
+from sidemirror_server.storage.sqlite.folder import file_system_of, refuse_unsafe_file_system
+from sidemirror_server.storage.sqlite.migrate import check_applied, read_migrations
+from sidemirror_server.vocabulary.errors import StoreRefused
+
+# A few complaints tell as much as all of them.
+_COMPLAINTS = 3
+
+
+class Examined(msgspec.Struct, frozen=True):
+    """A data folder as it was found.
+
+    `held_by`: the process that has it, empty when none has. `schema`: how many migrations were applied, of how many
+    this server knows. `newest_us`: when its newest turn was heard of, 0 when there is none. `problems`: why a server
+    could not use it, or should not.
+    """
+
+    folder: Path
+    exists: bool
+    file_system: str
+    free_bytes: int
+    size_bytes: int = 0
+    held_by: str = ""
+    schema: tuple[int, int] = (0, 0)
+    newest_us: int = 0
+    problems: tuple[str, ...] = ()
+
+
+def examine(folder: Path) -> Examined:
+    """Looks at the folder. Whatever is wrong with it is told in `problems`; raises nothing."""
+    folder = folder.absolute()
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    problems = []
+    try:
+        refuse_unsafe_file_system(folder)
+    except StoreRefused as refused:
+        problems.append(refused.facts["reason"])
+    if not there.is_dir():
+        problems.append(f"{there} is no folder")
+    elif not os.access(there, os.W_OK | os.X_OK):
+        problems.append(f"{there} cannot be written to")
+    found = Examined(
+        folder=folder,
+        exists=folder.is_dir(),
+        file_system=file_system_of(folder),
+        free_bytes=shutil.disk_usage(there).free,
+        schema=(0, len(read_migrations())),
+        problems=tuple(problems),
+    )
+    if not found.exists:
+        return found
+    size_bytes = sum(path.stat().st_size for path in folder.glob(f"{FILE_NAME}*") if path.is_file())
+    found = msgspec.structs.replace(found, size_bytes=size_bytes, held_by=_holder(folder / "lock"))
+    return _with_content(found) if (folder / FILE_NAME).exists() else found
+
+
+def _holder(lock: Path) -> str:
+    """The process that holds the lock; empty when none does."""
+    try:
+        file = os.open(lock, os.O_RDWR)
+    except OSError:
+        return ""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return os.pread(file, 20, 0).decode("ascii", "replace").strip() or "unknown"
+    finally:
+        os.close(file)
+    return ""
+
+
+def _with_content(found: Examined) -> Examined:
+    known = read_migrations()
+    try:
+        with contextlib.closing(_read_only(found.folder / FILE_NAME)) as connection:
+            applied = connection.execute("SELECT number, name, checksum FROM schema_migrations ORDER BY number")
+            rows = applied.fetchall()
+            complaints = [
+                str(row[0]) for row in connection.execute(f"PRAGMA quick_check({_COMPLAINTS})") if row[0] != "ok"
+            ]
+            (newest_us,) = connection.execute("SELECT coalesce(max(updated_us), 0) FROM turns").fetchone()
+    except sqlite3.Error as error:
+        return msgspec.structs.replace(found, problems=(*found.problems, f"{FILE_NAME} cannot be read: {error}"))
+    problems = [*found.problems, *(f"{FILE_NAME} is damaged: {complaint}" for complaint in complaints)]
+    try:
+        check_applied(rows, known)
+    except StoreRefused as refused:
+        problems.append(refused.facts["reason"])
+    return msgspec.structs.replace(found, schema=(len(rows), len(known)), newest_us=newest_us, problems=tuple(problems))
+
+
+def _read_only(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=1.0)
