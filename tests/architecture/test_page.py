@@ -1,0 +1,72 @@
+"""What `server/ARCHITECTURE.md` names is where it says: every file, every function in it, every method of a class."""
+
+import ast
+import re
+from pathlib import Path
+
+from tests.architecture.repository import ROOT
+
+PAGE = (ROOT / "server" / "ARCHITECTURE.md").read_text(encoding="utf-8")
+SERVER = ROOT / "server" / "sidemirror_server"
+
+_QUOTED = re.compile(r"`([^`\n]+)`")
+_PATH = re.compile(r"[\w./-]+(?:/|\.(?:py|proto|toml|md|sql))")
+_METHOD = re.compile(r"_?[A-Z]\w+\.\w+")
+
+
+def section(title: str) -> str:
+    return PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def names_in(file: Path) -> set[str]:
+    """Functions and classes of a module, and `Class.method` for each method."""
+    found: set[str] = set()
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef):
+            methods = [part for part in node.body if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)]
+            found.update({node.name}, (f"{node.name}.{method.name}" for method in methods))
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found.add(node.name)
+    return found
+
+
+def place_of(path: str) -> Path | None:
+    """Paths are below the server unless they start elsewhere; a bare name may stand for a file of any room."""
+    bare = [] if "/" in path.rstrip("/") else sorted(SERVER.rglob(path.rstrip("/")))
+    return next((place for place in (SERVER / path, ROOT / path, *bare) if place.exists()), None)
+
+
+def test_every_path_is_there() -> None:
+    paths = {quoted.partition(":")[0] for quoted in _QUOTED.findall(PAGE)}
+    paths = {path for path in paths if _PATH.fullmatch(path)}
+    assert len(paths) > 50
+    assert {path for path in paths if place_of(path) is None} == set()
+
+
+def test_every_name_is_in_its_file() -> None:
+    named = [quoted.split(":") for quoted in _QUOTED.findall(PAGE) if re.fullmatch(r"[\w/]+\.py:\w+", quoted)]
+    methods = {name for file in SERVER.rglob("*.py") for name in names_in(file)}
+    assert len(named) > 5
+    for path, name in named:
+        file = place_of(path)
+        assert file is not None, path
+        assert any(known == name or known.endswith(f".{name}") for known in names_in(file)), f"{path}:{name}"
+    told = {quoted for quoted in _QUOTED.findall(section("One turn, file by file")) if _METHOD.fullmatch(quoted)}
+    assert {"Boundary.bidi_stream", "LiveTurn.record", "_TurnStream.compose"} <= told
+    # `TurnLog.append` is a port's.
+    assert told <= methods
+
+
+def test_files_of_a_room_are_in_it() -> None:
+    rows = [line.split("|")[1:3] for line in section("The rooms").splitlines() if line.startswith("| `")]
+    assert {room.strip() for room, _ in rows} >= {"`vocabulary/`", "`thinking/`", "`turns/`", "`rpc/`"}
+    for room, holds in rows:
+        folder = SERVER / room.strip(" `")
+        for name in re.findall(r"`(\w+\.py)`", holds):
+            assert list(folder.rglob(name)), f"{room.strip()} holds no {name}"
+
+
+def test_every_room_has_its_row() -> None:
+    told = section("The rooms")
+    rooms = {folder.name for folder in SERVER.iterdir() if folder.is_dir() and folder.name != "__pycache__"}
+    assert {room for room in rooms if f"`{room}/" not in told} == set()
