@@ -69,16 +69,18 @@ class Agent:
         self._received = 0
         self._base = 0
         self._told = asyncio.Event()
+        self._stopped = False
 
     async def run(self, stub: Stub, *, deadline_s: float | None = None) -> None:
         """One stream: until it breaks, or says that the server goes away, or the turn is over."""
         self._base = self._received = self.durable
+        self._stopped = False
         stream = stub.RunTurn(timeout=deadline_s)
         sending = asyncio.create_task(self._send(stream))
         try:
             while (response := await stream.read()) is not grpc.aio.EOF:
                 for directive in response.directives:
-                    self._hear(directive, sending)
+                    self._hear(directive)
         except grpc.aio.AioRpcError as error:
             self.breaks += 1
             if error.code() is grpc.StatusCode.NOT_FOUND:
@@ -98,7 +100,7 @@ class Agent:
         async with connected(address) as stub:
             await self.run(stub)
 
-    def _hear(self, directive: pb.TurnDirective, sending: "asyncio.Task[None]") -> None:
+    def _hear(self, directive: pb.TurnDirective) -> None:
         kind = directive.WhichOneof("kind")
         if kind == "ack":
             self._settle(self._base + directive.ack.durable)
@@ -106,7 +108,8 @@ class Agent:
             self._told.set()
         elif kind == "closing":
             self.closings += 1
-            sending.cancel()
+            self._stopped = True
+            self._told.set()
         elif directive.sequence:
             self.seen = max(self.seen, directive.sequence)
             self.directives.append(directive)
@@ -127,7 +130,8 @@ class Agent:
         sent = self.durable
         request = first
         try:
-            while sent < len(self.events) or request.HasField("resume"):
+            # A write that is cancelled would take its stream with it: the loop ends by itself.
+            while (sent < len(self.events) or request.HasField("resume")) and not self._stopped:
                 part = self.events[sent : sent + self._batch]
                 for event in part:
                     self._journal.begin(event.event_id)
@@ -135,7 +139,7 @@ class Agent:
                 await stream.write(request)
                 sent += len(part)
                 request = pb.RunTurnRequest()
-                while sent - self._received >= 2 * self._batch:
+                while sent - self._received >= 2 * self._batch and not self._stopped:
                     self._told.clear()
                     await self._told.wait()
         finally:

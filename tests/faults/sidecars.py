@@ -80,7 +80,7 @@ def channel(address: str) -> grpc.aio.Channel:
         options=[
             ("grpc.use_local_subchannel_pool", 1),
             ("grpc.initial_reconnect_backoff_ms", 100),
-            ("grpc.min_reconnect_backoff_ms", 100),
+            ("grpc.min_reconnect_backoff_ms", 5_000),  # how long one attempt may take
             ("grpc.max_reconnect_backoff_ms", 500),
             ("grpc.max_receive_message_length", -1),
         ],

@@ -103,9 +103,12 @@ def _models(settings: Settings) -> Iterable[Finding]:
 
 
 def _unknown(name: str) -> Finding:
-    known = [f"{PREFIX}{setting.upper()}" for setting in names()]
-    close = difflib.get_close_matches(name, known, n=1)
-    advice = f"did you mean {close[0]}?" if close else "remove it, or look for its name in the table of settings"
+    # Without the prefix, which makes any two names alike.
+    known = [setting.upper() for setting in names()]
+    close = difflib.get_close_matches(name.removeprefix(PREFIX), known, n=1)
+    advice = (
+        f"did you mean {PREFIX}{close[0]}?" if close else "remove it, or look for its name in the table of settings"
+    )
     return Finding("settings", ok=False, found=f"{name} is no setting of this server and does nothing", advice=advice)
 
 

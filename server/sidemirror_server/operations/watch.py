@@ -105,11 +105,16 @@ async def _entries(channel: grpc.aio.Channel, request: pb.WatchTurnsRequest) -> 
 def _timeline() -> Callable[[pb.TurnEntry], None]:
     from rich.console import Console
 
-    console = Console(highlight=False, soft_wrap=False)
+    console = Console(highlight=False)
     timeline = Timeline()
+    cut = console.is_terminal  # a file or another program gets lines as they are
 
     def show(entry: pb.TurnEntry) -> None:
-        console.print(timeline.line(entry), overflow="ellipsis", no_wrap=True)
+        line = timeline.line(entry)
+        if cut:
+            console.print(line, overflow="ellipsis", no_wrap=True)
+        else:
+            console.print(line, soft_wrap=True)
         console.file.flush()
 
     return show

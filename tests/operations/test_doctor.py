@@ -1,0 +1,175 @@
+"""`sidemirror doctor`: what it finds, and what it says to change."""
+
+import json
+import os
+import socket
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sidemirror_server.operations.doctor import Finding, examine
+from tests.acceptance import product
+from tests.faults.clocks import SetClock
+from tests.faults.process import Process
+from tests.faults.sidecars import running
+
+NOW_US = 1_800_000_000_000_000
+
+
+def found(folder: Path, *, clock_us: int = NOW_US, environment: dict[str, str] | None = None, **flags: str) -> Any:
+    given = {"address": "127.0.0.1:0", "data_dir": str(folder / "data"), **flags}
+    return examine(given, SetClock(clock_us), environment or {})
+
+
+def wrong(folder: Path, **more: Any) -> list[Finding]:
+    return [finding for finding in found(folder, **more).findings if not finding.ok]
+
+
+def test_a_folder_that_is_not_made_yet_is_well_and_stays_unmade(tmp_path: Path) -> None:
+    examination = found(tmp_path)
+    assert examination.ok
+    assert [(finding.subject, finding.ok) for finding in examination.findings] == [
+        ("store", True),
+        ("store", True),
+        ("address", True),
+        ("store", True),
+        ("clock", True),
+    ]
+    assert "not made yet, schema 0 of " in examination.findings[0].found
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_settings_and_where_they_come_from(tmp_path: Path) -> None:
+    environment = {"SIDEMIRROR_HEARTBEAT_S": "7", "SIDEMIRROR_GRACE_S": "8", "ANTHROPIC_API_KEY": "sk-very-secret"}
+    examination = found(tmp_path, environment=environment, grace_s="9")
+    told = {setting.name: (setting.value, setting.source) for setting in examination.settings}
+    assert told["heartbeat_s"] == (7.0, "environment")
+    assert told["grace_s"] == (9.0, "flag")
+    assert told["tenant_id"] == ("default", "default")
+    assert "sk-very-secret" not in repr(examination)
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("SIDEMIRROR_DATADIR", "did you mean SIDEMIRROR_DATA_DIR?"),
+        ("SIDEMIRROR_LIMITS_MESSAGE_BYTES", "did you mean SIDEMIRROR_LIMITS__MESSAGE_BYTES?"),
+        ("SIDEMIRROR_QQQ", "remove it, or look for its name in the table of settings"),
+    ],
+)
+def test_misspelt_names(name: str, advice: str, tmp_path: Path) -> None:
+    (finding,) = wrong(tmp_path, environment={name: "1"})
+    assert finding == Finding("settings", False, f"{name} is no setting of this server and does nothing", advice)
+
+
+def test_a_setting_that_cannot_be_read(tmp_path: Path) -> None:
+    examination = found(tmp_path, heartbeat_s="soon")
+    assert (examination.ok, examination.settings) == (False, ())
+    assert examination.findings[0].found.startswith("heartbeat_s (SIDEMIRROR_HEARTBEAT_S): Expected `float`")
+
+
+def test_an_address_that_is_not_loopback(tmp_path: Path) -> None:
+    (finding,) = wrong(tmp_path, address="0.0.0.0:50051")
+    assert finding.advice == "choose an address on loopback, or a socket"
+
+
+def test_an_address_that_something_else_has(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        (finding,) = wrong(tmp_path, address=f"127.0.0.1:{other.getsockname()[1]}")
+    assert "is taken by something that is no sidemirror (" in finding.found
+
+
+async def test_a_sidecar_at_work_is_well(tmp_path: Path) -> None:
+    import asyncio
+
+    async with Process(tmp_path) as process:
+        examination = await asyncio.to_thread(found, tmp_path, address=process.address)
+        told = [finding.found for finding in examination.findings]
+        assert examination.ok
+        assert f"{process.address} is served by sidemirror 0.1.0" in told
+        assert f"process {process.pid} has the folder" in told
+        elsewhere = await asyncio.to_thread(wrong, tmp_path, address="127.0.0.1:0")
+        assert [finding.found for finding in elsewhere] == [
+            f"process {process.pid} has the folder, and no sidemirror answers at the address"
+        ]
+        other = await asyncio.to_thread(wrong, tmp_path / "other", address=process.address)
+        assert [finding.advice for finding in other] == ["choose another address, or that server's data_dir"]
+        assert process.running
+    assert (await asyncio.to_thread(found, tmp_path)).ok
+
+
+async def make_store(folder: Path) -> Path:
+    async with running(folder):
+        pass
+    return folder / "data" / "sidemirror.db"
+
+
+async def test_a_damaged_file(tmp_path: Path) -> None:
+    """Seen to fail without the quick check."""
+    file = await make_store(tmp_path)
+    raw = bytearray(file.read_bytes())
+    raw[4096 * 3 : 4096 * 6] = b"\xff" * 4096 * 3
+    file.write_bytes(raw)
+    findings = wrong(tmp_path)
+    assert findings
+    assert {finding.advice for finding in findings} == {
+        "stop the server, keep a copy of the folder, and restore a backup"
+    }
+
+
+async def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+    file = await make_store(tmp_path)
+    file.write_bytes(b"nothing of the kind" * 1_000)
+    (finding,) = wrong(tmp_path)
+    assert finding.found == "sidemirror.db cannot be read: file is not a database"
+
+
+async def test_a_newer_schema(tmp_path: Path) -> None:
+    file = await make_store(tmp_path)
+    with sqlite3.connect(file) as connection:
+        connection.execute("INSERT INTO schema_migrations VALUES (999, 'later', 'x', 0)")
+    connection.close()
+    (finding,) = wrong(tmp_path)
+    assert "migration 0999_later is newer than this server" in finding.found
+    assert finding.advice == "use the newer server that has written it, or another data_dir"
+
+
+def test_a_folder_that_cannot_be_one(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("")
+    (finding,) = wrong(tmp_path)
+    assert finding == Finding("store", False, f"{tmp_path / 'data'} is no folder", "choose another data_dir")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    assert [finding.found for finding in wrong(tmp_path)] == [f"{tmp_path} cannot be written to"]
+
+
+async def test_clocks(tmp_path: Path) -> None:
+    from sidemirror.v1 import thinking_pb2 as pb
+
+    (finding,) = wrong(tmp_path, clock_us=1_000_000)
+    assert finding.found == "the clock is before 2026"
+    async with running(tmp_path, clock=SetClock(NOW_US)) as served:
+        await served.stub.StartTurn(pb.StartTurnRequest(turn_id="t"))
+    assert wrong(tmp_path, clock_us=NOW_US - 5_000_000) == []
+    (finding,) = wrong(tmp_path, clock_us=NOW_US - 60_000_000)
+    assert finding.found == "the newest record is 60 s ahead of the clock"
+
+
+def test_the_command(tmp_path: Path) -> None:
+    ran = product.run("doctor", "--address", "127.0.0.1:0", "--ask-models", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "│ data_dir" in ran.stdout
+    assert ran.stdout.splitlines()[-2].startswith("ok   model: rules ")
+    assert ran.stdout.splitlines()[-1] == "Nothing to change."
+    assert list(tmp_path.iterdir()) == []
+    ran = product.run("doctor", "--address", "127.0.0.1:0", "--json", cwd=tmp_path, SIDEMIRROR_ADRESS="x")
+    told = json.loads(ran.stdout)
+    assert ran.returncode == 1
+    assert told["ok"] is False
+    assert told["findings"][0]["advice"] == "did you mean SIDEMIRROR_ADDRESS?"
+    assert {"name": "address", "value": "127.0.0.1:0", "source": "flag"} in told["settings"]
