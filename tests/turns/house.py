@@ -11,6 +11,7 @@ from sidemirror_server.storage.sqlite.database import Database
 from sidemirror_server.storage.sqlite.sessions import SqliteSessions
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.thinking.prompts import ReflectionPrompts
+from sidemirror_server.thinking.store import SessionRecord
 from sidemirror_server.trace.event import Event, ThinkingWish, TurnStarted, What, origin_of
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.turns.conductor import Conductor, TurnLimits
@@ -18,6 +19,7 @@ from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import Reflections
 from sidemirror_server.vocabulary.clock import SystemClock
+from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.ids import EventId, SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope
 from tests.adapters.sqlite_store import sqlite_database
@@ -29,12 +31,18 @@ PATIENCE_S = 20.0
 
 
 class HeldSessions(SqliteSessions):
-    """Deletes when it is let go."""
+    """Deletes when it is let go, and finds nothing while it is away."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
         self.deleting = asyncio.Event()
         self.let_go = asyncio.Event()
+        self.is_away = False
+
+    async def get(self, scope: Scope, session_id: SessionId) -> SessionRecord | None:
+        if self.is_away:
+            raise StoreUnavailable
+        return await super().get(scope, session_id)
 
     async def delete(self, scope: Scope, session_id: SessionId) -> None:
         self.deleting.set()
@@ -51,10 +59,11 @@ class House(msgspec.Struct, frozen=True):
     sessions: HeldSessions
     desk: Desk
 
-    async def start(self, turn_id: str) -> LiveTurn:
-        started = TurnStarted(SESSION, wish=ThinkingWish(level="medium"))
+    async def start(self, turn_id: str, level: str | None = "medium") -> LiveTurn:
+        """A turn that starts with or without the store."""
+        started = TurnStarted(SESSION, wish=ThinkingWish(level=level))
         return await self.conductor.start(
-            SCOPE, TurnId(turn_id), event("start", started), started, is_new=False, wait_for_store=True
+            SCOPE, TurnId(turn_id), event("start", started), started, is_new=False, wait_for_store=False
         )
 
     def report(self, turn: LiveTurn, *whats: What) -> None:

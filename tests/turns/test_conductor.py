@@ -5,7 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from sidemirror_server.thinking.config import ThinkingConfig
+from sidemirror_server.thinking.levels import ThinkLevel
 from sidemirror_server.thinking.record import Reflection, TurnSummary
+from sidemirror_server.thinking.sessions import config_body
+from sidemirror_server.thinking.store import SessionRecord
 from sidemirror_server.trace.event import ToolFailed, TurnFinished
 from sidemirror_server.trace.log import TurnStanding
 from sidemirror_server.vocabulary.errors import NotFound, WrongState
@@ -79,3 +83,33 @@ async def test_a_turn_that_waits_for_a_reflection_ends_when_the_server_goes_away
         assert isinstance(summary, TurnSummary)
         assert summary.outcome == "success"
         assert turn.finishing is None
+
+
+async def test_what_was_not_known_of_a_session_is_looked_up_when_the_store_is_back(tmp_path: Path) -> None:
+    async with house(tmp_path) as own, asyncio.timeout(PATIENCE_S):
+        config = ThinkingConfig(level=ThinkLevel.HIGH)
+        await own.sessions.create(SCOPE, SessionRecord(SESSION, config_body(config), 1, 1))
+        own.sessions.is_away = True
+        blind = await own.start("blind", level=None)
+        assert (blind.plan.config.level, blind.plan.turn_count) == (ThinkLevel.OFF, 1)
+        assert blind.plan.warnings[0] == "the store is away: the session's earlier turns are not known"
+        own.report(blind, ToolFailed("", "gone"))
+        own.sessions.is_away = False
+        seeing = await own.start("seeing", level=None)
+
+        assert (seeing.plan.config.level, seeing.plan.turn_count) == (ThinkLevel.HIGH, 2)
+        assert seeing.plan.warnings == ()
+        assert [error.text for error in seeing.state.tool_errors] == ["gone"]
+
+
+async def test_what_a_turn_that_was_taken_up_again_has_seen_is_handed_on(tmp_path: Path) -> None:
+    async with house(tmp_path) as own, asyncio.timeout(PATIENCE_S):
+        turn = await own.start("first", level="off")
+        await own.recorder.wait_durable(turn, turn.state.last_sequence)
+    async with house(tmp_path) as own, asyncio.timeout(PATIENCE_S):
+        turn = await own.conductor.take_up(SCOPE, TurnId("first"))
+        own.report(turn, ToolFailed("", "gone"))
+        second = await own.start("second", level="off")
+
+        assert [error.text for error in second.state.tool_errors] == ["gone"]
+        assert second.plan.turn_count == 2

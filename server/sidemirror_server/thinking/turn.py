@@ -52,7 +52,8 @@ from sidemirror_server.vocabulary.text import clip
 UNCERTAIN_FROM = 0.5
 
 # Steps that a turn remembers as evidence: the first ones, where a failure begins, and the last ones, where the turn is.
-# Chosen here: at 600 code points each, a turn holds at most about 250 KB of them.
+# Chosen here: at 600 code points each, and twice as many of the last ones until they are cut back, a turn holds at most
+# about 420,000 code points of them.
 _FIRST_STEPS = 100
 _LAST_STEPS = 300
 _STEP_CHARS = 600
@@ -283,8 +284,7 @@ def _model_returned(state: TurnState, sequence: int, event: Event, what: ModelRe
 
 
 def _model_moved_on(state: TurnState, agent: str) -> None:
-    """The agent's model was called: the decision point has passed, and calls without a result are waited for no more.
-    The agent's model was called: the decision point has passed, and calls without a result are waited for no more."""
+    """The agent's model was called: the decision point has passed, and calls without a result are waited for no more."""
     state.at_decision = False
     for call_id, call in state.open_calls.items():
         if call.agent == agent and not call.stale:

@@ -32,6 +32,7 @@ from sidemirror_server.vocabulary.errors import (
     BadInput,
     LimitReached,
     NotFound,
+    StoreFull,
     StoreUnavailable,
     WrongState,
 )
@@ -43,6 +44,9 @@ _log = logging.getLogger(__name__)
 # How much of a turn is read from the log at once when it is taken up again.
 _PAGE = 500
 _PAGE_BYTES = 4 * 1024 * 1024
+# How long the start of a turn waits for what its session has recorded just now. Chosen here: many times what a healthy
+# store takes.
+_MOMENT_S = 1.0
 
 
 class TurnLimits(msgspec.Struct, frozen=True):
@@ -59,11 +63,15 @@ class TurnLimits(msgspec.Struct, frozen=True):
 
 
 class _Hot(msgspec.Struct):
-    """A session with a turn in memory: what its next turn needs without asking the store."""
+    """A session with a turn in memory: what its next turn needs without asking the store.
+
+    Not `is_known`: the newest turn started while the store was away, so that what the session had before is not here.
+    """
 
     config: ThinkingConfig
     turn_count: int
     newest: LiveTurn
+    is_known: bool
 
 
 class _Past(msgspec.Struct, frozen=True):
@@ -93,6 +101,7 @@ class Conductor:
         self._clock = clock
         self._limits = limits
         self._turns: dict[tuple[Scope, TurnId], LiveTurn] = {}
+        self._by_session: dict[tuple[Scope, SessionId], dict[TurnId, LiveTurn]] = {}
         self._hot: dict[tuple[Scope, SessionId], _Hot] = {}
         self._locks: WeakValueDictionary[tuple[Scope, str], asyncio.Lock] = WeakValueDictionary()
 
@@ -113,7 +122,7 @@ class Conductor:
                 if known is not None:
                     return _again(known, event, started)
                 past = await self._past(scope, session_id)
-            except StoreUnavailable:
+            except (StoreUnavailable, StoreFull):
                 if wait_for_store:
                     raise
                 warnings = ("the store is away: the session's earlier turns are not known",)
@@ -121,8 +130,8 @@ class Conductor:
             # The store makes the session when it is not there, or not there any more.
             turn = LiveTurn(scope, config_body(past.config))
             self._record_start(turn, turn_id, event, started, past, warnings)
-            self._turns[scope, turn_id] = turn
-            self._hot[scope, session_id] = _Hot(past.config, past.turn_count + 1, turn)
+            self._hold(turn)
+            self._hot[scope, session_id] = _Hot(past.config, past.turn_count + 1, turn, is_known=not warnings)
             return turn
 
     def check_start(self, turn_id: TurnId, events: int) -> None:
@@ -254,12 +263,12 @@ class Conductor:
     async def sweep(self) -> None:
         """Lets go of turns that need no memory, and abandons those that nothing was heard of for too long."""
         now_s = self._clock.monotonic_s()
-        for key, turn in tuple(self._turns.items()):
+        for turn in tuple(self._turns.values()):
             silent_s = now_s - turn.heard_s
             if turn.accepts and not turn.tasks and silent_s >= self._limits.abandon_after_s:
                 self.abandon(turn)
             if turn.lost is not None or (turn.idle and (turn.over or silent_s >= self._limits.evict_after_s)):
-                self._forget(key, turn)
+                self._forget(turn)
         before_us = self._clock.now_us() - int(self._limits.abandon_after_s * 1e6)
         for scope, head in await self._log.idle(before_us, _PAGE):
             if (scope, head.turn_id) not in self._turns:
@@ -267,37 +276,43 @@ class Conductor:
                 if turn.accepts:
                     self.abandon(turn)
 
-    def _forget(self, key: tuple[Scope, TurnId], turn: LiveTurn) -> None:
-        del self._turns[key]
+    def _hold(self, turn: LiveTurn) -> None:
+        state = turn.state
+        self._turns[turn.scope, state.turn_id] = turn
+        self._by_session.setdefault((turn.scope, state.session_id), {})[state.turn_id] = turn
+
+    def _forget(self, turn: LiveTurn) -> None:
+        del self._turns[turn.scope, turn.state.turn_id]
         session = (turn.scope, turn.state.session_id)
+        others = self._by_session[session]
+        del others[turn.state.turn_id]
+        if not others:
+            del self._by_session[session]
         if (hot := self._hot.get(session)) is not None and hot.newest is turn:
             del self._hot[session]
 
     async def settle_session(self, scope: Scope, session_id: SessionId) -> None:
         """Returns when all that the session's turns have recorded is durable. Raises what the store raises."""
-        for _, turn in self._of_session(scope, session_id):
-            await self._recorder.wait_durable(turn, turn.state.last_sequence)
+        for turn in self._of_session(scope, session_id):
+            if turn.lost is None:
+                await self._recorder.wait_durable(turn, turn.state.last_sequence)
 
     async def delete_session(self, scope: Scope, session_id: SessionId) -> None:
         """Deletes the session with its turns, which leave memory. No turn starts in it meanwhile. Raises NotFound,
         WrongState while a turn of it is open, and what the store raises."""
         async with self._lock(scope, f"session/{session_id}"):
             turns = self._of_session(scope, session_id)
-            if ends := [turn.finishing for _, turn in turns if turn.finishing is not None]:
+            if ends := [turn.finishing for turn in turns if turn.finishing is not None]:
                 await asyncio.wait(ends)
             await self.settle_session(scope, session_id)
-            if not all(turn.over for _, turn in self._of_session(scope, session_id)):
+            if any(turn.lost is None and not turn.over for turn in self._of_session(scope, session_id)):
                 raise WrongState("session", session_id, "a turn is open")
             await self._sessions.delete(scope, session_id)
-            for key, turn in self._of_session(scope, session_id):
-                self._forget(key, turn)
+            for turn in self._of_session(scope, session_id):
+                self._forget(turn)
 
-    def _of_session(self, scope: Scope, session_id: SessionId) -> list[tuple[tuple[Scope, TurnId], LiveTurn]]:
-        return [
-            (key, turn)
-            for key, turn in self._turns.items()
-            if turn.scope == scope and turn.state.session_id == session_id
-        ]
+    def _of_session(self, scope: Scope, session_id: SessionId) -> tuple[LiveTurn, ...]:
+        return tuple(self._by_session.get((scope, session_id), {}).values())
 
     def give_up_all(self) -> None:
         """The server is going away: reflections that are being made end as failed, and turns that wait for one before
@@ -329,7 +344,7 @@ class Conductor:
                 turn.restore(entry.sequence, entry.at_us, recorded)
                 if isinstance(recorded, Event):
                     turn.seen[recorded.event_id] = entry.sequence
-        self._turns[scope, turn_id] = turn
+        self._hold(turn)
         if not turn.over:
             self._reflections.give_up(turn, "the sidecar was restarted before the model answered")
             if not turn.accepts:
@@ -339,8 +354,17 @@ class Conductor:
     async def _past(self, scope: Scope, session_id: SessionId) -> "_Past":
         """What the session's next turn inherits, from memory or from the store."""
         hot = self._hot.get((scope, session_id))
-        if hot is not None:
+        if hot is not None and hot.is_known:
             return _Past(hot.config, hot.turn_count, carry(hot.newest.state))
+        # An earlier turn of the session may have recorded what the store does not have yet.
+        for turn in self._of_session(scope, session_id):
+            if turn.failure is not None and turn.lost is None:
+                raise turn.failure
+        try:
+            async with asyncio.timeout(_MOMENT_S):
+                await self.settle_session(scope, session_id)
+        except TimeoutError as error:
+            raise StoreUnavailable(reason="it does not answer") from error
         session = await self._sessions.get(scope, session_id)
         if session is None:
             return _unknown_session()
