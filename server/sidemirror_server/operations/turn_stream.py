@@ -1,7 +1,7 @@
 """One turn on a RunTurn stream, as an agent sees it: report what happened, hear what the sidecar says about it."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -12,13 +12,28 @@ from sidemirror.v1 import thinking_pb2_grpc as pb_grpc
 
 # Far longer than any answer of a local sidecar takes: it is gone, or stuck.
 _PATIENCE_S = 60.0
-# A request takes 1,000 events and 4 MiB (thinking.proto, `RunTurnRequest`). Chosen here: events of 256 KiB, which are
-# the largest, still fit.
+# A request takes 4 MiB, and an event at most one of them (`rpc/limits.py`). Chosen here: few enough events that what
+# the sidecar says comes in between.
 _EVENTS_A_MESSAGE = 15
+_BYTES_A_MESSAGE = 3 * 1024 * 1024
 
 
 class TurnBroken(Exception):
     """The stream ended before the turn did; says why."""
+
+
+def messages_of(events: Sequence[pb.TurnEvent]) -> Iterator[list[pb.TurnEvent]]:
+    """The events in their order, so many at once as fit into a message."""
+    part: list[pb.TurnEvent] = []
+    size = 0
+    for event in events:
+        if part and (len(part) == _EVENTS_A_MESSAGE or size + event.ByteSize() > _BYTES_A_MESSAGE):
+            yield part
+            part, size = [], 0
+        part.append(event)
+        size += event.ByteSize()
+    if part:
+        yield part
 
 
 class TurnStream:
@@ -49,8 +64,7 @@ class TurnStream:
         said: list[pb.TurnDirective] = []
         try:
             async with asyncio.timeout(_PATIENCE_S):
-                for start in range(0, len(events), _EVENTS_A_MESSAGE):
-                    part = events[start : start + _EVENTS_A_MESSAGE]
+                for part in messages_of(events):
                     self.sent += len(part)
                     await self._call.write(pb.RunTurnRequest(events=part))
                 while not await self._settled(said):
