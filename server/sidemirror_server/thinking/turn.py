@@ -284,7 +284,7 @@ def _model_returned(state: TurnState, sequence: int, event: Event, what: ModelRe
 
 
 def _model_moved_on(state: TurnState, agent: str) -> None:
-    """The agent's model was called: the decision point has passed, and calls without a result are waited for no more."""
+    """The agent's model was called: the decision point has passed, and nothing waits for open calls any more."""
     state.at_decision = False
     for call_id, call in state.open_calls.items():
         if call.agent == agent and not call.stale:
