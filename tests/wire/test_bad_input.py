@@ -24,6 +24,7 @@ from tests.wire.calls import (
     code_of,
     failed,
     finished,
+    refusal_of,
     refused,
     returned,
     said,
@@ -367,6 +368,18 @@ def test_tokens_and_cursors_belong_to_their_query(stub: ThinkingServiceStub) -> 
         assert refused(stub.WatchTurns, cursor_elsewhere) == bad_field("cursor")
     both = pb.WatchTurnsRequest(**scope, cursor=cursor, new_only=True)
     assert refused(lambda: stub.WatchTurns(both, timeout=20)) == bad_field("new_only")
+
+
+def test_of_a_thousand_bad_events_so_many_are_named_as_the_trailers_hold(stub: ThinkingServiceStub) -> None:
+    """Trailers that are too long would cost the client code, reason and all."""
+    with pytest.raises(grpc.RpcError) as raised:
+        stub.ReportEvents(pb.ReportEventsRequest(tenant_id=T, turn_id="open", events=[pb.TurnEvent()] * 1000))
+    error = raised.value
+    fields = refusal_of(error).fields
+    assert refusal_of(error) == bad_field(*(f"events[{i}].kind" for i in range(len(fields))))
+    assert 5 <= len(fields) <= 10
+    assert (error.details() or "").endswith(f" and {1000 - len(fields)} more")
+    assert sum(len(item.key) + len(item.value) for item in error.trailing_metadata()) < 8192
 
 
 def test_a_turn_holds_only_so_many_events(tmp_path: Any) -> None:

@@ -18,6 +18,9 @@ _PREFIX = "ERROR_REASON_"
 # How long a client should wait before it tries again what the server could not do just now. Chosen here: shorter than
 # the longest pause that the recorder makes between two tries.
 _RETRY_AFTER_S = 1
+# What a status says of fields, in characters. It travels in the trailers, as text and twice more in base64, and gRPC
+# peers may refuse trailers of more than 8 KiB: the client would then see neither code nor reason.
+_VIOLATION_CHARACTERS = 1_500
 
 
 class Row(Struct, frozen=True):
@@ -64,7 +67,7 @@ def status_of(error: BaseException) -> status_pb2.Status:
     text = INTERNAL_TEXT
     details: list[Message] = [info]
     if isinstance(error, errors.SidemirrorError):
-        text = str(error)
+        text = _text(error)
         info.metadata.update(error.facts if not isinstance(error, errors.BadInput) else {})
         details.extend(_more(error))
     elif isinstance(error, TimeoutError):
@@ -78,7 +81,7 @@ def _more(error: errors.SidemirrorError) -> list[Message]:
     if isinstance(error, errors.BadInput):
         violations = [
             error_details_pb2.BadRequest.FieldViolation(field=field, description=description)
-            for field, description in error.violations
+            for field, description in _said(error)
         ]
         return [error_details_pb2.BadRequest(field_violations=violations)]
     if isinstance(error, errors.RequestIdReused):
@@ -90,6 +93,24 @@ def _more(error: errors.SidemirrorError) -> list[Message]:
         )
         return [error_details_pb2.QuotaFailure(violations=[violated])]
     return []
+
+
+def _text(error: errors.SidemirrorError) -> str:
+    if not isinstance(error, errors.BadInput):
+        return str(error)
+    said = _said(error)
+    left = len(error.violations) - len(said)
+    return f"{errors.BadInput(said)}{f' and {left} more' if left else ''}"
+
+
+def _said(error: errors.BadInput) -> tuple[tuple[str, str], ...]:
+    """As many of the violations, in their order, as the trailers have room for; at least one."""
+    size = 0
+    for number, (field, description) in enumerate(error.violations):
+        size += len(field) + len(description)
+        if number and size > _VIOLATION_CHARACTERS:
+            return error.violations[:number]
+    return error.violations
 
 
 def _packed(message: Message) -> any_pb2.Any:
