@@ -12,7 +12,7 @@ import pytest
 from sidemirror_server.storage.sqlite.database import Database
 from sidemirror_server.storage.sqlite.folder import FolderLock, refuse_unsafe_file_system
 from sidemirror_server.storage.sqlite.migrate import Migration, read_migrations
-from sidemirror_server.vocabulary.errors import StoreUnavailable
+from sidemirror_server.vocabulary.errors import StoreRefused, StoreUnavailable
 from tests.storage.small_store import TABLE, insert, numbers, small_store
 
 SECOND = Migration(2, "more", "ALTER TABLE notes ADD COLUMN more TEXT;\nCREATE INDEX notes_more ON notes (more);", "2")
@@ -54,11 +54,20 @@ async def test_a_file_in_the_folders_place_is_refused(tmp_path: Path) -> None:
 
 async def test_a_file_that_is_no_database_is_refused_and_the_folder_let_go(tmp_path: Path) -> None:
     (tmp_path / "sidemirror.db").write_bytes(b"not a database" * 1000)
-    with pytest.raises(StoreUnavailable, match="not a database"):
+    with pytest.raises(StoreRefused, match=f"{tmp_path}/sidemirror.db.*not a database"):
         await Database.open(tmp_path, now_us=0)
     (tmp_path / "sidemirror.db").unlink()
     async with small_store(tmp_path):
         pass
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write every file")
+async def test_a_file_that_may_not_be_written_is_refused(tmp_path: Path) -> None:
+    async with small_store(tmp_path):
+        pass
+    (tmp_path / "sidemirror.db").chmod(0o400)
+    with pytest.raises(StoreRefused, match=r"sidemirror\.db.*may not write"):
+        await Database.open(tmp_path, now_us=0)
 
 
 @pytest.mark.parametrize("kind", ["nfs4", "9p", "virtiofs", "cifs", "fuse", "fuse.sshfs"])

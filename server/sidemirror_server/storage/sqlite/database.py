@@ -13,6 +13,7 @@ transaction. Errors that tell of the disk or the file come out as StoreFull or S
 
 import asyncio
 import logging
+import os
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +26,7 @@ from sidemirror_server.storage.sqlite.failures import store_failure
 from sidemirror_server.storage.sqlite.folder import FolderLock, refuse_unsafe_file_system
 from sidemirror_server.storage.sqlite.migrate import Migration, migrate, read_migrations
 from sidemirror_server.storage.sqlite.writer import GroupWriter
-from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable
+from sidemirror_server.vocabulary.errors import StoreFull, StoreRefused, StoreUnavailable
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -48,6 +49,9 @@ class Database:
         self._lock = lock
         self._closed = False
         self._read_failed = False
+        if path.exists() and not os.access(path, os.W_OK):
+            # SQLite would open it for reading: the server would serve, and refuse every write.
+            raise StoreRefused(file=str(path), reason="this user may not write it")
         first = _connect(path, patience_s=5.0)
         try:
             applied = migrate(first, known, now_us)
@@ -83,7 +87,13 @@ class Database:
         try:
             refuse_unsafe_file_system(folder)
             known = read_migrations() if migrations is None else migrations
-            return _translated(lambda: cls(folder, lock, known, now_us, wal_limit_bytes))
+            try:
+                return _translated(lambda: cls(folder, lock, known, now_us, wal_limit_bytes))
+            except StoreRefused:
+                raise
+            except StoreUnavailable as error:
+                reason = error.facts.get("reason", str(error))
+                raise StoreRefused(file=str(folder / FILE_NAME), reason=reason) from error
         except BaseException:
             lock.release()
             raise
