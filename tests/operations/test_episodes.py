@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,18 @@ def event(i: int, kind: str, content: str = "text", **more: Any) -> dict[str, An
 
 def line(*events: dict[str, Any], **more: Any) -> str:
     return json.dumps({"episode_id": "ep", "events": events, **more})
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_a_pipe_is_read_from_its_first_byte(zipped: bool, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    content = line(event(0, "user_message")).encode()
+    writer = threading.Thread(target=pipe.write_bytes, args=[gzip.compress(content) if zipped else content])
+    writer.start()
+    found = list(read_episodes(pipe))
+    writer.join()
+    assert [type(it) for it in found] == [Episode]
 
 
 def read(folder: Path, *lines: str | bytes) -> list[Episode | BadLine]:

@@ -91,9 +91,8 @@ def read_episodes(path: Path) -> Iterator[Episode | BadLine]:
     count. Raises OSError when the file cannot be read."""
     decoder = msgspec.json.Decoder(Episode)
     number = 0
-    with path.open("rb") as raw:
-        zipped = raw.read(2) == _GZIP_MAGIC
-    with gzip.open(path) if zipped else path.open("rb") as lines:
+    # Opened once, and looked at without taking anything: it may be a pipe.
+    with path.open("rb") as raw, gzip.open(raw) if raw.peek(2)[:2] == _GZIP_MAGIC else raw as lines:
         try:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
