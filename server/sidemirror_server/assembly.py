@@ -136,7 +136,7 @@ class Sidecar:
         """Listens and serves. Raises CannotListen when the address is taken."""
         address = self._settings.address
         if not address.startswith(UNIX):
-            self._listen(check_address(address))
+            self._listen(address)
         with socket_mode():
             if self._socket is not None:
                 self.server.listen(self._socket)
@@ -200,8 +200,12 @@ async def assemble(
     limits = turn_limits or TurnLimits(
         events_per_turn=settings.limits.events_per_turn, abandon_after_s=settings.abandon_after_s
     )
+    try:
+        check_address(settings.address)
+    except CannotListen as error:
+        raise BadSettings(f"address (SIDEMIRROR_ADDRESS): {error}") from error
     async with contextlib.AsyncExitStack() as stack:
-        path = settings.socket or settings.address.removeprefix(UNIX) * settings.address.startswith(UNIX)
+        path = settings.socket.removeprefix(UNIX) or settings.address.removeprefix(UNIX) * settings.address.startswith(UNIX)
         socket = stack.enter_context(held_socket(Path(path))) if path else None
         database = await Database.open(settings.data_dir, now_us=clock.now_us())
         stack.push_async_callback(database.close)

@@ -5,7 +5,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from sidemirror_server.settings import SECRETS, BadSettings, names
+from sidemirror_server.settings import PREFIX, SECRETS, BadSettings, Settings, names, sources
 
 # sysexits.h: the configuration is wrong.
 EXIT_CONFIGURATION = 78
@@ -66,16 +66,34 @@ def _parser() -> argparse.ArgumentParser:
     replay.add_argument("file", help="episodes as JSON lines, gzip or not")
     _add_target(replay)
     replay.add_argument("--level", default="medium", choices=["off", "low", "medium", "high"])
-    replay.add_argument("--reflect-every", type=int, default=0, metavar="N", help="reflect in every n-th turn")
-    replay.add_argument("--limit", type=int, default=0, metavar="N", help="play the first N episodes only")
+    replay.add_argument("--reflect-every", type=_million, default=0, metavar="N", help="reflect in every n-th turn")
+    replay.add_argument("--limit", type=_million, default=0, metavar="N", help="play the first N episodes only")
     replay.add_argument("--json", action="store_true", help="print the result as JSON")
     replay.set_defaults(run=_replay)
+    for command in commands.choices.values():
+        # An abbreviation would mean another flag, or none, once there is a flag more.
+        command.allow_abbrev = False
     return parser
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
-    for name in _flag_names():
-        parser.add_argument(f"--{name.replace('_', '-')}", dest=f"setting_{name}", metavar="VALUE")
+    for setting in sources(Settings(), {}, {}):
+        if setting.name not in SECRETS:
+            default = "" if setting.value in ("", None) else f" (default: {setting.value})"
+            parser.add_argument(
+                f"--{setting.name.replace('_', '-')}",
+                dest=f"setting_{setting.name}",
+                metavar="VALUE",
+                help=f"{PREFIX}{setting.name.upper()}{default}",
+            )
+
+
+def _million(text: str) -> int:
+    """A number up to a million: the range of `ThinkingConfig.reflect_every`."""
+    number = int(text)
+    if not 0 <= number <= 1_000_000:
+        raise argparse.ArgumentTypeError("a number from 0 to 1,000,000 is expected")
+    return number
 
 
 def _flag_names() -> list[str]:

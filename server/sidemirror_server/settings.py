@@ -17,6 +17,8 @@ import msgspec
 from msgspec import Meta
 
 PREFIX = "SIDEMIRROR_"
+# What gRPC takes where it takes a number.
+_LARGEST_C_INT = 2**31 - 1
 
 Bytes = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(ge=0)]
@@ -53,12 +55,12 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the server accepts. Defaults: design section 11, unless it says otherwise."""
 
     # Largest request, in bytes. gRPC's own default, which clients share.
-    message_bytes: Bytes = 4 * 1024 * 1024
+    message_bytes: Annotated[int, Meta(ge=1, le=_LARGEST_C_INT)] = 4 * 1024 * 1024
     # Events that one turn may have.
     events_per_turn: Annotated[int, Meta(ge=1)] = 10_000
     # Streams (and calls) at once on one connection. Also what keeps one client from starving the others
     # (research page reliability-and-security, fact 8).
-    streams_per_connection: Annotated[int, Meta(ge=1)] = 100
+    streams_per_connection: Annotated[int, Meta(ge=1, le=_LARGEST_C_INT)] = 100
     # Seconds after which a RunTurn stream on which the agent sends nothing is ended.
     idle_stream_s: Seconds = 600.0
     # Bytes of events that wait in memory while the store is away. Chosen here: minutes of a busy agent, and a quarter
@@ -270,6 +272,9 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 def _decode(kind: type, value: object) -> object:
     if kind is Path and isinstance(value, str):
+        if not value:
+            # It would be the folder that the server happens to be started in.
+            raise ValueError("Expected the path of a folder, got nothing")
         return Path(value)
     if kind is Secret and isinstance(value, str):
         return Secret(value)

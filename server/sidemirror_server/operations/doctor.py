@@ -126,7 +126,8 @@ def _places(settings: Settings, clock: Clock) -> Iterable[Finding]:
     if store.free_bytes < _LITTLE_ROOM_BYTES:
         room = msgspec.structs.replace(room, ok=False, advice="make room, or choose another data_dir")
     yield room
-    listeners = [settings.address, *([f"{UNIX}{Path(settings.socket).absolute()}"] if settings.socket else [])]
+    socket_path = settings.socket.removeprefix(UNIX)
+    listeners = [settings.address, *([f"{UNIX}{Path(socket_path).absolute()}"] if socket_path else [])]
     answers = [_answer_at(address) for address in listeners]
     yield from answers
     yield _holder(store.held_by, [answer.served for answer in answers])
@@ -151,8 +152,7 @@ def _answer_at(address: str) -> _Answer:
     """Who listens there, if anyone."""
     subject = "address"
     try:
-        if not address.startswith(UNIX):
-            check_address(address)
+        check_address(address)
     except CannotListen as error:
         return _Answer(subject, ok=False, found=str(error), advice="choose an address on loopback, or a socket")
     listening = _knock(address)

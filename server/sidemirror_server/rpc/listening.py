@@ -20,8 +20,10 @@ class CannotListen(Exception):
 
 
 def check_address(address: str) -> str:
-    """`address` if it is host:port on loopback. Raises CannotListen otherwise: calls carry no identity, so whoever
-    reaches the port is trusted."""
+    """`address` if it is host:port on loopback, or a Unix socket's path. Raises CannotListen otherwise: calls carry no
+    identity, so whoever reaches the port is trusted."""
+    if address.startswith(UNIX) and address != UNIX:
+        return address
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdigit() or int(port) > 65_535:
         raise CannotListen(f"address {address!r}: host:port or unix:/path is expected")
@@ -43,8 +45,11 @@ def held_socket(path: Path) -> Iterator[str]:
     """
     if len(os.fsencode(path.absolute())) > _LONGEST_SOCKET_PATH:
         raise CannotListen(f"socket {str(path)!r}: the path is longer than {_LONGEST_SOCKET_PATH} bytes")
-    path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
-    lock = os.open(path.with_name(f"{path.name}.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o640)
+    try:
+        path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+        lock = os.open(path.with_name(f"{path.name}.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o640)
+    except OSError as error:
+        raise CannotListen(f"socket {str(path)!r}: {error.strerror} ({error.filename})") from error
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

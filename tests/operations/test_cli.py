@@ -1,0 +1,71 @@
+"""What the command line refuses, and how it says so: exit code, the setting's name, and no traceback."""
+
+from pathlib import Path
+
+import pytest
+
+from sidemirror_server.cli import main
+
+
+@pytest.mark.parametrize(
+    ("flags", "code", "told"),
+    [
+        (
+            ["--address", "localhost"],
+            78,
+            "SIDEMIRROR_ADDRESS): address 'localhost': host:port or unix:/path is expected",
+        ),
+        (["--address", "127.0.0.1:65536"], 78, "SIDEMIRROR_ADDRESS): address '127.0.0.1:65536': host:port or"),
+        (["--address", "0.0.0.0:0"], 78, "SIDEMIRROR_ADDRESS): address '0.0.0.0:0': only loopback"),
+        (["--address", "unix:"], 78, "SIDEMIRROR_ADDRESS): address 'unix:': host:port or unix:/path is expected"),
+        (["--data-dir", ""], 78, "SIDEMIRROR_DATA_DIR): Expected the path of a folder, got nothing"),
+        (
+            ["--limits--message-bytes", "2147483648"],
+            78,
+            "SIDEMIRROR_LIMITS__MESSAGE_BYTES): Expected `int` <= 2147483647",
+        ),
+        (
+            ["--limits--streams-per-connection", "2147483648"],
+            78,
+            "SIDEMIRROR_LIMITS__STREAMS_PER_CONNECTION): Expected",
+        ),
+        (["--socket", "/dev/null/s.sock"], 1, "socket '/dev/null/s.sock': "),
+    ],
+)
+def test_what_serve_cannot_use(
+    flags: list[str], code: int, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", "--data-dir", str(tmp_path / "data"), "--address", "127.0.0.1:0", *flags]) == code
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert told in lines[0]
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["serve", "--heartbeat", "5"],
+        ["replay", "file", "--reflect-every", "1000001"],
+        ["replay", "file", "--reflect-every", "-1"],
+        ["replay", "file", "--limit", "-1"],
+        ["replay", "file", "--limit", "x"],
+    ],
+)
+def test_arguments_that_mean_nothing(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert arguments[-2] in capsys.readouterr().err
+
+
+def test_the_help_of_serve_names_each_variable_and_default(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    with pytest.raises(SystemExit):
+        main(["serve", "--help"])
+    told = capsys.readouterr().out
+    assert "SIDEMIRROR_HEARTBEAT_S (default: 20.0)" in told
+    assert "SIDEMIRROR_LIMITS__EVENTS_PER_TURN (default: 10000)" in told
+    assert "API_KEY" not in told
