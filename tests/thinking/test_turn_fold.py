@@ -28,7 +28,8 @@ from sidemirror_server.thinking.record import (
     recorded_in,
 )
 from sidemirror_server.thinking.reflect import Extra
-from sidemirror_server.thinking.turn import TurnState, apply
+from sidemirror_server.thinking.turn import apply
+from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.trace.event import (
     Event,
     ModelReturned,

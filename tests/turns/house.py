@@ -75,13 +75,13 @@ def event(event_id: str, what: What) -> Event:
 
 
 @asynccontextmanager
-async def house(folder: Path) -> AsyncIterator[House]:
+async def house(folder: Path, limits: TurnLimits | None = None) -> AsyncIterator[House]:
     clock = SystemClock()
     async with sqlite_database(folder / "turns") as database, desk(folder / "spend") as asked:
         log, sessions = SqliteTurnLog(database), HeldSessions(database)
         recorder = Recorder(log, Bell(), backlog_bytes=2**20)
         reflections = Reflections(asked.gateway, ReflectionPrompts(), recorder, clock)
-        limits = TurnLimits(finish_grace_s=PATIENCE_S)
+        limits = limits or TurnLimits(finish_grace_s=PATIENCE_S)
         recording = asyncio.create_task(recorder.run())
         try:
             yield House(Conductor(log, sessions, recorder, reflections, clock, limits), recorder, log, sessions, asked)

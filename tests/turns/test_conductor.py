@@ -1,6 +1,8 @@
 """What streams and calls cannot show from outside: what the conductor does in moments that pass at once."""
 
 import asyncio
+import contextlib
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,8 @@ from sidemirror_server.thinking.sessions import config_body
 from sidemirror_server.thinking.store import SessionRecord
 from sidemirror_server.trace.event import ToolFailed, TurnFinished
 from sidemirror_server.trace.log import TurnStanding
-from sidemirror_server.vocabulary.errors import NotFound, WrongState
+from sidemirror_server.turns.conductor import TurnLimits
+from sidemirror_server.vocabulary.errors import NotFound, StoreUnavailable, WrongState
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
 from sidemirror_server.vocabulary.status import ResultStatus
 from tests.turns.house import PATIENCE_S, SCOPE, SESSION, house
@@ -113,3 +116,18 @@ async def test_what_a_turn_that_was_taken_up_again_has_seen_is_handed_on(tmp_pat
 
         assert [error.text for error in second.state.tool_errors] == ["gone"]
         assert second.plan.turn_count == 2
+
+
+async def test_a_turn_that_cannot_be_read_does_not_keep_the_others_from_being_abandoned(tmp_path: Path) -> None:
+    async with house(tmp_path) as before, asyncio.timeout(PATIENCE_S):
+        for turn_id in ("bad", "good"):
+            turn = await before.start(turn_id)
+            await before.recorder.wait_durable(turn, 2)
+    with contextlib.closing(sqlite3.connect(next((tmp_path / "turns").rglob("sidemirror.db")))) as database, database:
+        database.execute("UPDATE log_entries SET body = x'7b7d' WHERE key = 'bad' AND sequence = 1")
+    async with house(tmp_path, TurnLimits(abandon_after_s=0.0)) as after:
+        await after.conductor.sweep()
+        with pytest.raises(StoreUnavailable, match="entry 1 cannot be read"):
+            await after.conductor.take_up(SCOPE, TurnId("bad"))
+        good = await after.conductor.take_up(SCOPE, TurnId("good"))
+        assert good.state.standing is TurnStanding.ABANDONED

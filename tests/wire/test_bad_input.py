@@ -13,6 +13,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
+from sidemirror_server.rpc.pages import token_for
+from sidemirror_server.vocabulary.scope import Scope
 from tests.wire.calls import (
     ALREADY_EXISTS,
     MALFORMED,
@@ -366,6 +368,10 @@ def test_tokens_and_cursors_belong_to_their_query(stub: ThinkingServiceStub) -> 
         pb.WatchTurnsRequest(**scope, cursor=page.next_page_token, follow=False),
     ):
         assert refused(stub.WatchTurns, cursor_elsewhere) == bad_field("cursor")
+    for beyond_any_store in (2**63, -1):
+        made_up = token_for(beyond_any_store, Scope("tokens", "default"))
+        made_up_cursor = pb.WatchTurnsRequest(**scope, cursor=made_up, follow=False)
+        assert refused(stub.WatchTurns, made_up_cursor) == bad_field("cursor")
     both = pb.WatchTurnsRequest(**scope, cursor=cursor, new_only=True)
     assert refused(lambda: stub.WatchTurns(both, timeout=20)) == bad_field("new_only")
 

@@ -35,9 +35,17 @@ def place_in(token: str, kind: type[T], field: str, *query: object) -> T | None:
         digest, place = msgspec.msgpack.decode(packed, type=tuple[bytes, kind])  # type: ignore[valid-type]
     except (binascii.Error, ValueError, msgspec.MsgspecError) as error:
         raise BadInput([(field, "not a token of this server")]) from error
+    if not _is_storable(place):
+        raise BadInput([(field, "not a token of this server")])
     if digest != _digest(query):
         raise BadInput([(field, "made for another query")])
     return place
+
+
+def _is_storable(place: object) -> bool:
+    """No store has numbers beyond 63 bits; a token that was made up may."""
+    parts = msgspec.structs.astuple(place) if isinstance(place, msgspec.Struct) else (place,)
+    return all(0 <= part < 2**63 for part in parts if isinstance(part, int))
 
 
 def _digest(query: tuple[object, ...]) -> bytes:

@@ -11,6 +11,7 @@ from sidemirror_server.thinking.schedule import Reason
 from sidemirror_server.trace.event import Event
 from sidemirror_server.trace.log import Draft, Entry
 from sidemirror_server.vocabulary.budget import BudgetLeft, TurnBudget
+from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId, TurnId
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
@@ -117,6 +118,9 @@ def draft(sequence: int, at_us: int, recorded: Recorded) -> Draft:
 
 
 def recorded_in(entry: Entry) -> Recorded:
-    """What a log entry of a turn keeps."""
-    recorded: Recorded = _decode(entry.body)
+    """What a log entry of a turn keeps. Raises StoreUnavailable for one that this server cannot read."""
+    try:
+        recorded: Recorded = _decode(entry.body)
+    except msgspec.MsgspecError as error:
+        raise StoreUnavailable(turn_id=entry.key, reason=f"entry {entry.sequence} cannot be read") from error
     return recorded

@@ -15,7 +15,8 @@ from sidemirror_server.models.language_model import Ask, Purpose
 from sidemirror_server.models.profiles import Within
 from sidemirror_server.thinking.prompts import ReflectionPrompts, ToolOutcome
 from sidemirror_server.thinking.record import Reflection
-from sidemirror_server.thinking.turn import TurnState, evidence
+from sidemirror_server.thinking.turn import evidence
+from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.trace.event import Message
 from sidemirror_server.vocabulary.errors import ModelFailed, WrongState
 from sidemirror_server.vocabulary.ids import EventId

@@ -11,8 +11,7 @@ from typing import Any
 import msgspec
 
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
-from sidemirror_server.thinking.config import ThinkingConfig
-from sidemirror_server.thinking.detectors import Finding, Step, Window, advance, call_key, result_key
+from sidemirror_server.thinking.detectors import Step, Window, advance, call_key, result_key
 from sidemirror_server.thinking.prompts import RESULT_CHARS, SHOWN_RESULTS, ToolOutcome
 from sidemirror_server.thinking.record import (
     Carry,
@@ -26,6 +25,7 @@ from sidemirror_server.thinking.record import (
     TurnSummary,
 )
 from sidemirror_server.thinking.schedule import Decision, Facts, Reason, decide
+from sidemirror_server.thinking.turn_state import OpenCall, TurnState
 from sidemirror_server.trace.event import (
     Event,
     ModelReturned,
@@ -42,9 +42,7 @@ from sidemirror_server.trace.event import (
 )
 from sidemirror_server.trace.failure import category_of
 from sidemirror_server.trace.log import TurnStanding
-from sidemirror_server.vocabulary.budget import BudgetLeft, Spent, TurnBudget, budget_left
-from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId, TurnId
-from sidemirror_server.vocabulary.origin import Origin
+from sidemirror_server.vocabulary.budget import BudgetLeft, budget_left
 from sidemirror_server.vocabulary.status import ResultStatus
 from sidemirror_server.vocabulary.text import clip
 
@@ -63,64 +61,6 @@ _MOST_ERRORS = 20
 # Unanswered calls that a turn remembers. Chosen here: no agent runs as many at once.
 _MOST_OPEN_CALLS = 1_000
 _FRESH = Window()
-
-
-class OpenCall(msgspec.Struct, frozen=True):
-    """A tool call without a result. A `stale` one no longer holds up a decision: its agent's model has moved on."""
-
-    call_id: str
-    event_id: EventId
-    name: str
-    key: str
-    polling: bool
-    agent: str
-    stale: bool = False
-
-
-class TurnState(msgspec.Struct):
-    """Everything that is known of a turn. Made by `apply` alone."""
-
-    turn_id: TurnId = TurnId("")
-    session_id: SessionId = SessionId("")
-    turn_count: int = 0
-    standing: TurnStanding = TurnStanding.OPEN
-    last_sequence: int = 0
-    started_us: int = 0
-    updated_us: int = 0
-    config: ThinkingConfig = ThinkingConfig()
-    reflection_mode: str = "auto"
-    budget: TurnBudget = TurnBudget()
-    spent: Spent = Spent()
-    task: str = ""
-    question: str = ""
-    outcome: str = ""
-    score: float | None = None
-    origin: Origin = Origin.OPERATOR
-
-    results: tuple[ToolOutcome, ...] = ()
-    tool_errors: tuple[SeenError, ...] = ()
-    uncertain_at: int = 0
-    stuck_at: int = 0
-    periodic_done: bool = False
-    last_reflection: Reflection | None = None
-    at_decision: bool = False
-    steps_done: int = 0
-    tried_at_step: int = -1
-    skips_told: tuple[ResultStatus, ...] = ()
-
-    open_calls: dict[str, OpenCall] = {}
-    windows: dict[str, Window] = {}
-    findings: tuple[Finding, ...] = ()
-    claims: dict[DirectiveId, tuple[int, SlotClaim]] = {}
-
-    event_count: int = 0
-    tool_call_count: int = 0
-    tool_error_count: int = 0
-    nudge_count: int = 0
-    reflections: dict[str, int] = {}
-    first_steps: tuple[EvidenceStep, ...] = ()
-    last_steps: list[EvidenceStep] = []
-    summary: TurnSummary | None = None
 
 
 def apply(state: TurnState, sequence: int, at_us: int, recorded: Recorded) -> None:

@@ -18,11 +18,12 @@ from sidemirror_server.thinking.reflect import Extra
 from sidemirror_server.thinking.schedule import Reason
 from sidemirror_server.thinking.sessions import config_body, config_in
 from sidemirror_server.thinking.store import Sessions
-from sidemirror_server.thinking.turn import carry, decision, due, summarise
+from sidemirror_server.thinking.turn import carry, decision, summarise
 from sidemirror_server.trace.event import Event, TurnFinished, TurnStarted
 from sidemirror_server.trace.log import TurnLog, TurnStanding
 from sidemirror_server.turns.head import head_in
 from sidemirror_server.turns.live import LiveTurn
+from sidemirror_server.turns.past import Hot, Past
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import Reflections
 from sidemirror_server.vocabulary.budget import Claim
@@ -32,6 +33,7 @@ from sidemirror_server.vocabulary.errors import (
     BadInput,
     LimitReached,
     NotFound,
+    SidemirrorError,
     StoreFull,
     StoreUnavailable,
     WrongState,
@@ -62,26 +64,6 @@ class TurnLimits(msgspec.Struct, frozen=True):
     finish_grace_s: float = 0.25
 
 
-class _Hot(msgspec.Struct):
-    """A session with a turn in memory: what its next turn needs without asking the store.
-
-    Not `is_known`: the newest turn started while the store was away, so that what the session had before is not here.
-    """
-
-    config: ThinkingConfig
-    turn_count: int
-    newest: LiveTurn
-    is_known: bool
-
-
-class _Past(msgspec.Struct, frozen=True):
-    """What a session has come to before a turn."""
-
-    config: ThinkingConfig
-    turn_count: int
-    carried: Carry
-
-
 class Conductor:
     """Runs the turns of this process."""
 
@@ -102,7 +84,7 @@ class Conductor:
         self._limits = limits
         self._turns: dict[tuple[Scope, TurnId], LiveTurn] = {}
         self._by_session: dict[tuple[Scope, SessionId], dict[TurnId, LiveTurn]] = {}
-        self._hot: dict[tuple[Scope, SessionId], _Hot] = {}
+        self._hot: dict[tuple[Scope, SessionId], Hot] = {}
         self._locks: WeakValueDictionary[tuple[Scope, str], asyncio.Lock] = WeakValueDictionary()
 
     async def start(
@@ -126,12 +108,12 @@ class Conductor:
                 if wait_for_store:
                     raise
                 warnings = ("the store is away: the session's earlier turns are not known",)
-                past = _unknown_session()
+                past = Past()
             # The store makes the session when it is not there, or not there any more.
             turn = LiveTurn(scope, config_body(past.config))
             self._record_start(turn, turn_id, event, started, past, warnings)
             self._hold(turn)
-            self._hot[scope, session_id] = _Hot(past.config, past.turn_count + 1, turn, is_known=not warnings)
+            self._hot[scope, session_id] = Hot(past.config, past.turn_count + 1, turn, is_known=not warnings)
             return turn
 
     def check_start(self, turn_id: TurnId, events: int) -> None:
@@ -213,12 +195,7 @@ class Conductor:
             caused_by = tuple(EventId(caused) for caused in finding.event_ids)
             nudge = Nudge(finding.pattern, finding.message)
             turn.record(Directive(DirectiveId(new_id(now_us)), now_us, nudge, caused_by), now_us)
-        decided = due(state)
-        if decided is not None:
-            caused_by = tuple(dict.fromkeys((*(error.event_id for error in state.tool_errors), event_id)))
-            claimed, directive_id = self._reflections.begin(turn, decided.matches, caused_by)
-            if directive_id is None:
-                self._reflections.skip(turn, claimed, decided.matches, caused_by)
+        self._reflections.look(turn, event_id)
         if state.standing is TurnStanding.FINISHED and turn.finishing is None:
             if turn.tasks:
                 turn.finishing = asyncio.create_task(self._finish_later(turn))
@@ -272,9 +249,17 @@ class Conductor:
         before_us = self._clock.now_us() - int(self._limits.abandon_after_s * 1e6)
         for scope, head in await self._log.idle(before_us, _PAGE):
             if (scope, head.turn_id) not in self._turns:
-                turn = await self.take_up(scope, head.turn_id)
-                if turn.accepts:
-                    self.abandon(turn)
+                await self._abandon_unheard(scope, head.turn_id)
+
+    async def _abandon_unheard(self, scope: Scope, turn_id: TurnId) -> None:
+        """Abandons an open turn of an earlier process. One that cannot be read must not keep the others waiting."""
+        try:
+            turn = await self.take_up(scope, turn_id)
+        except SidemirrorError as error:
+            _log.warning("turn_not_abandoned", extra={"turn_id": turn_id, "reason": str(error)})
+            return
+        if turn.accepts:
+            self.abandon(turn)
 
     def _hold(self, turn: LiveTurn) -> None:
         state = turn.state
@@ -351,11 +336,11 @@ class Conductor:
                 self._summarise(turn, abandoned=False)
         return turn
 
-    async def _past(self, scope: Scope, session_id: SessionId) -> "_Past":
+    async def _past(self, scope: Scope, session_id: SessionId) -> Past:
         """What the session's next turn inherits, from memory or from the store."""
         hot = self._hot.get((scope, session_id))
         if hot is not None and hot.is_known:
-            return _Past(hot.config, hot.turn_count, carry(hot.newest.state))
+            return Past(hot.config, hot.turn_count, carry(hot.newest.state))
         # An earlier turn of the session may have recorded what the store does not have yet.
         for turn in self._of_session(scope, session_id):
             if turn.failure is not None and turn.lost is None:
@@ -367,9 +352,9 @@ class Conductor:
             raise StoreUnavailable(reason="it does not answer") from error
         session = await self._sessions.get(scope, session_id)
         if session is None:
-            return _unknown_session()
+            return Past()
         carried = head_in(session.newest_head).carried if session.newest_head else Carry()
-        return _Past(config_in(session.body), session.turn_count, carried)
+        return Past(config_in(session.body), session.turn_count, carried)
 
     def _record_start(
         self,
@@ -377,7 +362,7 @@ class Conductor:
         turn_id: TurnId,
         event: Event,
         started: TurnStarted,
-        past: "_Past",
+        past: Past,
         warnings: tuple[str, ...],
     ) -> None:
         now_us = self._clock.now_us()
@@ -387,10 +372,6 @@ class Conductor:
         turn.seen[event.event_id] = turn.record(event, now_us)
         turn.record(Directive(DirectiveId(new_id(now_us)), now_us, plan, (event.event_id,)), now_us)
         self._recorder.submit(turn)
-
-
-def _unknown_session() -> "_Past":
-    return _Past(ThinkingConfig(), 0, Carry())
 
 
 def _again(turn: LiveTurn, event: Event, started: TurnStarted) -> LiveTurn:

@@ -3,7 +3,8 @@
 import msgspec
 
 from sidemirror_server.thinking.record import Carry
-from sidemirror_server.thinking.turn import TurnState, carry
+from sidemirror_server.thinking.turn import carry
+from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.vocabulary.budget import Spent, TurnBudget
 from sidemirror_server.vocabulary.text import clip
 

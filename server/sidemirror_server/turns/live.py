@@ -9,7 +9,8 @@ from collections import deque
 import msgspec
 
 from sidemirror_server.thinking.record import Directive, Recorded, TurnPlan, draft
-from sidemirror_server.thinking.turn import TurnState, apply
+from sidemirror_server.thinking.turn import apply
+from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
 from sidemirror_server.turns.head import head_body
 from sidemirror_server.vocabulary.errors import SidemirrorError, WrongState

@@ -13,7 +13,7 @@ from sidemirror_server.thinking.prompts import ReflectionPrompts
 from sidemirror_server.thinking.record import Directive, Reflection, SlotClaim
 from sidemirror_server.thinking.reflect import Extra, Material, material_of, reflect
 from sidemirror_server.thinking.schedule import Reason
-from sidemirror_server.thinking.turn import elapsed_s, left
+from sidemirror_server.thinking.turn import due, elapsed_s, left
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.vocabulary.budget import Claim, claim, model_timeout_s
@@ -33,6 +33,19 @@ class Reflections:
         self._prompts = prompts
         self._recorder = recorder
         self._clock = clock
+
+    def look(self, turn: LiveTurn, event_id: EventId | None = None) -> None:
+        """Begins the reflection that is due on the turn as it stands, if one is; `event_id` made it so."""
+        decided = due(turn.state)
+        if decided is None:
+            return
+        causes = [error.event_id for error in turn.state.tool_errors]
+        if event_id is not None:
+            causes.append(event_id)
+        caused_by = tuple(dict.fromkeys(causes))
+        claimed, directive_id = self.begin(turn, decided.matches, caused_by)
+        if directive_id is None:
+            self._skip(turn, claimed, decided.matches, caused_by)
 
     def begin(
         self,
@@ -67,7 +80,9 @@ class Reflections:
         task.add_done_callback(lambda done: self._done(turn, directive_id, done))
         return claimed, directive_id
 
-    def skip(self, turn: LiveTurn, claimed: Claim, reasons: tuple[Reason, ...], caused_by: tuple[EventId, ...]) -> None:
+    def _skip(
+        self, turn: LiveTurn, claimed: Claim, reasons: tuple[Reason, ...], caused_by: tuple[EventId, ...]
+    ) -> None:
         """Tells the agent that a reflection was due and why there is none: once in a turn for each status."""
         if claimed.status not in turn.state.skips_told:
             reflection = Reflection(claimed.status, claimed.detail)
@@ -94,6 +109,8 @@ class Reflections:
     ) -> None:
         reflection = await reflect(self._gateway, self._prompts, turn.scope, material, timeout_s, within)
         self._record(turn, directive_id, reflection, reasons, caused_by)
+        # What failed while the model was thinking could not begin a reflection of its own.
+        self.look(turn)
 
     def _done(self, turn: LiveTurn, directive_id: DirectiveId, task: asyncio.Task[None]) -> None:
         turn.tasks.pop(directive_id, None)

@@ -397,3 +397,22 @@ async def test_a_reflection_that_the_end_overtakes_is_given_up(tmp_path: Path) -
         assert result.status == common_pb2.RESULT_STATUS_FAILED_MODEL
         assert result.detail == "given up: the turn ended first"
         assert (await recorded(server.stub, plan.turn_id)).turn.pending_ids == []
+
+
+async def test_what_fails_while_the_model_thinks_is_reflected_on_after_it(tmp_path: Path) -> None:
+    model = ScriptedModel(held=True)
+    async with sidecar(tmp_path, model=model) as server:
+        agent = Agent(server.stub)
+        await agent.start(called("a"), failed("first", event_id="e1"))
+        await agent.send(called("b"), failed("second", event_id="e2"))
+        while not (agent.acks and agent.acks[-1].durable == 5):
+            await agent.until("ack")
+        assert len(model.prompts) == 1
+        model.let_go()
+        # The agent waits, and sends nothing more.
+        while len(agent.of("reflection")) < 2 or agent.acks[-1].pending_ids:
+            await agent.until("ack")
+        assert [list(said.caused_by) for said in agent.seen if said.HasField("reflection")] == [["e1"], ["e2"]]
+        await agent.send(finished())
+        await agent.end()
+        assert len(model.prompts) == 2
