@@ -205,9 +205,8 @@ async def assemble(
     except CannotListen as error:
         raise BadSettings(f"address (SIDEMIRROR_ADDRESS): {error}") from error
     async with contextlib.AsyncExitStack() as stack:
-        path = settings.socket.removeprefix(UNIX) or settings.address.removeprefix(UNIX) * settings.address.startswith(
-            UNIX
-        )
+        alone = settings.address.removeprefix(UNIX) if settings.address.startswith(UNIX) else ""
+        path = settings.socket.removeprefix(UNIX) or alone
         socket = stack.enter_context(held_socket(Path(path))) if path else None
         database = await Database.open(settings.data_dir, now_us=clock.now_us())
         stack.push_async_callback(database.close)
