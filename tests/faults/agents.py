@@ -11,6 +11,9 @@ from sidemirror.v1 import thinking_pb2 as pb
 from tests.faults.journal import Journal
 from tests.faults.sidecars import Stub, connected
 
+# How long the summary of a turn takes whose end is durable: milliseconds, and more on a busy machine.
+_SUMMARY_S = 5.0
+
 
 def is_break(error: grpc.aio.AioRpcError) -> bool:
     """Whether the stream broke, as against being refused. A client whose connection goes while it writes tells itself
@@ -75,7 +78,9 @@ class Agent:
         """One stream: until it breaks, or says that the server goes away, or the turn is over."""
         self._base = self._received = self.durable
         self._stopped = False
-        stream = stub.RunTurn(timeout=deadline_s)
+        # With nothing left to send, only the summary is waited for: it comes at once, or the end of the turn was lost.
+        only_summary = self.durable == len(self.events)
+        stream = stub.RunTurn(timeout=_SUMMARY_S if only_summary else deadline_s)
         sending = asyncio.create_task(self._send(stream))
         try:
             while (response := await stream.read()) is not grpc.aio.EOF:
@@ -85,6 +90,8 @@ class Agent:
             self.breaks += 1
             if error.code() is grpc.StatusCode.NOT_FOUND:
                 self.durable = self.seen = 0  # the turn had not become durable: it starts again
+            elif only_summary and error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
+                raise AssertionError(f"lost: {self.turn_id} was called durable to its end, and is open") from error
             elif not (is_break(error) or (deadline_s and error.code() is grpc.StatusCode.DEADLINE_EXCEEDED)):
                 raise
         except asyncio.CancelledError:

@@ -1,8 +1,8 @@
 """Messages that no client of ours would send, made from the contract's descriptors by chance.
 
-Five ways: bytes at random; a right message with bytes changed, cut or doubled; a right message whose values are the
-largest, the smallest, NaN, or odd texts; fields of the wrong wire type and text that is no UTF-8; and right messages,
-which lead deeper into the server before they go wrong.
+Five ways: bytes at random; a message with bytes changed, cut or doubled; a message whose values are the largest, the
+smallest, NaN, or odd texts; fields of the wrong wire type and text that is no UTF-8; and messages that are right but
+for a value here and there, which lead deeper into the server before they go wrong.
 """
 
 import math
@@ -40,6 +40,7 @@ _RANGES = {
     FieldDescriptor.CPPTYPE_UINT64: (0, 2**64 - 1),
     FieldDescriptor.CPPTYPE_ENUM: (-(2**31), 2**31 - 1),
 }
+_REALS = (FieldDescriptor.CPPTYPE_DOUBLE, FieldDescriptor.CPPTYPE_FLOAT)
 _DEEPEST = 6
 
 
@@ -53,7 +54,8 @@ class Maker:
             self._changed,
             self._odd,
             self._wrong_wire,
-            self._odd,
+            self._nearly_right,
+            self._nearly_right,
         )
 
     def message(self, descriptor: Descriptor) -> bytes:
@@ -64,7 +66,10 @@ class Maker:
         return self._chance.randbytes(self._chance.choice((0, 1, 2, 8, 60, 500)))
 
     def _odd(self, descriptor: Descriptor) -> bytes:
-        return self._filled(descriptor, 0).SerializeToString()
+        return self._filled(descriptor, 0, odd=0.7).SerializeToString()
+
+    def _nearly_right(self, descriptor: Descriptor) -> bytes:
+        return self._filled(descriptor, 0, odd=0.03).SerializeToString()
 
     def _changed(self, descriptor: Descriptor) -> bytes:
         raw = bytearray(self._odd(descriptor))
@@ -100,39 +105,50 @@ class Maker:
                 raw += self._chance.randbytes(8 if wire_type == 1 else 4)
         return bytes(raw)
 
-    def _filled(self, descriptor: Descriptor, depth: int) -> Message:
+    def _filled(self, descriptor: Descriptor, depth: int, odd: float) -> Message:
         message: Any = GetMessageClass(descriptor)()
         for field in descriptor.fields:
             if self._chance.random() < 0.5:
                 continue
             if field.is_repeated:
-                self._fill_repeated(message, field, depth)
+                self._fill_repeated(message, field, depth, odd)
             elif field.message_type is not None:
                 if depth < _DEEPEST:
-                    getattr(message, field.name).CopyFrom(self._filled(field.message_type, depth + 1))
+                    getattr(message, field.name).CopyFrom(self._filled(field.message_type, depth + 1, odd))
             else:
-                setattr(message, field.name, self._value(field))
+                setattr(message, field.name, self._value(field, odd))
         return message  # type: ignore[no-any-return]
 
-    def _fill_repeated(self, message: Any, field: FieldDescriptor, depth: int) -> None:
+    def _fill_repeated(self, message: Any, field: FieldDescriptor, depth: int, odd: float) -> None:
         count = self._chance.choice(
             (0, 1, 1, 2, 3, 30 if depth == 0 else 1, 1_001 if self._chance.random() < 0.01 else 1)
         )
         into = getattr(message, field.name)
         for _ in range(count):
             if field.message_type is None:
-                into.append(self._value(field))
+                into.append(self._value(field, odd))
             elif not field.message_type.GetOptions().map_entry and depth < _DEEPEST:
-                into.append(self._filled(field.message_type, depth + 1))
+                into.append(self._filled(field.message_type, depth + 1, odd))
 
-    def _value(self, field: FieldDescriptor) -> object:
+    def _value(self, field: FieldDescriptor, odd: float) -> object:
+        return self._odd_value(field) if self._chance.random() < odd else self._right_value(field)
+
+    def _right_value(self, field: FieldDescriptor) -> object:
+        kind = field.cpp_type
+        if kind == FieldDescriptor.CPPTYPE_STRING:
+            return self._chance.choice(("t", "t0", "s"))
+        if field.enum_type is not None:
+            return self._chance.choice(field.enum_type.values).number
+        return kind == FieldDescriptor.CPPTYPE_BOOL or (0.5 if kind in _REALS else 1)
+
+    def _odd_value(self, field: FieldDescriptor) -> object:
         kind = field.cpp_type
         if kind == FieldDescriptor.CPPTYPE_STRING:
             text = self._chance.choice(_TEXTS)
             return text.encode() if field.type == FieldDescriptor.TYPE_BYTES else text
         if kind == FieldDescriptor.CPPTYPE_BOOL:
             return self._chance.random() < 0.5
-        if kind in (FieldDescriptor.CPPTYPE_DOUBLE, FieldDescriptor.CPPTYPE_FLOAT):
+        if kind in _REALS:
             return self._chance.choice(_FLOATS)
         if field.enum_type is not None and self._chance.random() < 0.7:
             return self._chance.choice(field.enum_type.values).number

@@ -1,7 +1,6 @@
 """SIGTERM while agents are at work."""
 
 import asyncio
-import contextlib
 import signal
 import time
 from pathlib import Path
@@ -32,8 +31,9 @@ GRACE_S = 3.0
 )
 async def test_told_to_stop_under_load(times: int, tmp_path: Path) -> None:
     """Six agents that heed `closing`, one that does not, one that watches. Seen to fail when `announce_end` does not
-    flip the health first, when it does not call `close_all`, when `drain` gives streams 60 s, and when `Recorder`
-    calls durable what it has not appended."""
+    flip the health first and when it does not call `close_all`.
+
+    That what waits is kept is shown in test_store_down.py."""
     process = Process(tmp_path, {"grace_s": str(GRACE_S)}, arguments=("--model", "never"))
     flips_ms, ends_s, journal, agents = [], [], Journal(), []
     async with process:
@@ -117,18 +117,22 @@ async def _closing_of(watch: "grpc.aio.UnaryStreamCall[pb.WatchTurnsRequest, pb.
 
 
 async def test_told_twice_it_ends_at_once(tmp_path: Path) -> None:
-    """And what was acknowledged is kept. Seen to fail when `_told_to_stop` ignores the second signal."""
-    async with Process(tmp_path, {"grace_s": "30"}) as process, connected(process.address) as stub:
+    """While it waits for a store that is away; and what was acknowledged is kept. Seen to fail when `_told_to_stop`
+    ignores the second signal."""
+    process = Process(tmp_path, {"grace_s": "30"}, arguments=("--switch",))
+    async with process, connected(process.address) as stub:
         talk = Talk(stub)
         await talk.say(started("t", "s"), *failing_calls("t", 10))
         await until(lambda: talk.durable() == 11)
+        process.signal(signal.SIGUSR1)
+        await talk.say(*failing_calls("t", 10, first=11))
+        await until(lambda: talk.received() == 21)
         process.signal(signal.SIGTERM)
         await until(lambda: bool(talk.said("closing")))
         process.signal(signal.SIGTERM)
         _, took_s = await process.ended(within_s=5)
         assert took_s < 1
-        with contextlib.suppress(AssertionError):
-            await talk.broken()
+        assert await talk.broken() is grpc.StatusCode.UNAVAILABLE
         await process.start()
         async with connected(process.address) as again:
             _, entries = await record_of(again, "t")

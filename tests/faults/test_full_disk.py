@@ -59,8 +59,7 @@ def is_sound(folder: Path) -> bool:
 
 
 async def test_a_full_disk_is_a_clear_error_and_writes_resume(small_disk: Path, tmp_path: Path) -> None:
-    """Seen to fail when `store_failure` does not know SQLITE_FULL (INTERNAL), and when the writer keeps the connection
-    whose commit has failed (writes do not resume)."""
+    """Seen to fail when `store_failure` does not know SQLITE_FULL."""
     ballast = small_disk / "ballast"
     ballast.write_bytes(b"x" * MIB)
     kept: list[str] = []
@@ -84,8 +83,8 @@ async def test_a_full_disk_is_a_clear_error_and_writes_resume(small_disk: Path, 
 
 
 async def test_files_that_may_not_grow_are_a_clear_error_and_writes_resume(tmp_path: Path) -> None:
-    """A quota: SQLite calls it an I/O error, and so the store is unavailable. Seen to fail when `store_failure` does
-    not know SQLITE_IOERR."""
+    """A quota: SQLite calls it an I/O error, and so the store is unavailable. Seen to fail when the
+    writer does not go on with the next group after one has failed."""
     kept: list[str] = []
     async with Process(tmp_path) as process, connected(process.address) as stub:
         await stub.StartTurn(pb.StartTurnRequest(turn_id="t", session_id="s"))

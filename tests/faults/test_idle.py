@@ -21,7 +21,7 @@ async def state_of(served: Running, turn_id: str) -> int:
 
 async def test_a_turn_is_abandoned_after_30_idle_minutes(tmp_path: Path) -> None:
     """Whether it is in memory or only in the log. Seen to fail when `Conductor.sweep` looks only at turns in memory
-    ("second"), and when `abandon_after_s` is 1,801."""
+    ("second"), and when the setting `abandon_after_s` is 1,801."""
     clock = SetClock()
     async with running(tmp_path, clock=clock) as served:
         await served.stub.StartTurn(pb.StartTurnRequest(turn_id="first", session_id="s"))

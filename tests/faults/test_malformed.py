@@ -37,8 +37,8 @@ UNARY_S = 10.0
     ],
 )
 async def test_never_internal_nor_unknown(count: int, tmp_path: Path) -> None:
-    """Spread over every RPC. Seen to fail when `_timestamp` lets any number of seconds pass, when an unknown enum
-    number is not refused, and when `_reader` does not catch DecodeError."""
+    """Spread over every RPC. Seen to fail when an unknown enum number is not refused, and when `_reader` does not
+    catch DecodeError."""
     maker = Maker(seed=5)
     codes: Counter[tuple[str, str]] = Counter()
     bad: list[str] = []

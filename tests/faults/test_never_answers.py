@@ -17,7 +17,7 @@ async def test_event_1000_is_acknowledged_within_50_ms(tmp_path: Path) -> None:
     """Tools fail and the level is MEDIUM, so a reflection is claimed and never comes.
 
     The limit is for the median of three turns: what else the machine does may hold up one of them. Seen to fail when
-    `Conductor.report` waits for the reflection that it has begun.
+    `Conductor.report` takes 60 ms longer while a reflection is being made.
     """
     took_ms = []
     async with Process(tmp_path, arguments=("--model", "never")) as process, connected(process.address) as stub:

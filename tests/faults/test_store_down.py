@@ -48,8 +48,7 @@ def report(stub: Stub, *events: pb.TurnEvent, timeout: float = 10) -> "grpc.aio.
 
 @pytest.mark.parametrize("fault", [Fault.AWAY, Fault.HANGS, Fault.FULL])
 async def test_a_turn_goes_on_without_the_store_and_catches_up(fault: Fault, tmp_path: Path) -> None:
-    """Seen to fail when `Recorder.run` returns after a failed append, when `_flush` forgets the turns of one ("in
-    order", "durable"), and when `Conductor.report` awaits the append."""
+    """Seen to fail when `Recorder.run` returns after a failed append."""
     switch = Switch()
     async with running(tmp_path, switch=switch) as served:
         talk = Talk(served.stub)
@@ -113,8 +112,7 @@ async def test_reported_events_are_refused_and_kept_for_later(tmp_path: Path) ->
 
 @pytest.mark.parametrize("call", ["ReportEvents", "GetTurn", "StartTurn", "FinishTurn", "WatchTurns"])
 async def test_a_store_that_hangs_costs_no_more_than_the_deadline(call: str, tmp_path: Path) -> None:
-    """Nothing is waited for beyond the deadline + 100 ms. Seen to fail when the faulty store holds up the loop
-    (`time.sleep` in `Switch.reach`): nothing in the server waits without the deadline."""
+    """Nothing is waited for beyond the deadline + 100 ms."""
     switch = Switch()
     async with running(tmp_path, switch=switch) as served:
         await served.stub.StartTurn(pb.StartTurnRequest(turn_id="t", session_id="s"))
@@ -181,7 +179,7 @@ async def test_a_slow_store_delays_only_durability(tmp_path: Path) -> None:
 
 async def test_what_waits_is_kept_when_the_server_is_told_to_stop(tmp_path: Path) -> None:
     """The store comes back within the grace period. Seen to fail when `Sidecar.drain` does not wait for the
-    recorder."""
+    recorder, and when the recorder forgets the turns of an append that failed."""
     switch = Switch()
     async with running(tmp_path, switch=switch, grace_s="3") as served:
         talk = Talk(served.stub)

@@ -80,7 +80,7 @@ async def test_the_timeline(tmp_path: Path) -> None:
     assert whats[1] == "↳ plan: turn 1, level off, 0 tokens"
     assert whats[2:4] == ["tool called: tool-0 {}", "tool returned: tool-0 0"]
     assert whats[8].startswith(
-        "↳ nudge (repeated call): You have called tool-0 with the same arguments 3 times in a row.w."
+        "↳ nudge (repeated call): You have called tool-0 with the same arguments 3 times in a row."
     )
     assert all(len(when) == len("12:34:56.789") for when, _, _ in said)
 
@@ -98,8 +98,7 @@ async def test_one_session_as_json(tmp_path: Path) -> None:
 
 
 async def test_a_restart_of_the_sidecar_leaves_no_hole(tmp_path: Path) -> None:
-    """The command itself, over a kill on the same address. Seen to fail when `follow` does not keep the cursor, and
-    when it ends with the first break."""
+    """The command itself, over a kill on the same address. Seen to fail when `follow` does not keep the cursor."""
     process = Process(tmp_path)
     async with process:
         with watching(process.address, "--json", "--all-from-start") as shown:
