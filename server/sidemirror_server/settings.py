@@ -23,7 +23,8 @@ _LARGEST_C_INT = 2**31 - 1
 Bytes = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(ge=0)]
 Count = Annotated[int, Meta(ge=0)]
-ScopeName = Annotated[str, Meta(min_length=1, max_length=128)]
+# As in the contract: printable; checked more exactly by whoever is called.
+ScopeName = Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
 
 class Secret:

@@ -7,7 +7,19 @@ import pytest
 from tests.architecture.repository import ROOT, checked, run_tool
 
 ROOMS = (
-    *("operations", "operations/demo", "rpc", "turns", "thinking", "critique", "goals", "memory", "trace", "work", "vocabulary"),
+    *(
+        "operations",
+        "operations/demo",
+        "rpc",
+        "turns",
+        "thinking",
+        "critique",
+        "goals",
+        "memory",
+        "trace",
+        "work",
+        "vocabulary",
+    ),
     *("models", "models/adapters", "storage", "storage/sqlite", "storage/postgres"),
 )
 FILES = ("cli.py", "assembly.py", "settings.py", "models/adapters/rules.py", "storage/sql.py")

@@ -13,6 +13,7 @@ from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from tests.wire.calls import (
+    ALREADY_EXISTS,
     MEDIUM,
     WRONG_STATE,
     called,
@@ -473,3 +474,20 @@ def test_confidence_is_0_7_and_nothing_is_suggested_when_the_model_gives_none(tm
         skipped = stub.Reflect(pb.ReflectRequest(turn_id=turn_id)).result
         assert (skipped.status, skipped.reflection) == (common_pb2.RESULT_STATUS_SKIPPED_BUDGET, "[budget exhausted]")
         assert skipped.detail.startswith("max_tokens")
+
+
+def test_a_start_that_is_sent_again_finds_its_turn_also_in_a_session_of_its_own(stub: ThinkingServiceStub) -> None:
+    start = pb.TurnEvent(turn_id="own", event_id="start", turn_started=pb.TurnStarted(task="x"))
+    plans = [
+        next(directive.turn_plan for response in answers for directive in response.directives)
+        for answers in (stub.RunTurn(iter([pb.RunTurnRequest(events=[start])]), timeout=20) for _ in range(2))
+    ]
+    assert plans[0] == plans[1]
+    # Another start under that id is another turn's, whatever its session would have been.
+    assert refused(lambda: stub.StartTurn(pb.StartTurnRequest(turn_id="own"))) == ALREADY_EXISTS
+
+
+def test_a_turn_that_is_over_is_not_asked_about(stub: ThinkingServiceStub) -> None:
+    turn_id = stub.StartTurn(pb.StartTurnRequest()).plan.turn_id
+    stub.FinishTurn(pb.FinishTurnRequest(turn_id=turn_id))
+    assert refused(lambda: stub.ShouldReflect(pb.ShouldReflectRequest(turn_id=turn_id))) == WRONG_STATE

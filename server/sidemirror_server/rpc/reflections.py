@@ -18,7 +18,7 @@ from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.head import head_in
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
-from sidemirror_server.vocabulary.errors import NotFound
+from sidemirror_server.vocabulary.errors import NotFound, WrongState
 from sidemirror_server.vocabulary.ids import DirectiveId, SessionId, TurnId
 from sidemirror_server.vocabulary.status import ResultStatus
 from sidemirror_server.vocabulary.text import enter
@@ -53,6 +53,8 @@ class ReflectionCalls:
         turn: LiveTurn | None
         if request.WhichOneof("target") == "turn_id":
             turn = await self._conductor.take_up(call.scope, TurnId(request.turn_id))
+            if not turn.accepts:
+                raise WrongState("turn", turn.state.turn_id, turn.state.standing.value)
         else:
             turn = await self._conductor.newest_open(call.scope, SessionId(request.session_id))
         if turn is None:

@@ -41,7 +41,7 @@ TABLE: dict[type[BaseException], Row] = {
     errors.NotFound: Row(StatusCode.NOT_FOUND, pb.ERROR_REASON_NOT_FOUND),
     errors.AlreadyExists: Row(StatusCode.ALREADY_EXISTS, pb.ERROR_REASON_ALREADY_EXISTS),
     errors.WrongState: Row(StatusCode.FAILED_PRECONDITION, pb.ERROR_REASON_WRONG_STATE),
-    errors.LimitReached: Row(StatusCode.RESOURCE_EXHAUSTED, pb.ERROR_REASON_LIMIT_REACHED, retry=True),
+    errors.LimitReached: Row(StatusCode.RESOURCE_EXHAUSTED, pb.ERROR_REASON_LIMIT_REACHED),
     errors.Unauthenticated: Row(StatusCode.UNAUTHENTICATED, pb.ERROR_REASON_UNAUTHENTICATED),
     errors.NotPermitted: Row(StatusCode.PERMISSION_DENIED, pb.ERROR_REASON_SCOPE_NOT_PERMITTED),
     errors.StoreUnavailable: Row(StatusCode.UNAVAILABLE, pb.ERROR_REASON_STORE_UNAVAILABLE, retry=True),
@@ -72,7 +72,7 @@ def status_of(error: BaseException) -> status_pb2.Status:
         details.extend(_more(error))
     elif isinstance(error, TimeoutError):
         text = "the call's deadline passed before the server could answer"
-    if row.retry:
+    if row.retry or (isinstance(error, errors.LimitReached) and error.passes):
         details.append(error_details_pb2.RetryInfo(retry_delay=duration_pb2.Duration(seconds=_RETRY_AFTER_S)))
     return status_pb2.Status(code=row.code.value[0], message=text, details=[_packed(detail) for detail in details])
 

@@ -7,6 +7,9 @@ import msgspec
 
 from sidemirror_server.vocabulary.clock import Clock
 
+# No stream looks at its times more often. Chosen here: far below any time that is worth setting.
+_SOONEST_S = 0.05
+
 
 class StreamLimits(msgspec.Struct, frozen=True):
     """Times of streams. Defaults: design sections 5 and 11."""
@@ -61,20 +64,26 @@ class StreamTimes:
         self.told_closing = False
         self.idle = False
         streams.enter(wake)
-        self._timer = self._arm(streams.limits.heartbeat_s)
+        self._timer = self._arm(self._said_s)
 
-    def _arm(self, after_s: float) -> asyncio.TimerHandle:
-        return asyncio.get_running_loop().call_later(max(0.01, after_s), self._tick)
+    def _arm(self, beat_s: float) -> asyncio.TimerHandle:
+        """Looks again when the next of the two times can have come; `beat_s`: when a heartbeat was given last."""
+        limits = self._streams.limits
+        next_s = beat_s + limits.heartbeat_s
+        if self._ends_idle and not self.idle:
+            next_s = min(next_s, self._heard_s + limits.idle_s)
+        after_s = max(_SOONEST_S, next_s - self._clock.monotonic_s())
+        return asyncio.get_running_loop().call_later(after_s, self._tick)
 
     def _tick(self) -> None:
         limits, now_s = self._streams.limits, self._clock.monotonic_s()
         if self._ends_idle and now_s - self._heard_s >= limits.idle_s:
             self.idle = True
-        since_s = now_s - self._said_s
-        if self.idle or since_s >= limits.heartbeat_s:
+        beats = self.heartbeat_due()
+        if self.idle or beats:
             self._wake()
-            since_s = 0.0
-        self._timer = self._arm(limits.heartbeat_s - since_s)
+        # A reader that takes nothing is not woken again before the next beat.
+        self._timer = self._arm(now_s if beats else self._said_s)
 
     def heard(self) -> None:
         """The agent sent something."""

@@ -29,7 +29,7 @@ from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.vocabulary.budget import budget_left
 from sidemirror_server.vocabulary.errors import BadInput, NotFound
-from sidemirror_server.vocabulary.ids import EventId, SessionId, TurnId
+from sidemirror_server.vocabulary.ids import EventId, SessionId, TurnId, derived_id
 from sidemirror_server.vocabulary.text import enter
 
 _STATES = {
@@ -61,6 +61,7 @@ class TurnCalls:
     async def StartTurn(self, request: pb.StartTurnRequest, call: Call) -> pb.StartTurnResponse:
         turn_id = TurnId(call.make_id(request.turn_id))
         wire = pb.TurnEvent(
+            turn_id=request.turn_id,
             turn_started=pb.TurnStarted(
                 session_id=request.session_id,
                 task=request.task,
@@ -71,7 +72,7 @@ class TurnCalls:
                 config=request.config,
                 budget=request.budget,
                 reflection_mode=request.reflection_mode or pb.REFLECTION_MODE_ON_REQUEST,
-            )
+            ),
         )
         event, started = start_event(wire, call)
         is_new = not (request.turn_id or call.request_id)
@@ -152,9 +153,10 @@ def _with_own_prompt(request: pb.StartTurnRequest, answer: bytes) -> bytes:
 
 
 def start_event(wire: pb.TurnEvent, call: Call) -> tuple[Event, TurnStarted]:
-    """The record of a `turn_started` event, in a session of its own when it names none."""
+    """The record of a `turn_started` event, in a session of its own when it names none: the same for the same turn."""
     if not wire.turn_started.session_id:
-        wire.turn_started.session_id = call.make_id(part="/session")
+        own = derived_id(call.scope, "session of turn", wire.turn_id) if wire.turn_id else call.make_id(part="/session")
+        wire.turn_started.session_id = own
     event = event_of(wire, call.make_id(part="/started"), call.clock.now_us())
     if not isinstance(event.what, TurnStarted):
         raise BadInput([("events[0]", "a turn starts with turn_started")])

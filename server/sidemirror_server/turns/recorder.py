@@ -65,7 +65,7 @@ class Recorder:
     def check_room(self) -> None:
         """Raises LimitReached when more already waits for the store than memory should hold."""
         if self._waiting_bytes > self._backlog_bytes:
-            raise LimitReached("backlog_bytes", self._backlog_bytes, "events waiting for the store")
+            raise LimitReached("backlog_bytes", self._backlog_bytes, "events waiting for the store", passes=True)
 
     async def wait_durable(self, turn: LiveTurn, sequence: int) -> None:
         """Returns when the turn's entries up to `sequence` are durable. Raises what the store raised, once an append

@@ -79,9 +79,10 @@ class WrongState(SidemirrorError):
 class LimitReached(SidemirrorError):
     """A limit is reached."""
 
-    def __init__(self, limit: str, value: int, subject: str) -> None:
-        """`limit`: the setting's name; `value`: what it is set to; `subject`: what is limited (a turn id, …)."""
-        self.limit, self.value, self.subject = limit, value, subject
+    def __init__(self, limit: str, value: int, subject: str, *, passes: bool = False) -> None:
+        """`limit`: the setting's name; `value`: what it is set to; `subject`: what is limited (a turn id, …). `passes`:
+        there will be room again, so that trying again later makes sense."""
+        self.limit, self.value, self.subject, self.passes = limit, value, subject, passes
         super().__init__(limit=limit, value=str(value), subject=subject)
 
 
