@@ -82,7 +82,7 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # The provider's name of the model; when it is not said RAE_LLM_MODEL_DEFAULT, else the provider's small one.
     name: str = ""
     # Where the provider listens; its own address when empty. Needed for Ollama, vLLM, llama.cpp and proxies.
-    base_url: str = ""
+    base_url: Annotated[str, Meta(pattern="^(https?://.+)?$")] = ""
     # When it is not said ANTHROPIC_API_KEY, or for openai_compatible without a base_url OPENAI_API_KEY. In the
     # environment only: a flag can be read by everyone on the machine.
     api_key: Secret = Secret()
@@ -202,9 +202,12 @@ def load(flags: Mapping[str, str] | None = None, environment: Mapping[str, str] 
             inner = inner.setdefault(group, {})  # type: ignore[assignment]  # a name is a value or a group, not both
         inner[last] = value
     try:
-        return msgspec.convert(nested, Settings, strict=False, dec_hook=_decode)
+        settings = msgspec.convert(nested, Settings, strict=False, dec_hook=_decode)
     except msgspec.ValidationError as error:
         raise BadSettings(_told(str(error))) from error
+    if settings.model.provider == "anthropic" and not (settings.model.api_key or settings.model.base_url):
+        raise BadSettings(f"model__api_key ({PREFIX}MODEL__API_KEY or ANTHROPIC_API_KEY): anthropic needs a key")
+    return settings
 
 
 def unknown_names(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:

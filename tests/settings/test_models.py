@@ -62,6 +62,7 @@ def test_which_model(environment: dict[str, str], model: str) -> None:
     ("environment", "told"),
     [
         (LOCAL, "SIDEMIRROR_MODEL__NAME): openai_compatible needs the name of a model"),
+        ({"SIDEMIRROR_MODEL__PROVIDER": "anthropic"}, "ANTHROPIC_API_KEY): anthropic needs a key"),
         ({"SIDEMIRROR_MODEL__PROVIDER": "gpt"}, "there is no 'gpt'; there are rules, anthropic, openai_compatible"),
     ],
 )
@@ -87,7 +88,12 @@ def test_a_cap_can_be_lifted_and_another_setting_lifts_none() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("SPEND__USD_PER_DAY", "-1"), ("PURPOSES__DREAMING__EFFORT", "extreme"), ("MODEL__CONCURRENCY", "0")],
+    [
+        ("SPEND__USD_PER_DAY", "-1"),
+        ("PURPOSES__DREAMING__EFFORT", "extreme"),
+        ("MODEL__CONCURRENCY", "0"),
+        ("MODEL__BASE_URL", "notaurl"),
+    ],
 )
 def test_a_value_that_cannot_be_is_named(name: str, value: str) -> None:
     with pytest.raises(BadSettings, match=f"SIDEMIRROR_{name}"):
