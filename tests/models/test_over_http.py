@@ -50,15 +50,22 @@ async def test_a_reflection(provider: str, tmp_path: Path) -> None:
 async def test_misbehaviour(provider: str, fault: Fault, tmp_path: Path) -> None:
     async with talk(tmp_path, provider) as made:
         made.endpoint.fault = fault
-        await made.turn("t", time_limit_s=DEADLINE_S)
-        began_s = time.monotonic()
-        result = await made.reflect()
-        took_s = time.monotonic() - began_s
         wanted, _ = EXPECTED[fault]
-        assert common_pb2.ResultStatus.Name(result.status) == f"RESULT_STATUS_{wanted.upper()}", result.detail
-        assert took_s < DEADLINE_S + LATE_S
-        assert 1 <= len(made.endpoint.calls) <= 3
-        stored = await made.thinking.GetTurn(pb.GetTurnRequest(turn_id="t"))
+        took_s, turn_id = 0.0, ""
+        # What hangs does so each time; a machine that was busy elsewhere for a moment does not.
+        for turn_id in ("t1", "t2"):
+            await made.turn(turn_id, time_limit_s=DEADLINE_S)
+            before = len(made.endpoint.calls)
+            began_s = time.monotonic()
+            result = await made.reflect(turn_id)
+            took_s = time.monotonic() - began_s
+            assert common_pb2.ResultStatus.Name(result.status) == f"RESULT_STATUS_{wanted.upper()}", result.detail
+            assert 1 <= len(made.endpoint.calls) - before <= 3
+            if took_s < DEADLINE_S + LATE_S:
+                break
+        else:
+            pytest.fail(f"took {took_s} s twice")
+        stored = await made.thinking.GetTurn(pb.GetTurnRequest(turn_id=turn_id))
         (reflection,) = (
             entry.directive.reflection for entry in stored.entries if entry.directive.HasField("reflection")
         )
