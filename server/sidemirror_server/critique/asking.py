@@ -1,4 +1,4 @@
-"""Asking a model from this room: one question within a deadline, and every failure as a status."""
+"""Asking a model from this room."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -7,30 +7,24 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from sidemirror_server.models.language_model import AnswerT, Ask, Completion
-from sidemirror_server.vocabulary.errors import ModelFailed
+from sidemirror_server.models.profiles import Within
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.vocabulary.status import ResultStatus, Usage
+from sidemirror_server.vocabulary.status import Usage
 
 _T = TypeVar("_T")
+
+
+NO_CAPS = Within()
 
 
 class Asking(Protocol):
     """What answers, with the scope that pays for it: the gateway."""
 
-    async def ask(self, scope: Scope, ask: Ask[AnswerT], deadline_s: float) -> Completion[AnswerT]:
-        """The answer within `deadline_s` seconds. Raises ModelFailed."""
+    async def ask(
+        self, scope: Scope, ask: Ask[AnswerT], deadline_s: float, within: Within = NO_CAPS
+    ) -> Completion[AnswerT]:
+        """The answer within `deadline_s` seconds and what may be spent. Raises ModelFailed."""
         ...
-
-
-async def asked(model: Asking, scope: Scope, ask: Ask[AnswerT], deadline_s: float) -> Completion[AnswerT]:
-    """The answer, or ModelFailed also when the model lets the deadline pass."""
-    if deadline_s <= 0:
-        raise ModelFailed(ResultStatus.SKIPPED_DEADLINE, "no time was left to ask")
-    try:
-        async with asyncio.timeout(deadline_s):
-            return await model.ask(scope, ask, deadline_s)
-    except TimeoutError as error:
-        raise ModelFailed(ResultStatus.FAILED_MODEL, f"the model did not answer within {deadline_s:g} s") from error
 
 
 def added(one: Usage | None, other: Usage | None) -> Usage | None:

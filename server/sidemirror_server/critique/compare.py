@@ -4,7 +4,7 @@ A judge prefers the first of two answers for no reason often enough (research pa
 that one question decides nothing.
 """
 
-from sidemirror_server.critique.asking import Asking, added, asked, both
+from sidemirror_server.critique.asking import Asking, added, both
 from sidemirror_server.critique.material import Material, evidence_of
 from sidemirror_server.critique.prompts import COMPARISON_SYSTEM, comparison_prompt
 from sidemirror_server.critique.record import Better, Comparison
@@ -27,31 +27,37 @@ def agreed(forward: str, backward: str) -> tuple[Better, bool]:
 
 
 async def compare(
-    model: Asking, scope: Scope, material: Material, earlier: str, later: str, deadline_s: float
+    model: Asking,
+    scope: Scope,
+    material: Material,
+    earlier: str,
+    later: str,
+    deadline_s: float,
+    against_id: str = "",
 ) -> Comparison:
     """Which of two responses to the material's task serves better. Raises nothing but cancellation.
 
-    `deadline_s`: for both questions together.
+    `deadline_s`: for both questions together. `against_id`: the critique of the earlier response.
     """
     if earlier.strip() == later.strip():
-        return Comparison(ResultStatus.OK, better=Better.TIE, agreed=True, reason="both are the same text")
+        same_text = "both are the same text"
+        return Comparison(ResultStatus.OK, better=Better.TIE, agreed=True, reason=same_text, against_id=against_id)
     try:
         forward, backward = await _both(model, scope, material, earlier, later, deadline_s)
     except ModelFailed as failure:
-        return Comparison(failure.status, failure.detail)
+        return Comparison(failure.status, failure.detail, against_id=against_id, usage=failure.usage)
     better, same = agreed(forward.answer.better, backward.answer.better)
     reason = forward.answer.reason if same else "the answer changed with the order: a tie"
-    return Comparison(
-        ResultStatus.OK, better=better, agreed=same, reason=reason, usage=added(forward.usage, backward.usage)
-    )
+    usage = added(forward.usage, backward.usage)
+    return Comparison(ResultStatus.OK, better=better, agreed=same, reason=reason, against_id=against_id, usage=usage)
 
 
 async def _both(
     model: Asking, scope: Scope, material: Material, earlier: str, later: str, deadline_s: float
 ) -> tuple[Completion[ComparisonAnswer], Completion[ComparisonAnswer]]:
     return await both(
-        asked(model, scope, _ask(material, earlier, later), deadline_s),
-        asked(model, scope, _ask(material, later, earlier), deadline_s),
+        model.ask(scope, _ask(material, earlier, later), deadline_s),
+        model.ask(scope, _ask(material, later, earlier), deadline_s),
     )
 
 

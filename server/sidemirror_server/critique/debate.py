@@ -6,10 +6,11 @@ Where a critic stands follows from its issues that survive the verdict's rules, 
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 
 import msgspec
 
-from sidemirror_server.critique.asking import Asking, asked
+from sidemirror_server.critique.asking import Asking
 from sidemirror_server.critique.critique import MAX_TOKENS, TEMPERATURE, judged
 from sidemirror_server.critique.material import Material, evidence_of
 from sidemirror_server.critique.prompts import BRIEFS, JUDGE_SYSTEM, brief_system, debate_prompt, judge_prompt
@@ -24,6 +25,8 @@ from sidemirror_server.vocabulary.status import ResultStatus, Usage
 # Design section 6.
 FEWEST_CRITICS, MOST_CRITICS, DEFAULT_CRITICS = 2, 5, 3
 MOST_ROUNDS = 2
+# Chosen here: an argument of some sentences and the issues that it rests on.
+_ARGUMENT_TOKENS = 1_024
 
 
 class Argument(msgspec.Struct, frozen=True):
@@ -69,9 +72,10 @@ async def debate(
     held = 0
     for number in range(1, rounds + 1):
         before, last = last, []
-        async for argument in _round(model, scope, material, briefs, number, before, remaining_s()):
-            yield argument
-            last.append(argument)
+        async with aclosing(_round(model, scope, material, briefs, number, before, remaining_s())) as arguments:
+            async for argument in arguments:
+                yield argument
+                last.append(argument)
         held = number
         heard = [argument for argument in last if argument.status is ResultStatus.OK]
         if len(heard) < FEWEST_CRITICS or agreement(last):
@@ -123,10 +127,10 @@ async def _argument(
         prompt=debate_prompt(material, others),
         answer_type=DebateAnswer,
         evidence=evidence_of(material),
-        max_tokens=MAX_TOKENS,
+        max_tokens=_ARGUMENT_TOKENS,
     )
     try:
-        completion = await asked(model, scope, ask, deadline_s)
+        completion = await model.ask(scope, ask, deadline_s)
     except ModelFailed as failure:
         return Argument(number, critic, brief, failure.status, failure.detail, usage=failure.usage)
     issues, _ = surviving(completion.answer.issues, material)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from opentelemetry import trace
 
-from sidemirror_server.critique.asking import Asking, asked
+from sidemirror_server.critique.asking import Asking
 from sidemirror_server.critique.material import evidence_of, material_of
 from sidemirror_server.critique.prompts import EVALUATION_SYSTEM, evaluation_prompt
 from sidemirror_server.critique.trace_facts import Call, content_words, facts_of
@@ -119,7 +119,7 @@ async def evaluate(
     )
     with _tracer.start_as_current_span(SPAN_EVALUATE) as span:
         try:
-            completion = await asked(model, scope, ask, deadline_s)
+            completion = await model.ask(scope, ask, deadline_s)
         except ModelFailed as failure:
             evaluation = Evaluation(failure.status, (*_unanswered(), *computed), failure.detail, failure.usage)
         else:

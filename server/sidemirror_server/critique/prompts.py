@@ -41,7 +41,8 @@ CRITIQUE_SYSTEM = (
     "words of the task or the evidence that call for it. A problem without an exact quote is discarded;\n"
     "- a reason in one sentence, and a fix where you know one.\n"
     "Wording, tone and length are style or length, however much you dislike them.\n"
-    "Confidence is how likely the answer is right and complete as it stands: 0.5 when you cannot tell."
+    "Confidence is how likely the answer is right and complete as it stands: 0.5 when you cannot tell.\n"
+    "Be brief: about 150 words in all, reasons of a few words."
 )
 
 COMPARISON_SYSTEM = (

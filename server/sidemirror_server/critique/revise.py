@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable
 
 import msgspec
 
-from sidemirror_server.critique.asking import Asking, asked
+from sidemirror_server.critique.asking import Asking
 from sidemirror_server.critique.compare import compare
 from sidemirror_server.critique.critique import critique
 from sidemirror_server.critique.material import Material, evidence_of
@@ -107,7 +107,7 @@ async def _revision(
         max_tokens=_MAX_TOKENS,
     )
     try:
-        completion = await asked(model, scope, ask, deadline_s)
+        completion = await model.ask(scope, ask, deadline_s)
     except ModelFailed as failure:
         return Revised(number, failure.status, failure.detail, usage=failure.usage)
     return Revised(number, ResultStatus.OK, response=completion.answer.response, usage=completion.usage)

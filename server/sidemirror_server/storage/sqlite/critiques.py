@@ -91,6 +91,15 @@ def _key(scope: Scope, critique_id: str) -> dict[str, Any]:
 
 
 def _record(row: tuple[Any, ...]) -> CritiqueRecord:
-    *fields, outcome, score, reported_us = row
-    fields[4] = bool(fields[4])
-    return CritiqueRecord(*fields, None if outcome is None else Outcome(outcome, score, reported_us))
+    critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, *reported = row
+    return CritiqueRecord(
+        critique_id=critique_id,
+        created_us=created_us,
+        provider=provider,
+        confidence_ppm=confidence_ppm,
+        revise=bool(revise),
+        turn_id=turn_id,
+        session_id=session_id,
+        body=body,
+        outcome=None if reported[0] is None else Outcome(*reported),
+    )
