@@ -8,6 +8,7 @@ import msgspec
 
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import critique_pb2 as pb
+from sidemirror_server.critique import record
 from sidemirror_server.critique.asking import Asking
 from sidemirror_server.critique.debate import DEFAULT_CRITICS, FEWEST_CRITICS, MOST_ROUNDS, Argument, debate
 from sidemirror_server.critique.gate import should_critique
@@ -95,7 +96,9 @@ class CritiqueCalls:
                 else:
                     yield step_to_wire(step, kept_id)
 
-    async def _keep_step(self, step: Critiqued, material: Material, request: pb.ReviseRequest, call: Call) -> Critique:
+    async def _keep_step(
+        self, step: Critiqued, material: Material, request: pb.ReviseRequest, call: Call
+    ) -> record.Critique:
         judged = msgspec.structs.replace(material, response=step.response)
         about = About(request.turn_id, request.session_id)
         return await self._critic.keep(call.scope, call.make_id(part=f"/{step.number}"), judged, step.verdict, about)

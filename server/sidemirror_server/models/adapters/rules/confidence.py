@@ -20,7 +20,7 @@ _NO_ANSWER = -0.8  # "none", "unknown"
 _NO_NUMBER = -0.3  # a number was asked for, and there is none
 _LONGER = -0.1  # for each further word of the answer: each claims something more
 _MOST_WORDS = 8
-_FAILED = -0.6  # a significant problem was found
+_FAILED = -1.5  # for each significant problem that was found
 _EMPTY = 0.02
 
 _SEVERAL_ANSWERS = re.compile(r"\b(?:and|or|both)\b|[,;/(&]")
