@@ -17,6 +17,9 @@ _EMPTY_WORDS_TEXT = (
 )
 _EMPTY_WORDS = frozenset(_EMPTY_WORDS_TEXT.split())
 _WORD = re.compile(r"\w+")
+# Where a text was cut at `|`, in the middle of a word or of a number. Latin letters only: a quote in Chinese begins
+# anywhere.
+_ONE_WORD = re.compile(r"[a-z0-9]\|[a-z0-9]|\d[.,]\|\d|\d\|[.,]\d")
 
 # Orders to whoever judges, as they are smuggled into material: about the verdict's own fields, or to drop one's
 # instructions. Chosen here after research page critique-and-thinking, section 2.3, "Judge prompt injection".
@@ -50,8 +53,8 @@ def is_in(quote: str, normal_text: str) -> bool:
         return False
     at = normal_text.find(wanted)
     while at >= 0:
-        before, after = normal_text[at - 1 : at] if at else "", normal_text[at + len(wanted) :][:1]
-        if not (_joins(before, wanted[0]) or _joins(wanted[-1], after)):
+        end = at + len(wanted)
+        if not (_joins(normal_text[max(0, at - 2) : at], wanted) or _joins(wanted, normal_text[end : end + 2])):
             return True
         at = normal_text.find(wanted, at + 1)
     return False
@@ -63,5 +66,6 @@ def gives_orders(text: str) -> bool:
 
 
 def _joins(left: str, right: str) -> bool:
-    """Whether two neighbouring characters belong to one word."""
-    return bool(left) and bool(right) and left.isalnum() and right.isalnum() and left.isascii() and right.isascii()
+    """Whether the end of one text and the beginning of the next belong to one word or one number."""
+    near = f"{left[-2:]}|{right[:2]}"
+    return _ONE_WORD.search(near) is not None
