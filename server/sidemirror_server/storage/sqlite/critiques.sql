@@ -45,7 +45,7 @@ LIMIT :limit
 -- name: report
 -- What became of the response, in place of what was reported before.
 UPDATE critiques
-SET outcome = :outcome, score = :score, reported_us = :reported_us
+SET outcome = :outcome, succeeded = (:outcome = 'success'), score = :score, reported_us = :reported_us
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND critique_id = :critique_id
 
 -- name: figures
@@ -60,9 +60,14 @@ WITH counted AS (
 ),
 ranked AS (
     SELECT *,
-           row_number() OVER (PARTITION BY bucket_us, provider ORDER BY confidence_ppm NULLS LAST) AS place,
-           count(confidence_ppm) OVER (PARTITION BY bucket_us, provider) AS confident
+           row_number() OVER whole AS place,
+           count(confidence_ppm) OVER whole AS confident
     FROM counted
+    WINDOW whole AS (
+        PARTITION BY bucket_us, provider
+        ORDER BY confidence_ppm NULLS LAST
+        ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+    )
 )
 SELECT bucket_us,
        provider,

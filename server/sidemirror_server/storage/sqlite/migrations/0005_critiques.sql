@@ -14,8 +14,8 @@ CREATE TABLE critiques (
     outcome        TEXT,
     score          REAL,
     reported_us    INTEGER,
-    -- Whether what became of the response was a success; NULL until it was reported.
-    succeeded      INTEGER GENERATED ALWAYS AS (outcome = 'success') VIRTUAL,
+    -- Whether the outcome is a success; NULL until one was reported. For the index of what is counted.
+    succeeded      INTEGER CHECK (succeeded IS (outcome = 'success')),
     UNIQUE (tenant_id, project_id, critique_id)
 ) STRICT;
 
