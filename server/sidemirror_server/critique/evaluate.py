@@ -82,7 +82,9 @@ def completeness(events: Iterable[Event], checklist: Sequence[str]) -> Criterion
         admitted = any(word in facts.response.casefold() for word in _ADMITS)
         good = sum(call.made_good or admitted for call in failures) / len(failures)
         items.append(("every failure made good or admitted", good))
-    done = content_words(" ".join((facts.response, *(f"{call.arguments} {call.result}" for call in facts.calls))))
+    done = content_words(
+        " ".join((facts.response, *(f"{call.name} {call.arguments} {call.result}" for call in facts.calls)))
+    )
     if facts.named:
         items.append(("what the user named", len(facts.named & done) / len(facts.named)))
     for item in checklist:
