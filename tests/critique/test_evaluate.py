@@ -84,7 +84,7 @@ def test_a_checklist_counts() -> None:
 async def test_a_model_adds_the_other_three() -> None:
     said = tuple(
         CriterionAnswer(name=name, score=0.5, reason="so") for name in ("safety", "correctness", "helpfulness")
-    )  # type: ignore[arg-type]
+    )
     cast = Cast(trace_evaluation=EvaluationAnswer(criteria=said))
     found = await evaluate(gateway_of(cast), SCOPE, GOOD, (), 5.0)
     assert [one.name for one in found.criteria] == NAMES

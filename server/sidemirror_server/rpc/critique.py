@@ -28,8 +28,9 @@ from sidemirror_server.vocabulary.errors import BadInput, NotFound
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.text import enter
 
-# What an answer needs after the model's. Chosen here: a write to the store, several times over.
-_ANSWER_S = 0.1
+# What an answer needs after the model's. Chosen here: the gateway's own grace and a write to the store, several times
+# over.
+ANSWER_S = 0.2
 _OK = common_pb2.RESULT_STATUS_OK
 
 
@@ -165,6 +166,6 @@ def _remaining_s(call: Call) -> Callable[[], float]:
 
     def remaining_s() -> float:
         left_s = call.remaining_s()
-        return model_timeout_s(None, None if left_s is None else max(0.0, left_s - _ANSWER_S))
+        return model_timeout_s(None, None if left_s is None else max(0.0, left_s - ANSWER_S))
 
     return remaining_s

@@ -7,6 +7,7 @@ from sidemirror_server.critique.record import Outcome
 from sidemirror_server.critique.statistics import DAY_US, HOUR_US
 from sidemirror_server.critique.store import CritiqueKey, Critiques
 from sidemirror_server.rpc.call import Call
+from sidemirror_server.rpc.critique import ANSWER_S
 from sidemirror_server.rpc.events import event_of
 from sidemirror_server.rpc.pages import place_in, size_of, token_for
 from sidemirror_server.rpc.turn_material import TurnMaterial
@@ -17,7 +18,6 @@ from sidemirror_server.vocabulary.budget import model_timeout_s
 from sidemirror_server.vocabulary.errors import BadInput, NotFound
 from sidemirror_server.vocabulary.text import enter
 
-_ANSWER_S = 0.1
 # Interval → its length, the span when no start is given, and the longest span; in the contract's comments. Chosen here:
 # a month of days or two days of hours at a glance, and at most some thousand buckets in an answer.
 _SPANS = {
@@ -39,7 +39,7 @@ class KeptCritiqueCalls:
     async def EvaluateTrace(self, request: pb.EvaluateTraceRequest, call: Call) -> pb.EvaluateTraceResponse:
         events = await self._events(request, call)
         left_s = call.remaining_s()
-        deadline_s = model_timeout_s(None, None if left_s is None else max(0.0, left_s - _ANSWER_S))
+        deadline_s = model_timeout_s(None, None if left_s is None else max(0.0, left_s - ANSWER_S))
         checklist = [enter(item) for item in request.checklist]
         evaluation = await evaluate(self._model, call.scope, events, checklist, deadline_s)
         return pb.EvaluateTraceResponse(evaluation=evaluation_to_wire(evaluation))
