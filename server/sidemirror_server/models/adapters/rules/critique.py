@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator
 
 from sidemirror_server.models.adapters.rules.advice import telling
+from sidemirror_server.models.adapters.rules.arithmetic import worked_out
 from sidemirror_server.models.adapters.rules.confidence import confidence_of, gives_several
-from sidemirror_server.models.adapters.rules.contradictions import contradicted, miscalculated
+from sidemirror_server.models.adapters.rules.contradictions import contradicted
 from sidemirror_server.models.adapters.rules.response import Response, words
 from sidemirror_server.models.answers import CritiqueAnswer, DimensionAnswer, IssueAnswer
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
@@ -62,7 +63,8 @@ def _issues(response: Response) -> Iterator[IssueAnswer]:
                 "missing_critical_information", response.asked, "The response is empty.", "Answer the question."
             )
         return
-    for quote, reason in (*contradicted(response), *miscalculated(response.text)):
+    wrong = [(sum_.quote, "This does not add up.") for sum_ in worked_out(response.text) if not sum_.holds]
+    for quote, reason in (*contradicted(response), *wrong):
         yield _issue("wrong_fact", quote, reason, "Take the value from the evidence, or work it out again.")
     yield from _errors(response)
     yield from _cut(response)

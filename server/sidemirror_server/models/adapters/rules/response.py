@@ -4,10 +4,11 @@ import re
 import unicodedata
 from functools import cached_property
 
+from sidemirror_server.models.adapters.rules.arithmetic import worked_out
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 
-_WORD = re.compile(r"[^\W_]+")
-_PROPER = re.compile(r"\b[A-Z0-9][\w'’-]+")
+_WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
+_PROPER = re.compile(r"\b(?:\d+(?:[.,]\d+)+|[A-Z0-9][\w'’-]+)")
 _FINAL = re.compile(r"^[ \t>*_#]*(?:the )?(?:final )?answer[ \t*_]*[:：][ \t*_]*(\S.*)$", re.IGNORECASE | re.MULTILINE)
 _LABEL = re.compile(r"^\s*(?:question|task|query|user|q)\s*[:：]\s*", re.IGNORECASE)
 # Words that carry no claim.
@@ -26,7 +27,7 @@ def words(text: str) -> list[str]:
     """The words of a text that can carry a claim, folded: without case and accents."""
     plain = unicodedata.normalize("NFKD", text).casefold()
     folded = "".join(letter for letter in plain if not unicodedata.combining(letter))
-    return [word for word in _WORD.findall(folded) if word not in _COMMON]
+    return [word.replace(",", "") for word in _WORD.findall(folded) if word not in _COMMON]
 
 
 class Response:
@@ -74,8 +75,9 @@ class Response:
 
     @cached_property
     def unsupported(self) -> frozenset[str]:
-        """Those of them that nothing given mentions."""
-        return self.claimed - self.known
+        """Those of them that nothing given mentions, and that no sum in the response comes to rightly."""
+        sums = {word for sum_ in worked_out(self.text) if sum_.holds for word in words(sum_.result)}
+        return self.claimed - self.known - sums
 
     @cached_property
     def answer_words(self) -> list[str]:
