@@ -82,9 +82,7 @@ class CritiqueCalls:
 
     async def Revise(self, request: pb.ReviseRequest, call: Call) -> AsyncGenerator[pb.ReviseResponse, None]:
         material = await self._material(request, call, needs_response=True)
-        revisions = request.max_revisions if request.HasField("max_revisions") else DEFAULT_REVISIONS
-        if not revisions:
-            raise BadInput([("max_revisions", "a number from 1 to 3")])
+        revisions = request.max_revisions or DEFAULT_REVISIONS
         kept_id = ""
         # Closed as soon as the agent leaves: that ends the call to the model that is being made.
         async with aclosing(revise(self._model, call.scope, material, revisions, _remaining_s(call))) as steps:
@@ -106,12 +104,9 @@ class CritiqueCalls:
 
     async def Debate(self, request: pb.DebateRequest, call: Call) -> AsyncGenerator[pb.DebateResponse, None]:
         material = await self._material(request, call, needs_response=True)
-        critics = request.critics if request.HasField("critics") else DEFAULT_CRITICS
-        rounds = request.max_rounds if request.HasField("max_rounds") else MOST_ROUNDS
+        critics, rounds = request.critics or DEFAULT_CRITICS, request.max_rounds or MOST_ROUNDS
         if critics < FEWEST_CRITICS:
-            raise BadInput([("critics", "a number from 2 to 5")])
-        if not rounds:
-            raise BadInput([("max_rounds", "1 or 2")])
+            raise BadInput([("critics", "a number from 2 to 5, or 0 for 3")])
         async with aclosing(debate(self._model, call.scope, material, critics, rounds, _remaining_s(call))) as parts:
             async for part in parts:
                 if isinstance(part, Argument):

@@ -114,8 +114,8 @@ class CritiqueServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def EvaluateTrace(self, request, context):
-        """Correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events. Completeness and
-        efficiency are computed without a model. Keeps nothing.
+        """Correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events. Completeness
+        and efficiency are computed without a model. Keeps nothing.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -137,8 +137,8 @@ class CritiqueServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetCritiqueStatistics(self, request, context):
-        """Confidence, revision rate and agreement with reported outcomes, over time and by provider. Critiques whose status is
-        not OK are in none of these figures.
+        """Confidence, revision rate and agreement with reported outcomes, over time and by provider. Critiques whose status
+        is not OK are in none of these figures.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -50,8 +50,8 @@ class CritiqueServiceStub:
     to the model that is being made.
     """
     EvaluateTrace: _grpc.UnaryUnaryMultiCallable[_critique_pb2.EvaluateTraceRequest, _critique_pb2.EvaluateTraceResponse]
-    """Correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events. Completeness and
-    efficiency are computed without a model. Keeps nothing.
+    """Correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events. Completeness
+    and efficiency are computed without a model. Keeps nothing.
     """
     Debate: _grpc.UnaryStreamMultiCallable[_critique_pb2.DebateRequest, _critique_pb2.DebateResponse]
     """Several critics with different briefs, then a judge. The first round is blind, a second one is held only when they
@@ -60,8 +60,8 @@ class CritiqueServiceStub:
     ListCritiques: _grpc.UnaryUnaryMultiCallable[_critique_pb2.ListCritiquesRequest, _critique_pb2.ListCritiquesResponse]
     """Kept critiques, the newest first."""
     GetCritiqueStatistics: _grpc.UnaryUnaryMultiCallable[_critique_pb2.GetCritiqueStatisticsRequest, _critique_pb2.GetCritiqueStatisticsResponse]
-    """Confidence, revision rate and agreement with reported outcomes, over time and by provider. Critiques whose status is
-    not OK are in none of these figures.
+    """Confidence, revision rate and agreement with reported outcomes, over time and by provider. Critiques whose status
+    is not OK are in none of these figures.
     """
     ReportCritiqueOutcome: _grpc.UnaryUnaryMultiCallable[_critique_pb2.ReportCritiqueOutcomeRequest, _critique_pb2.ReportCritiqueOutcomeResponse]
     """Tells what became of a response, as it was when it was critiqued."""
@@ -88,8 +88,8 @@ class CritiqueServiceAsyncStub(CritiqueServiceStub):
     to the model that is being made.
     """
     EvaluateTrace: _aio.UnaryUnaryMultiCallable[_critique_pb2.EvaluateTraceRequest, _critique_pb2.EvaluateTraceResponse]  # type: ignore[assignment]
-    """Correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events. Completeness and
-    efficiency are computed without a model. Keeps nothing.
+    """Correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events. Completeness
+    and efficiency are computed without a model. Keeps nothing.
     """
     Debate: _aio.UnaryStreamMultiCallable[_critique_pb2.DebateRequest, _critique_pb2.DebateResponse]  # type: ignore[assignment]
     """Several critics with different briefs, then a judge. The first round is blind, a second one is held only when they
@@ -98,8 +98,8 @@ class CritiqueServiceAsyncStub(CritiqueServiceStub):
     ListCritiques: _aio.UnaryUnaryMultiCallable[_critique_pb2.ListCritiquesRequest, _critique_pb2.ListCritiquesResponse]  # type: ignore[assignment]
     """Kept critiques, the newest first."""
     GetCritiqueStatistics: _aio.UnaryUnaryMultiCallable[_critique_pb2.GetCritiqueStatisticsRequest, _critique_pb2.GetCritiqueStatisticsResponse]  # type: ignore[assignment]
-    """Confidence, revision rate and agreement with reported outcomes, over time and by provider. Critiques whose status is
-    not OK are in none of these figures.
+    """Confidence, revision rate and agreement with reported outcomes, over time and by provider. Critiques whose status
+    is not OK are in none of these figures.
     """
     ReportCritiqueOutcome: _aio.UnaryUnaryMultiCallable[_critique_pb2.ReportCritiqueOutcomeRequest, _critique_pb2.ReportCritiqueOutcomeResponse]  # type: ignore[assignment]
     """Tells what became of a response, as it was when it was critiqued."""
@@ -147,8 +147,8 @@ class CritiqueServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _critique_pb2.EvaluateTraceRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_critique_pb2.EvaluateTraceResponse, _abc.Awaitable[_critique_pb2.EvaluateTraceResponse]]:
-        """Correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events. Completeness and
-        efficiency are computed without a model. Keeps nothing.
+        """Correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events. Completeness
+        and efficiency are computed without a model. Keeps nothing.
         """
 
     @_abc_1.abstractmethod
@@ -175,8 +175,8 @@ class CritiqueServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _critique_pb2.GetCritiqueStatisticsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_critique_pb2.GetCritiqueStatisticsResponse, _abc.Awaitable[_critique_pb2.GetCritiqueStatisticsResponse]]:
-        """Confidence, revision rate and agreement with reported outcomes, over time and by provider. Critiques whose status is
-        not OK are in none of these figures.
+        """Confidence, revision rate and agreement with reported outcomes, over time and by provider. Critiques whose status
+        is not OK are in none of these figures.
         """
 
     @_abc_1.abstractmethod
