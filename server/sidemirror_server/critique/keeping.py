@@ -46,7 +46,6 @@ class Critic:
         remaining_s: Callable[[], float],
         *,
         compare_to: str = "",
-        within: Within = NO_CAPS,
     ) -> Critique:
         """The critique of the material's response, kept when it is OK; the kept one when there is one of that id.
 
@@ -57,11 +56,15 @@ class Critic:
         if known is not None:
             return critique_in(known.body)
         earlier = await self._earlier(scope, compare_to) if compare_to else None
-        verdict = await critique(self._model, scope, material, remaining_s(), within)
+        verdict = await self.verdict(scope, material, remaining_s())
         comparison = None
         if earlier is not None:
             comparison = await self._against(scope, earlier, material, verdict, remaining_s())
         return await self.keep(scope, critique_id, material, verdict, about, comparison)
+
+    async def verdict(self, scope: Scope, material: Material, deadline_s: float, within: Within = NO_CAPS) -> Verdict:
+        """The verdict on the material's response; keeps nothing. Raises nothing but cancellation."""
+        return await critique(self._model, scope, material, deadline_s, within)
 
     async def keep(
         self,
@@ -74,8 +77,18 @@ class Critic:
     ) -> Critique:
         """The verdict as a critique; kept when its status is OK, else without an id. Raises what the store raises."""
         is_kept = verdict.status is ResultStatus.OK
-        made = Critique(
-            critique_id=critique_id if is_kept else "",
+        made = self.made(critique_id if is_kept else "", material, verdict, about, comparison)
+        if is_kept:
+            kept = await self._store.keep(scope, record_of(made))
+            return critique_in(kept.body)
+        return made
+
+    def made(
+        self, critique_id: str, material: Material, verdict: Verdict, about: About, comparison: Comparison | None = None
+    ) -> Critique:
+        """The verdict as a critique that is made now; without an id when it is not kept."""
+        return Critique(
+            critique_id=critique_id,
             created_us=self._clock.now_us(),
             verdict=verdict,
             question=clip(material.question, QUESTION_CHARS),
@@ -86,10 +99,6 @@ class Critic:
             comparison=comparison,
             origin=material.origin,
         )
-        if is_kept:
-            kept = await self._store.keep(scope, record_of(made))
-            return critique_in(kept.body)
-        return made
 
     async def _earlier(self, scope: Scope, critique_id: str) -> Critique:
         record = await self._store.get(scope, critique_id)

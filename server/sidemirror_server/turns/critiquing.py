@@ -27,6 +27,8 @@ from sidemirror_server.vocabulary.ids import DirectiveId, EventId, new_id
 from sidemirror_server.vocabulary.status import ResultStatus
 
 _log = logging.getLogger(__name__)
+# How long a verdict waits for the store. Chosen here: a commit takes milliseconds, and the agent waits for the verdict.
+_STORE_PATIENCE_S = 1.0
 
 
 class TurnCritiques:
@@ -76,14 +78,14 @@ class TurnCritiques:
         self, turn: LiveTurn, begun: SlotClaim, material: Material, timeout_s: float, within: Within
     ) -> None:
         about = About(turn.state.turn_id, turn.state.session_id)
+        verdict = await self._critic.verdict(turn.scope, material, timeout_s, within)
         try:
-            made = await self._critic.judge(
-                turn.scope, begun.directive_id, material, about, lambda: timeout_s, within=within
-            )
-        except SidemirrorError as error:
-            _log.warning("critique_not_kept", extra={"turn_id": turn.state.turn_id, "reason": str(error)})
-            self._fail(turn, begun, f"the verdict could not be kept: {type(error).__name__}")
-            return
+            async with asyncio.timeout(_STORE_PATIENCE_S):
+                made = await self._critic.keep(turn.scope, begun.directive_id, material, verdict, about)
+        except (SidemirrorError, TimeoutError) as error:
+            # The agent gets its verdict all the same: without an id, since no list will show it.
+            _log.warning("critique_not_kept", extra={"turn_id": turn.state.turn_id, "reason": type(error).__name__})
+            made = self._critic.made("", material, verdict, about)
         self._record(turn, begun, made)
 
     def _done(self, turn: LiveTurn, begun: SlotClaim, task: asyncio.Task[None]) -> None:
