@@ -16,7 +16,8 @@ from sidemirror_server.critique.material import Material, ToolEvidence
 from sidemirror_server.critique.record import Critique, Verdict, critique_body
 from sidemirror_server.models.profiles import Within
 from sidemirror_server.thinking.record import Critiqued, Directive, SlotClaim
-from sidemirror_server.thinking.turn import TurnState, elapsed_s, left
+from sidemirror_server.thinking.turn import elapsed_s, left
+from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.trace.event import ResponseDrafted
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
