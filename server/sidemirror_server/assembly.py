@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from sidemirror_server.critique.keeping import Critic
+from sidemirror_server.critique.store import Critiques
 from sidemirror_server.models.adapters.anthropic import AnthropicModel
 from sidemirror_server.models.adapters.openai_compatible import OpenAICompatibleModel
 from sidemirror_server.models.adapters.rules import RulesModel
@@ -25,6 +27,8 @@ from sidemirror_server.models.profiles import Profile
 from sidemirror_server.models.spending import Caps, Spending
 from sidemirror_server.models.templates import BadTemplate, Templates
 from sidemirror_server.rpc import server as rpc_server
+from sidemirror_server.rpc.critique import CritiqueCalls
+from sidemirror_server.rpc.critiques import KeptCritiqueCalls
 from sidemirror_server.rpc.identity import Identity
 from sidemirror_server.rpc.info import ModelFacts, ServerInfo, StoreFacts
 from sidemirror_server.rpc.interceptors import Boundary
@@ -36,9 +40,11 @@ from sidemirror_server.rpc.sessions import SessionCalls
 from sidemirror_server.rpc.sidecar import SidecarCalls
 from sidemirror_server.rpc.streams import StreamLimits, Streams
 from sidemirror_server.rpc.tracing import Tracing
+from sidemirror_server.rpc.turn_material import TurnMaterial
 from sidemirror_server.rpc.turns import TurnCalls
 from sidemirror_server.rpc.watch import WatchStreams
 from sidemirror_server.settings import BadSettings, PurposeSettings, Settings
+from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import Database
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.storage.sqlite.requests import SqliteRequests
@@ -50,6 +56,7 @@ from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import TurnLog
 from sidemirror_server.trace.requests import Requests
 from sidemirror_server.turns.conductor import Conductor, TurnLimits
+from sidemirror_server.turns.critiquing import TurnCritiques
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import Reflections
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
@@ -77,6 +84,7 @@ class Stores(msgspec.Struct, frozen=True):
     sessions: Sessions
     requests: Requests
     ledger: Ledger
+    critiques: Critiques
     facts: tuple[StoreFacts, ...]
 
 
@@ -104,7 +112,11 @@ class Sidecar:
         self.gateway = Gateway(routes, spending, clock)
         prompts = _prompts(settings)
         reflections = Reflections(self.gateway, prompts, self.recorder, clock)
-        self.conductor = Conductor(stores.log, stores.sessions, self.recorder, reflections, clock, turn_limits)
+        critic = Critic(self.gateway, stores.critiques, clock)
+        critiques = TurnCritiques(critic, self.recorder, clock)
+        self.conductor = Conductor(
+            stores.log, stores.sessions, self.recorder, reflections, critiques, clock, turn_limits
+        )
         streams = Streams(StreamLimits(settings.heartbeat_s, limits.idle_stream_s))
         own = Scope(settings.tenant_id, settings.project_id)
         identity = Identity(own, pinned=settings.pin_scope)
@@ -119,8 +131,14 @@ class Sidecar:
             TurnStreams(self.conductor, streams),
             WatchStreams(stores.log, bell, streams, _LOOK_AGAIN_S),
         )
+        turns = TurnMaterial(stores.log, self.conductor, self.recorder)
+        critique = (
+            CritiqueCalls(self.gateway, critic, turns),
+            KeptCritiqueCalls(self.gateway, stores.critiques, turns),
+        )
         sidecar = (SidecarCalls(_info(settings, own, stores, routes), spending),)
         self.server.register(rpc_server.THINKING, rpc_server.handlers_of(boundary, rpc_server.THINKING, thinking))
+        self.server.register(rpc_server.CRITIQUE, rpc_server.handlers_of(boundary, rpc_server.CRITIQUE, critique))
         self.server.register(rpc_server.SIDECAR, rpc_server.handlers_of(boundary, rpc_server.SIDECAR, sidecar))
         if settings.reflection:
             self.server.reflect()
@@ -215,6 +233,7 @@ async def assemble(
             sessions=SqliteSessions(database),
             requests=SqliteRequests(database),
             ledger=SqliteLedger(database),
+            critiques=SqliteCritiques(database),
             facts=(StoreFacts("sqlite", "everything", _DURABILITY, database.answers),),
         )
         routes = routes_of(settings, clock) if model is None else _stand_in(model, clock)
@@ -314,7 +333,14 @@ def _prompts(settings: Settings) -> ReflectionPrompts:
 
 
 # The purposes that something asks for by now.
-ASKED_FOR = (Purpose.MID_TURN_REFLECTION,)
+ASKED_FOR = (
+    Purpose.MID_TURN_REFLECTION,
+    Purpose.CRITIQUE,
+    Purpose.REVISION,
+    Purpose.COMPARISON,
+    Purpose.TRACE_EVALUATION,
+    Purpose.DEBATE,
+)
 
 
 def _info(settings: Settings, own: Scope, stores: Stores, routes: Mapping[Purpose, Route]) -> ServerInfo:

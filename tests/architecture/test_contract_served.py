@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
-from sidemirror.v1 import errors_pb2, sidecar_pb2, thinking_pb2
+from sidemirror.v1 import critique_pb2, errors_pb2, sidecar_pb2, thinking_pb2
 from sidemirror_server.rpc import limits, server
+from sidemirror_server.rpc.critique import CritiqueCalls
+from sidemirror_server.rpc.critiques import KeptCritiqueCalls
 from sidemirror_server.rpc.limits import CLAMPED, TABLE, Count, Id, NoRule, Number, Required, Seconds, Text, checker_of
 from sidemirror_server.rpc.reflections import ReflectionCalls
 from sidemirror_server.rpc.run_turn import TurnStreams
@@ -24,10 +26,15 @@ from sidemirror_server.vocabulary import errors
 from tests.architecture.repository import checked, run_tool
 
 SERVICES = [
-    service for file in (thinking_pb2.DESCRIPTOR, sidecar_pb2.DESCRIPTOR) for service in file.services_by_name.values()
+    service
+    for file in (thinking_pb2.DESCRIPTOR, critique_pb2.DESCRIPTOR, sidecar_pb2.DESCRIPTOR)
+    for service in file.services_by_name.values()
 ]
 METHODS = [method for service in SERVICES for method in service.methods]
-SERVICERS = (SessionCalls, TurnCalls, ReflectionCalls, TurnStreams, WatchStreams, SidecarCalls)
+SERVICERS = (
+    *(SessionCalls, TurnCalls, ReflectionCalls, TurnStreams, WatchStreams),
+    *(CritiqueCalls, KeptCritiqueCalls, SidecarCalls),
+)
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.full_name)
@@ -39,7 +46,8 @@ def test_every_rpc_is_implemented_once(method: Any) -> None:
 
 
 def test_every_service_of_the_contract_is_served() -> None:
-    assert {service.full_name for service in SERVICES} == {server.THINKING.full_name, server.SIDECAR.full_name}
+    served = (server.THINKING, server.CRITIQUE, server.SIDECAR)
+    assert {service.full_name for service in SERVICES} == {service.full_name for service in served}
 
 
 def test_an_rpc_without_a_servicer_is_refused_at_start() -> None:

@@ -12,6 +12,7 @@ from sidemirror_server.models.language_model import Ask, Completion
 from sidemirror_server.operations.demo import alone_attempt, sidecar_attempt
 from sidemirror_server.operations.demo.books import right_answer
 from sidemirror_server.operations.demo.policy import Step, Tactic, tactic_in
+from sidemirror_server.operations.demo.review import Witness, reviews
 from sidemirror_server.operations.demo.tools import Outcome
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus
@@ -112,3 +113,20 @@ def test_the_agent_reads_what_is_suggested(said: str, tactic: Tactic | None) -> 
 
     assert tactic_in([pb.TurnDirective(reflection=reflection)]) is tactic
     assert tactic_in([pb.TurnDirective(reflection=failed)]) is None
+
+
+async def test_one_draft_is_to_be_revised_and_the_other_is_not() -> None:
+    witness = Witness(Notes())
+    await sidecar_attempt(witness)
+    careless, careful = await reviews(witness.results)
+    assert (careless.critique.should_revise, careful.critique.should_revise) == (True, False)
+    assert [issue.quote for issue in careless.critique.issue_details][:1] == ["1854.45 - 625.00 = 1299.45"]
+    assert careless.critique.confidence < careful.critique.confidence
+    assert str(right_answer()) in careful.draft
+    assert str(right_answer()) not in careless.draft
+
+
+async def test_drafts_are_let_through_when_the_model_fails() -> None:
+    for review in await reviews([], Silent()):
+        assert (review.critique.should_revise, review.critique.confidence) == (False, 0.5)
+        assert list(review.critique.issues) == ["Reflection failed"]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from sidemirror_server.assembly import ASKED_FOR
 from sidemirror_server.operations.model_check import ModelCheck, check_models
 from sidemirror_server.settings import Settings, load
 from sidemirror_server.vocabulary.status import ResultStatus
@@ -30,7 +31,7 @@ async def test_a_model_that_answers_and_what_it_cost() -> None:
     async with Endpoint() as endpoint:
         check = await checked(claude(endpoint))
         assert (check.ok, check.provider, check.model) == (True, "anthropic", CLAUDE), check.detail
-        assert check.purposes == ("mid_turn_reflection",)
+        assert check.purposes == tuple(purpose.value for purpose in ASKED_FOR)
         (call,) = endpoint.calls
         assert check.usage is not None
         assert check.usage.cost_usd == pytest.approx((call.input_tokens * 0.1 + call.output_tokens * 0.5) / 1e6)
@@ -71,4 +72,5 @@ async def test_models_that_do_not_answer() -> None:
 async def test_each_model_is_asked_once() -> None:
     async with Endpoint() as endpoint:
         settings = claude(endpoint, purposes__mid_turn_reflection__model=BY_BUDGET)
-        assert [check.model for check in await check_models(settings)] == [BY_BUDGET]
+        # One model for reflections, and one for everything else.
+        assert [check.model for check in await check_models(settings)] == [BY_BUDGET, CLAUDE]

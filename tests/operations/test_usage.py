@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sidemirror_server.assembly import ASKED_FOR
 from sidemirror_server.operations.usage import usage
 from tests.models.talk import talk
 
@@ -21,11 +22,12 @@ async def test_what_was_spent_and_what_is_left(tmp_path: Path, capsys: pytest.Ca
         told = json.loads(capsys.readouterr().out)
         assert told["models"] == [
             {
-                "purpose": "mid_turn_reflection",
+                "purpose": purpose.value,
                 "provider": "anthropic",
                 "model": "claude-haiku-5-5",
                 "available": True,
             }
+            for purpose in ASKED_FOR
         ]
         (spend,) = told["spend"]
         assert (spend["purpose"], spend["calls"], spend["tokens"]) == ("mid_turn_reflection", 1, tokens)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import msgspec
 
+from sidemirror_server.critique.keeping import Critic
+from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import Database
 from sidemirror_server.storage.sqlite.sessions import SqliteSessions
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
@@ -15,6 +17,7 @@ from sidemirror_server.thinking.store import SessionRecord
 from sidemirror_server.trace.event import Event, ThinkingWish, TurnStarted, What, origin_of
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.turns.conductor import Conductor, TurnLimits
+from sidemirror_server.turns.critiquing import TurnCritiques
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import Reflections
@@ -81,9 +84,12 @@ async def house(folder: Path, limits: TurnLimits | None = None) -> AsyncIterator
         log, sessions = SqliteTurnLog(database), HeldSessions(database)
         recorder = Recorder(log, Bell(), backlog_bytes=2**20)
         reflections = Reflections(asked.gateway, ReflectionPrompts(), recorder, clock)
+        critic = Critic(asked.gateway, SqliteCritiques(database), clock)
+        critiques = TurnCritiques(critic, recorder, clock)
         limits = limits or TurnLimits(finish_grace_s=PATIENCE_S)
         recording = asyncio.create_task(recorder.run())
         try:
-            yield House(Conductor(log, sessions, recorder, reflections, clock, limits), recorder, log, sessions, asked)
+            conductor = Conductor(log, sessions, recorder, reflections, critiques, clock, limits)
+            yield House(conductor, recorder, log, sessions, asked)
         finally:
             recording.cancel()

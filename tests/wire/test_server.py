@@ -19,7 +19,7 @@ from tests.wire.sidecar import PATIENCE_S, SidecarThread, sidecar
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
-SERVICES = ("", "sidemirror.v1.ThinkingService", "sidemirror.v1.SidecarService")
+SERVICES = ("", "sidemirror.v1.ThinkingService", "sidemirror.v1.CritiqueService", "sidemirror.v1.SidecarService")
 
 
 @pytest.mark.parametrize("service", SERVICES)
@@ -48,9 +48,9 @@ def test_a_health_watch_sees_the_server_go_away(tmp_path: Path, tracing: str) ->
     with grpc.insecure_channel(server.address) as channel:
         health: Any = health_pb2_grpc.HealthStub(channel)
         watches = [health.Watch(health_pb2.HealthCheckRequest(service=name), timeout=PATIENCE_S) for name in SERVICES]
-        assert [next(watch).status for watch in watches] == [SERVING] * 3
+        assert [next(watch).status for watch in watches] == [SERVING] * len(SERVICES)
         server.stop()
-        assert [next(watch).status for watch in watches] == [NOT_SERVING] * 3
+        assert [next(watch).status for watch in watches] == [NOT_SERVING] * len(SERVICES)
 
 
 def test_a_stream_is_told_that_the_server_goes_away(tmp_path: Path) -> None:
@@ -80,6 +80,7 @@ def test_reflection_lists_every_service_and_describes_ours(grpc_channel: grpc.Ch
         "grpc.health.v1.Health",
         "grpc.reflection.v1alpha.ServerReflection",
         "sidemirror.v1.SidecarService",
+        "sidemirror.v1.CritiqueService",
         "sidemirror.v1.ThinkingService",
     }
     (described,) = reflected(grpc_channel, file_containing_symbol="sidemirror.v1.ThinkingService")

@@ -3,7 +3,7 @@
 They stand beside the port because the rooms that ask and the adapters that answer both need them.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -36,4 +36,98 @@ class MidTurnAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
             max_length=32,
             description="The ids of the recorded events that the reflection is about, most telling first.",
         ),
+    ] = ()
+
+
+IssueWord = Literal[
+    "wrong_fact",
+    "missing_critical_information",
+    "potential_harm",
+    "missing_detail",
+    "unsupported_claim",
+    "not_actionable",
+    "unclear",
+    "style",
+    "length",
+]
+
+
+class IssueAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One problem of a response."""
+
+    kind: IssueWord
+    severity: Literal["minor", "major", "critical"]
+    quote: Annotated[
+        str,
+        Meta(
+            max_length=1_000,
+            description="The exact words, copied from the response; for missing information from the task or evidence.",
+        ),
+    ]
+    reason: Annotated[str, Meta(min_length=1, max_length=1_000, description="What is wrong, in one sentence.")]
+    fix: (
+        Annotated[str, Meta(max_length=1_000, description="How to mend it, in one sentence; null if not known.")] | None
+    ) = None
+
+
+class DimensionAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How well a response does in one dimension."""
+
+    name: Literal["accuracy", "completeness", "actionability", "clarity"]
+    score: Annotated[float, Meta(ge=0.0, le=1.0, description="0 is useless, 1 is flawless.")]
+    reason: Annotated[str, Meta(max_length=500, description="Why, in one short sentence.")] = ""
+
+
+class CritiqueAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A critique of a response. It cannot ask for a revision: that is computed."""
+
+    dimensions: Annotated[tuple[DimensionAnswer, ...], Meta(max_length=8, description="Each of the four, once.")] = ()
+    issues: Annotated[
+        tuple[IssueAnswer, ...], Meta(max_length=16, description="At most five problems that matter; none is common.")
+    ] = ()
+    suggestions: Annotated[
+        tuple[Annotated[str, Meta(max_length=1_000)], ...], Meta(max_length=8, description="Improvements worth making.")
+    ] = ()
+    confidence: (
+        Annotated[
+            float,
+            Meta(ge=0.0, le=1.0, description="How likely the response is right and complete: 0 surely not, 1 surely."),
+        ]
+        | None
+    ) = None
+
+
+class RevisionAnswer(msgspec.Struct, frozen=True):
+    """A revised response."""
+
+    response: Annotated[str, Meta(min_length=1, max_length=64_000, description="The whole revised answer and no more.")]
+
+
+class ComparisonAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Which of two responses serves the user better."""
+
+    better: Literal["first", "second", "tie"]
+    reason: Annotated[str, Meta(max_length=1_000, description="What decides, in one sentence.")] = ""
+
+
+class CriterionAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How well a trace does by one criterion."""
+
+    name: Literal["correctness", "helpfulness", "safety"]
+    score: Annotated[float, Meta(ge=0.0, le=1.0, description="0 is not at all, 1 is fully.")]
+    reason: Annotated[str, Meta(max_length=500, description="Why, in one short sentence.")] = ""
+
+
+class EvaluationAnswer(msgspec.Struct, frozen=True):
+    """An evaluation of a trace."""
+
+    criteria: Annotated[tuple[CriterionAnswer, ...], Meta(max_length=8, description="Each of the three, once.")]
+
+
+class DebateAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One critic's part in a round of a debate."""
+
+    argument: Annotated[str, Meta(min_length=1, max_length=4_000, description="One to four sentences.")]
+    issues: Annotated[
+        tuple[IssueAnswer, ...], Meta(max_length=8, description="The problems that the argument rests on; may be none.")
     ] = ()

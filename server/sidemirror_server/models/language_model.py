@@ -20,6 +20,11 @@ class Purpose(StrEnum):
 
     MID_TURN_REFLECTION = "mid_turn_reflection"
     DREAMING = "dreaming"
+    CRITIQUE = "critique"
+    REVISION = "revision"
+    COMPARISON = "comparison"
+    TRACE_EVALUATION = "trace_evaluation"
+    DEBATE = "debate"
 
 
 class Ask(msgspec.Struct, Generic[AnswerT], frozen=True, kw_only=True):

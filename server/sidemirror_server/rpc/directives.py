@@ -5,11 +5,22 @@ from typing import Any
 import msgspec
 
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.rpc.events import LEVEL_NUMBERS, MODE_NUMBERS, PERIODIC_NUMBERS, budget_to_wire, event_to_wire
+from sidemirror_server.critique.gate import GateReason
+from sidemirror_server.critique.record import critique_in
+from sidemirror_server.rpc.events import (
+    CRITIQUE_MODE_NUMBERS,
+    LEVEL_NUMBERS,
+    MODE_NUMBERS,
+    PERIODIC_NUMBERS,
+    budget_to_wire,
+    event_to_wire,
+)
+from sidemirror_server.rpc.verdicts import CRITIQUE_REASONS, critique_to_wire
 from sidemirror_server.rpc.wire import ORIGINS, OUTCOMES, STATUSES, duration, struct, timestamp, usage_to_wire
 from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.thinking.detectors import Pattern
 from sidemirror_server.thinking.record import (
+    Critiqued,
     Directive,
     Nudge,
     Recorded,
@@ -80,6 +91,7 @@ def plan_to_wire(plan: TurnPlan) -> pb.TurnPlan:
         warnings=plan.warnings,
         config=config_to_wire(plan.config),
         reflection_mode=MODE_NUMBERS[plan.reflection_mode],
+        critique_mode=CRITIQUE_MODE_NUMBERS[plan.critique_mode],
         budget=budget_to_wire(plan.budget),
     )
 
@@ -96,6 +108,7 @@ def summary_to_wire(summary: TurnSummary) -> pb.TurnSummary:
         nudge_count=summary.nudge_count,
         reflections={f"RESULT_STATUS_{status.upper()}": count for status, count in summary.reflections.items()},
         budget_left=left_to_wire(summary.budget_left),
+        critiques={f"RESULT_STATUS_{status.upper()}": count for status, count in summary.critiques.items()},
     )
 
 
@@ -116,6 +129,9 @@ def directive_to_wire(directive: Directive, turn_id: str, sequence: int) -> pb.T
             wire.nudge.CopyFrom(pb.Nudge(pattern=PATTERNS[nudge.pattern], message=nudge.message))
         case Reflection() as reflection:
             wire.reflection.CopyFrom(reflection_to_wire(reflection))
+        case Critiqued() as critiqued:
+            wire.critique.CopyFrom(critique_to_wire(critique_in(bytes(critiqued.body))))
+            wire.critique_reasons.extend(CRITIQUE_REASONS[GateReason(reason)] for reason in critiqued.reasons)
         case TurnSummary() as summary:
             wire.turn_summary.CopyFrom(summary_to_wire(summary))
     return wire
@@ -136,6 +152,7 @@ def entry_to_wire(recorded: Recorded, turn_id: str, sequence: int, cursor: str) 
                     reasons=[REASONS[reason] for reason in claim.reasons],
                     caused_by=claim.caused_by,
                     time=timestamp(claim.at_us),
+                    critique=claim.critique,
                 )
             )
     return wire

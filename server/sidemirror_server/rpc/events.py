@@ -31,6 +31,12 @@ PERIODIC_SCOPES = {pb.PERIODIC_SCOPE_TURN: "turn", pb.PERIODIC_SCOPE_STEP: "step
 PERIODIC_NUMBERS = {name: number for number, name in PERIODIC_SCOPES.items()}
 MODES = {pb.REFLECTION_MODE_AUTO: "auto", pb.REFLECTION_MODE_ON_REQUEST: "on_request"}
 MODE_NUMBERS = {name: number for number, name in MODES.items()}
+CRITIQUE_MODES = {
+    common_pb2.CRITIQUE_MODE_OFF: "off",
+    common_pb2.CRITIQUE_MODE_GATED: "gated",
+    common_pb2.CRITIQUE_MODE_ALWAYS: "always",
+}
+CRITIQUE_MODE_NUMBERS = {name: number for number, name in CRITIQUE_MODES.items()}
 
 
 def wish_of(config: pb.ThinkingConfig) -> ThinkingWish:
@@ -86,6 +92,7 @@ def _turn_started(what: pb.TurnStarted) -> records.TurnStarted:
         budget=budget_of(what.budget),
         deadline_us=microseconds(what.deadline) if what.HasField("deadline") else None,
         reflection_mode=MODES.get(what.reflection_mode, "auto"),
+        critique_mode=CRITIQUE_MODES.get(what.critique_mode, "off"),
     )
 
 
@@ -195,6 +202,7 @@ def _write_started(wire: pb.TurnEvent, what: records.TurnStarted) -> None:
             budget=budget_to_wire(what.budget),
             deadline=None if what.deadline_us is None else timestamp(what.deadline_us),
             reflection_mode=MODE_NUMBERS[what.reflection_mode],
+            critique_mode=CRITIQUE_MODE_NUMBERS[what.critique_mode],
         )
     )
 

@@ -5,7 +5,7 @@ again for each call, which costs about 7 % of a small one (research page perform
 """
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 import grpc
@@ -16,7 +16,7 @@ from grpc_status import rpc_status
 from sidemirror_server.rpc.call import Call, Context
 from sidemirror_server.rpc.identity import Identity
 from sidemirror_server.rpc.limits import checker_of
-from sidemirror_server.rpc.requests import Once, digest_of
+from sidemirror_server.rpc.requests import Once, Served, digest_of
 from sidemirror_server.rpc.status import INTERNAL, row_of, status_of
 from sidemirror_server.rpc.tracing import Tracing
 from sidemirror_server.vocabulary.clock import Clock
@@ -29,6 +29,8 @@ Handler: TypeAlias = "grpc.RpcMethodHandler[bytes, bytes]"
 Req = TypeVar("Req", bound=Message)
 # Takes a request and its answer, and returns the answer as it is sent; the same for the same two.
 Complete: TypeAlias = Callable[[Any, bytes], bytes]
+# Whether an answer binds the request_id that it was given for.
+Binds: TypeAlias = Callable[[Any], bool]
 
 
 class Unary(Protocol):
@@ -66,10 +68,15 @@ class Boundary:
         self._draining = True
 
     def unary(
-        self, method: str, request_type: type[Message], serve: Unary, complete: Complete | None = None
+        self,
+        method: str,
+        request_type: type[Message],
+        serve: Unary,
+        complete: Complete | None = None,
+        binds: Binds | None = None,
     ) -> Handler:
         """The handler of a method that takes one request and gives one answer. `complete` adds to an answer what must
-        not be kept with it."""
+        not be kept with it; `binds` says of an answer whether it binds the request_id: without it, each one does."""
         read = _reader(request_type)
         is_write = "request_id" in request_type.DESCRIPTOR.fields_by_name
 
@@ -78,11 +85,9 @@ class Boundary:
                 request = read(raw)
                 call = self._call(method, request, context)
                 if is_write and call.request_id:
-                    call = msgspec.structs.replace(
-                        call, digest=digest_of(request.SerializeToString(deterministic=True))
-                    )
+                    call = _with_digest(call, request)
                     answer = await self._once.answer(
-                        call.scope, method, call.request_id, call.digest, lambda: _answer(serve(request, call))
+                        call.scope, method, call.request_id, call.digest, lambda: _answer(serve(request, call), binds)
                     )
                     return answer if complete is None else complete(request, answer)
                 answer = (await serve(request, call)).SerializeToString()
@@ -93,14 +98,26 @@ class Boundary:
 
         return grpc.unary_unary_rpc_method_handler(self._tracing.unary(method, handle))
 
-    def server_stream(self, method: str, request_type: type[Message], serve: ServerStream) -> Handler:
-        """The handler of a method that takes one request and answers with a stream."""
+    def server_stream(
+        self, method: str, request_type: type[Message], serve: ServerStream, binds: Binds | None = None
+    ) -> Handler:
+        """The handler of a method that takes one request and answers with a stream. `binds`: as for `unary`."""
         read = _reader(request_type)
+        is_write = "request_id" in request_type.DESCRIPTOR.fields_by_name
 
         async def handle(raw: bytes, context: Context) -> AsyncIterator[bytes]:
             try:
                 request = read(raw)
-                async for response in serve(request, self._call(method, request, context)):
+                call = self._call(method, request, context)
+                if is_write and call.request_id:
+                    call = _with_digest(call, request)
+                    once = self._once.stream(
+                        call.scope, method, call.request_id, call.digest, lambda: _answers(serve(request, call), binds)
+                    )
+                    async for answer in once:
+                        yield answer
+                    return
+                async for response in serve(request, call):
                     yield response.SerializeToString()
             except Exception as error:
                 await _abort(method, context, error)
@@ -153,8 +170,18 @@ def _reader(request_type: type[Req]) -> Callable[[bytes], Req]:
     return read
 
 
-async def _answer(response: Awaitable[Message]) -> bytes:
-    return (await response).SerializeToString()
+async def _answer(response: Awaitable[Message], binds: Binds | None) -> Served:
+    made = await response
+    return made.SerializeToString(), binds is None or binds(made)
+
+
+async def _answers(responses: AsyncIterator[Message], binds: Binds | None) -> AsyncGenerator[Served, None]:
+    async for made in responses:
+        yield made.SerializeToString(), binds is None or binds(made)
+
+
+def _with_digest(call: Call, request: Message) -> Call:
+    return msgspec.structs.replace(call, digest=digest_of(request.SerializeToString(deterministic=True)))
 
 
 async def _abort(method: str, context: Context, error: Exception) -> None:

@@ -38,9 +38,10 @@ class Number(Struct, frozen=True):
 
 
 class Count(Struct, frozen=True):
-    """At most `most` elements."""
+    """At most `most` elements; those that are texts have at most `chars` characters."""
 
     most: int
+    chars: int | None = None
 
 
 class Seconds(Struct, frozen=True):
@@ -118,6 +119,16 @@ TABLE: dict[str, Rule] = {
     "UpdateSessionRequest.session_id": Id(required=True),
     "DeleteSessionRequest.session_id": Id(required=True),
     "FieldMask.paths": Count(20),
+    "response": LONG,
+    "response_length": Number(0, 2**31 - 1),
+    "compare_to": Id(),
+    "critique_id": Id(),
+    "ReviseRequest.max_revisions": Number(0, 3),
+    "DebateRequest.critics": Number(0, 5),
+    "DebateRequest.max_rounds": Number(0, 2),
+    "EvaluateTraceRequest.events": EVENTS,
+    "EvaluateTraceRequest.checklist": Count(50, chars=1_000),
+    "ReportCritiqueOutcomeRequest.critique_id": Id(required=True),
 }
 
 # The most that a whole message takes on the wire. An answer holds at least one event, and has to fit into the 4 MiB
@@ -213,6 +224,8 @@ def _field(field: FieldDescriptor, made: dict[str, Check]) -> list[Check]:
     if field.is_repeated:
         if not isinstance(rule, Count):
             raise NoRule(key)
+        if field.cpp_type == FieldDescriptor.CPPTYPE_STRING and rule.chars is not None:
+            return [_texts(name, rule, _text(Text(chars=rule.chars)))]
         return [_repeated(name, rule, _element(field, made))]
     if field.message_type is not None and not isinstance(rule, Seconds):
         return [_nested(name, _message(field.message_type, made))]
@@ -236,6 +249,19 @@ def _repeated(name: str, rule: Count, element: Check | None) -> Check:
         elif element is not None:
             for index, value in enumerate(values):
                 element(value, f"{prefix}{name}[{index}].", found)
+
+    return check
+
+
+def _texts(name: str, rule: Count, text_check: ValueCheck) -> Check:
+    counted = _repeated(name, rule, None)
+
+    def check(message: Message, prefix: str, found: list[Violation]) -> None:
+        counted(message, prefix, found)
+        for index, text in enumerate(getattr(message, name)):
+            wrong = text_check(text)
+            if wrong is not None:
+                found.append((f"{prefix}{name}[{index}]", wrong))
 
     return check
 

@@ -12,7 +12,7 @@ from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_health.v1.health import aio as health_aio
 
-from sidemirror.v1 import sidecar_pb2, thinking_pb2
+from sidemirror.v1 import critique_pb2, sidecar_pb2, thinking_pb2
 from sidemirror_server.rpc.interceptors import Boundary, Handler
 from sidemirror_server.rpc.streams import Streams
 
@@ -20,6 +20,7 @@ _log = logging.getLogger(__name__)
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 THINKING = thinking_pb2.DESCRIPTOR.services_by_name["ThinkingService"]
+CRITIQUE = critique_pb2.DESCRIPTOR.services_by_name["CritiqueService"]
 SIDECAR = sidecar_pb2.DESCRIPTOR.services_by_name["SidecarService"]
 
 
@@ -57,10 +58,11 @@ def _handler(boundary: Boundary, method: MethodDescriptor, servicers: Sequence[o
     request_type: type[Message] = GetMessageClass(method.input_type)
     if method.client_streaming:
         return boundary.bidi_stream(path, request_type, serve)
+    binds = getattr(servicer, "binds", {}).get(method.name)
     if method.server_streaming:
-        return boundary.server_stream(path, request_type, serve)
+        return boundary.server_stream(path, request_type, serve, binds)
     complete = getattr(servicer, "complete", {}).get(method.name)
-    return boundary.unary(path, request_type, serve, complete)
+    return boundary.unary(path, request_type, serve, complete, binds)
 
 
 class Server:

@@ -72,6 +72,7 @@ class TurnCalls:
                 config=request.config,
                 budget=request.budget,
                 reflection_mode=request.reflection_mode or pb.REFLECTION_MODE_ON_REQUEST,
+                critique_mode=request.critique_mode,
             ),
         )
         event, started = start_event(wire, call)

@@ -56,6 +56,7 @@ def make_plan(
         reflection_mode=started.reflection_mode,
         budget=budget,
         carried=carried,
+        critique_mode=started.critique_mode,
     )
 
 

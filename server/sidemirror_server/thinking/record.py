@@ -47,7 +47,8 @@ class Carry(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TurnPlan(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_plan"):
-    """How a turn is run; the second entry of every turn. `reflection_mode`: auto or on_request."""
+    """How a turn is run; the second entry of every turn. `reflection_mode`: auto or on_request; `critique_mode`: off,
+    gated or always."""
 
     turn_id: TurnId
     session_id: SessionId
@@ -60,6 +61,7 @@ class TurnPlan(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_plan")
     reflection_mode: str
     budget: TurnBudget
     carried: Carry = Carry()
+    critique_mode: str = "off"
 
 
 class Nudge(msgspec.Struct, frozen=True, tag="nudge"):
@@ -69,8 +71,18 @@ class Nudge(msgspec.Struct, frozen=True, tag="nudge"):
     message: str
 
 
+class Critiqued(msgspec.Struct, frozen=True, omit_defaults=True, tag="critique"):
+    """A verdict on a drafted response. `body` is the JSON of it, in the form of the room that makes critiques; this
+    room only counts it. `reasons`: conditions of that room's gate."""
+
+    status: ResultStatus
+    body: msgspec.Raw
+    reasons: tuple[str, ...] = ()
+    usage: Usage | None = None
+
+
 class TurnSummary(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_summary"):
-    """What a turn came to; its last entry. `reflections` counts by status."""
+    """What a turn came to; its last entry. `reflections` and `critiques` count by status."""
 
     outcome: str
     score: float | None
@@ -82,9 +94,10 @@ class TurnSummary(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_sum
     reflections: dict[str, int]
     budget_left: BudgetLeft
     abandoned: bool = False
+    critiques: dict[str, int] = {}
 
 
-Said = TurnPlan | Nudge | Reflection | TurnSummary
+Said = TurnPlan | Nudge | Reflection | Critiqued | TurnSummary
 
 
 class Directive(msgspec.Struct, frozen=True, omit_defaults=True, tag="directive"):
@@ -98,12 +111,15 @@ class Directive(msgspec.Struct, frozen=True, omit_defaults=True, tag="directive"
 
 
 class SlotClaim(msgspec.Struct, frozen=True, omit_defaults=True, tag="claim"):
-    """A slot of the budget is taken for the reflection that becomes `directive_id`."""
+    """A slot of the budget is taken for the reflection that becomes `directive_id`; or with `critique` that is begun,
+    which takes no slot. `critique_reasons`: why, in the words of that room's gate."""
 
     directive_id: DirectiveId
     at_us: int
     reasons: tuple[Reason, ...] = ()
     caused_by: tuple[EventId, ...] = ()
+    critique: bool = False
+    critique_reasons: tuple[str, ...] = ()
 
 
 Recorded = Event | Directive | SlotClaim

@@ -12,9 +12,10 @@ import msgspec
 
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 from sidemirror_server.thinking.detectors import Step, Window, advance, call_key, result_key
-from sidemirror_server.thinking.prompts import RESULT_CHARS, SHOWN_RESULTS, ToolOutcome
+from sidemirror_server.thinking.prompts import RESULT_CHARS, ToolOutcome
 from sidemirror_server.thinking.record import (
     Carry,
+    Critiqued,
     Directive,
     Nudge,
     Recorded,
@@ -43,7 +44,7 @@ from sidemirror_server.trace.event import (
 from sidemirror_server.trace.failure import category_of
 from sidemirror_server.trace.log import TurnStanding
 from sidemirror_server.vocabulary.budget import BudgetLeft, budget_left
-from sidemirror_server.vocabulary.status import ResultStatus
+from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from sidemirror_server.vocabulary.text import clip
 
 # From this score on the agent's uncertainty asks for a reflection (design section 4, rule 4).
@@ -60,6 +61,9 @@ _QUESTION_CHARS = 4_000
 _MOST_ERRORS = 20
 # Unanswered calls that a turn remembers. Chosen here: no agent runs as many at once.
 _MOST_OPEN_CALLS = 1_000
+# Tool results that a turn keeps for a critique of what it drafts; a reflection is shown the last three of them. Chosen
+# here: at 2,000 code points each, at most 40,000.
+_KEPT_RESULTS = 20
 _FRESH = Window()
 
 
@@ -93,12 +97,17 @@ def decision(state: TurnState) -> Decision:
 def due(state: TurnState) -> Decision | None:
     """The decision to act on now, or None: none is due without a decision point, while a reflection is being made,
     or in the step in which one has failed (design section 4)."""
-    if not state.at_decision or state.claims or state.tried_at_step == state.steps_done:
+    if not state.at_decision or reflecting(state) or state.tried_at_step == state.steps_done:
         return None
     if state.reflection_mode != "auto" or state.standing is not TurnStanding.OPEN:
         return None
     decided = decision(state)
     return decided if decided.should_reflect else None
+
+
+def reflecting(state: TurnState) -> bool:
+    """Whether a reflection is being made."""
+    return any(not claim.critique for _, claim in state.claims.values())
 
 
 def left(state: TurnState, now_us: int) -> BudgetLeft:
@@ -141,11 +150,14 @@ def summarise(state: TurnState, now_us: int, abandoned: bool) -> TurnSummary:
         reflections=dict(state.reflections),
         budget_left=left(state, now_us),
         abandoned=abandoned,
+        critiques=dict(state.critiques),
     )
 
 
 def _apply_claim(state: TurnState, sequence: int, claim: SlotClaim) -> None:
     state.claims[claim.directive_id] = (sequence, claim)
+    if claim.critique:
+        return
     state.spent = msgspec.structs.replace(state.spent, reflections=state.spent.reflections + 1)
     state.at_decision = False
 
@@ -155,6 +167,7 @@ def _apply_directive(state: TurnState, directive: Directive) -> None:
         case TurnPlan() as plan:
             state.turn_id, state.session_id, state.turn_count = plan.turn_id, plan.session_id, plan.turn_count
             state.config, state.reflection_mode, state.budget = plan.config, plan.reflection_mode, plan.budget
+            state.critique_mode = plan.critique_mode
             state.started_us = state.updated_us
             state.tool_errors, state.last_reflection = plan.carried.tool_errors, plan.carried.last_reflection
         case Nudge(pattern=pattern):
@@ -162,6 +175,10 @@ def _apply_directive(state: TurnState, directive: Directive) -> None:
             state.findings = tuple(finding for finding in state.findings if finding.pattern is not pattern)
         case Reflection() as reflection:
             _apply_reflection(state, directive, reflection)
+        case Critiqued() as critiqued:
+            state.claims.pop(directive.directive_id, None)
+            state.critiques[critiqued.status.value] = state.critiques.get(critiqued.status.value, 0) + 1
+            _spend(state, critiqued.usage)
         case TurnSummary() as summary:
             state.summary = summary
             state.standing = TurnStanding.ABANDONED if summary.abandoned else TurnStanding.FINISHED
@@ -176,17 +193,21 @@ def _apply_reflection(state: TurnState, directive: Directive, reflection: Reflec
         # Nothing was asked: the budget did not allow it. The agent is told once for each reason.
         state.skips_told = (*state.skips_told, status)
         return
-    if reflection.usage is not None:
-        state.spent = msgspec.structs.replace(
-            state.spent,
-            tokens=state.spent.tokens + reflection.usage.input_tokens + reflection.usage.output_tokens,
-            usd=state.spent.usd + (reflection.usage.cost_usd or 0.0),
-        )
+    _spend(state, reflection.usage)
     if status is ResultStatus.OK:
         state.last_reflection = reflection
         _clear_until(state, claimed[0], periodic=Reason.PERIODIC in directive.reasons)
     else:
         state.tried_at_step = state.steps_done
+
+
+def _spend(state: TurnState, usage: Usage | None) -> None:
+    if usage is not None:
+        state.spent = msgspec.structs.replace(
+            state.spent,
+            tokens=state.spent.tokens + usage.input_tokens + usage.output_tokens,
+            usd=state.spent.usd + (usage.cost_usd or 0.0),
+        )
 
 
 def _clear_until(state: TurnState, sequence: int, *, periodic: bool) -> None:
@@ -275,7 +296,7 @@ def _call_ended(
         state.tool_errors = (*state.tool_errors[-_MOST_ERRORS + 1 :], seen)
     state.steps_done += 1
     outcome = ToolOutcome(tool, clip(text, RESULT_CHARS), failed)
-    state.results = (*state.results[-SHOWN_RESULTS + 1 :], outcome)
+    state.results = (*state.results[-_KEPT_RESULTS + 1 :], outcome)
     step = Step(
         call_event_id=call.event_id if call else event.event_id,
         result_event_id=event.event_id,

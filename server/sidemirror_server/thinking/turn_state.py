@@ -38,6 +38,7 @@ class TurnState(msgspec.Struct):
     updated_us: int = 0
     config: ThinkingConfig = ThinkingConfig()
     reflection_mode: str = "auto"
+    critique_mode: str = "off"
     budget: TurnBudget = TurnBudget()
     spent: Spent = Spent()
     task: str = ""
@@ -67,6 +68,7 @@ class TurnState(msgspec.Struct):
     tool_error_count: int = 0
     nudge_count: int = 0
     reflections: dict[str, int] = {}
+    critiques: dict[str, int] = {}
     first_steps: tuple[EvidenceStep, ...] = ()
     last_steps: list[EvidenceStep] = []
     summary: TurnSummary | None = None

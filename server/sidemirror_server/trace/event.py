@@ -35,7 +35,7 @@ class ThinkingWish(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_started"):
-    """The first event of every turn. `reflection_mode`: auto or on_request."""
+    """The first event of every turn. `reflection_mode`: auto or on_request; `critique_mode`: off, gated or always."""
 
     session_id: str
     task: str = ""
@@ -47,6 +47,7 @@ class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_sta
     budget: TurnBudget = TurnBudget()
     deadline_us: int | None = None
     reflection_mode: str = "auto"
+    critique_mode: str = "off"
 
 
 class UserMessage(msgspec.Struct, frozen=True, tag="user_message"):

@@ -19,8 +19,9 @@ from sidemirror_server.thinking.schedule import Reason
 from sidemirror_server.thinking.sessions import config_body, config_in
 from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.thinking.turn import carry, decision, summarise
-from sidemirror_server.trace.event import Event, TurnFinished, TurnStarted
+from sidemirror_server.trace.event import Event, ResponseDrafted, TurnFinished, TurnStarted
 from sidemirror_server.trace.log import TurnLog, TurnStanding
+from sidemirror_server.turns.critiquing import TurnCritiques
 from sidemirror_server.turns.head import head_in
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.past import Hot, Past
@@ -73,6 +74,7 @@ class Conductor:
         sessions: Sessions,
         recorder: Recorder,
         reflections: Reflections,
+        critiques: TurnCritiques,
         clock: Clock,
         limits: TurnLimits,
     ) -> None:
@@ -80,6 +82,7 @@ class Conductor:
         self._sessions = sessions
         self._recorder = recorder
         self._reflections = reflections
+        self._critiques = critiques
         self._clock = clock
         self._limits = limits
         self._turns: dict[tuple[Scope, TurnId], LiveTurn] = {}
@@ -172,7 +175,7 @@ class Conductor:
             now_us = self._clock.now_us()
             for event_id, event in fresh.items():
                 seen[event_id] = turn.record(event, now_us)
-                self._react(turn, event_id, now_us)
+                self._react(turn, event, now_us)
             turn.heard_s = self._clock.monotonic_s()
             self._recorder.submit(turn, gather=True)
             turn.wake()
@@ -188,26 +191,33 @@ class Conductor:
             raise LimitReached("events_per_turn", most, turn.state.turn_id)
         self._recorder.check_room()
 
-    def _react(self, turn: LiveTurn, event_id: EventId, now_us: int) -> None:
+    def _react(self, turn: LiveTurn, event: Event, now_us: int) -> None:
         """Launches what the event makes due."""
         state = turn.state
         for finding in state.findings:
             caused_by = tuple(EventId(caused) for caused in finding.event_ids)
             nudge = Nudge(finding.pattern, finding.message)
             turn.record(Directive(DirectiveId(new_id(now_us)), now_us, nudge, caused_by), now_us)
-        self._reflections.look(turn, event_id)
+        self._reflections.look(turn, event.event_id)
+        if isinstance(event.what, ResponseDrafted) and state.standing is TurnStanding.OPEN:
+            self._critiques.drafted(turn, event.event_id, event.what)
         if state.standing is TurnStanding.FINISHED and turn.finishing is None:
             if turn.tasks:
                 turn.finishing = asyncio.create_task(self._finish_later(turn))
             else:
                 self._summarise(turn, abandoned=False)
 
+    def _give_up(self, turn: LiveTurn, reason: str) -> None:
+        """Ends what is being made for the turn; all of it counts as failed."""
+        self._reflections.give_up(turn, reason)
+        self._critiques.give_up(turn, reason)
+
     async def _finish_later(self, turn: LiveTurn) -> None:
         await asyncio.wait(tuple(turn.tasks.values()), timeout=self._limits.finish_grace_s)
         self._finish_now(turn)
 
     def _finish_now(self, turn: LiveTurn) -> None:
-        self._reflections.give_up(turn, "given up: the turn ended first")
+        self._give_up(turn, "given up: the turn ended first")
         self._summarise(turn, abandoned=False)
         turn.finishing = None
 
@@ -234,7 +244,7 @@ class Conductor:
 
     def abandon(self, turn: LiveTurn) -> None:
         """Ends an open turn that nothing is heard of any more."""
-        self._reflections.give_up(turn, "given up: the turn was abandoned")
+        self._give_up(turn, "given up: the turn was abandoned")
         self._summarise(turn, abandoned=True)
 
     async def sweep(self) -> None:
@@ -304,7 +314,7 @@ class Conductor:
         they end do not wait any more."""
         for turn in self._turns.values():
             if turn.accepts:
-                self._reflections.give_up(turn, "given up: the server was shut down")
+                self._give_up(turn, "given up: the server was shut down")
             elif turn.finishing is not None:
                 turn.finishing.cancel()
                 self._finish_now(turn)
@@ -331,7 +341,7 @@ class Conductor:
                     turn.seen[recorded.event_id] = entry.sequence
         self._hold(turn)
         if not turn.over:
-            self._reflections.give_up(turn, "the sidecar was restarted before the model answered")
+            self._give_up(turn, "the sidecar was restarted before the model answered")
             if not turn.accepts:
                 self._summarise(turn, abandoned=False)
         return turn

@@ -89,13 +89,15 @@ class Reflections:
             self._record(turn, DirectiveId(new_id(self._clock.now_us())), reflection, reasons, caused_by)
 
     def give_up(self, turn: LiveTurn, reason: str) -> None:
-        """Ends every reflection that has no result: those being made, and those that a crash left behind."""
+        """Ends all that is being made for the turn, and records every reflection without a result as failed, also those
+        that a crash left behind."""
         for task in turn.tasks.values():
             task.cancel()
         turn.tasks.clear()
         for directive_id, (_, claimed) in tuple(turn.state.claims.items()):
-            failed = Reflection(ResultStatus.FAILED_MODEL, reason)
-            self._record(turn, directive_id, failed, claimed.reasons, claimed.caused_by)
+            if not claimed.critique:
+                failed = Reflection(ResultStatus.FAILED_MODEL, reason)
+                self._record(turn, directive_id, failed, claimed.reasons, claimed.caused_by)
 
     async def _run(
         self,

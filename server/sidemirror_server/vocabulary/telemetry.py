@@ -2,3 +2,8 @@
 
 # Design section 4. The seed's `secondbrain.agent.reflect` is another product's name (design section 12).
 SPAN_REFLECT = "sidemirror.thinking.reflect"
+SPAN_CRITIQUE = "sidemirror.critique.critique"
+SPAN_EVALUATE = "sidemirror.critique.evaluate_trace"
+
+# OpenTelemetry semantic conventions for generative AI, "Evaluation".
+EVENT_EVALUATION_RESULT = "gen_ai.evaluation.result"

@@ -47,6 +47,55 @@ class MessageRole(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     MESSAGE_ROLE_ASSISTANT: _ClassVar[MessageRole]
     MESSAGE_ROLE_SYSTEM: _ClassVar[MessageRole]
     MESSAGE_ROLE_TOOL: _ClassVar[MessageRole]
+
+class CritiqueMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    CRITIQUE_MODE_UNSPECIFIED: _ClassVar[CritiqueMode]
+    CRITIQUE_MODE_OFF: _ClassVar[CritiqueMode]
+    CRITIQUE_MODE_GATED: _ClassVar[CritiqueMode]
+    CRITIQUE_MODE_ALWAYS: _ClassVar[CritiqueMode]
+
+class CritiqueReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    CRITIQUE_REASON_UNSPECIFIED: _ClassVar[CritiqueReason]
+    CRITIQUE_REASON_TOOL_ERROR: _ClassVar[CritiqueReason]
+    CRITIQUE_REASON_LONG_RESPONSE: _ClassVar[CritiqueReason]
+    CRITIQUE_REASON_MANY_TOOL_RESULTS: _ClassVar[CritiqueReason]
+    CRITIQUE_REASON_ALWAYS: _ClassVar[CritiqueReason]
+
+class IssueKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ISSUE_KIND_UNSPECIFIED: _ClassVar[IssueKind]
+    ISSUE_KIND_WRONG_FACT: _ClassVar[IssueKind]
+    ISSUE_KIND_MISSING_CRITICAL_INFORMATION: _ClassVar[IssueKind]
+    ISSUE_KIND_POTENTIAL_HARM: _ClassVar[IssueKind]
+    ISSUE_KIND_MISSING_DETAIL: _ClassVar[IssueKind]
+    ISSUE_KIND_UNSUPPORTED_CLAIM: _ClassVar[IssueKind]
+    ISSUE_KIND_NOT_ACTIONABLE: _ClassVar[IssueKind]
+    ISSUE_KIND_UNCLEAR: _ClassVar[IssueKind]
+    ISSUE_KIND_STYLE: _ClassVar[IssueKind]
+    ISSUE_KIND_LENGTH: _ClassVar[IssueKind]
+
+class IssueSeverity(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ISSUE_SEVERITY_UNSPECIFIED: _ClassVar[IssueSeverity]
+    ISSUE_SEVERITY_MINOR: _ClassVar[IssueSeverity]
+    ISSUE_SEVERITY_MAJOR: _ClassVar[IssueSeverity]
+    ISSUE_SEVERITY_CRITICAL: _ClassVar[IssueSeverity]
+
+class QuoteSource(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    QUOTE_SOURCE_UNSPECIFIED: _ClassVar[QuoteSource]
+    QUOTE_SOURCE_RESPONSE: _ClassVar[QuoteSource]
+    QUOTE_SOURCE_TASK: _ClassVar[QuoteSource]
+    QUOTE_SOURCE_EVIDENCE: _ClassVar[QuoteSource]
+
+class ComparisonOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    COMPARISON_OUTCOME_UNSPECIFIED: _ClassVar[ComparisonOutcome]
+    COMPARISON_OUTCOME_BETTER: _ClassVar[ComparisonOutcome]
+    COMPARISON_OUTCOME_WORSE: _ClassVar[ComparisonOutcome]
+    COMPARISON_OUTCOME_TIE: _ClassVar[ComparisonOutcome]
 RESULT_STATUS_UNSPECIFIED: ResultStatus
 RESULT_STATUS_OK: ResultStatus
 RESULT_STATUS_SKIPPED_BUDGET: ResultStatus
@@ -73,6 +122,37 @@ MESSAGE_ROLE_USER: MessageRole
 MESSAGE_ROLE_ASSISTANT: MessageRole
 MESSAGE_ROLE_SYSTEM: MessageRole
 MESSAGE_ROLE_TOOL: MessageRole
+CRITIQUE_MODE_UNSPECIFIED: CritiqueMode
+CRITIQUE_MODE_OFF: CritiqueMode
+CRITIQUE_MODE_GATED: CritiqueMode
+CRITIQUE_MODE_ALWAYS: CritiqueMode
+CRITIQUE_REASON_UNSPECIFIED: CritiqueReason
+CRITIQUE_REASON_TOOL_ERROR: CritiqueReason
+CRITIQUE_REASON_LONG_RESPONSE: CritiqueReason
+CRITIQUE_REASON_MANY_TOOL_RESULTS: CritiqueReason
+CRITIQUE_REASON_ALWAYS: CritiqueReason
+ISSUE_KIND_UNSPECIFIED: IssueKind
+ISSUE_KIND_WRONG_FACT: IssueKind
+ISSUE_KIND_MISSING_CRITICAL_INFORMATION: IssueKind
+ISSUE_KIND_POTENTIAL_HARM: IssueKind
+ISSUE_KIND_MISSING_DETAIL: IssueKind
+ISSUE_KIND_UNSUPPORTED_CLAIM: IssueKind
+ISSUE_KIND_NOT_ACTIONABLE: IssueKind
+ISSUE_KIND_UNCLEAR: IssueKind
+ISSUE_KIND_STYLE: IssueKind
+ISSUE_KIND_LENGTH: IssueKind
+ISSUE_SEVERITY_UNSPECIFIED: IssueSeverity
+ISSUE_SEVERITY_MINOR: IssueSeverity
+ISSUE_SEVERITY_MAJOR: IssueSeverity
+ISSUE_SEVERITY_CRITICAL: IssueSeverity
+QUOTE_SOURCE_UNSPECIFIED: QuoteSource
+QUOTE_SOURCE_RESPONSE: QuoteSource
+QUOTE_SOURCE_TASK: QuoteSource
+QUOTE_SOURCE_EVIDENCE: QuoteSource
+COMPARISON_OUTCOME_UNSPECIFIED: ComparisonOutcome
+COMPARISON_OUTCOME_BETTER: ComparisonOutcome
+COMPARISON_OUTCOME_WORSE: ComparisonOutcome
+COMPARISON_OUTCOME_TIE: ComparisonOutcome
 
 class Message(_message.Message):
     __slots__ = ("role", "content")
@@ -158,3 +238,79 @@ class OmittedItem(_message.Message):
     id: str
     reason: str
     def __init__(self, id: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class CritiqueIssue(_message.Message):
+    __slots__ = ("kind", "severity", "quote", "quote_source", "reason", "fix")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    SEVERITY_FIELD_NUMBER: _ClassVar[int]
+    QUOTE_FIELD_NUMBER: _ClassVar[int]
+    QUOTE_SOURCE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    FIX_FIELD_NUMBER: _ClassVar[int]
+    kind: IssueKind
+    severity: IssueSeverity
+    quote: str
+    quote_source: QuoteSource
+    reason: str
+    fix: str
+    def __init__(self, kind: _Optional[_Union[IssueKind, str]] = ..., severity: _Optional[_Union[IssueSeverity, str]] = ..., quote: _Optional[str] = ..., quote_source: _Optional[_Union[QuoteSource, str]] = ..., reason: _Optional[str] = ..., fix: _Optional[str] = ...) -> None: ...
+
+class CritiqueDimension(_message.Message):
+    __slots__ = ("name", "score", "reason")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SCORE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    score: float
+    reason: str
+    def __init__(self, name: _Optional[str] = ..., score: _Optional[float] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class CritiqueComparison(_message.Message):
+    __slots__ = ("status", "detail", "against_critique_id", "outcome", "agreed", "reason", "usage")
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    DETAIL_FIELD_NUMBER: _ClassVar[int]
+    AGAINST_CRITIQUE_ID_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    AGREED_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    USAGE_FIELD_NUMBER: _ClassVar[int]
+    status: ResultStatus
+    detail: str
+    against_critique_id: str
+    outcome: ComparisonOutcome
+    agreed: bool
+    reason: str
+    usage: Usage
+    def __init__(self, status: _Optional[_Union[ResultStatus, str]] = ..., detail: _Optional[str] = ..., against_critique_id: _Optional[str] = ..., outcome: _Optional[_Union[ComparisonOutcome, str]] = ..., agreed: bool = ..., reason: _Optional[str] = ..., usage: _Optional[_Union[Usage, _Mapping]] = ...) -> None: ...
+
+class CritiqueResult(_message.Message):
+    __slots__ = ("critique_id", "status", "detail", "confidence", "issues", "issue_details", "suggestions", "should_revise", "dimensions", "revision_prompt", "comparison", "usage", "dropped_issue_count", "origin")
+    CRITIQUE_ID_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    DETAIL_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    ISSUES_FIELD_NUMBER: _ClassVar[int]
+    ISSUE_DETAILS_FIELD_NUMBER: _ClassVar[int]
+    SUGGESTIONS_FIELD_NUMBER: _ClassVar[int]
+    SHOULD_REVISE_FIELD_NUMBER: _ClassVar[int]
+    DIMENSIONS_FIELD_NUMBER: _ClassVar[int]
+    REVISION_PROMPT_FIELD_NUMBER: _ClassVar[int]
+    COMPARISON_FIELD_NUMBER: _ClassVar[int]
+    USAGE_FIELD_NUMBER: _ClassVar[int]
+    DROPPED_ISSUE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    ORIGIN_FIELD_NUMBER: _ClassVar[int]
+    critique_id: str
+    status: ResultStatus
+    detail: str
+    confidence: float
+    issues: _containers.RepeatedScalarFieldContainer[str]
+    issue_details: _containers.RepeatedCompositeFieldContainer[CritiqueIssue]
+    suggestions: _containers.RepeatedScalarFieldContainer[str]
+    should_revise: bool
+    dimensions: _containers.RepeatedCompositeFieldContainer[CritiqueDimension]
+    revision_prompt: str
+    comparison: CritiqueComparison
+    usage: Usage
+    dropped_issue_count: int
+    origin: Origin
+    def __init__(self, critique_id: _Optional[str] = ..., status: _Optional[_Union[ResultStatus, str]] = ..., detail: _Optional[str] = ..., confidence: _Optional[float] = ..., issues: _Optional[_Iterable[str]] = ..., issue_details: _Optional[_Iterable[_Union[CritiqueIssue, _Mapping]]] = ..., suggestions: _Optional[_Iterable[str]] = ..., should_revise: bool = ..., dimensions: _Optional[_Iterable[_Union[CritiqueDimension, _Mapping]]] = ..., revision_prompt: _Optional[str] = ..., comparison: _Optional[_Union[CritiqueComparison, _Mapping]] = ..., usage: _Optional[_Union[Usage, _Mapping]] = ..., dropped_issue_count: _Optional[int] = ..., origin: _Optional[_Union[Origin, str]] = ...) -> None: ...

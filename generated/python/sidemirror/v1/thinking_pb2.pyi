@@ -199,7 +199,7 @@ class TurnEvent(_message.Message):
     def __init__(self, event_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., agent: _Optional[str] = ..., turn_started: _Optional[_Union[TurnStarted, _Mapping]] = ..., user_message: _Optional[_Union[UserMessage, _Mapping]] = ..., model_started: _Optional[_Union[ModelStarted, _Mapping]] = ..., model_returned: _Optional[_Union[ModelReturned, _Mapping]] = ..., tool_called: _Optional[_Union[ToolCalled, _Mapping]] = ..., tool_returned: _Optional[_Union[ToolReturned, _Mapping]] = ..., tool_failed: _Optional[_Union[ToolFailed, _Mapping]] = ..., uncertainty: _Optional[_Union[Uncertainty, _Mapping]] = ..., reflection_recorded: _Optional[_Union[ReflectionRecorded, _Mapping]] = ..., response_drafted: _Optional[_Union[ResponseDrafted, _Mapping]] = ..., turn_finished: _Optional[_Union[TurnFinished, _Mapping]] = ...) -> None: ...
 
 class TurnStarted(_message.Message):
-    __slots__ = ("session_id", "task", "messages", "base_prompt", "provider", "model", "config", "budget", "deadline", "reflection_mode")
+    __slots__ = ("session_id", "task", "messages", "base_prompt", "provider", "model", "config", "budget", "deadline", "reflection_mode", "critique_mode")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     TASK_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
@@ -210,6 +210,7 @@ class TurnStarted(_message.Message):
     BUDGET_FIELD_NUMBER: _ClassVar[int]
     DEADLINE_FIELD_NUMBER: _ClassVar[int]
     REFLECTION_MODE_FIELD_NUMBER: _ClassVar[int]
+    CRITIQUE_MODE_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     task: str
     messages: _containers.RepeatedCompositeFieldContainer[_common_pb2.Message]
@@ -220,7 +221,8 @@ class TurnStarted(_message.Message):
     budget: TurnBudget
     deadline: _timestamp_pb2.Timestamp
     reflection_mode: ReflectionMode
-    def __init__(self, session_id: _Optional[str] = ..., task: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[_common_pb2.Message, _Mapping]]] = ..., base_prompt: _Optional[str] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., config: _Optional[_Union[ThinkingConfig, _Mapping]] = ..., budget: _Optional[_Union[TurnBudget, _Mapping]] = ..., deadline: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reflection_mode: _Optional[_Union[ReflectionMode, str]] = ...) -> None: ...
+    critique_mode: _common_pb2.CritiqueMode
+    def __init__(self, session_id: _Optional[str] = ..., task: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[_common_pb2.Message, _Mapping]]] = ..., base_prompt: _Optional[str] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., config: _Optional[_Union[ThinkingConfig, _Mapping]] = ..., budget: _Optional[_Union[TurnBudget, _Mapping]] = ..., deadline: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reflection_mode: _Optional[_Union[ReflectionMode, str]] = ..., critique_mode: _Optional[_Union[_common_pb2.CritiqueMode, str]] = ...) -> None: ...
 
 class UserMessage(_message.Message):
     __slots__ = ("text",)
@@ -309,7 +311,7 @@ class TurnFinished(_message.Message):
     def __init__(self, outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ...) -> None: ...
 
 class TurnDirective(_message.Message):
-    __slots__ = ("directive_id", "turn_id", "sequence", "time", "caused_by", "reasons", "turn_plan", "ack", "nudge", "reflection", "gap", "heartbeat", "closing", "turn_summary")
+    __slots__ = ("directive_id", "turn_id", "sequence", "time", "caused_by", "reasons", "turn_plan", "ack", "nudge", "reflection", "gap", "heartbeat", "closing", "turn_summary", "critique", "critique_reasons")
     DIRECTIVE_ID_FIELD_NUMBER: _ClassVar[int]
     TURN_ID_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
@@ -324,6 +326,8 @@ class TurnDirective(_message.Message):
     HEARTBEAT_FIELD_NUMBER: _ClassVar[int]
     CLOSING_FIELD_NUMBER: _ClassVar[int]
     TURN_SUMMARY_FIELD_NUMBER: _ClassVar[int]
+    CRITIQUE_FIELD_NUMBER: _ClassVar[int]
+    CRITIQUE_REASONS_FIELD_NUMBER: _ClassVar[int]
     directive_id: str
     turn_id: str
     sequence: int
@@ -338,10 +342,12 @@ class TurnDirective(_message.Message):
     heartbeat: Heartbeat
     closing: Closing
     turn_summary: TurnSummary
-    def __init__(self, directive_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., sequence: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., caused_by: _Optional[_Iterable[str]] = ..., reasons: _Optional[_Iterable[_Union[ReflectionReason, str]]] = ..., turn_plan: _Optional[_Union[TurnPlan, _Mapping]] = ..., ack: _Optional[_Union[TurnAck, _Mapping]] = ..., nudge: _Optional[_Union[Nudge, _Mapping]] = ..., reflection: _Optional[_Union[MidTurnReflection, _Mapping]] = ..., gap: _Optional[_Union[Gap, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., closing: _Optional[_Union[Closing, _Mapping]] = ..., turn_summary: _Optional[_Union[TurnSummary, _Mapping]] = ...) -> None: ...
+    critique: _common_pb2.CritiqueResult
+    critique_reasons: _containers.RepeatedScalarFieldContainer[_common_pb2.CritiqueReason]
+    def __init__(self, directive_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., sequence: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., caused_by: _Optional[_Iterable[str]] = ..., reasons: _Optional[_Iterable[_Union[ReflectionReason, str]]] = ..., turn_plan: _Optional[_Union[TurnPlan, _Mapping]] = ..., ack: _Optional[_Union[TurnAck, _Mapping]] = ..., nudge: _Optional[_Union[Nudge, _Mapping]] = ..., reflection: _Optional[_Union[MidTurnReflection, _Mapping]] = ..., gap: _Optional[_Union[Gap, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., closing: _Optional[_Union[Closing, _Mapping]] = ..., turn_summary: _Optional[_Union[TurnSummary, _Mapping]] = ..., critique: _Optional[_Union[_common_pb2.CritiqueResult, _Mapping]] = ..., critique_reasons: _Optional[_Iterable[_Union[_common_pb2.CritiqueReason, str]]] = ...) -> None: ...
 
 class TurnPlan(_message.Message):
-    __slots__ = ("turn_id", "session_id", "turn_count", "system_prompt", "token_budget", "provider_parameters", "context", "warnings", "config", "reflection_mode", "budget")
+    __slots__ = ("turn_id", "session_id", "turn_count", "system_prompt", "token_budget", "provider_parameters", "context", "warnings", "config", "reflection_mode", "budget", "critique_mode")
     TURN_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     TURN_COUNT_FIELD_NUMBER: _ClassVar[int]
@@ -353,6 +359,7 @@ class TurnPlan(_message.Message):
     CONFIG_FIELD_NUMBER: _ClassVar[int]
     REFLECTION_MODE_FIELD_NUMBER: _ClassVar[int]
     BUDGET_FIELD_NUMBER: _ClassVar[int]
+    CRITIQUE_MODE_FIELD_NUMBER: _ClassVar[int]
     turn_id: str
     session_id: str
     turn_count: int
@@ -364,7 +371,8 @@ class TurnPlan(_message.Message):
     config: ThinkingConfig
     reflection_mode: ReflectionMode
     budget: TurnBudget
-    def __init__(self, turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., turn_count: _Optional[int] = ..., system_prompt: _Optional[str] = ..., token_budget: _Optional[int] = ..., provider_parameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., context: _Optional[_Union[_common_pb2.ContextBlock, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ..., config: _Optional[_Union[ThinkingConfig, _Mapping]] = ..., reflection_mode: _Optional[_Union[ReflectionMode, str]] = ..., budget: _Optional[_Union[TurnBudget, _Mapping]] = ...) -> None: ...
+    critique_mode: _common_pb2.CritiqueMode
+    def __init__(self, turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., turn_count: _Optional[int] = ..., system_prompt: _Optional[str] = ..., token_budget: _Optional[int] = ..., provider_parameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., context: _Optional[_Union[_common_pb2.ContextBlock, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ..., config: _Optional[_Union[ThinkingConfig, _Mapping]] = ..., reflection_mode: _Optional[_Union[ReflectionMode, str]] = ..., budget: _Optional[_Union[TurnBudget, _Mapping]] = ..., critique_mode: _Optional[_Union[_common_pb2.CritiqueMode, str]] = ...) -> None: ...
 
 class TurnAck(_message.Message):
     __slots__ = ("received", "durable", "pending_ids", "budget_left")
@@ -409,8 +417,15 @@ class Closing(_message.Message):
     def __init__(self, reason: _Optional[str] = ..., grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class TurnSummary(_message.Message):
-    __slots__ = ("outcome", "score", "duration", "event_count", "tool_call_count", "tool_error_count", "nudge_count", "reflections", "budget_left")
+    __slots__ = ("outcome", "score", "duration", "event_count", "tool_call_count", "tool_error_count", "nudge_count", "reflections", "budget_left", "critiques")
     class ReflectionsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    class CritiquesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
         VALUE_FIELD_NUMBER: _ClassVar[int]
@@ -426,6 +441,7 @@ class TurnSummary(_message.Message):
     NUDGE_COUNT_FIELD_NUMBER: _ClassVar[int]
     REFLECTIONS_FIELD_NUMBER: _ClassVar[int]
     BUDGET_LEFT_FIELD_NUMBER: _ClassVar[int]
+    CRITIQUES_FIELD_NUMBER: _ClassVar[int]
     outcome: _common_pb2.TaskOutcome
     score: float
     duration: _duration_pb2.Duration
@@ -435,7 +451,8 @@ class TurnSummary(_message.Message):
     nudge_count: int
     reflections: _containers.ScalarMap[str, int]
     budget_left: BudgetLeft
-    def __init__(self, outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ..., duration: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., event_count: _Optional[int] = ..., tool_call_count: _Optional[int] = ..., tool_error_count: _Optional[int] = ..., nudge_count: _Optional[int] = ..., reflections: _Optional[_Mapping[str, int]] = ..., budget_left: _Optional[_Union[BudgetLeft, _Mapping]] = ...) -> None: ...
+    critiques: _containers.ScalarMap[str, int]
+    def __init__(self, outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ..., duration: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., event_count: _Optional[int] = ..., tool_call_count: _Optional[int] = ..., tool_error_count: _Optional[int] = ..., nudge_count: _Optional[int] = ..., reflections: _Optional[_Mapping[str, int]] = ..., budget_left: _Optional[_Union[BudgetLeft, _Mapping]] = ..., critiques: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class Turn(_message.Message):
     __slots__ = ("turn_id", "session_id", "turn_count", "state", "task", "outcome", "score", "last_sequence", "event_count", "budget_left", "pending_ids", "start_time", "update_time")
@@ -484,16 +501,18 @@ class TurnEntry(_message.Message):
     def __init__(self, cursor: _Optional[str] = ..., sequence: _Optional[int] = ..., turn_id: _Optional[str] = ..., event: _Optional[_Union[TurnEvent, _Mapping]] = ..., directive: _Optional[_Union[TurnDirective, _Mapping]] = ..., claim: _Optional[_Union[SlotClaim, _Mapping]] = ...) -> None: ...
 
 class SlotClaim(_message.Message):
-    __slots__ = ("directive_id", "reasons", "caused_by", "time")
+    __slots__ = ("directive_id", "reasons", "caused_by", "time", "critique")
     DIRECTIVE_ID_FIELD_NUMBER: _ClassVar[int]
     REASONS_FIELD_NUMBER: _ClassVar[int]
     CAUSED_BY_FIELD_NUMBER: _ClassVar[int]
     TIME_FIELD_NUMBER: _ClassVar[int]
+    CRITIQUE_FIELD_NUMBER: _ClassVar[int]
     directive_id: str
     reasons: _containers.RepeatedScalarFieldContainer[ReflectionReason]
     caused_by: _containers.RepeatedScalarFieldContainer[str]
     time: _timestamp_pb2.Timestamp
-    def __init__(self, directive_id: _Optional[str] = ..., reasons: _Optional[_Iterable[_Union[ReflectionReason, str]]] = ..., caused_by: _Optional[_Iterable[str]] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    critique: bool
+    def __init__(self, directive_id: _Optional[str] = ..., reasons: _Optional[_Iterable[_Union[ReflectionReason, str]]] = ..., caused_by: _Optional[_Iterable[str]] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., critique: bool = ...) -> None: ...
 
 class TurnResume(_message.Message):
     __slots__ = ("turn_id", "after_sequence")
@@ -650,7 +669,7 @@ class RunTurnResponse(_message.Message):
     def __init__(self, directives: _Optional[_Iterable[_Union[TurnDirective, _Mapping]]] = ...) -> None: ...
 
 class StartTurnRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "session_id", "turn_id", "task", "base_prompt", "user_message", "provider", "model", "config", "budget", "reflection_mode")
+    __slots__ = ("tenant_id", "project_id", "request_id", "session_id", "turn_id", "task", "base_prompt", "user_message", "provider", "model", "config", "budget", "reflection_mode", "critique_mode")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
@@ -664,6 +683,7 @@ class StartTurnRequest(_message.Message):
     CONFIG_FIELD_NUMBER: _ClassVar[int]
     BUDGET_FIELD_NUMBER: _ClassVar[int]
     REFLECTION_MODE_FIELD_NUMBER: _ClassVar[int]
+    CRITIQUE_MODE_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     request_id: str
@@ -677,7 +697,8 @@ class StartTurnRequest(_message.Message):
     config: ThinkingConfig
     budget: TurnBudget
     reflection_mode: ReflectionMode
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., session_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., task: _Optional[str] = ..., base_prompt: _Optional[str] = ..., user_message: _Optional[str] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., config: _Optional[_Union[ThinkingConfig, _Mapping]] = ..., budget: _Optional[_Union[TurnBudget, _Mapping]] = ..., reflection_mode: _Optional[_Union[ReflectionMode, str]] = ...) -> None: ...
+    critique_mode: _common_pb2.CritiqueMode
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., session_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., task: _Optional[str] = ..., base_prompt: _Optional[str] = ..., user_message: _Optional[str] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., config: _Optional[_Union[ThinkingConfig, _Mapping]] = ..., budget: _Optional[_Union[TurnBudget, _Mapping]] = ..., reflection_mode: _Optional[_Union[ReflectionMode, str]] = ..., critique_mode: _Optional[_Union[_common_pb2.CritiqueMode, str]] = ...) -> None: ...
 
 class StartTurnResponse(_message.Message):
     __slots__ = ("plan",)

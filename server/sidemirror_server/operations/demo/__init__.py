@@ -12,6 +12,7 @@ from sidemirror.v1 import thinking_pb2_grpc
 from sidemirror_server.models.language_model import LanguageModel
 from sidemirror_server.operations.demo.attempt import Attempt, Onlooker, alone, attempt
 from sidemirror_server.operations.demo.books import QUESTION, right_answer, write_books
+from sidemirror_server.operations.demo.review import Witness, reviews
 from sidemirror_server.operations.demo.service import Service
 from sidemirror_server.operations.demo.tools import Tools
 from sidemirror_server.operations.loop import run
@@ -41,7 +42,11 @@ async def _show(*, without_sidecar: bool) -> int:
     attempts = {"alone": await alone_attempt(screen)}
     if not without_sidecar:
         screen.title("Second attempt: the same agent, with a sidecar beside it")
-        attempts["with a sidecar"] = await sidecar_attempt(screen)
+        witness = Witness(screen)
+        attempts["with a sidecar"] = await sidecar_attempt(witness)
+        screen.title("Before the answer leaves: two drafts of it, and does each hold up?")
+        for review in await reviews(witness.results):
+            screen.review(review)
     screen.compare(attempts)
     answers = [attempt.answer for attempt in attempts.values()]
     return 0 if answers[-1] == right_answer() else EXIT_NO_ANSWER

@@ -7,10 +7,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.operations.demo.attempt import STEP_LIMIT, Attempt
 from sidemirror_server.operations.demo.books import right_answer
 from sidemirror_server.operations.demo.policy import Step, Tactic
+from sidemirror_server.operations.demo.review import Review
 from sidemirror_server.operations.demo.tools import Outcome
 from sidemirror_server.vocabulary.text import clip
 
@@ -67,6 +69,16 @@ class Screen:
                 self._why(reasons, reflection.cited_event_ids)
         if tactic is not None:
             self._line(Text(f"agent: so I {tactic.value}", style="bold yellow"))
+
+    def review(self, review: Review) -> None:
+        """A draft, and what the critique makes of it."""
+        critique = review.critique
+        self._line(Text(f"draft: {review.draft}", style="bold"))
+        verdict = "revise it" if critique.should_revise else "let it go out"
+        self._sidecar("critique", f"{verdict} (confidence {critique.confidence:.2f})")
+        for issue in critique.issue_details:
+            kind = common_pb2.IssueKind.Name(issue.kind).removeprefix("ISSUE_KIND_")
+            self._sidecar("issue", f"{kind}, “{issue.quote}”: {issue.reason}")
 
     def compare(self, attempts: dict[str, Attempt]) -> None:
         """The attempts side by side."""

@@ -5,13 +5,19 @@ from collections.abc import Callable
 
 import msgspec
 
+from sidemirror_server.models.adapters.rules.comparison import comparison_answer
+from sidemirror_server.models.adapters.rules.critique import critique_answer
 from sidemirror_server.models.adapters.rules.mid_turn import mid_turn_answer
 from sidemirror_server.models.evidence import Evidence
 from sidemirror_server.models.language_model import AnswerT, Ask, Completion, Purpose
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
-_ANSWERS: dict[Purpose, Callable[[Evidence], msgspec.Struct]] = {Purpose.MID_TURN_REFLECTION: mid_turn_answer}
+_ANSWERS: dict[Purpose, Callable[[Evidence], msgspec.Struct]] = {
+    Purpose.MID_TURN_REFLECTION: mid_turn_answer,
+    Purpose.CRITIQUE: critique_answer,
+    Purpose.COMPARISON: comparison_answer,
+}
 
 
 class RulesModel:

@@ -1,0 +1,73 @@
+"""Is the later of two responses better? Asked twice with the order swapped, and only an agreed answer counts.
+
+A judge prefers the first of two answers for no reason often enough (research page critique-and-thinking, section 1)
+that one question decides nothing.
+"""
+
+from sidemirror_server.critique.asking import Asking, added, both
+from sidemirror_server.critique.material import Material, evidence_of
+from sidemirror_server.critique.prompts import COMPARISON_SYSTEM, comparison_prompt
+from sidemirror_server.critique.record import Better, Comparison
+from sidemirror_server.models.answers import ComparisonAnswer
+from sidemirror_server.models.language_model import Ask, Completion, Purpose
+from sidemirror_server.vocabulary.errors import ModelFailed
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.status import ResultStatus
+
+_MAX_TOKENS = 1_024
+_TEMPERATURE = 0.1  # seed response-critique: consistent evaluation
+
+
+def agreed(forward: str, backward: str) -> tuple[Better, bool]:
+    """What two answers come to: `forward` is said of (earlier, later), `backward` of (later, earlier); each is first,
+    second or tie. Anything but the same preference twice is a tie."""
+    said = {"first": Better.EARLIER, "second": Better.LATER, "tie": Better.TIE}[forward]
+    again = {"first": Better.LATER, "second": Better.EARLIER, "tie": Better.TIE}[backward]
+    return (said, True) if said is again else (Better.TIE, False)
+
+
+async def compare(
+    model: Asking,
+    scope: Scope,
+    material: Material,
+    earlier: str,
+    later: str,
+    deadline_s: float,
+    against_id: str = "",
+) -> Comparison:
+    """Which of two responses to the material's task serves better. Raises nothing but cancellation.
+
+    `deadline_s`: for both questions together. `against_id`: the critique of the earlier response.
+    """
+    if earlier.strip() == later.strip():
+        same_text = "both are the same text"
+        return Comparison(ResultStatus.OK, better=Better.TIE, agreed=True, reason=same_text, against_id=against_id)
+    try:
+        forward, backward = await _both(model, scope, material, earlier, later, deadline_s)
+    except ModelFailed as failure:
+        return Comparison(failure.status, failure.detail, against_id=against_id, usage=failure.usage)
+    better, same = agreed(forward.answer.better, backward.answer.better)
+    reason = forward.answer.reason if same else "the answer changed with the order: a tie"
+    usage = added(forward.usage, backward.usage)
+    return Comparison(ResultStatus.OK, better=better, agreed=same, reason=reason, against_id=against_id, usage=usage)
+
+
+async def _both(
+    model: Asking, scope: Scope, material: Material, earlier: str, later: str, deadline_s: float
+) -> tuple[Completion[ComparisonAnswer], Completion[ComparisonAnswer]]:
+    return await both(
+        model.ask(scope, _ask(material, earlier, later), deadline_s),
+        model.ask(scope, _ask(material, later, earlier), deadline_s),
+    )
+
+
+def _ask(material: Material, first: str, second: str) -> Ask[ComparisonAnswer]:
+    return Ask(
+        purpose=Purpose.COMPARISON,
+        system=COMPARISON_SYSTEM,
+        prompt=comparison_prompt(material, first, second),
+        answer_type=ComparisonAnswer,
+        evidence=evidence_of(material, (first, second)),
+        max_tokens=_MAX_TOKENS,
+        temperature=_TEMPERATURE,
+    )

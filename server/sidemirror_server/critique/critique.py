@@ -1,0 +1,89 @@
+"""One critique: asks the model what it makes of a response, and holds the answer against the rules.
+
+Whatever a model does, the answer is a `Verdict`: a critique never blocks the response (seed response-critique,
+"Failure handling"), so only cancellation passes through.
+"""
+
+import asyncio
+
+import msgspec
+from opentelemetry import trace
+from opentelemetry.trace import StatusCode
+
+from sidemirror_server.critique.asking import NO_CAPS, Asking, added
+from sidemirror_server.critique.material import Material, evidence_of
+from sidemirror_server.critique.prompts import CRITIQUE_SYSTEM, critique_prompt
+from sidemirror_server.critique.record import Verdict
+from sidemirror_server.critique.telemetry import tell_dimensions
+from sidemirror_server.critique.verdict import verdict_of
+from sidemirror_server.models.answers import CritiqueAnswer
+from sidemirror_server.models.language_model import Ask, Purpose
+from sidemirror_server.models.profiles import Within
+from sidemirror_server.vocabulary.errors import ModelFailed
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.status import ResultStatus, Usage
+from sidemirror_server.vocabulary.telemetry import SPAN_CRITIQUE
+
+_tracer = trace.get_tracer("sidemirror.critique")
+
+# Seed response-critique, "Inference parameters"; thinking comes on top (design section 6).
+TEMPERATURE = 0.1
+MAX_TOKENS = 300
+# An assessment that was cut off is asked for once more with this much room: six projects lost theirs for good to a
+# small ceiling (research page critique-and-thinking, section 2.4).
+MORE_TOKENS = 1_200
+
+
+async def critique(
+    model: Asking, scope: Scope, material: Material, deadline_s: float, within: Within = NO_CAPS
+) -> Verdict:
+    """What the model makes of the material's response within `deadline_s`. Raises nothing but cancellation."""
+    ask = Ask(
+        purpose=Purpose.CRITIQUE,
+        system=CRITIQUE_SYSTEM,
+        prompt=critique_prompt(material),
+        answer_type=CritiqueAnswer,
+        evidence=evidence_of(material),
+        max_tokens=MAX_TOKENS,
+        temperature=TEMPERATURE,
+    )
+    with _tracer.start_as_current_span(SPAN_CRITIQUE) as span:
+        verdict = await judged(model, scope, ask, material, deadline_s, within)
+        if verdict.detail:
+            span.set_status(StatusCode.ERROR, verdict.status.value)
+        tell_dimensions(span, verdict)
+        return verdict
+
+
+async def judged(
+    model: Asking,
+    scope: Scope,
+    ask: Ask[CritiqueAnswer],
+    material: Material,
+    deadline_s: float,
+    within: Within = NO_CAPS,
+) -> Verdict:
+    """The verdict on one ask, whatever comes of it. One that was cut off is asked for once more, with more room."""
+    ends_s = asyncio.get_running_loop().time() + deadline_s
+    took = None
+    try:
+        try:
+            completion = await model.ask(scope, ask, deadline_s, within)
+        except ModelFailed as failure:
+            if failure.status is not ResultStatus.TRUNCATED:
+                raise
+            took, left_s = failure.usage, ends_s - asyncio.get_running_loop().time()
+            roomier = msgspec.structs.replace(ask, max_tokens=MORE_TOKENS)
+            completion = await model.ask(scope, roomier, left_s, _less(within, took))
+    except ModelFailed as failure:
+        return Verdict(failure.status, failure.detail, usage=added(failure.usage, took))
+    return verdict_of(completion.answer, material, added(completion.usage, took))
+
+
+def _less(within: Within, took: Usage | None) -> Within:
+    """What may still be spent after a call that took this."""
+    if took is None:
+        return within
+    tokens = None if within.tokens is None else max(0, within.tokens - took.input_tokens - took.output_tokens)
+    usd = None if within.usd is None else max(0.0, within.usd - (took.cost_usd or 0.0))
+    return Within(tokens, usd)

@@ -1,0 +1,132 @@
+"""Makes critiques and keeps those that count: what the calls of CritiqueService and the turns share."""
+
+from collections.abc import Callable
+
+from sidemirror_server.critique.asking import NO_CAPS, Asking
+from sidemirror_server.critique.compare import compare
+from sidemirror_server.critique.critique import critique
+from sidemirror_server.critique.material import Material
+from sidemirror_server.critique.record import Comparison, Critique, Verdict, critique_body, critique_in
+from sidemirror_server.critique.statistics import to_ppm
+from sidemirror_server.critique.store import CritiqueRecord, Critiques
+from sidemirror_server.models.profiles import Within
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.errors import NotFound
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.status import ResultStatus
+from sidemirror_server.vocabulary.text import clip
+
+# Contract: KeptCritique.user_message is cut to 4,000 characters.
+QUESTION_CHARS = 4_000
+
+
+class About:
+    """What a critique is filed under."""
+
+    __slots__ = ("made_by", "session_id", "turn_id")
+
+    def __init__(self, turn_id: str = "", session_id: str = "", made_by: str = "critique") -> None:
+        self.turn_id, self.session_id, self.made_by = turn_id, session_id, made_by
+
+
+class Critic:
+    """Asks for verdicts, and keeps those whose status is OK."""
+
+    def __init__(self, model: Asking, store: Critiques, clock: Clock) -> None:
+        self._model = model
+        self._store = store
+        self._clock = clock
+
+    async def judge(
+        self,
+        scope: Scope,
+        critique_id: str,
+        material: Material,
+        about: About,
+        remaining_s: Callable[[], float],
+        *,
+        compare_to: str = "",
+    ) -> Critique:
+        """The critique of the material's response, kept when it is OK; the kept one when there is one of that id.
+
+        `remaining_s`: seconds that a call to the model may take now. Raises NotFound for an unknown `compare_to`, and
+        what the store raises.
+        """
+        known = await self._store.get(scope, critique_id)
+        if known is not None:
+            return critique_in(known.body)
+        earlier = await self._earlier(scope, compare_to) if compare_to else None
+        verdict = await self.verdict(scope, material, remaining_s())
+        comparison = None
+        if earlier is not None:
+            comparison = await self._against(scope, earlier, material, verdict, remaining_s())
+        return await self.keep(scope, critique_id, material, verdict, about, comparison)
+
+    async def verdict(self, scope: Scope, material: Material, deadline_s: float, within: Within = NO_CAPS) -> Verdict:
+        """The verdict on the material's response; keeps nothing. Raises nothing but cancellation."""
+        return await critique(self._model, scope, material, deadline_s, within)
+
+    async def keep(
+        self,
+        scope: Scope,
+        critique_id: str,
+        material: Material,
+        verdict: Verdict,
+        about: About,
+        comparison: Comparison | None = None,
+    ) -> Critique:
+        """The verdict as a critique; kept when its status is OK, else without an id. Raises what the store raises."""
+        is_kept = verdict.status is ResultStatus.OK
+        made = self.made(critique_id if is_kept else "", material, verdict, about, comparison)
+        if is_kept:
+            kept = await self._store.keep(scope, record_of(made))
+            return critique_in(kept.body)
+        return made
+
+    def made(
+        self, critique_id: str, material: Material, verdict: Verdict, about: About, comparison: Comparison | None = None
+    ) -> Critique:
+        """The verdict as a critique that is made now; without an id when it is not kept."""
+        return Critique(
+            critique_id=critique_id,
+            created_us=self._clock.now_us(),
+            verdict=verdict,
+            question=clip(material.question, QUESTION_CHARS),
+            response=material.response,
+            turn_id=about.turn_id,
+            session_id=about.session_id,
+            made_by=about.made_by,
+            comparison=comparison,
+            origin=material.origin,
+        )
+
+    async def _earlier(self, scope: Scope, critique_id: str) -> Critique:
+        record = await self._store.get(scope, critique_id)
+        if record is None:
+            raise NotFound("critique", critique_id)
+        return critique_in(record.body)
+
+    async def _against(
+        self, scope: Scope, earlier: Critique, material: Material, verdict: Verdict, deadline_s: float
+    ) -> Comparison:
+        """The comparison with an earlier response. Not asked for when the verdict already failed."""
+        if verdict.status is not ResultStatus.OK:
+            return Comparison(verdict.status, verdict.detail, against_id=earlier.critique_id)
+        return await compare(
+            self._model, scope, material, earlier.response, material.response, deadline_s, earlier.critique_id
+        )
+
+
+def record_of(critique: Critique) -> CritiqueRecord:
+    """A critique as the store takes it."""
+    verdict = critique.verdict
+    return CritiqueRecord(
+        critique_id=critique.critique_id,
+        created_us=critique.created_us,
+        provider=verdict.usage.provider if verdict.usage is not None else "",
+        confidence_ppm=to_ppm(verdict.confidence),
+        revise=verdict.should_revise,
+        turn_id=critique.turn_id,
+        session_id=critique.session_id,
+        body=critique_body(critique),
+    )

@@ -1,0 +1,125 @@
+"""What a critique is about: the task, the evidence and the response, from a request or from a recorded turn. Pure."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from sidemirror_server.models.evidence import Evidence, EvidenceStep
+from sidemirror_server.trace.event import (
+    Event,
+    ModelReturned,
+    ResponseDrafted,
+    ToolCalled,
+    ToolFailed,
+    ToolReturned,
+    TurnStarted,
+    UserMessage,
+)
+from sidemirror_server.trace.failure import category_of
+from sidemirror_server.vocabulary.ids import EventId
+from sidemirror_server.vocabulary.origin import Origin, least
+from sidemirror_server.vocabulary.text import clip
+
+# In code points. Chosen here: a critique without a model reads whole documents, and all of a turn's results together
+# stay within some megabytes.
+RESULT_CHARS = 32_000
+# Results of one critique; of more, the last ones. The wire takes as many in a request.
+MOST_RESULTS = 100
+
+
+class ToolEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What one tool call came to. `failed`: the tool reported an error, or the call itself failed."""
+
+    tool: str
+    text: str
+    failed: bool = False
+    arguments: str = ""
+
+
+class Material(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is judged and what it is judged by. `results` oldest first."""
+
+    question: str
+    response: str
+    results: tuple[ToolEvidence, ...] = ()
+    task: str = ""
+    origin: Origin = Origin.AGENT
+
+    @property
+    def task_text(self) -> str:
+        """Everything that the user asked for."""
+        return f"{self.task}\n{self.question}" if self.task and self.task != self.question else self.question
+
+    @property
+    def evidence_text(self) -> str:
+        """Everything that tools returned."""
+        return "\n".join(result.text for result in self.results)
+
+
+def material_of(events: Iterable[Event]) -> Material:
+    """The material of a recorded turn: the user's last words, what tools returned, and the last drafted response, or
+    what the model said last where none was drafted."""
+    task = question = drafted = said = ""
+    calls: dict[str, ToolCalled] = {}
+    open_calls: list[str] = []
+    results: list[ToolEvidence] = []
+    origins = [Origin.AGENT]
+    for event in events:
+        what = event.what
+        origins.append(event.origin)
+        match what:
+            case TurnStarted():
+                task = what.task
+                asked = [message.content for message in what.messages if message.role == "user"]
+                question = asked[-1] if asked else task
+            case UserMessage():
+                question = what.text
+            case ToolCalled():
+                call_id = what.call_id or event.event_id
+                calls[call_id] = what
+                open_calls.append(call_id)
+            case ToolReturned() | ToolFailed():
+                results.append(_result(what, calls, open_calls))
+            case ModelReturned():
+                said = what.text or said
+            case ResponseDrafted():
+                drafted = what.text
+            case _:
+                pass
+    return Material(question, drafted or said, tuple(results[-MOST_RESULTS:]), task, least(origins))
+
+
+def _result(what: ToolReturned | ToolFailed, calls: dict[str, ToolCalled], open_calls: list[str]) -> ToolEvidence:
+    call_id = what.call_id or (open_calls[-1] if open_calls else "")
+    if call_id in open_calls:
+        open_calls.remove(call_id)
+    call = calls.get(call_id)
+    failed = isinstance(what, ToolFailed) or what.is_error
+    text = what.error if isinstance(what, ToolFailed) else what.content
+    return ToolEvidence(
+        call.name if call else "", clip(text, RESULT_CHARS), failed, clip(call.arguments, 2_000) if call else ""
+    )
+
+
+def evidence_of(material: Material, responses: Sequence[str] = ()) -> Evidence:
+    """The same for a model that reads no prompt. `responses`: what stands to be judged, when it is more than one."""
+    steps: list[EvidenceStep] = []
+    for number, result in enumerate(material.results, start=1):
+        if result.arguments:
+            call_id = EventId(f"call-{number}")
+            steps.append(EvidenceStep(call_id, "tool_call", "", result.tool, result.arguments))
+        steps.append(
+            EvidenceStep(
+                EventId(f"result-{number}"),
+                "tool_failure" if result.failed else "tool_result",
+                "",
+                result.tool,
+                result.text,
+                is_error=result.failed,
+                category=category_of(result.text, result.tool).value if result.failed else None,
+                answers=EventId(f"call-{number}") if result.arguments else None,
+            )
+        )
+    for number, response in enumerate(responses or (material.response,), start=1):
+        steps.append(EvidenceStep(EventId(f"response-{number}"), "response", "", "", response))
+    return Evidence(task=material.task, question=material.question, steps=tuple(steps))

@@ -1,0 +1,119 @@
+"""Critique, revision, comparison, step by step: keeps the best, never simply the last.
+
+Self-critique talks right answers into wrong ones (research page critique-and-thinking, section 1), so a revision has to
+be called for by the verdict's rule and has to win a comparison in both orders; a tie keeps what there was.
+"""
+
+from collections.abc import AsyncGenerator, Callable
+
+import msgspec
+
+from sidemirror_server.critique.asking import Asking
+from sidemirror_server.critique.compare import compare
+from sidemirror_server.critique.critique import critique
+from sidemirror_server.critique.material import Material, evidence_of
+from sidemirror_server.critique.prompts import REVISION_SYSTEM, revision_prompt
+from sidemirror_server.critique.record import Better, Comparison, Verdict
+from sidemirror_server.models.answers import RevisionAnswer
+from sidemirror_server.models.language_model import Ask, Purpose
+from sidemirror_server.vocabulary.errors import ModelFailed
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.status import ResultStatus, Usage
+
+# One by default (design section 6; research page, section 4.3: "one revision").
+DEFAULT_REVISIONS = 1
+MOST_REVISIONS = 3
+_MAX_TOKENS = 4_096
+
+Remaining = Callable[[], float]
+
+
+class Critiqued(msgspec.Struct, frozen=True):
+    """A verdict on `response`; `number` 0 is the original, n the n-th revision."""
+
+    number: int
+    response: str
+    verdict: Verdict
+
+
+class Revised(msgspec.Struct, frozen=True):
+    """The n-th revision; `response` is empty when the status is not OK."""
+
+    number: int
+    status: ResultStatus
+    detail: str = ""
+    response: str = ""
+    usage: Usage | None = None
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """The n-th revision against the best so far."""
+
+    number: int
+    comparison: Comparison
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """The end: the best response, `number` 0 being the original, and why it is that one."""
+
+    number: int
+    response: str
+    reason: str
+
+
+Step = Critiqued | Revised | Compared | Kept
+
+
+async def revise(
+    model: Asking, scope: Scope, material: Material, revisions: int, remaining_s: Remaining
+) -> AsyncGenerator[Step, None]:
+    """The steps as they are made, `Kept` last. `remaining_s`: seconds that a call may take now.
+
+    Raises nothing but cancellation, which also ends the call that is being made.
+    """
+    best, number = material, 0
+    for attempt in range(1, revisions + 1):
+        verdict = await critique(model, scope, best, remaining_s())
+        yield Critiqued(number, best.response, verdict)
+        if verdict.status is not ResultStatus.OK:
+            yield Kept(number, best.response, "the critique failed: nothing calls for a revision")
+            return
+        if not verdict.should_revise:
+            yield Kept(number, best.response, "the critique does not call for a revision")
+            return
+        revised = await _revision(model, scope, best, verdict, attempt, remaining_s())
+        yield revised
+        if revised.status is not ResultStatus.OK:
+            yield Kept(number, best.response, "the revision failed")
+            return
+        comparison = await compare(model, scope, best, best.response, revised.response, remaining_s())
+        yield Compared(attempt, comparison)
+        if comparison.better is not Better.LATER:
+            yield Kept(number, best.response, _why_not(comparison))
+            return
+        best, number = msgspec.structs.replace(best, response=revised.response), attempt
+    yield Kept(number, best.response, "the revision was found better in both orders")
+
+
+async def _revision(
+    model: Asking, scope: Scope, material: Material, verdict: Verdict, number: int, deadline_s: float
+) -> Revised:
+    ask = Ask(
+        purpose=Purpose.REVISION,
+        system=REVISION_SYSTEM,
+        prompt=revision_prompt(material, verdict.revision_prompt),
+        answer_type=RevisionAnswer,
+        evidence=evidence_of(material),
+        max_tokens=_MAX_TOKENS,
+    )
+    try:
+        completion = await model.ask(scope, ask, deadline_s)
+    except ModelFailed as failure:
+        return Revised(number, failure.status, failure.detail, usage=failure.usage)
+    return Revised(number, ResultStatus.OK, response=completion.answer.response, usage=completion.usage)
+
+
+def _why_not(comparison: Comparison) -> str:
+    if comparison.better is Better.EARLIER:
+        return "the revision was found worse in both orders"
+    return "a tie keeps what there was" if comparison.better is Better.TIE else "the comparison failed"

@@ -1,0 +1,52 @@
+"""Claims that a tool's own record contradicts. Careful: silent when in doubt."""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from sidemirror_server.models.adapters.rules.arithmetic import NUMBER, number_in
+from sidemirror_server.models.adapters.rules.response import Response
+
+# Results longer than this are documents, not records; reading them costs more than it shows.
+_READ_CHARS = 32_000
+_MOST_KEYS = 200
+_FLAT = re.compile(r'"([A-Za-z_]\w{2,40})"\s*:\s*("(?:[^"\\\n]{1,60})"|-?\d+(?:\.\d+)?)')
+
+
+def contradicted(response: Response) -> Iterator[tuple[str, str]]:
+    """(quote of the response, reason) for each field of a tool's record that the response states otherwise.
+
+    A field counts when it has one value in all that was given, and the response puts another number right beside the
+    field's name that nothing given mentions.
+    """
+    values = _fields("\n".join(step.text[:_READ_CHARS] for step in response.worked))
+    for name, value in values.items():
+        spoken = re.escape(name).replace("_", r"[ _]")
+        stated = re.compile(rf"\b{spoken}\b[ \t]*(?:is|was|of|:|=|are)[ \t]*\$?({NUMBER})", re.IGNORECASE)
+        for match in stated.finditer(response.text):
+            said = number_in(match[1])
+            if said is None or said == value or _mentions(response.material, match[1]):
+                continue
+            if _mentions(response.evidence.question, match[1]):
+                continue
+            yield match[0], f"The evidence has {name} {value:g}, and the response says {match[1].rstrip(',')}."
+
+
+def _fields(text: str) -> dict[str, float]:
+    """Fields of JSON-like records that have one numeric value throughout."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for name, value in _FLAT.findall(text):
+        if len(found) < _MOST_KEYS or name in found:
+            found[name.casefold()].add(value)
+    single: dict[str, float] = {}
+    for name, spelled in found.items():
+        value = number_in(json.loads(min(spelled))) if len(spelled) == 1 else None
+        if value is not None:
+            single[name] = value
+    return single
+
+
+def _mentions(text: str, number: str) -> bool:
+    plain = number.replace(",", "").rstrip(".")
+    return re.search(rf"(?<![\d.]){re.escape(plain)}(?!\d)", text.replace(",", "")) is not None

@@ -1,0 +1,172 @@
+"""A critique without a model: what a response and its evidence show by themselves.
+
+It says only what it can point at: an answer that is empty or cut, errors that the response passes over, claims that a
+tool's own result contradicts, sums and comparisons that are wrong, questions that are not addressed. Whether a fact of
+the world is right it cannot know, and does not claim to.
+"""
+
+import re
+from collections.abc import Iterator
+
+from sidemirror_server.models.adapters.rules.advice import telling
+from sidemirror_server.models.adapters.rules.arithmetic import worked_out
+from sidemirror_server.models.adapters.rules.confidence import confidence_of, gives_several
+from sidemirror_server.models.adapters.rules.contradictions import contradicted
+from sidemirror_server.models.adapters.rules.response import Response, words
+from sidemirror_server.models.answers import CritiqueAnswer, DimensionAnswer, IssueAnswer
+from sidemirror_server.models.evidence import Evidence, EvidenceStep
+
+SIGNIFICANT = frozenset({"wrong_fact", "missing_critical_information", "potential_harm"})
+_QUOTE_CHARS = 200
+_MOST_ISSUES = 8
+_UNSUPPORTED_FROM = 3
+_ADMITS = re.compile(
+    r"\b(?:errors?|fail(?:ed|s|ure)?|could(?: not|n['’]t)|unable|can(?:not|['’]t)|not (?:found|available|possible)|"
+    r"unavailable|sorry|unfortunately|no results?|did(?: not|n['’]t)|timed? out|denied|missing|does(?: not|n['’]t))\b",
+    re.IGNORECASE,
+)
+_CLAIMS_DONE = re.compile(
+    r"[^.!?\n]*\b(?:has|have|was|were|is|are|been)\s+(?:been\s+|now\s+|also\s+)*(?:successfully\s+)?"
+    r"(?:booked|cancell?ed|changed|completed|confirmed|created|deleted|deployed|exchanged|fixed|installed|modified|"
+    r"placed|processed|refunded|removed|returned|saved|sent|updated)\b[^.!?\n]*",
+    re.IGNORECASE,
+)
+# Ends in the middle of something: a comma or a dash, or a word that calls for another. Chosen here.
+_CUT = re.compile(
+    r"(?:[,;:(\-–—]|\b(?:a|an|and|as|at|because|but|by|for|from|in|is|of|on|or|so|that|the|to|with))$", re.I
+)
+
+
+def critique_answer(evidence: Evidence) -> CritiqueAnswer:
+    """The critique that `evidence` supports; its last response is the one that is judged."""
+    last = next((step.text for step in reversed(evidence.steps) if step.kind == "response"), "")
+    response = Response(evidence, last)
+    issues = tuple(_issues(response))[:_MOST_ISSUES]
+    significant = sum(issue.kind in SIGNIFICANT for issue in issues)
+    confidence = confidence_of(response, significant)
+    return CritiqueAnswer(
+        dimensions=(
+            DimensionAnswer(name="accuracy", score=confidence, reason=_accuracy(response)),
+            DimensionAnswer(name="completeness", score=_completeness(issues, response), reason=""),
+        ),
+        issues=issues,
+        suggestions=tuple(dict.fromkeys(issue.fix for issue in issues if issue.fix)),
+        confidence=confidence,
+    )
+
+
+def _issues(response: Response) -> Iterator[IssueAnswer]:
+    """The most significant first."""
+    if not response.text.strip():
+        if response.asked:
+            yield _issue(
+                "missing_critical_information", response.asked, "The response is empty.", "Answer the question."
+            )
+        return
+    wrong = [(sum_.quote, "This does not add up.") for sum_ in worked_out(response.text) if not sum_.holds]
+    for quote, reason in (*contradicted(response), *wrong):
+        yield _issue("wrong_fact", quote, reason, "Take the value from the evidence, or work it out again.")
+    yield from _errors(response)
+    yield from _cut(response)
+    yield from _unaddressed(response)
+    if gives_several(response):
+        reason = "The question asks for one answer, and the response gives several."
+        yield _issue("unclear", response.final, reason, "Decide on one answer.", "major")
+    if len(response.unsupported) >= _UNSUPPORTED_FROM and response.known:
+        claim = _sentence_with(response.text, response.unsupported)
+        if claim:
+            reason = "Nothing that was given or found mentions this."
+            yield _issue("unsupported_claim", claim, reason, "Look it up, or say that it is not checked.", "major")
+
+
+def _errors(response: Response) -> Iterator[IssueAnswer]:
+    """Failures that nothing has made good and that the response does not mention."""
+    standing = _standing(response)
+    if not standing or _ADMITS.search(response.text):
+        return
+    failed = standing[-1]
+    done = _CLAIMS_DONE.search(response.text)
+    error = _clipped(telling(failed.text)) or failed.name
+    if done is not None and not response.worked:
+        reason = f"The response says that this was done, and the only outcome of {_tool(failed)} is an error."
+        yield _issue("wrong_fact", done[0].strip(), reason, "Say what failed, or try again.", "critical")
+    elif not response.worked:
+        reason = f"Every tool call failed, {_tool(failed)} with this error, and the response does not say so."
+        yield _issue("missing_critical_information", error, reason, "Say what failed and what is therefore not known.")
+    else:
+        reason = f"{_tool(failed)} failed with this error, nothing made it good, and the response does not mention it."
+        yield _issue("missing_detail", error, reason, "Say what could not be found out.", "major")
+
+
+def _standing(response: Response) -> list[EvidenceStep]:
+    """Failures after which the same tool did not work again."""
+    steps = response.evidence.steps
+    worked_at = {
+        step.name: place for place, step in enumerate(steps) if step.kind == "tool_result" and not step.is_error
+    }
+    return [step for place, step in enumerate(steps) if step.is_error and worked_at.get(step.name, -1) < place]
+
+
+def _cut(response: Response) -> Iterator[IssueAnswer]:
+    text = response.text.rstrip()
+    ends = text[-_QUOTE_CHARS:].splitlines()[-1].strip()
+    if text.count("```") % 2:
+        reason = "A block of code is opened and never closed: the response is cut off."
+        yield _issue("missing_critical_information", ends, reason, "Write the response to its end.")
+    elif len(text.split()) > 8 and _CUT.search(text):
+        reason = "The response ends in the middle of a sentence."
+        yield _issue("missing_critical_information", ends, reason, "Write the response to its end.")
+
+
+def _unaddressed(response: Response) -> Iterator[IssueAnswer]:
+    """Questions that share no word with a response that is long enough to share one."""
+    said = frozenset(words(response.text))
+    parts = [part.strip() for part in re.findall(r"[^.?!\n]+\?", response.asked)] or [response.asked]
+    asked = [part for part in parts if len(frozenset(words(part))) >= 3]
+    missed = [part for part in asked if not frozenset(words(part)) & said]
+    if not missed or len(said) < 12:
+        return
+    if len(missed) == len(asked):
+        reason = "The response has nothing in common with what was asked."
+        yield _issue("missing_critical_information", missed[0], reason, "Address the question.")
+    else:
+        yield _issue(
+            "missing_detail", missed[0], "The response does not address this part.", "Address it too.", "major"
+        )
+
+
+def _accuracy(response: Response) -> str:
+    if not response.known:
+        return "nothing was given or found that bears the response out"
+    unsupported = len(response.unsupported)
+    return f"{len(response.claimed) - unsupported} of {len(response.claimed)} names and numbers stand in the evidence"
+
+
+def _completeness(issues: tuple[IssueAnswer, ...], response: Response) -> float:
+    """1 without anything missing; half of it for each thing that is."""
+    if not response.text.strip():
+        return 0.0
+    missing = sum(issue.kind in {"missing_critical_information", "missing_detail"} for issue in issues)
+    return round(0.5**missing, 3)
+
+
+def _sentence_with(text: str, wanted: frozenset[str]) -> str:
+    """The sentence that has most of the wanted words."""
+    sentences = [part.strip() for part in re.split(r"(?<=[.!?])\s+|\n+", text) if part.strip()]
+    best = max(sentences, key=lambda part: len(wanted & frozenset(words(part))), default="")
+    return best if wanted & frozenset(words(best)) else ""
+
+
+def _issue(kind: str, quote: str, reason: str, fix: str, severity: str = "critical") -> IssueAnswer:
+    return IssueAnswer(kind=kind, severity=severity, quote=_clipped(quote), reason=reason, fix=fix)  # type: ignore[arg-type]
+
+
+def _clipped(quote: str) -> str:
+    """The beginning of a quote, so that it is still found where it stands; cut between words."""
+    quote = quote.strip()
+    return quote if len(quote) <= _QUOTE_CHARS else quote[:_QUOTE_CHARS].rsplit(None, 1)[0]
+
+
+def _tool(step: EvidenceStep) -> str:
+    name = " ".join("".join(letter for letter in step.name if letter.isalnum() or letter in "_- ").split())
+    return name[:48] or "a tool"

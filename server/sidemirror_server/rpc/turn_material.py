@@ -1,0 +1,34 @@
+"""The events of a recorded turn for calls that are about it: what was just recorded first becomes durable."""
+
+import asyncio
+import contextlib
+
+from sidemirror_server.trace.event import Event
+from sidemirror_server.trace.log import TurnLog
+from sidemirror_server.turns.conductor import Conductor
+from sidemirror_server.turns.record import events_of
+from sidemirror_server.turns.recorder import Recorder
+from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable
+from sidemirror_server.vocabulary.ids import TurnId
+from sidemirror_server.vocabulary.scope import Scope
+
+# How long what was recorded a moment ago may take to become durable; after that, what is durable is used.
+_MOMENT_S = 1.0
+
+
+class TurnMaterial:
+    """Reads turns for other services."""
+
+    def __init__(self, log: TurnLog, conductor: Conductor, recorder: Recorder) -> None:
+        self._log = log
+        self._conductor = conductor
+        self._recorder = recorder
+
+    async def events(self, scope: Scope, turn_id: str) -> tuple[Event, ...] | None:
+        """The turn's events, oldest first; None when there is no such turn. Raises StoreUnavailable."""
+        live = self._conductor.in_memory(scope, TurnId(turn_id))
+        if live is not None:
+            with contextlib.suppress(TimeoutError, StoreUnavailable, StoreFull):
+                async with asyncio.timeout(_MOMENT_S):
+                    await self._recorder.wait_durable(live, live.state.last_sequence)
+        return await events_of(self._log, scope, TurnId(turn_id))

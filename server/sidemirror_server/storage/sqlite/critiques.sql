@@ -1,0 +1,85 @@
+-- The statements of storage/sqlite/critiques.py. Columns in the order of the fields of CritiqueRecord, the outcome last.
+
+-- name: keep
+-- A new critique; nothing when the scope has the id already.
+INSERT INTO critiques (tenant_id, project_id, critique_id, created_us, provider, confidence_ppm, revise, turn_id,
+                       session_id, body)
+VALUES (:tenant_id, :project_id, :critique_id, :created_us, :provider, :confidence_ppm, :revise, :turn_id,
+        :session_id, :body)
+ON CONFLICT (tenant_id, project_id, critique_id) DO NOTHING
+
+-- name: get
+-- One critique.
+SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
+FROM critiques
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND critique_id = :critique_id
+
+-- name: list
+-- A scope's critiques, newest first, from below a place in that order.
+SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
+FROM critiques INDEXED BY critiques_newest
+WHERE tenant_id = :tenant_id AND project_id = :project_id
+  AND (created_us, critique_id) < (:created_us, :critique_id)
+ORDER BY created_us DESC, critique_id DESC
+LIMIT :limit
+
+-- name: list_of_turn
+-- The same of one turn; of one session of it when that is given too.
+SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
+FROM critiques INDEXED BY critiques_of_turn
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id = :turn_id AND turn_id <> ''
+  AND (:session_id IS NULL OR session_id = :session_id)
+  AND (created_us, critique_id) < (:created_us, :critique_id)
+ORDER BY created_us DESC, critique_id DESC
+LIMIT :limit
+
+-- name: list_of_session
+-- The same of one session.
+SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
+FROM critiques INDEXED BY critiques_of_session
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id AND session_id <> ''
+  AND (created_us, critique_id) < (:created_us, :critique_id)
+ORDER BY created_us DESC, critique_id DESC
+LIMIT :limit
+
+-- name: report
+-- What became of the response, in place of what was reported before.
+UPDATE critiques
+SET outcome = :outcome, succeeded = (:outcome = 'success'), score = :score, reported_us = :reported_us
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND critique_id = :critique_id
+
+-- name: figures
+-- Figures by bucket and provider, in that order and in the order of the fields of Figures. A quantile is the nearest
+-- rank among the confidences there are: place ceil(p * n / 100) of n in order, and at least the first.
+WITH counted AS (
+    SELECT iif(:bucket_us IS NULL, :start_us, created_us / :bucket_us * :bucket_us) AS bucket_us,
+           provider, confidence_ppm, revise, succeeded
+    FROM critiques INDEXED BY critiques_counted
+    WHERE tenant_id = :tenant_id AND project_id = :project_id AND created_us >= :start_us AND created_us < :end_us
+      AND (:provider IS NULL OR provider = :provider)
+),
+ranked AS (
+    SELECT *,
+           row_number() OVER whole AS place,
+           count(confidence_ppm) OVER whole AS confident
+    FROM counted
+    WINDOW whole AS (
+        PARTITION BY bucket_us, provider
+        ORDER BY confidence_ppm NULLS LAST
+        ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+    )
+)
+SELECT bucket_us,
+       provider,
+       count(*),
+       count(confidence_ppm),
+       coalesce(sum(confidence_ppm), 0),
+       max(iif(place = max(1, (10 * confident + 99) / 100), confidence_ppm, NULL)),
+       max(iif(place = max(1, (50 * confident + 99) / 100), confidence_ppm, NULL)),
+       max(iif(place = max(1, (90 * confident + 99) / 100), confidence_ppm, NULL)),
+       sum(revise),
+       count(succeeded),
+       coalesce(sum(succeeded <> revise), 0)
+FROM ranked
+GROUP BY bucket_us, provider
+ORDER BY bucket_us, provider

@@ -1,0 +1,175 @@
+"""What every adapter of the port `Critiques` does, clause by clause.
+
+Each test is given a function that opens the port on one empty store; called again, it gives another object on it.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from sidemirror_server.critique.record import Outcome
+from sidemirror_server.critique.statistics import DAY_US, HOUR_US, Counted, figures_of
+from sidemirror_server.critique.store import CritiqueKey, CritiqueRecord, Critiques
+from sidemirror_server.vocabulary.errors import NotFound
+from sidemirror_server.vocabulary.scope import Scope
+
+OpenCritiques = Callable[[], Critiques]
+
+ONE, OTHER, THIRD = Scope("acme", "shop"), Scope("acme", "blog"), Scope("other", "shop")
+# The beginning of a day.
+T0 = 19_675 * DAY_US
+
+
+def critique(critique_id: str, at_us: int = T0, **fields: object) -> CritiqueRecord:
+    record = CritiqueRecord(critique_id, at_us, "rules", 500_000, False, "", "", b"{}")
+    return msgspec.structs.replace(record, **fields)
+
+
+def counted(record: CritiqueRecord) -> Counted:
+    """What of a record is counted."""
+    succeeded = None if record.outcome is None else record.outcome.outcome == "success"
+    return Counted(record.created_us, record.provider, record.confidence_ppm, record.revise, succeeded)
+
+
+def varied(size: int, seed: int = 1) -> list[CritiqueRecord]:
+    """Records that differ in everything that is counted, over three days."""
+    chance = random.Random(seed)
+    return [
+        critique(
+            f"c{number:06}",
+            T0 + chance.randrange(3 * DAY_US),
+            provider=chance.choice(["rules", "anthropic", "openai_compatible"]),
+            confidence_ppm=chance.choice([None, 0, 1_000_000, *(chance.randrange(1_000_000) for _ in range(5))]),
+            revise=chance.random() < 0.2,
+            outcome=chance.choice([None, Outcome("success", 1.0, 5), Outcome("failure", None, 6), Outcome("partial")]),
+        )
+        for number in range(size)
+    ]
+
+
+async def fill(critiques: Critiques, scope: Scope, records: list[CritiqueRecord]) -> None:
+    kept = [critiques.keep(scope, msgspec.structs.replace(record, outcome=None)) for record in records]
+    await asyncio.gather(*kept)
+    for record in records:
+        if record.outcome is not None:
+            await critiques.report(scope, record.critique_id, record.outcome)
+
+
+async def cr1_the_first_of_an_id_is_kept(open_critiques: OpenCritiques) -> None:
+    critiques = open_critiques()
+    first = critique("Grüße \U0001f642", provider="p", confidence_ppm=None, revise=True, body=bytes(range(256)))
+    assert await critiques.keep(ONE, first) == first
+    assert await open_critiques().keep(ONE, critique(first.critique_id, T0 + 9, turn_id="t")) == first
+    assert await critiques.get(ONE, first.critique_id) == first
+    assert await critiques.list(ONE, None, None, None, 10) == (first,)
+    racing = [critique("raced", body=b"%d" % number) for number in range(8)]
+    assert len({one.body for one in await asyncio.gather(*(critiques.keep(ONE, one) for one in racing))}) == 1
+
+
+async def cr2_get_of_an_unknown_id(open_critiques: OpenCritiques) -> None:
+    critiques = open_critiques()
+    assert await critiques.get(ONE, "c") is None
+    await critiques.keep(ONE, critique("c"))
+    assert await critiques.get(ONE, "C") is None
+    assert await critiques.get(ONE, "c") == critique("c")
+
+
+async def cr3_lists_page_from_the_newest(open_critiques: OpenCritiques) -> None:
+    critiques = open_critiques()
+    # Two made at one time are in the order of their ids, downwards.
+    made = [
+        critique(name, at_us) for at_us, name in ((T0, "a"), (T0 + 1, "c"), (T0 + 1, "b"), (T0 + 2, "z"), (T0, "b"))
+    ]
+    made = [msgspec.structs.replace(one, critique_id=f"{one.critique_id}{place}") for place, one in enumerate(made)]
+    for one in made:
+        await critiques.keep(ONE, one)
+    wanted = sorted(made, key=lambda one: (one.created_us, one.critique_id), reverse=True)
+    assert await critiques.list(ONE, None, None, None, 10) == tuple(wanted)
+    found: list[CritiqueRecord] = []
+    after: CritiqueKey | None = None
+    while page := await critiques.list(ONE, None, None, after, 2):
+        assert len(page) <= 2
+        found += page
+        after = CritiqueKey(page[-1].created_us, page[-1].critique_id)
+        # Newer ones do not move a list that is being read.
+        await critiques.keep(ONE, critique(f"new{len(found)}", T0 + 10))
+    assert found == wanted
+
+
+async def cr4_lists_of_a_turn_and_of_a_session(open_critiques: OpenCritiques) -> None:
+    critiques = open_critiques()
+    places = [("t1", "s1"), ("t1", "s2"), ("t2", "s1"), ("", "s1"), ("t1", ""), ("", "")]
+    for number, (turn_id, session_id) in enumerate(places):
+        await critiques.keep(ONE, critique(f"c{number}", T0 + number, turn_id=turn_id, session_id=session_id))
+
+    async def ids(turn_id: str | None, session_id: str | None, after: CritiqueKey | None = None) -> list[str]:
+        return [one.critique_id for one in await critiques.list(ONE, turn_id, session_id, after, 10)]
+
+    assert await ids("t1", None) == ["c4", "c1", "c0"]
+    assert await ids(None, "s1") == ["c3", "c2", "c0"]
+    assert await ids("t1", "s1") == ["c0"]
+    assert await ids("t3", None) == []
+    assert await ids("t1", None, CritiqueKey(T0 + 4, "c4")) == ["c1", "c0"]
+    assert await ids(None, "s1", CritiqueKey(T0 + 3, "c3")) == ["c2", "c0"]
+
+
+async def cr5_outcomes_are_replaced(open_critiques: OpenCritiques) -> None:
+    critiques = open_critiques()
+    await critiques.keep(ONE, critique("c"))
+    await critiques.keep(ONE, critique("d"))
+    await critiques.report(ONE, "c", Outcome("failure", 0.25, T0 + 1))
+    await critiques.report(ONE, "c", Outcome("success", None, T0 + 2))
+    kept = await critiques.get(ONE, "c")
+    assert kept is not None
+    assert kept.outcome == Outcome("success", None, T0 + 2)
+    assert msgspec.structs.replace(kept, outcome=None) == critique("c")
+    assert await critiques.get(ONE, "d") == critique("d")
+    with pytest.raises(NotFound):
+        await critiques.report(ONE, "e", Outcome("success"))
+
+
+async def cr6_figures_equal_a_plain_recomputation(open_critiques: OpenCritiques) -> None:
+    critiques = open_critiques()
+    assert await critiques.figures(ONE, T0, T0 + DAY_US, DAY_US, None) == ()
+    records = varied(400)
+    edges = [critique("e1", T0), critique("e2", T0 + HOUR_US), critique("e3", T0 + 3 * DAY_US)]
+    await fill(critiques, ONE, [*records, *edges])
+    every = [counted(record) for record in (*records, *edges)]
+    for start_us, end_us in ((T0, T0 + 3 * DAY_US), (T0 + HOUR_US, T0 + DAY_US + 1), (T0 + 7, T0 + 3 * DAY_US + 1)):
+        inside = [one for one in every if start_us <= one.created_us < end_us]
+        for bucket_us in (HOUR_US, DAY_US, None):
+            found = await critiques.figures(ONE, start_us, end_us, bucket_us, None)
+            assert found == figures_of(inside, start_us, bucket_us)
+
+
+async def cr7_figures_of_one_provider(open_critiques: OpenCritiques) -> None:
+    critiques = open_critiques()
+    records = varied(60)
+    await fill(critiques, ONE, records)
+    for provider in ("rules", "anthropic", "nobody"):
+        own = [counted(record) for record in records if record.provider == provider]
+        found = await critiques.figures(ONE, T0, T0 + 3 * DAY_US, DAY_US, provider)
+        assert found == figures_of(own, T0, DAY_US)
+
+
+async def cr8_scopes_never_meet(open_critiques: OpenCritiques) -> None:
+    critiques = open_critiques()
+    scopes = (ONE, OTHER, THIRD)
+    for number, scope in enumerate(scopes):
+        assert await critiques.get(scope, "c") is None
+        with pytest.raises(NotFound):
+            await critiques.report(scope, "c", Outcome("success"))
+        own = critique("c", T0 + number, turn_id="t", session_id="s", confidence_ppm=number)
+        assert await critiques.keep(scope, own) == own
+    await critiques.report(OTHER, "c", Outcome("failure"))
+    for number, scope in enumerate(scopes):
+        outcome = Outcome("failure") if scope == OTHER else None
+        own = critique("c", T0 + number, turn_id="t", session_id="s", confidence_ppm=number, outcome=outcome)
+        own = msgspec.structs.replace(own, outcome=outcome)
+        assert await critiques.get(scope, "c") == own
+        for turn_id, session_id in ((None, None), ("t", None), (None, "s"), ("t", "s")):
+            assert await critiques.list(scope, turn_id, session_id, None, 10) == (own,)
+        assert await critiques.figures(scope, T0, T0 + DAY_US, None, None) == figures_of([counted(own)], T0, None)
