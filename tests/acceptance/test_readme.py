@@ -93,10 +93,10 @@ def assert_shows(shown: Any, answered: Any, place: str = "$") -> None:
         assert answered == shown, place
 
 
-def steps_of_the_walk() -> list[tuple[list[str], Block | None]]:
+def steps_of(heading: str) -> list[tuple[list[str], Block | None]]:
     """Blocks of commands with the answer that is shown after the last of them."""
     found: list[tuple[list[str], Block | None]] = []
-    for block in blocks(WALK):
+    for block in blocks(heading):
         if block.language == "sh":
             found.append((commands_in(block.text), None))
         else:
@@ -108,7 +108,7 @@ def steps_of_the_walk() -> list[tuple[list[str], Block | None]]:
 def test_the_walk_goes_as_written(server: Serving, grpcurl: Path) -> None:
     called: list[str] = []
     compared = 0
-    for commands, shown in steps_of_the_walk():
+    for commands, shown in steps_of(WALK):
         printed = ""
         for command in commands:
             if command == "uv run sidemirror serve" or command.startswith("go install "):
@@ -120,6 +120,13 @@ def test_the_walk_goes_as_written(server: Serving, grpcurl: Path) -> None:
             compared += 1
     assert called == ["StartTurn", "ReportEvents", "ShouldReflect", "Reflect", "FinishTurn", "GetTurn", "GetTurn"]
     assert compared == 5
+
+
+def test_the_critique_goes_as_written(server: Serving, grpcurl: Path) -> None:
+    ((command,), shown), *more = steps_of("Does the answer hold up?")
+    assert shown is not None
+    assert not more
+    assert_shows(json.loads(shown.text), json.loads(printed_by(command, server, grpcurl)))
 
 
 def test_the_walk_begins_with_serve_and_names_a_version_of_grpcurl() -> None:
