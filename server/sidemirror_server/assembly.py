@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import importlib.metadata
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,11 +74,14 @@ _FORGET_AT_ONCE = 1_000
 # What of the grace period is kept for the store, after the calls had theirs.
 _STORE_GRACE_S = 2.0
 # How often a watch looks for what other processes have recorded. The embedded store has one process: nothing to find.
-_LOOK_AGAIN_S = 30.0
+_LOOK_AGAIN_EMBEDDED_S = 30.0
+# Chosen here: soon enough for a person who watches another sidecar's agent.
+_LOOK_AGAIN_SHARED_S = 0.5
 
 
 class Stores(msgspec.Struct, frozen=True):
-    """The ports that the server keeps its records in, and what there is to say about them."""
+    """The ports that the server keeps its records in, and what there is to say about them. `look_again_s`: how often to
+    look for what other processes have put there."""
 
     log: TurnLog
     sessions: Sessions
@@ -86,6 +89,7 @@ class Stores(msgspec.Struct, frozen=True):
     ledger: Ledger
     critiques: Critiques
     facts: tuple[StoreFacts, ...]
+    look_again_s: float
 
 
 class Sidecar:
@@ -129,7 +133,7 @@ class Sidecar:
             TurnCalls(stores.log, self.conductor, self.recorder),
             ReflectionCalls(stores.sessions, self.conductor, self.recorder, prompts),
             TurnStreams(self.conductor, streams),
-            WatchStreams(stores.log, bell, streams, _LOOK_AGAIN_S),
+            WatchStreams(stores.log, bell, streams, stores.look_again_s),
         )
         turns = TurnMaterial(stores.log, self.conductor, self.recorder)
         critique = (
@@ -226,23 +230,60 @@ async def assemble(
         alone = settings.address.removeprefix(UNIX) if settings.address.startswith(UNIX) else ""
         path = settings.socket.removeprefix(UNIX) or alone
         socket = stack.enter_context(held_socket(Path(path))) if path else None
-        database = await Database.open(settings.data_dir, now_us=clock.now_us())
-        stack.push_async_callback(database.close)
-        stores = Stores(
-            log=SqliteTurnLog(database),
-            sessions=SqliteSessions(database),
-            requests=SqliteRequests(database),
-            ledger=SqliteLedger(database),
-            critiques=SqliteCritiques(database),
-            facts=(StoreFacts("sqlite", "everything", _DURABILITY, database.answers),),
-        )
+        stores = await (_shared if settings.database_url else _embedded)(settings, clock, stack)
         routes = routes_of(settings, clock) if model is None else _stand_in(model, clock)
         sidecar = Sidecar(settings, stores, routes, clock, limits, socket)
         stack.push_async_callback(sidecar.gateway.close)
         yield sidecar
 
 
-_DURABILITY = "an OK survives a crash of the sidecar and of the machine (WAL, synchronous=FULL)"
+async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack) -> Stores:
+    """Everything in a SQLite file of this sidecar's own."""
+    database = await Database.open(settings.data_dir, now_us=clock.now_us())
+    stack.push_async_callback(database.close)
+    durability = "an OK survives a crash of the sidecar and of the machine (WAL, synchronous=FULL)"
+    return Stores(
+        log=SqliteTurnLog(database),
+        sessions=SqliteSessions(database),
+        requests=SqliteRequests(database),
+        ledger=SqliteLedger(database),
+        critiques=SqliteCritiques(database),
+        facts=(StoreFacts("sqlite", "everything", durability, database.answers),),
+        look_again_s=_LOOK_AGAIN_EMBEDDED_S,
+    )
+
+
+async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack) -> Stores:
+    """Everything in a Postgres database that many sidecars share. Its driver is loaded only here."""
+    from sidemirror_server.storage.postgres.critiques import PostgresCritiques
+    from sidemirror_server.storage.postgres.database import Database as PostgresDatabase
+    from sidemirror_server.storage.postgres.ledger import PostgresLedger
+    from sidemirror_server.storage.postgres.requests import PostgresRequests
+    from sidemirror_server.storage.postgres.sessions import PostgresSessions
+    from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
+
+    database = await PostgresDatabase.open(
+        settings.database_url.reveal(), connections=settings.database_connections
+    )
+    stack.push_async_callback(database.close)
+    durability = "an OK survives a crash of the sidecar and of the database (synchronous_commit)"
+    return Stores(
+        log=PostgresTurnLog(database),
+        sessions=PostgresSessions(database),
+        requests=PostgresRequests(database),
+        ledger=PostgresLedger(database),
+        critiques=PostgresCritiques(database),
+        facts=(StoreFacts("postgres", "everything", durability, database.is_available),),
+        look_again_s=_LOOK_AGAIN_SHARED_S,
+    )
+
+
+async def migrate_shared(url: str, grant_to: Sequence[str]) -> tuple[str, ...]:
+    """Brings the schema of a Postgres database up to date, as its owner, and lets the roles use it; returns the
+    migrations applied now, by name. Raises StoreUnavailable, saying why."""
+    from sidemirror_server.storage.postgres.migrate import migrate
+
+    return await migrate(url, grant_to, SystemClock().now_us())
 
 
 # The provider's small model (research page critique-and-thinking, section 3). openai_compatible: OpenAI's, at its own

@@ -58,6 +58,17 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add_argument("--json", action="store_true", help="print the result as JSON")
     doctor.set_defaults(run=_doctor)
 
+    migrate = commands.add_parser("migrate", help="make or update the schema of a Postgres database, as its owner")
+    migrate.add_argument("--database-url", required=True, metavar="OWNER_URL", help="postgresql://owner@host/database")
+    migrate.add_argument(
+        "--grant-to",
+        action="append",
+        default=[],
+        metavar="ROLE",
+        help="a role that sidecars use; may come several times",
+    )
+    migrate.set_defaults(run=_migrate)
+
     demo = commands.add_parser("demo", help="watch a small agent at work with a sidecar beside it")
     demo.add_argument("--without-sidecar", action="store_true", help="show only what the agent does alone")
     demo.set_defaults(run=_demo)
@@ -137,6 +148,12 @@ def _doctor(options: argparse.Namespace) -> int:
     from sidemirror_server.operations.doctor import doctor
 
     return doctor(_flags(options), ask_models=options.ask_models, as_json=options.json)
+
+
+def _migrate(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.migrate import migrate
+
+    return migrate(options.database_url, options.grant_to)
 
 
 def _demo(options: argparse.Namespace) -> int:

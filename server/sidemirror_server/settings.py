@@ -148,6 +148,12 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     socket: str = ""
     # The folder of the embedded store. Made with mode 0700 when it is missing.
     data_dir: Path = Path("sidemirror-data")
+    # A Postgres database that many sidecars share, as postgresql://role@host/database; then nothing is kept in
+    # data_dir. Its schema is made by `sidemirror migrate`; the role owns nothing there. None when empty.
+    database_url: Secret = Secret()
+    # How many connections to it at once, at most; one of them stays when nothing is asked. Chosen here: calls of one
+    # agent rarely need more at once, and 200 sidecars share a server of 400.
+    database_connections: Annotated[int, Meta(ge=1, le=100)] = 4
     # The scope of calls that name none.
     tenant_id: ScopeName = "default"
     project_id: ScopeName = "default"

@@ -1,0 +1,25 @@
+"""`sidemirror migrate`: the schema of a shared database, made or brought up to date by its owner."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+
+from sidemirror_server.assembly import migrate_shared
+from sidemirror_server.vocabulary.errors import SidemirrorError
+
+EXIT_FAILED = 1
+
+
+def migrate(url: str, grant_to: Sequence[str]) -> int:
+    """Applies what is missing and says what it did. Returns the exit code."""
+    try:
+        applied = asyncio.run(migrate_shared(url, grant_to))
+    except SidemirrorError as error:
+        print(f"sidemirror: {error}", file=sys.stderr)
+        return EXIT_FAILED
+    for name in applied:
+        print(f"applied {name}")
+    print("the schema is up to date")
+    for role in grant_to:
+        print(f"{role} may use it")
+    return 0

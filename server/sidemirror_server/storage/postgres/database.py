@@ -1,0 +1,261 @@
+"""The shared store: how its adapters reach Postgres, and how it is known to be away.
+
+An adapter gets a transaction, and only that:
+
+    async with database.transaction(scope) as transaction:
+        rows = await transaction.fetch(statement, *values)
+
+It sees and keeps rows of that scope only, whatever its statements say (row level security). Everything that a session
+could remember is set within the transaction (SET LOCAL), in the round trip that begins it, so the same connection
+serves anybody next, and a pooler such as PgBouncer may put each transaction on another one. Statements are not kept
+prepared for the same reason.
+
+A store that goes away is asked again every half second, by nobody's call: until it answers, calls are refused at once.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Sequence
+from hashlib import blake2b
+from typing import Any, Self
+
+import asyncpg
+
+from sidemirror_server.storage.postgres.admission import Standing, admit
+from sidemirror_server.storage.postgres.connections import Connections
+from sidemirror_server.storage.postgres.failures import Meaning, meaning_of, store_failure
+from sidemirror_server.storage.postgres.migrate import Migration, connect, read_migrations
+from sidemirror_server.vocabulary.errors import SidemirrorError, StoreUnavailable
+from sidemirror_server.vocabulary.scope import Scope
+
+_log = logging.getLogger(__name__)
+
+# Chosen here, so that one sidecar among hundreds stays small: calls of one agent rarely need more at once, and each
+# append of the recorder carries what all turns have waiting.
+CONNECTIONS = 4
+# Design: 200 idle sidecars within 400 connections. Those beyond the first are let go after this long.
+_IDLE_S = 30.0
+# Chosen here. Waiting for a connection, and for its making; a transaction from its beginning to its commit.
+_TAKE_S = 2.0
+TRANSACTION_S = 5.0
+# Design of the issue: the first success comes within 5 s of the store's return. The recorder waits 2 s at most between
+# two tries, which leaves as much for noticing.
+_PROBE_EVERY_S = 0.5
+_PROBE_S = 1.5
+# A connection may break by itself; two in a row tell of the server.
+_AWAY_AFTER = 2
+
+
+class Transaction:
+    """Statements in one transaction. Values are bound, in the order of the statement's numbers."""
+
+    def __init__(self, connection: asyncpg.Connection) -> None:
+        self._connection = connection
+
+    async def enter(self, scope: Scope) -> None:
+        """From here on, rows of this scope."""
+        await self._connection.execute("; ".join(_scope_settings(scope)))
+
+    async def fetch(self, statement: str, *values: Any) -> list[asyncpg.Record]:
+        """Every row."""
+        rows: list[asyncpg.Record] = await self._connection.fetch(statement, *values)
+        return rows
+
+    async def first(self, statement: str, *values: Any) -> asyncpg.Record | None:
+        """The first row, None when there is none."""
+        return await self._connection.fetchrow(statement, *values)
+
+    async def change(self, statement: str, *values: Any) -> int:
+        """How many rows the statement touched."""
+        told: str = await self._connection.execute(statement, *values)
+        return int(told.rpartition(" ")[2])
+
+
+class Database:
+    """One Postgres database, by a role that owns nothing in it. To be used from one event loop."""
+
+    def __init__(self, url: str, known: Sequence[Migration], connections: int, idle_s: float) -> None:
+        """Use `open`."""
+        self._url = url
+        self._known = known
+        self._connections = Connections(self._connect, connections, _TAKE_S, idle_s)
+        self._standing = Standing()
+        self._failures = 0
+        self._probing: asyncio.Task[None] | None = None
+        self._closed = False
+
+    @classmethod
+    async def open(
+        cls,
+        url: str,
+        *,
+        connections: int = CONNECTIONS,
+        idle_s: float = _IDLE_S,
+        known: Sequence[Migration] | None = None,
+    ) -> Self:
+        """Connects and looks whether this server may work there. `known`: the server's own migrations by default.
+
+        Raises StoreUnavailable, saying why: nobody answers, the role could look past row level security, or the schema
+        is not one that this server knows how to use.
+        """
+        database = cls(url, read_migrations() if known is None else known, connections, idle_s)
+        async with database._translated(), database._connection():
+            pass
+        if not database._standing.is_durable:
+            _log.warning("store_not_durable", extra={"store": "postgres", "reason": "fsync is off"})
+        return database
+
+    async def close(self) -> None:
+        """Cuts every connection; what runs fails."""
+        self._closed = True
+        if self._probing is not None:
+            self._probing.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._probing
+        self._connections.close()
+
+    def is_available(self) -> bool:
+        """Whether the store answered when it was asked last."""
+        return self._probing is None and not self._closed
+
+    @contextlib.asynccontextmanager
+    async def transaction(
+        self,
+        scope: Scope | None,
+        *,
+        reads_only: bool = False,
+        in_turn: tuple[str, ...] = (),
+        within_s: float = TRANSACTION_S,
+    ) -> AsyncIterator[Transaction]:
+        """A transaction on the rows of `scope`; with None on envelopes, until it enters a scope.
+
+        Committed, and durable, when the block ends; an error undoes all of it. `in_turn`: transactions
+        that name the same here take turns, each from its beginning until it is durable. Raises StoreUnavailable (whether it was committed is
+        not known) and StoreFull, besides what the block raises.
+        """
+        if self._probing is not None or self._closed:
+            raise StoreUnavailable(store="postgres", reason="it did not answer; it is being asked again")
+        begin = _begin(scope, reads_only=reads_only, in_turn=in_turn, within_s=within_s, told=not self._standing.commit_waits)
+        async with self._translated(), asyncio.timeout(2 * _TAKE_S + within_s), self._connection() as connection:
+            await connection.execute(begin)
+            yield Transaction(connection)
+            if await connection.execute("COMMIT") != "COMMIT":
+                raise StoreUnavailable(store="postgres", reason="it was rolled back")
+        self._failures = 0
+
+    @contextlib.asynccontextmanager
+    async def _connection(self) -> AsyncIterator[asyncpg.Connection]:
+        """A connection, which goes back only when it is known to be in order."""
+        connection = await self._connections.take()
+        try:
+            yield connection
+        except (SidemirrorError, asyncpg.PostgresError):
+            if not connection.is_closed() and connection.is_in_transaction():
+                await self._roll_back(connection)
+            self._settle(connection)
+            raise
+        except BaseException:
+            # Cancelled, out of time, cut: a statement may still be on its way.
+            self._connections.discard(connection)
+            raise
+        self._settle(connection)
+
+    async def _roll_back(self, connection: asyncpg.Connection) -> None:
+        try:
+            await connection.execute("ROLLBACK")
+        except BaseException:
+            self._connections.discard(connection)
+            raise
+
+    def _settle(self, connection: asyncpg.Connection) -> None:
+        if connection.is_closed() or connection.is_in_transaction():
+            self._connections.discard(connection)
+        else:
+            self._connections.give_back(connection)
+
+    @contextlib.asynccontextmanager
+    async def _translated(self) -> AsyncIterator[None]:
+        try:
+            yield
+        except SidemirrorError:
+            raise
+        except Exception as exc:
+            if meaning_of(exc) is Meaning.AWAY:
+                self._went_away()
+            failure = store_failure(exc)
+            if failure is None:
+                raise
+            _log.warning("store_failed", extra={"store": "postgres", "reason": failure.facts["reason"]})
+            raise failure from exc
+
+    async def _connect(self) -> asyncpg.Connection:
+        connection = await connect(self._url, _TAKE_S)
+        try:
+            self._standing = await admit(connection, self._known)
+        except BaseException:
+            connection.terminate()
+            raise
+        return connection
+
+    # --- while it is away --------------------------------------------------------------------------------------------
+
+    def _went_away(self) -> None:
+        self._failures += 1
+        if self._failures >= _AWAY_AFTER and self._probing is None and not self._closed:
+            _log.warning("store_away", extra={"store": "postgres"})
+            self._connections.discard_idle()
+            self._probing = asyncio.get_running_loop().create_task(self._probe())
+
+    async def _probe(self) -> None:
+        """Asks until it answers."""
+        while True:
+            await asyncio.sleep(_PROBE_EVERY_S)
+            try:
+                async with asyncio.timeout(_PROBE_S):
+                    connection = await self._connect()
+            except SidemirrorError as refusal:
+                _log.error("store_refused", extra={"store": "postgres", "reason": str(refusal)})
+            except Exception as exc:
+                if meaning_of(exc) is Meaning.DEFECT:
+                    raise
+            else:
+                break
+        self._connections.adopt(connection)
+        self._failures = 0
+        self._probing = None
+        _log.info("store_back", extra={"store": "postgres"})
+
+
+def _begin(scope: Scope | None, *, reads_only: bool, in_turn: tuple[str, ...], within_s: float, told: bool) -> str:
+    """What begins a transaction, as one message: several statements in one round trip, which can hold no bound values.
+    Nothing that a caller chose stands in it as it is: texts come as hexadecimal digits, which the policies read back
+    (migrations/0001_scopes.sql), the rest is numbers."""
+    within_ms = int(within_s * 1000)
+    statements = [
+        f"BEGIN ISOLATION LEVEL READ COMMITTED {'READ ONLY' if reads_only else 'READ WRITE'}",
+        # A stopped or cut-off sidecar must not hold others up.
+        f"SET LOCAL idle_in_transaction_session_timeout = {within_ms}",
+        f"SET LOCAL statement_timeout = {within_ms}",
+        f"SET LOCAL lock_timeout = {within_ms}",
+    ]
+    if told:
+        statements.append("SET LOCAL synchronous_commit = on")
+    if scope is not None:
+        statements += _scope_settings(scope)
+    if in_turn:
+        statements.append(f"SELECT pg_catalog.pg_advisory_xact_lock({_lock_of(in_turn)})")
+    return "; ".join(statements)
+
+
+def _scope_settings(scope: Scope) -> list[str]:
+    return [
+        f"SET LOCAL sidemirror.tenant_id = '{scope.tenant_id.encode().hex()}'",
+        f"SET LOCAL sidemirror.project_id = '{scope.project_id.encode().hex()}'",
+    ]
+
+
+def _lock_of(names: tuple[str, ...]) -> int:
+    """The number of the lock of these names. Others with the same one would only wait for each other."""
+    name = "\0".join(("sidemirror", *names)).encode()
+    return int.from_bytes(blake2b(name, digest_size=8).digest(), "big", signed=True)

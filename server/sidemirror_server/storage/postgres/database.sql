@@ -1,0 +1,38 @@
+-- What storage/postgres/admission.py asks of every new connection.
+
+-- name: role
+-- Who we are, what that role could do that it must not, which tables lack the protection they should have, and how
+-- durable a commit is.
+SELECT current_user::text AS role,
+       EXISTS (SELECT FROM pg_catalog.pg_roles AS role
+               WHERE role.rolsuper AND pg_catalog.pg_has_role(current_user, role.oid, 'MEMBER')) AS is_superuser,
+       EXISTS (SELECT FROM pg_catalog.pg_roles AS role
+               WHERE role.rolbypassrls AND pg_catalog.pg_has_role(current_user, role.oid, 'MEMBER')) AS bypasses,
+       EXISTS (SELECT FROM pg_catalog.pg_class AS owned
+               JOIN pg_catalog.pg_namespace AS home ON home.oid = owned.relnamespace
+               WHERE home.nspname = 'sidemirror'
+                     AND (pg_catalog.pg_has_role(current_user, owned.relowner, 'MEMBER')
+                          OR pg_catalog.pg_has_role(current_user, home.nspowner, 'MEMBER'))) AS owns,
+       EXISTS (SELECT FROM pg_catalog.pg_class AS kept
+               JOIN pg_catalog.pg_namespace AS home ON home.oid = kept.relnamespace
+               WHERE home.nspname = 'sidemirror' AND kept.relname = 'schema_migrations') AS is_migrated,
+       EXISTS (SELECT FROM pg_catalog.pg_class AS kept
+               JOIN pg_catalog.pg_namespace AS home ON home.oid = kept.relnamespace
+               WHERE home.nspname = 'sidemirror' AND kept.relname = 'schema_migrations'
+                     AND pg_catalog.has_schema_privilege(home.oid, 'USAGE')
+                     AND pg_catalog.has_table_privilege(kept.oid, 'SELECT')) AS is_granted,
+       ARRAY (SELECT bare.relname::text
+              FROM pg_catalog.pg_class AS bare
+              JOIN pg_catalog.pg_namespace AS home ON home.oid = bare.relnamespace
+              WHERE home.nspname = 'sidemirror' AND bare.relkind IN ('r', 'p')
+                    AND NOT (bare.relrowsecurity AND bare.relforcerowsecurity)
+                    AND bare.relname <> 'schema_migrations' AND bare.relname NOT LIKE '%\_envelopes'
+              ORDER BY 1) AS unprotected,
+       pg_catalog.current_setting('synchronous_commit') AS synchronous_commit,
+       pg_catalog.current_setting('fsync') AS fsync
+
+-- name: migrations
+-- What was applied, in order.
+SELECT number, name, checksum, compatible
+FROM sidemirror.schema_migrations
+ORDER BY number

@@ -1,0 +1,60 @@
+-- The statements of storage/postgres/ledger.py. $1 and $2 are the tenant and the project, $3 the day, $4 the purpose.
+
+-- name: used
+-- What counts against each level's cap, settled or still reserved; no row where nothing does.
+SELECT CASE WHEN tenant_id <> '' THEN 'tenant' WHEN purpose <> '' THEN 'purpose' ELSE 'total' END AS level, tokens, nano_usd
+FROM sidemirror.ledger_envelopes
+WHERE day = $3 AND (tenant_id, purpose) IN (('', ''), ('', $4), ($1, ''))
+UNION ALL
+SELECT 'project', sum(settled_tokens + reserved_tokens)::bigint, sum(settled_nano_usd + reserved_nano_usd)::bigint
+FROM sidemirror.ledger_totals
+WHERE tenant_id = $1 AND project_id = $2 AND day = $3
+HAVING count(*) > 0
+
+-- name: take
+-- One more call and its reservation ($5 tokens, $6 nano_usd, its id $7, its lease $8) in every total that it counts in.
+WITH counted AS (
+    INSERT INTO sidemirror.ledger_envelopes (tenant_id, day, purpose, tokens, nano_usd)
+    VALUES ('', $3, '', $5, $6), ('', $3, $4, $5, $6), ($1, $3, '', $5, $6)
+    ON CONFLICT (tenant_id, day, purpose) DO UPDATE
+    SET tokens = ledger_envelopes.tokens + excluded.tokens, nano_usd = ledger_envelopes.nano_usd + excluded.nano_usd
+), noted AS (
+    INSERT INTO sidemirror.ledger_reservations
+    VALUES ($1, $2, $7, $3, $4, $5, $6, $8)
+)
+INSERT INTO sidemirror.ledger_totals AS totals VALUES ($1, $2, $3, $4, 1, 0, 0, $5, $6)
+ON CONFLICT (tenant_id, project_id, day, purpose) DO UPDATE
+SET calls = totals.calls + 1,
+    reserved_tokens = totals.reserved_tokens + excluded.reserved_tokens,
+    reserved_nano_usd = totals.reserved_nano_usd + excluded.reserved_nano_usd
+
+-- name: strike
+-- The reservation is settled: no row when it was before.
+DELETE FROM sidemirror.ledger_reservations
+WHERE tenant_id = $1 AND project_id = $2 AND reservation_id = $3
+
+-- name: replace
+-- What the call took ($7 tokens, $8 nano_usd), in the place of what was reserved ($5, $6).
+WITH counted AS (
+    UPDATE sidemirror.ledger_envelopes
+    SET tokens = tokens - $5 + $7, nano_usd = nano_usd - $6 + $8
+    WHERE day = $3 AND (tenant_id, purpose) IN (('', ''), ('', $4), ($1, ''))
+)
+UPDATE sidemirror.ledger_totals
+SET settled_tokens = settled_tokens + $7,
+    settled_nano_usd = settled_nano_usd + $8,
+    reserved_tokens = reserved_tokens - $5,
+    reserved_nano_usd = reserved_nano_usd - $6
+WHERE tenant_id = $1 AND project_id = $2 AND day = $3 AND purpose = $4
+
+-- name: spent
+-- A scope's totals by day ($3 the first) and purpose, with what of them is orphaned at $4; newest day first.
+SELECT day, purpose, calls, settled_tokens, settled_nano_usd, reserved_tokens, reserved_nano_usd,
+       orphaned.tokens, orphaned.nano_usd
+FROM sidemirror.ledger_totals AS totals,
+     LATERAL (SELECT coalesce(sum(tokens), 0)::bigint AS tokens, coalesce(sum(nano_usd), 0)::bigint AS nano_usd
+              FROM sidemirror.ledger_reservations AS open
+              WHERE open.tenant_id = $1 AND open.project_id = $2 AND open.day = totals.day
+                    AND open.purpose = totals.purpose AND open.lease_until_us <= $4) AS orphaned
+WHERE totals.tenant_id = $1 AND totals.project_id = $2 AND day >= $3
+ORDER BY day DESC, purpose

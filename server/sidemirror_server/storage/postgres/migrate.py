@@ -1,0 +1,176 @@
+"""Brings a Postgres database up to the schema this server knows: numbered SQL files, each applied once, by the owner.
+
+`migrations/NNNN_name.sql`, numbered from 0001 without gaps. The first line says whether servers that know only the
+migrations before go on working with it:
+
+    -- compatible: yes
+
+What was applied is recorded with a checksum and that answer. `serve` never changes the schema: it only compares.
+"""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import asyncpg
+import msgspec
+
+from sidemirror_server.storage.postgres.failures import store_failure
+from sidemirror_server.vocabulary.errors import StoreUnavailable
+
+MIGRATIONS = Path(__file__).with_name("migrations")
+
+_FILE_NAME = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql")
+_COMPATIBLE = re.compile(r"-- compatible: (yes|no)\n")
+# Any fixed number serves, as long as nobody else uses it: two that migrate at once take turns.
+_LOCK = 0x5349_4445_4D49_5252
+_TABLE = """
+CREATE SCHEMA IF NOT EXISTS sidemirror;
+CREATE TABLE IF NOT EXISTS sidemirror.schema_migrations (
+    number     bigint PRIMARY KEY,
+    name       text NOT NULL,
+    checksum   text NOT NULL,     -- SHA-256 of the file, hexadecimal
+    compatible boolean NOT NULL,  -- with servers that know only the migrations before
+    applied_us bigint NOT NULL
+)
+"""
+_RECORDED = "SELECT number, name, checksum, compatible FROM sidemirror.schema_migrations ORDER BY number"
+_RECORD = "INSERT INTO sidemirror.schema_migrations VALUES ($1, $2, $3, $4, $5)"
+# What is made later is granted too, so that a later migration need not be told the roles again.
+_GRANTS = (
+    "GRANT USAGE ON SCHEMA sidemirror TO %I",
+    "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA sidemirror TO %I",
+    "REVOKE INSERT, UPDATE, DELETE ON sidemirror.schema_migrations FROM %I",
+    "ALTER DEFAULT PRIVILEGES IN SCHEMA sidemirror GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO %I",
+)
+_UNFIT = """
+SELECT rolsuper OR rolbypassrls OR rolname = current_user FROM pg_catalog.pg_roles WHERE rolname = $1
+"""
+
+
+class Migration(msgspec.Struct, frozen=True):
+    """One numbered file."""
+
+    number: int
+    name: str
+    script: str
+    checksum: str
+    compatible: bool
+
+    def __str__(self) -> str:
+        return f"{self.number:04d}_{self.name}"
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """A migration that a database has."""
+
+    number: int
+    name: str
+    checksum: str
+    compatible: bool
+
+    def __str__(self) -> str:
+        return f"{self.number:04d}_{self.name}"
+
+
+def read_migrations(folder: Path = MIGRATIONS) -> tuple[Migration, ...]:
+    """The files of the folder in order. Raises ValueError for a file name, a numbering or a first line that is wrong."""
+    found = []
+    for number, path in enumerate(sorted(folder.glob("*.sql")), start=1):
+        match = _FILE_NAME.fullmatch(path.name)
+        if match is None or int(match[1]) != number:
+            raise ValueError(f"{path.name}: migration {number:04d}_….sql is expected here")
+        content = path.read_bytes()
+        script = content.decode("utf-8")
+        compatible = _COMPATIBLE.match(script)
+        if compatible is None:
+            raise ValueError(f"{path.name}: begins with '-- compatible: yes' or '-- compatible: no'")
+        checksum = hashlib.sha256(content).hexdigest()
+        found.append(Migration(number, match[2], script, checksum, compatible[1] == "yes"))
+    return tuple(found)
+
+
+def check_schema(recorded: Sequence[Recorded], known: Sequence[Migration]) -> None:
+    """Raises StoreUnavailable, saying what to do, when a server that knows `known` cannot work with this schema."""
+    _check_same(recorded, known)
+    if len(recorded) < len(known):
+        raise refused(f"migration {known[len(recorded)]} is missing: run `sidemirror migrate`")
+    for newer in recorded[len(known) :]:
+        if not newer.compatible:
+            raise refused(f"migration {newer} is newer than this server, and says that only newer servers work with it")
+
+
+def _check_same(recorded: Sequence[Recorded], known: Sequence[Migration]) -> None:
+    for applied, ours in zip(recorded, known, strict=False):
+        if (applied.number, applied.checksum) != (ours.number, ours.checksum):
+            raise refused(f"migration {applied} is not the one this server has")
+
+
+async def connect(url: str, within_s: float) -> asyncpg.Connection:
+    """A connection whose statements are not kept prepared. Raises StoreUnavailable for a URL that is none, and what
+    asyncpg raises."""
+    try:
+        return await asyncpg.connect(
+            url, timeout=within_s, statement_cache_size=0, server_settings={"application_name": "sidemirror"}
+        )
+    except (asyncpg.ClientConfigurationError, ValueError) as exc:
+        # Its text may show parts of the URL.
+        raise refused("its URL cannot be used: postgresql://role:password@host:port/database is expected") from exc
+
+
+async def migrate(
+    url: str, grant_to: Sequence[str], now_us: int, known: Sequence[Migration] | None = None
+) -> tuple[str, ...]:
+    """Applies what is missing, each file in its own transaction, and lets the roles use what there is; returns the
+    migrations applied now, by name. Safe to run twice, and at the same time.
+
+    `url`: of the owner. Raises StoreUnavailable, saying why.
+    """
+    try:
+        connection = await connect(url, 10)
+        try:
+            return await _migrate(connection, grant_to, now_us, read_migrations() if known is None else known)
+        finally:
+            await connection.close(timeout=5)
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as exc:
+        raise (store_failure(exc) or refused(str(exc))) from exc
+
+
+async def _migrate(
+    connection: asyncpg.Connection, grant_to: Sequence[str], now_us: int, known: Sequence[Migration]
+) -> tuple[str, ...]:
+    async with connection.transaction():
+        await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
+        await connection.execute(_TABLE)
+    applied = []
+    for migration in known:
+        async with connection.transaction():
+            await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
+            recorded = [Recorded(*row) for row in await connection.fetch(_RECORDED)]
+            _check_same(recorded, known)
+            if migration.number > len(recorded):
+                await connection.execute(migration.script)
+                values = (migration.number, migration.name, migration.checksum, migration.compatible, now_us)
+                await connection.execute(_RECORD, *values)
+                applied.append(str(migration))
+    async with connection.transaction():
+        await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
+        for role in grant_to:
+            await _grant(connection, role)
+    return tuple(applied)
+
+
+async def _grant(connection: asyncpg.Connection, role: str) -> None:
+    unfit = await connection.fetchval(_UNFIT, role)
+    if unfit is None:
+        raise refused(f"there is no role {role!r}")
+    if unfit:
+        raise refused(f"role {role!r} could look past row level security: it owns the schema, or is allowed to")
+    for grant in _GRANTS:
+        await connection.execute(await connection.fetchval("SELECT format($1, $2::text)", grant, role))
+
+
+def refused(reason: str) -> StoreUnavailable:
+    """The store is there and must not be used."""
+    return StoreUnavailable(store="postgres", reason=reason)

@@ -1,0 +1,37 @@
+-- The statements of storage/postgres/requests.py. $1 and $2 are the tenant and the project. An answer has expired at the
+-- time it expires, not only after it.
+
+-- name: recall
+-- The answer that is kept and has not expired.
+SELECT digest, answer
+FROM sidemirror.requests
+WHERE tenant_id = $1 AND project_id = $2 AND method = $3 AND request_id = $4 AND expires_us > $5
+
+-- name: remember
+-- Keeps an answer where there is none, or one that has expired.
+INSERT INTO sidemirror.requests (tenant_id, project_id, method, request_id, expires_us, digest, answer)
+VALUES ($1, $2, $3, $4, $6, $7, $8)
+ON CONFLICT (tenant_id, project_id, method, request_id) DO UPDATE
+SET expires_us = excluded.expires_us, digest = excluded.digest, answer = excluded.answer
+WHERE requests.expires_us <= $5
+
+-- name: kept
+-- The answer that is kept, expired or not.
+SELECT digest, answer
+FROM sidemirror.requests
+WHERE tenant_id = $1 AND project_id = $2 AND method = $3 AND request_id = $4
+
+-- name: expired
+-- Across scopes: what has expired, the oldest first. What another sidecar is forgetting already is left to it.
+SELECT tenant_id, project_id, method, request_id
+FROM sidemirror.request_envelopes
+WHERE expires_us <= $1
+ORDER BY expires_us
+LIMIT $2
+FOR UPDATE SKIP LOCKED
+
+-- name: forget
+-- Removes these answers where they have expired.
+DELETE FROM sidemirror.requests
+WHERE tenant_id = $1 AND project_id = $2 AND expires_us <= $3
+      AND (method, request_id) IN (SELECT * FROM unnest($4::text[], $5::text[]))

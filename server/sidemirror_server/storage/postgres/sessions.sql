@@ -1,0 +1,64 @@
+-- The statements of storage/postgres/sessions.py. $1 and $2 are the tenant and the project. `turn_count` and
+-- `newest_head` are read from the turns each time.
+
+-- name: create
+-- A new session; nothing when the scope has the id already.
+INSERT INTO sidemirror.sessions (tenant_id, project_id, session_id, created_us, updated_us, body)
+VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (tenant_id, project_id, session_id) DO NOTHING
+
+-- name: get
+-- One session, in the order of the fields of SessionRecord.
+SELECT session_id, body, created_us, updated_us,
+       (SELECT count(*) FROM sidemirror.turns WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3),
+       (SELECT turns.body
+        FROM sidemirror.turns
+        WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3
+        ORDER BY turn_count DESC, started_us DESC, turn_id DESC
+        LIMIT 1)
+FROM sidemirror.sessions
+WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3
+
+-- name: list
+-- A scope's sessions, newest made first, from below a place in that order, as `get` shows them.
+SELECT session_id, body, created_us, updated_us,
+       (SELECT count(*)
+        FROM sidemirror.turns
+        WHERE tenant_id = $1 AND project_id = $2 AND turns.session_id = sessions.session_id),
+       (SELECT turns.body
+        FROM sidemirror.turns
+        WHERE tenant_id = $1 AND project_id = $2 AND turns.session_id = sessions.session_id
+        ORDER BY turn_count DESC, started_us DESC, turn_id DESC
+        LIMIT 1)
+FROM sidemirror.sessions
+WHERE tenant_id = $1 AND project_id = $2 AND (created_us, session_id) < ($3, $4)
+ORDER BY created_us DESC, session_id DESC
+LIMIT $5
+
+-- name: update
+-- Another body.
+UPDATE sidemirror.sessions
+SET body = $4, updated_us = $5
+WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3
+
+-- name: any_open
+-- One row when a turn of the session is open.
+SELECT 1
+FROM sidemirror.turns
+WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3 AND standing = 'open'
+LIMIT 1
+
+-- name: delete
+-- The session itself.
+DELETE FROM sidemirror.sessions
+WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3
+
+-- name: delete_turns
+-- The heads of its turns.
+DELETE FROM sidemirror.turns
+WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3
+
+-- name: delete_entries
+-- The entries of its turns.
+DELETE FROM sidemirror.log_entries
+WHERE tenant_id = $1 AND project_id = $2 AND group_id = $3 AND topic = $4

@@ -1,0 +1,223 @@
+"""The log of turns, and of whatever else keeps numbered entries, in Postgres.
+
+Positions rise in the order in which entries become visible (clause LG3), because the appends of a scope take turns:
+each holds the scope's lock from before it takes positions until its commit is durable. The other way, numbering freely
+and showing only what is older than every running transaction, was not taken: one forgotten transaction anywhere in the
+cluster would hold back every watch, an append could not be seen by the one who made it, and a dump that is restored
+elsewhere begins to count anew. The price is one append at a time and scope, measured with 64 sidecars' recorders at one
+scope (tests/postgres/test_throughput.py).
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+
+from sidemirror_server.storage.postgres.database import TRANSACTION_S, Database, Transaction
+from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.trace.log import TURN_TOPIC, Batch, Draft, Entry, HeadKey, TurnHead, TurnStanding
+from sidemirror_server.vocabulary.errors import WrongState
+from sidemirror_server.vocabulary.ids import SessionId, TurnId
+from sidemirror_server.vocabulary.scope import Scope
+
+_SQL = load_statements(Path(__file__).with_name("turn_log.sql"))
+_FIRST_KEY = HeadKey(2**63 - 1, TurnId(""))  # before every turn there can be
+# What a large append may take beyond an ordinary one: a slow network's pace.
+_BYTES_PER_S = 4 * 1024 * 1024
+
+_Placed = tuple[TurnHead, Draft]
+
+
+class PostgresTurnLog:
+    """The ports `TurnLog` and `Log` on the shared store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def append(self, scope: Scope, batches: tuple[Batch, ...]) -> None:
+        if not batches:
+            return
+        size = sum(len(draft.body) for batch in batches for draft in batch.drafts)
+        within_s = TRANSACTION_S + size / _BYTES_PER_S
+        async with self._database.transaction(scope, in_turn=turn_of(scope), within_s=within_s) as transaction:
+            turn_ids = list({batch.head.turn_id for batch in batches})
+            rows = await transaction.fetch(_SQL["kept"], *_place(scope), turn_ids)
+            kept = {turn_id: (session_id, last_sequence) for turn_id, session_id, last_sequence in rows}
+            heads, fresh, repeated = _told_apart(batches, kept)
+            await _check_repeated(transaction, scope, fresh, repeated)
+            missing = [batch for batch in batches if batch.session_body is not None]
+            await transaction.change(
+                _SQL["put"], *_place(scope), *_sessions(missing), *_heads(heads), TURN_TOPIC, *_entries(fresh)
+            )
+
+    async def read(
+        self, scope: Scope, turn_id: TurnId, after_sequence: int, limit: int, max_bytes: int
+    ) -> tuple[Entry, ...]:
+        wanted = (*_place(scope), TURN_TOPIC, turn_id, after_sequence, limit, max_bytes)
+        return tuple(Entry(*row) for row in await self._fetch(scope, "read", *wanted))
+
+    async def tail(
+        self, scope: Scope, topic: str, group: str | None, after: int, limit: int, max_bytes: int
+    ) -> tuple[Entry, ...]:
+        wanted = (*_place(scope), topic, after, limit, max_bytes)
+        if group is None:
+            rows = await self._fetch(scope, "tail", *wanted)
+        else:
+            rows = await self._fetch(scope, "tail_of_group", *wanted, group)
+        return tuple(Entry(*row) for row in rows)
+
+    async def last_position(self, scope: Scope) -> int:
+        ((position,),) = await self._fetch(scope, "last_position", *_place(scope))
+        return int(position)
+
+    async def head(self, scope: Scope, turn_id: TurnId) -> TurnHead | None:
+        return _only(await self._fetch(scope, "head", *_place(scope), turn_id))
+
+    async def heads(
+        self,
+        scope: Scope,
+        session_id: SessionId | None,
+        standing: TurnStanding | None,
+        after: HeadKey | None,
+        limit: int,
+    ) -> tuple[TurnHead, ...]:
+        key = after or _FIRST_KEY
+        wanted = (*_place(scope), key.started_us, key.turn_id, limit)
+        if session_id is not None:
+            rows = await self._fetch(scope, "heads_of_session", *wanted, standing, session_id)
+        elif standing is not None:
+            rows = await self._fetch(scope, "heads_standing", *wanted, standing)
+        else:
+            rows = await self._fetch(scope, "heads", *wanted)
+        return tuple(_head(*row) for row in rows)
+
+    async def newest(self, scope: Scope, session_id: SessionId) -> TurnHead | None:
+        return _only(await self._fetch(scope, "newest", *_place(scope), session_id))
+
+    async def idle(self, before_us: int, limit: int) -> tuple[tuple[Scope, TurnHead], ...]:
+        found: dict[tuple[Scope, str], TurnHead] = {}
+        async with self._database.transaction(None, reads_only=True) as transaction:
+            places = [
+                (Scope(tenant_id, project_id), turn_id)
+                for tenant_id, project_id, turn_id in await transaction.fetch(_SQL["idle"], before_us, limit)
+            ]
+            for scope in dict.fromkeys(scope for scope, _ in places):
+                await transaction.enter(scope)
+                turn_ids = [turn_id for place, turn_id in places if place == scope]
+                for row in await transaction.fetch(_SQL["open_heads"], *_place(scope), turn_ids):
+                    found[scope, row[0]] = _head(*row)
+        return tuple((place[0], found[place]) for place in places if place in found)
+
+    async def _fetch(self, scope: Scope, statement: str, *wanted: Any) -> list[asyncpg.Record]:
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            return await transaction.fetch(_SQL[statement], *wanted)
+
+
+def turn_of(scope: Scope) -> tuple[str, ...]:
+    """The names by which changes of a scope's log take turns."""
+    return ("log", scope.tenant_id, scope.project_id)
+
+
+def _told_apart(
+    batches: tuple[Batch, ...], kept: dict[TurnId, tuple[SessionId, int]]
+) -> tuple[list[TurnHead], list[_Placed], list[_Placed]]:
+    """The heads to put, the drafts that continue their turns, and those whose place is taken. `kept` is what there is
+    of each turn, and is brought up to date.
+
+    Raises WrongState for a turn of another session and for what leaves a hole: a draft too far on, or a head that
+    knows of more entries, or of fewer, than its turn has then.
+    """
+    heads: dict[TurnId, TurnHead] = {}
+    fresh: list[_Placed] = []
+    repeated: list[_Placed] = []
+    for batch in batches:
+        head = batch.head
+        session_id, last = kept.get(head.turn_id, (head.session_id, 0))
+        if session_id != head.session_id:
+            raise WrongState("turn", head.turn_id, "of another session")
+        before = last
+        for draft in batch.drafts:
+            if draft.sequence == last + 1:
+                last = draft.sequence
+                fresh.append((head, draft))
+            elif 1 <= draft.sequence <= last:
+                repeated.append((head, draft))
+            else:
+                raise WrongState("turn", head.turn_id, f"ends with entry {last}")
+        if head.last_sequence > last or (last > before and head.last_sequence != last):
+            raise WrongState("turn", head.turn_id, f"ends with entry {last}")
+        if head.last_sequence >= before:
+            heads[head.turn_id] = head
+        kept[head.turn_id] = (session_id, last)
+    return list(heads.values()), fresh, repeated
+
+
+async def _check_repeated(
+    transaction: Transaction, scope: Scope, fresh: Iterable[_Placed], repeated: list[_Placed]
+) -> None:
+    """Raises WrongState when a place is taken by another body, be it in the store or earlier in this call."""
+    if not repeated:
+        return
+    places = [[head.turn_id for head, _ in repeated], [draft.sequence for _, draft in repeated]]
+    rows = await transaction.fetch(_SQL["bodies"], *_place(scope), TURN_TOPIC, *places)
+    taken = {(key, sequence): body for key, sequence, body in rows}
+    taken.update({(head.turn_id, draft.sequence): draft.body for head, draft in fresh})
+    for head, draft in repeated:
+        if taken.get((head.turn_id, draft.sequence)) != draft.body:
+            raise WrongState("turn", head.turn_id, f"entry {draft.sequence} is another one")
+
+
+def _sessions(batches: list[Batch]) -> tuple[list[Any], ...]:
+    return (
+        [batch.head.session_id for batch in batches],
+        [batch.head.started_us for batch in batches],
+        [batch.session_body for batch in batches],
+    )
+
+
+def _heads(heads: list[TurnHead]) -> tuple[list[Any], ...]:
+    return (
+        [head.turn_id for head in heads],
+        [head.session_id for head in heads],
+        [head.turn_count for head in heads],
+        [head.standing.value for head in heads],
+        [head.last_sequence for head in heads],
+        [head.started_us for head in heads],
+        [head.updated_us for head in heads],
+        [head.body for head in heads],
+    )
+
+
+def _entries(placed: list[_Placed]) -> tuple[list[Any], ...]:
+    return (
+        [head.turn_id for head, _ in placed],
+        [head.session_id for head, _ in placed],
+        [draft.sequence for _, draft in placed],
+        [draft.at_us for _, draft in placed],
+        [draft.body for _, draft in placed],
+    )
+
+
+def _only(rows: list[asyncpg.Record]) -> TurnHead | None:
+    return _head(*rows[0]) if rows else None
+
+
+def _head(
+    turn_id: str,
+    session_id: str,
+    turn_count: int,
+    standing: str,
+    last_sequence: int,
+    started_us: int,
+    updated_us: int,
+    body: bytes,
+) -> TurnHead:
+    return TurnHead(
+        *(TurnId(turn_id), SessionId(session_id), turn_count, TurnStanding(standing)),
+        *(last_sequence, started_us, updated_us, body),
+    )
+
+
+def _place(scope: Scope) -> tuple[str, str]:
+    return scope.tenant_id, scope.project_id

@@ -1,0 +1,148 @@
+-- The statements of storage/postgres/turn_log.py. $1 and $2 are the tenant and the project.
+--
+-- An append brings many rows as one array for each column.
+
+-- name: kept
+-- Of these turns, those that there are: whose they are, and their last sequence.
+SELECT turn_id, session_id, last_sequence
+FROM sidemirror.turns
+WHERE tenant_id = $1 AND project_id = $2 AND turn_id = ANY ($3::text[])
+
+-- name: put
+-- What one append adds, each of its parts possibly empty: sessions that are missing; heads, new or in the place of those
+-- that are there, each turn at most once; entries, in the order in which they are to be numbered.
+WITH made_sessions AS (
+    INSERT INTO sidemirror.sessions (tenant_id, project_id, session_id, created_us, updated_us, body)
+    SELECT $1, $2, session_id, created_us, created_us, body
+    FROM unnest($3::text[], $4::bigint[], $5::bytea[]) AS missing (session_id, created_us, body)
+    ON CONFLICT (tenant_id, project_id, session_id) DO NOTHING
+), put_heads AS (
+    INSERT INTO sidemirror.turns (tenant_id, project_id, turn_id, session_id, turn_count, standing, last_sequence,
+                                  started_us, updated_us, body)
+    SELECT $1, $2, turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
+    FROM unnest($6::text[], $7::text[], $8::bigint[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[],
+                $13::bytea[])
+         AS head (turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body)
+    ON CONFLICT (tenant_id, project_id, turn_id) DO UPDATE
+    SET turn_count = excluded.turn_count, standing = excluded.standing, last_sequence = excluded.last_sequence,
+        started_us = excluded.started_us, updated_us = excluded.updated_us, body = excluded.body
+)
+INSERT INTO sidemirror.log_entries (tenant_id, project_id, topic, key, group_id, sequence, at_us, body)
+SELECT $1, $2, $14, key, group_id, sequence, at_us, body
+FROM unnest($15::text[], $16::text[], $17::bigint[], $18::bigint[], $19::bytea[])
+     WITH ORDINALITY AS entry (key, group_id, sequence, at_us, body, place)
+ORDER BY place
+
+-- name: bodies
+-- What is kept in places of keys' numberings: key, sequence, body.
+SELECT key, sequence, body
+FROM sidemirror.log_entries
+WHERE tenant_id = $1 AND project_id = $2 AND topic = $3
+      AND (key, sequence) IN (SELECT * FROM unnest($4::text[], $5::bigint[]))
+
+-- name: read
+-- A key's entries after a sequence ($5), in order: at most $6, and none after those that add up to $7 bytes.
+SELECT position, key, group_id, sequence, at_us, body
+FROM (SELECT *, sum(octet_length(body)) OVER (ORDER BY sequence) - octet_length(body) AS bytes_before
+      FROM (SELECT position, key, group_id, sequence, at_us, body
+            FROM sidemirror.log_entries
+            WHERE tenant_id = $1 AND project_id = $2 AND topic = $3 AND key = $4 AND sequence > $5
+            ORDER BY sequence
+            LIMIT $6) AS page) AS measured
+WHERE bytes_before < $7
+ORDER BY sequence
+
+-- name: tail
+-- A topic's entries after a position ($4), in order: at most $5, and none after those that add up to $6 bytes.
+SELECT position, key, group_id, sequence, at_us, body
+FROM (SELECT *, sum(octet_length(body)) OVER (ORDER BY position) - octet_length(body) AS bytes_before
+      FROM (SELECT position, key, group_id, sequence, at_us, body
+            FROM sidemirror.log_entries
+            WHERE tenant_id = $1 AND project_id = $2 AND topic = $3 AND position > $4
+            ORDER BY position
+            LIMIT $5) AS page) AS measured
+WHERE bytes_before < $6
+ORDER BY position
+
+-- name: tail_of_group
+-- The same of one group ($7).
+SELECT position, key, group_id, sequence, at_us, body
+FROM (SELECT *, sum(octet_length(body)) OVER (ORDER BY position) - octet_length(body) AS bytes_before
+      FROM (SELECT position, key, group_id, sequence, at_us, body
+            FROM sidemirror.log_entries
+            WHERE tenant_id = $1 AND project_id = $2 AND topic = $3 AND group_id = $7 AND position > $4
+            ORDER BY position
+            LIMIT $5) AS page) AS measured
+WHERE bytes_before < $6
+ORDER BY position
+
+-- name: last_position
+-- The highest position of a scope: that of each of its topics, which are found by stepping from one to the next.
+WITH RECURSIVE topics (topic) AS (
+    (SELECT topic FROM sidemirror.log_entries WHERE tenant_id = $1 AND project_id = $2 ORDER BY topic LIMIT 1)
+    UNION ALL
+    SELECT (SELECT entries.topic
+            FROM sidemirror.log_entries AS entries
+            WHERE tenant_id = $1 AND project_id = $2 AND entries.topic > topics.topic
+            ORDER BY entries.topic
+            LIMIT 1)
+    FROM topics
+    WHERE topics.topic IS NOT NULL
+)
+SELECT coalesce(max((SELECT max(position)
+                     FROM sidemirror.log_entries AS entries
+                     WHERE tenant_id = $1 AND project_id = $2 AND entries.topic = topics.topic)), 0)
+FROM topics
+
+-- name: head
+-- One head, in the order of the fields of TurnHead.
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
+FROM sidemirror.turns
+WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $3
+
+-- name: heads
+-- A scope's heads, newest started first, from below a place in that order.
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
+FROM sidemirror.turns
+WHERE tenant_id = $1 AND project_id = $2 AND (started_us, turn_id) < ($3, $4)
+ORDER BY started_us DESC, turn_id DESC
+LIMIT $5
+
+-- name: heads_standing
+-- The same, in one standing.
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
+FROM sidemirror.turns
+WHERE tenant_id = $1 AND project_id = $2 AND standing = $6 AND (started_us, turn_id) < ($3, $4)
+ORDER BY started_us DESC, turn_id DESC
+LIMIT $5
+
+-- name: heads_of_session
+-- The same, of one session; standing NULL: any.
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
+FROM sidemirror.turns
+WHERE tenant_id = $1 AND project_id = $2 AND session_id = $7 AND (started_us, turn_id) < ($3, $4)
+      AND ($6::text IS NULL OR standing = $6)
+ORDER BY started_us DESC, turn_id DESC
+LIMIT $5
+
+-- name: newest
+-- The head with the highest turn_count of a session; of several the last started.
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
+FROM sidemirror.turns
+WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3
+ORDER BY turn_count DESC, started_us DESC, turn_id DESC
+LIMIT 1
+
+-- name: idle
+-- Across scopes: open turns without an update since a time, the longest waiting first.
+SELECT tenant_id, project_id, turn_id
+FROM sidemirror.open_turn_envelopes
+WHERE updated_us < $1
+ORDER BY updated_us, tenant_id, project_id, turn_id
+LIMIT $2
+
+-- name: open_heads
+-- Of these turns, the heads of those that are open.
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
+FROM sidemirror.turns
+WHERE tenant_id = $1 AND project_id = $2 AND turn_id = ANY ($3::text[]) AND standing = 'open'

@@ -1,0 +1,169 @@
+"""Jobs in Postgres. `put_job` and `finish_job` let another adapter put or finish a job in a transaction of its own."""
+
+import asyncio
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+
+from sidemirror_server.storage.postgres.database import Database, Transaction
+from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.vocabulary.errors import AlreadyExists, LostClaim, NotFound, WrongState
+from sidemirror_server.vocabulary.ids import JobId
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.work.queue import VANISHED, Job, JobKey, JobState, NewJob
+
+_SQL = load_statements(Path(__file__).with_name("work.sql"))
+_FIRST_KEY = JobKey(2**63 - 1, JobId(""))  # before every job there can be
+
+
+class PostgresWork:
+    """The port `Work` on the shared store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._arrived = asyncio.Event()
+
+    @property
+    def arrived(self) -> asyncio.Event:
+        return self._arrived
+
+    async def put(self, scope: Scope, job: NewJob, now_us: int) -> Job:
+        async with self._database.transaction(scope) as transaction:
+            kept = await put_job(transaction, scope, job, now_us)
+        self._arrived.set()
+        return kept
+
+    async def claim(
+        self, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
+    ) -> tuple[Job, ...]:
+        if limit < 1 or not kinds:
+            return ()
+        due = (now_us, list(kinds))
+        claimed: dict[tuple[Scope, JobId], Job] = {}
+        async with self._database.transaction(None) as transaction:
+            for scope, job_ids in _by_scope(await transaction.fetch(_SQL["used_up"], *due)):
+                await transaction.enter(scope)
+                await transaction.change(_SQL["bury"], *_place(scope), job_ids, now_us, VANISHED)
+            found = await transaction.fetch(_SQL["due"], *due, limit)
+            for scope, job_ids in _by_scope(found):
+                await transaction.enter(scope)
+                values = (job_ids, now_us, _after(now_us, lease_s), worker)
+                for job in _jobs(await transaction.fetch(_SQL["claim"], *_place(scope), *values)):
+                    claimed[scope, job.job_id] = job
+        order = [(Scope(tenant_id, project_id), JobId(job_id)) for tenant_id, project_id, job_id in found]
+        return tuple(claimed[place] for place in order if place in claimed)
+
+    async def extend(self, scope: Scope, job_id: JobId, token: int, lease_s: float, now_us: int) -> None:
+        await self._as_claimant("extend", scope, job_id, token, now_us, _after(now_us, lease_s))
+
+    async def checkpoint(self, scope: Scope, job_id: JobId, token: int, notes: bytes, now_us: int) -> None:
+        await self._as_claimant("checkpoint", scope, job_id, token, now_us, notes)
+
+    async def finish(self, scope: Scope, job_id: JobId, token: int, result: bytes | None, now_us: int) -> None:
+        await self._as_claimant("finish", scope, job_id, token, now_us, result)
+
+    async def fail(
+        self, scope: Scope, job_id: JobId, token: int, error: str, retry_at_us: int | None, now_us: int
+    ) -> None:
+        await self._as_claimant("fail", scope, job_id, token, now_us, error, retry_at_us)
+
+    async def release(self, scope: Scope, job_id: JobId, token: int, now_us: int) -> None:
+        await self._as_claimant("release", scope, job_id, token, now_us)
+
+    async def revive(self, scope: Scope, job_id: JobId, now_us: int) -> None:
+        async with self._database.transaction(scope) as transaction:
+            if await transaction.change(_SQL["revive"], *_place(scope), job_id, now_us) == 0:
+                job = await _get(transaction, scope, job_id)
+                if job is None:
+                    raise NotFound("job", job_id)
+                raise WrongState("job", job_id, job.state)
+        self._arrived.set()
+
+    async def get(self, scope: Scope, job_id: JobId) -> Job | None:
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            return await _get(transaction, scope, job_id)
+
+    async def list(
+        self, scope: Scope, kind: str, states: Collection[JobState], after: JobKey | None, limit: int
+    ) -> tuple[Job, ...]:
+        place = after or _FIRST_KEY
+        wanted = (kind, place.created_us, place.job_id, [state.value for state in states] or None, limit)
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            return _jobs(await transaction.fetch(_SQL["list"], *_place(scope), *wanted))
+
+    async def count(self, scope: Scope, kind: str) -> Mapping[JobState, int]:
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            found = dict([tuple(row) for row in await transaction.fetch(_SQL["count"], *_place(scope), kind)])
+        return {state: found.get(state.value, 0) for state in JobState}
+
+    async def purge(self, kinds: Collection[str], done_before_us: int, limit: int) -> int:
+        purged = 0
+        async with self._database.transaction(None) as transaction:
+            found = await transaction.fetch(_SQL["done"], done_before_us, list(kinds), limit)
+            for scope, job_ids in _by_scope(found):
+                await transaction.enter(scope)
+                purged += await transaction.change(_SQL["purge"], *_place(scope), job_ids, done_before_us)
+        return purged
+
+    async def _as_claimant(
+        self, verb: str, scope: Scope, job_id: JobId, token: int, now_us: int, *values: Any
+    ) -> None:
+        async with self._database.transaction(scope) as transaction:
+            await _change_claimed(transaction, verb, scope, job_id, token, now_us, *values)
+
+
+async def put_job(transaction: Transaction, scope: Scope, job: NewJob, now_us: int) -> Job:
+    """`Work.put` within the caller's transaction, which is in `scope`. The caller sets `arrived` when it is durable."""
+    run_at_us = now_us if job.run_at_us is None else job.run_at_us
+    values = (job.kind, job.payload, job.max_attempts, run_at_us, now_us)
+    await transaction.change(_SQL["put"], *_place(scope), job.job_id, *values)
+    kept = await _get(transaction, scope, job.job_id)
+    if kept is None or (kept.kind, kept.payload) != (job.kind, job.payload):
+        raise AlreadyExists("job", job.job_id)
+    return kept
+
+
+async def finish_job(
+    transaction: Transaction, scope: Scope, job_id: JobId, token: int, result: bytes | None, now_us: int
+) -> None:
+    """`Work.finish` within the caller's transaction: the job is done exactly when the caller's change is kept."""
+    await _change_claimed(transaction, "finish", scope, job_id, token, now_us, result)
+
+
+async def _change_claimed(
+    transaction: Transaction, verb: str, scope: Scope, job_id: JobId, token: int, *values: Any
+) -> None:
+    if await transaction.change(_SQL[verb], *_place(scope), job_id, token, *values) == 0:
+        if await _get(transaction, scope, job_id) is None:
+            raise NotFound("job", job_id)
+        raise LostClaim(job_id, token)
+
+
+async def _get(transaction: Transaction, scope: Scope, job_id: JobId) -> Job | None:
+    jobs = _jobs(await transaction.fetch(_SQL["get"], *_place(scope), job_id))
+    return jobs[0] if jobs else None
+
+
+def _jobs(rows: Iterable[asyncpg.Record]) -> tuple[Job, ...]:
+    return tuple(
+        Job(Scope(tenant_id, project_id), job_id, kind, payload, JobState(state), *others)
+        for tenant_id, project_id, job_id, kind, payload, state, *others in rows
+    )
+
+
+def _by_scope(rows: Iterable[asyncpg.Record]) -> Iterable[tuple[Scope, list[JobId]]]:
+    """Envelopes of jobs by their scope."""
+    found: dict[Scope, list[JobId]] = {}
+    for tenant_id, project_id, job_id in rows:
+        found.setdefault(Scope(tenant_id, project_id), []).append(JobId(job_id))
+    return found.items()
+
+
+def _place(scope: Scope) -> tuple[str, str]:
+    return scope.tenant_id, scope.project_id
+
+
+def _after(now_us: int, wait_s: float) -> int:
+    return now_us + round(wait_s * 1_000_000)

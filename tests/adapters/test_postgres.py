@@ -1,0 +1,42 @@
+"""The ports on Postgres: the same suites as on SQLite."""
+
+import pytest
+
+from sidemirror_server.storage.postgres.ledger import PostgresLedger
+from sidemirror_server.storage.postgres.requests import PostgresRequests
+from sidemirror_server.storage.postgres.sessions import PostgresSessions
+from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
+from sidemirror_server.storage.postgres.work import PostgresWork
+from tests.conformance import ledger, requests, sessions, turn_log, work
+from tests.conformance.clauses import clauses_of
+from tests.conformance.turn_log import Stores
+from tests.postgres.databases import Databases
+
+TURNS = {**clauses_of(turn_log), **clauses_of(sessions)}
+REQUESTS = clauses_of(requests)
+LEDGER = clauses_of(ledger)
+WORK = clauses_of(work)
+
+
+@pytest.mark.parametrize("clause", TURNS)
+async def test_turn_log_and_sessions(clause: str, databases: Databases) -> None:
+    async with databases.opened() as database:
+        await TURNS[clause](lambda: Stores(PostgresTurnLog(database), PostgresSessions(database)))
+
+
+@pytest.mark.parametrize("clause", REQUESTS)
+async def test_requests(clause: str, databases: Databases) -> None:
+    async with databases.opened() as database:
+        await REQUESTS[clause](lambda: PostgresRequests(database))
+
+
+@pytest.mark.parametrize("clause", WORK)
+async def test_work(clause: str, databases: Databases) -> None:
+    async with databases.opened() as database:
+        await WORK[clause](lambda: PostgresWork(database))
+
+
+@pytest.mark.parametrize("clause", LEDGER)
+async def test_ledger(clause: str, databases: Databases) -> None:
+    async with databases.opened() as database:
+        await LEDGER[clause](lambda: PostgresLedger(database))

@@ -1,0 +1,267 @@
+"""Tenants do not meet in Postgres: also not when the statements forget to keep them apart.
+
+A build is made whose statements lack the filter on tenant and project. Row level security then has to answer alone.
+"""
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from types import ModuleType
+from typing import Any
+
+import asyncpg
+import pytest
+
+from sidemirror_server.models.ledger import Amount
+from sidemirror_server.storage.postgres import ledger, requests, sessions, turn_log, work
+from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.ledger import PostgresLedger
+from sidemirror_server.storage.postgres.requests import PostgresRequests
+from sidemirror_server.storage.postgres.sessions import PostgresSessions
+from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
+from sidemirror_server.storage.postgres.work import PostgresWork
+from sidemirror_server.thinking.store import SessionRecord
+from sidemirror_server.trace.log import TURN_TOPIC, TurnStanding
+from sidemirror_server.trace.requests import Answered
+from sidemirror_server.vocabulary.errors import NotFound, SidemirrorError
+from sidemirror_server.vocabulary.ids import JobId, RequestId, SessionId, TurnId
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.work.queue import NewJob
+from tests.conformance.turn_log import EVERYTHING, T0, batch, head, start
+from tests.postgres.databases import Databases
+
+MINE, SIBLING, FOREIGN = Scope("acme", "shop"), Scope("acme", "blog"), Scope("other", "shop")
+ADAPTERS = (ledger, requests, sessions, turn_log, work)
+DAY = T0 // 86_400_000_000
+S1, T1, J1, R1 = SessionId("s1"), TurnId("t1"), JobId("j1"), RequestId("r1")
+
+_FILTER = re.compile(r"((?:\w+\.)?tenant_id) = \$1 AND ((?:\w+\.)?project_id) = \$2")
+
+
+def unfiltered(statement: str) -> str:
+    """The statement as it would be had its author forgotten whose rows it is about."""
+    return _FILTER.sub("($1::text IS NOT NULL AND $2::text IS NOT NULL)", statement)
+
+
+@pytest.fixture(params=["as it is", "without filters"])
+async def database(
+    request: pytest.FixtureRequest, databases: Databases, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Database]:
+    """A store with the same ids in three scopes."""
+    async with databases.opened() as opened:
+        for number, scope in enumerate((MINE, SIBLING, FOREIGN)):
+            await fill(opened, scope, b'{"of":%d}' % number)
+        if request.param == "without filters":
+            forget_filters(monkeypatch)
+        yield opened
+
+
+def forget_filters(monkeypatch: pytest.MonkeyPatch) -> None:
+    for adapter in ADAPTERS:
+        monkeypatch.setattr(adapter, "_SQL", {name: unfiltered(text) for name, text in adapter._SQL.items()})
+
+
+async def fill(database: Database, scope: Scope, body: bytes) -> None:
+    await PostgresTurnLog(database).append(scope, (start("t1", body, body),))
+    await PostgresSessions(database).update(scope, S1, body, T0)
+    await PostgresRequests(database).remember(scope, "M", R1, Answered(b"d", body), T0, T0 + 10)
+    await PostgresWork(database).put(scope, NewJob(J1, "goal", body), T0)
+    await PostgresLedger(database).reserve(scope, "reflect", Amount(1, 1), {}, 30.0, T0)
+
+
+# Reads, each of which must answer MINE's alone. (number of things of its own, the call)
+READS: list[tuple[int, Callable[[Database], Awaitable[Any]]]] = [
+    (1, lambda db: PostgresTurnLog(db).heads(MINE, None, None, None, 10)),
+    (1, lambda db: PostgresTurnLog(db).heads(MINE, None, TurnStanding.OPEN, None, 10)),
+    (1, lambda db: PostgresTurnLog(db).heads(MINE, S1, None, None, 10)),
+    (2, lambda db: PostgresTurnLog(db).read(MINE, T1, 0, 10, EVERYTHING)),
+    (2, lambda db: PostgresTurnLog(db).tail(MINE, TURN_TOPIC, None, 0, 10, EVERYTHING)),
+    (2, lambda db: PostgresTurnLog(db).tail(MINE, TURN_TOPIC, "s1", 0, 10, EVERYTHING)),
+    (1, lambda db: PostgresSessions(db).list(MINE, None, 10)),
+    (1, lambda db: PostgresWork(db).list(MINE, "goal", (), None, 10)),
+    (1, lambda db: PostgresLedger(db).spent(MINE, DAY, T0)),
+]
+
+
+@pytest.mark.parametrize(("own", "read"), READS)
+async def test_lists_show_their_scope_alone(own: int, read: Callable[[Database], Awaitable[Any]], database: Database) -> None:
+    found = await read(database)
+    assert len(found) == own
+    assert b'"of":1' not in str(found).encode()
+    assert b'"of":2' not in str(found).encode()
+
+
+async def test_look_ups_show_their_scope_alone(database: Database) -> None:
+    session = await PostgresSessions(database).get(MINE, S1)
+    assert session is not None
+    assert (session.body, session.turn_count) == (b'{"of":0}', 1)
+    assert (await PostgresRequests(database).recall(MINE, "M", R1, T0)) == Answered(b"d", b'{"of":0}')
+    job = await PostgresWork(database).get(MINE, J1)
+    assert job is not None
+    assert job.payload == b'{"of":0}'
+    assert sum((await PostgresWork(database).count(MINE, "goal")).values()) == 1
+    log = PostgresTurnLog(database)
+    assert await log.last_position(MINE) == (await log.tail(MINE, TURN_TOPIC, None, 0, 10, EVERYTHING))[-1].position
+
+
+async def test_nobody_sees_nothing(database: Database) -> None:
+    nobody = Scope("nobody", "shop")
+    for _, read in READS:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(globals(), "MINE", nobody)
+            assert await read(database) == ()
+    assert await PostgresSessions(database).get(nobody, S1) is None
+    assert await PostgresTurnLog(database).head(nobody, T1) is None
+    assert await PostgresTurnLog(database).newest(nobody, S1) is None
+    assert await PostgresTurnLog(database).last_position(nobody) == 0
+    assert await PostgresRequests(database).recall(nobody, "M", R1, T0) is None
+    assert await PostgresWork(database).get(nobody, J1) is None
+
+
+async def test_changes_touch_their_scope_alone(database: Database) -> None:
+    others = {scope: await everything(database, scope) for scope in (SIBLING, FOREIGN)}
+    work_ = PostgresWork(database)
+    (job,) = [job for job in await work_.claim(("goal",), 10, 30.0, T0, "w") if job.scope == MINE]
+    for scope in others:  # the claim took theirs too, each in its own scope
+        others[scope] = await everything(database, scope)
+    await work_.finish(MINE, J1, job.token, b"r", T0)
+    await PostgresSessions(database).update(MINE, S1, b'{"of":9}', T0)
+    with pytest.raises(SidemirrorError):  # its turn is open
+        await PostgresSessions(database).delete(MINE, S1)
+    nobody = Scope("nobody", "shop")
+    with pytest.raises(NotFound):
+        await PostgresSessions(database).update(nobody, S1, b"{}", T0)
+    with pytest.raises(NotFound):
+        await PostgresSessions(database).delete(nobody, S1)
+    with pytest.raises(NotFound):
+        await work_.finish(nobody, J1, job.token, None, T0)
+    assert {scope: await everything(database, scope) for scope in others} == others
+
+
+async def test_deleting_a_session_leaves_the_others(database: Database) -> None:
+    over = batch(head("t1", 3, standing=TurnStanding.FINISHED), b"{}")
+    await PostgresTurnLog(database).append(MINE, (over,))
+    others = {scope: await everything(database, scope) for scope in (SIBLING, FOREIGN)}
+    await PostgresSessions(database).delete(MINE, S1)
+    assert await PostgresSessions(database).get(MINE, S1) is None
+    assert {scope: await everything(database, scope) for scope in others} == others
+
+
+async def everything(database: Database, scope: Scope) -> tuple[Any, ...]:
+    return (
+        await PostgresTurnLog(database).tail(scope, TURN_TOPIC, None, 0, EVERYTHING, EVERYTHING),
+        await PostgresTurnLog(database).heads(scope, None, None, None, EVERYTHING),
+        await PostgresSessions(database).list(scope, None, EVERYTHING),
+        await PostgresWork(database).list(scope, "goal", (), None, EVERYTHING),
+        await PostgresRequests(database).recall(scope, "M", R1, T0),
+        await PostgresLedger(database).spent(scope, 0, T0),
+    )
+
+
+async def test_a_build_without_filters_would_leak_without_the_policies(
+    databases: Databases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tests above can fail: with the policies switched off, the same build shows what it must not."""
+    async with databases.opened() as database:
+        name = database._url.partition("@/")[2].partition("?")[0]
+        for number, scope in enumerate((MINE, SIBLING, FOREIGN)):
+            await fill(database, scope, b'{"of":%d}' % number)
+        await databases.as_superuser("ALTER TABLE sidemirror.turns DISABLE ROW LEVEL SECURITY", name)
+        assert len(await PostgresTurnLog(database).heads(MINE, None, None, None, 10)) == 1
+        forget_filters(monkeypatch)
+        assert len(await PostgresTurnLog(database).heads(MINE, None, None, None, 10)) == 3
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.__name__.rpartition(".")[2])
+def test_every_statement_on_payloads_filters(adapter: ModuleType) -> None:
+    """A statement names the scope in a filter or in what it inserts, or looks at envelopes only."""
+    for name, text in adapter._SQL.items():
+        tables = set(re.findall(r"sidemirror\.(\w+)", text))
+        if all(table.endswith("_envelopes") for table in tables):
+            assert _FILTER.search(text) is None
+        else:
+            assert _FILTER.search(text) or "INSERT INTO" in text, name
+
+
+# --- what a statement cannot do, whatever it says ---------------------------------------------------------------------
+
+
+async def test_without_a_scope_nothing_is_seen_and_nothing_is_kept(database: Database) -> None:
+    payloads = ("sessions", "turns", "log_entries", "requests", "jobs", "ledger_totals", "ledger_reservations")
+    for table in payloads:
+        async with database.transaction(None) as transaction:
+            assert await transaction.fetch(f"TABLE sidemirror.{table}") == []
+            assert await transaction.change(f"DELETE FROM sidemirror.{table}") == 0
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        async with database.transaction(None) as transaction:
+            await transaction.change("INSERT INTO sidemirror.sessions VALUES ('acme', 'shop', 'x', 0, 0, '')")
+
+
+async def test_nothing_is_kept_for_another_scope(database: Database) -> None:
+    insert = "INSERT INTO sidemirror.sessions VALUES ($1, $2, 'x', 0, 0, '')"
+    for place in (("other", "shop"), ("acme", "blog")):
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            async with database.transaction(MINE) as transaction:
+                await transaction.change(insert, *place)
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            async with database.transaction(MINE) as transaction:
+                await transaction.change("UPDATE sidemirror.sessions SET tenant_id = $1, project_id = $2", *place)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ALTER TABLE sidemirror.turns DISABLE ROW LEVEL SECURITY",
+        "DROP POLICY scope ON sidemirror.turns",
+        "DROP TABLE sidemirror.turns",
+        "TRUNCATE sidemirror.turns",
+        "CREATE TABLE sidemirror.mine (x int)",
+        "UPDATE sidemirror.schema_migrations SET checksum = ''",
+        "SELECT sidemirror.protect('sidemirror.turns')",
+        "SET ROLE owner",
+    ],
+)
+async def test_the_role_cannot_change_that(statement: str, databases: Databases) -> None:
+    async with databases.opened() as database:
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            async with database.transaction(MINE) as transaction:
+                await transaction.change(statement)
+
+
+async def test_row_security_off_shows_no_more(database: Database) -> None:
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        async with database.transaction(MINE) as transaction:
+            await transaction.fetch("SELECT set_config('row_security', 'off', true)")
+            await transaction.fetch("TABLE sidemirror.turns")
+
+
+async def test_a_scope_ends_with_its_transaction(databases: Databases) -> None:
+    """On the same connection, which is what a pooler would give to another sidecar."""
+    async with databases.opened(connections=1) as database:
+        await PostgresSessions(database).create(MINE, SessionRecord(S1, b"{}", 0, 0))
+        connection = await database._connections.take()
+        try:
+            async with connection.transaction():
+                assert await connection.fetchval("SELECT count(*) FROM sidemirror.sessions") == 0
+                assert not await connection.fetchval("SELECT current_setting('sidemirror.tenant_id', true)")
+        finally:
+            database._connections.give_back(connection)
+
+
+async def test_envelopes_hold_ids_times_and_marks_only(databases: Databases) -> None:
+    async with databases.fresh() as name:
+        connection = await asyncpg.connect(databases.cluster.url("superuser", name))
+        try:
+            rows = await connection.fetch(
+                "SELECT table_name, column_name, data_type FROM information_schema.columns"
+                " WHERE table_schema = 'sidemirror' AND table_name LIKE '%\\_envelopes'"
+            )
+        finally:
+            await connection.close()
+    columns = {(table, column) for table, column, _ in rows}
+    assert {table for table, _ in columns} == {
+        *("open_turn_envelopes", "request_envelopes", "job_envelopes", "ledger_envelopes"),
+    }
+    assert {column for _, column, kind in rows if kind == "text"} == {
+        *("tenant_id", "project_id", "turn_id", "job_id", "request_id", "method", "kind", "purpose"),
+    }
+    assert {kind for *_, kind in rows} == {"text", "bigint", "boolean"}

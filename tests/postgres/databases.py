@@ -1,0 +1,112 @@
+"""Databases to test on: each test has one of its own, copied from a template that was migrated once."""
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import AsyncIterator
+
+import asyncpg
+
+from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.migrate import migrate
+from tests.postgres.cluster import Cluster
+
+_TEMPLATE = "template_sidemirror"
+_ROLES = """
+CREATE ROLE owner LOGIN;
+CREATE ROLE sidecar LOGIN;
+CREATE ROLE bypass LOGIN BYPASSRLS;
+"""
+_TABLES = """
+SELECT format('%I.%I', schemaname, tablename) FROM pg_tables
+WHERE schemaname = 'sidemirror' AND tablename <> 'schema_migrations'
+"""
+# Each pair of tables, the other way round too.
+_STRAYS = """
+WITH turns AS (SELECT tenant_id, project_id, turn_id, updated_us FROM sidemirror.turns WHERE standing = 'open'),
+     requests AS (SELECT tenant_id, project_id, method, request_id, expires_us FROM sidemirror.requests),
+     jobs AS (SELECT tenant_id, project_id, job_id, kind, position, due_us,
+                     state = 'running' AND attempts >= max_attempts, CASE WHEN state = 'done' THEN updated_us END
+              FROM sidemirror.jobs),
+     spent AS (SELECT day, sum(settled_tokens + reserved_tokens), sum(settled_nano_usd + reserved_nano_usd)
+               FROM sidemirror.ledger_totals GROUP BY day),
+     counted AS (SELECT day, tokens, nano_usd FROM sidemirror.ledger_envelopes WHERE tenant_id = '' AND purpose = '')
+SELECT stray::text FROM ((TABLE turns EXCEPT TABLE sidemirror.open_turn_envelopes)
+                         UNION ALL (TABLE sidemirror.open_turn_envelopes EXCEPT TABLE turns)) AS stray
+UNION ALL
+SELECT stray::text FROM ((TABLE requests EXCEPT TABLE sidemirror.request_envelopes)
+                         UNION ALL (TABLE sidemirror.request_envelopes EXCEPT TABLE requests)) AS stray
+UNION ALL
+SELECT stray::text FROM ((TABLE jobs EXCEPT TABLE sidemirror.job_envelopes)
+                         UNION ALL (TABLE sidemirror.job_envelopes EXCEPT TABLE jobs)) AS stray
+UNION ALL
+SELECT stray::text FROM ((TABLE spent EXCEPT TABLE counted) UNION ALL (TABLE counted EXCEPT TABLE spent)) AS stray
+"""
+_numbers = itertools.count(1)
+
+
+class Databases:
+    """Makes databases on one server."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        """The server is started; it is prepared here."""
+        self.cluster = cluster
+        asyncio.run(self._prepare())
+
+    async def _prepare(self) -> None:
+        await self.as_superuser(_ROLES)
+        await self.as_superuser(f"CREATE DATABASE {_TEMPLATE} OWNER owner")
+        await migrate(self.cluster.url("owner", _TEMPLATE), ["sidecar"], 0)
+
+    async def as_superuser(self, statement: str, database: str = "postgres") -> None:
+        connection = await asyncpg.connect(self.cluster.url("superuser", database), timeout=10)
+        try:
+            await connection.execute(statement)
+        finally:
+            await connection.close()
+
+    async def create(self, *, migrated: bool = True) -> str:
+        """The name of a new database that `owner` owns."""
+        name = f"test_{next(_numbers)}"
+        template = f"TEMPLATE {_TEMPLATE}" if migrated else ""
+        await self.as_superuser(f"CREATE DATABASE {name} {template} OWNER owner")
+        return name
+
+    async def drop(self, name: str) -> None:
+        await self.as_superuser(f"DROP DATABASE {name} WITH (FORCE)")
+
+    async def empty(self, name: str) -> None:
+        """Nothing is in the database any more, and its counters begin anew."""
+        connection = await asyncpg.connect(self.cluster.url("superuser", name), timeout=10)
+        try:
+            tables = [row[0] for row in await connection.fetch(_TABLES)]
+            await connection.execute(f"TRUNCATE {', '.join(tables)} RESTART IDENTITY")
+        finally:
+            await connection.close()
+
+    async def strays(self, name: str) -> list[str]:
+        """Envelopes that do not stand for what is there, and what no envelope stands for."""
+        connection = await asyncpg.connect(self.cluster.url("superuser", name), timeout=10)
+        try:
+            return [str(row) for row in await connection.fetch(_STRAYS)]
+        finally:
+            await connection.close()
+
+    @contextlib.asynccontextmanager
+    async def fresh(self, *, migrated: bool = True) -> AsyncIterator[str]:
+        """The same for the length of a block."""
+        name = await self.create(migrated=migrated)
+        try:
+            yield name
+        finally:
+            await self.drop(name)
+
+    @contextlib.asynccontextmanager
+    async def opened(self, **given: float) -> AsyncIterator[Database]:
+        """The store on a new database, as a sidecar opens it."""
+        async with self.fresh() as name:
+            database = await Database.open(self.cluster.url("sidecar", name), **given)  # type: ignore[arg-type]
+            try:
+                yield database
+            finally:
+                await database.close()

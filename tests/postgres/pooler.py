@@ -1,0 +1,69 @@
+"""PgBouncer before a cluster, in transaction mode, with so few connections behind it that sidecars must share them."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from tests.postgres.cluster import PATIENCE_S, Cluster, as_nobody
+
+_SETTINGS = """
+[databases]
+* = host={socket} user=sidecar
+
+[pgbouncer]
+listen_addr =
+listen_port = 6432
+unix_socket_dir = {folder}
+auth_type = any
+pool_mode = transaction
+default_pool_size = {connections}
+max_client_conn = 500
+logfile = {folder}/log
+pidfile = {folder}/pid
+"""
+
+
+def found() -> str | None:
+    """Where PgBouncer is, if it is installed."""
+    return shutil.which("pgbouncer", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"]))
+
+
+class Pooler:
+    """One PgBouncer. Its clients are all the role `sidecar` behind it, whoever they say they are."""
+
+    def __init__(self, cluster: Cluster, connections: int) -> None:
+        """`connections`: to each database, at most."""
+        program = found()
+        assert program is not None
+        self.folder = Path(tempfile.mkdtemp(prefix="sidemirror-pgbouncer-"))
+        settings = self.folder / "pgbouncer.ini"
+        settings.write_text(_SETTINGS.format(socket=cluster.socket, folder=self.folder, connections=connections))
+        command = [program, str(settings)]
+        if os.geteuid() == 0:  # it refuses to be root
+            shutil.chown(self.folder, "nobody")
+            self.folder.chmod(0o755)
+            command = as_nobody(*command)
+        self._popen = subprocess.Popen(
+            command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        deadline = time.monotonic() + PATIENCE_S
+        while not (self.folder / ".s.PGSQL.6432").exists():
+            assert self._popen.poll() is None, self.log()
+            assert time.monotonic() < deadline, self.log()
+            time.sleep(0.02)
+
+    def url(self, database: str) -> str:
+        return f"postgresql://sidecar:hunter2@/{database}?host={self.folder}&port=6432"
+
+    def log(self) -> str:
+        log = self.folder / "log"
+        return log.read_text(errors="replace")[-3000:] if log.exists() else "no log"
+
+    def remove(self) -> None:
+        self._popen.send_signal(signal.SIGTERM)
+        self._popen.wait(PATIENCE_S)
+        shutil.rmtree(self.folder)

@@ -1,0 +1,266 @@
+"""Who may open the shared store, and with which schema: what is refused, and what is said about it."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from sidemirror_server import cli
+from sidemirror_server.settings import load, sources
+from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.migrate import MIGRATIONS, Migration, migrate, read_migrations
+from sidemirror_server.storage.postgres.sessions import PostgresSessions
+from sidemirror_server.thinking.store import SessionRecord
+from sidemirror_server.vocabulary.errors import StoreUnavailable
+from sidemirror_server.vocabulary.ids import SessionId
+from sidemirror_server.vocabulary.scope import Scope
+from tests.postgres.cluster import Cluster
+from tests.postgres.databases import Databases
+
+ONE = Scope("acme", "shop")
+KNOWN = read_migrations()
+
+
+@pytest.fixture
+async def name(databases: Databases) -> AsyncIterator[str]:
+    """A migrated database of the test's own."""
+    async with databases.fresh() as fresh:
+        yield fresh
+
+
+async def refusal(url: str, known: tuple[Migration, ...] = KNOWN) -> str:
+    """Why the store cannot be opened."""
+    with pytest.raises(StoreUnavailable) as caught:
+        await (await Database.open(url, known=known)).close()
+    assert "hunter2" not in str(caught.value)
+    return caught.value.facts["reason"]
+
+
+async def works(url: str, known: tuple[Migration, ...] = KNOWN) -> None:
+    database = await Database.open(url, known=known)
+    try:
+        session_id = SessionId(f"s{len(known)}")
+        await PostgresSessions(database).create(ONE, SessionRecord(session_id, b"{}", 0, 0))
+        assert await PostgresSessions(database).get(ONE, session_id) is not None
+    finally:
+        await database.close()
+
+
+@pytest.mark.parametrize(
+    ("role", "reason"),
+    [
+        ("superuser", "role 'superuser' is a superuser, or may become one"),
+        ("bypass", "role 'bypass' has BYPASSRLS, or may take it"),
+        ("owner", "role 'owner' owns the tables, or may act as their owner"),
+    ],
+)
+async def test_a_role_that_could_look_past_the_policies_is_refused(
+    role: str, reason: str, databases: Databases, name: str
+) -> None:
+    assert reason in await refusal(databases.cluster.url(role, name))
+
+
+@pytest.mark.parametrize(("of", "reason"), [("superuser", "superuser"), ("bypass", "BYPASSRLS"), ("owner", "owns")])
+@pytest.mark.parametrize("inherit", ["TRUE", "FALSE"])
+async def test_so_is_a_member_of_such_a_role(
+    of: str, reason: str, inherit: str, databases: Databases, name: str
+) -> None:
+    member = f"member_of_{of}_{inherit.lower()}"
+    await databases.as_superuser(f"CREATE ROLE {member} LOGIN; GRANT {of} TO {member} WITH INHERIT {inherit}")
+    assert reason in await refusal(databases.cluster.url(member, name))
+
+
+async def test_a_role_that_was_granted_nothing_is_refused(databases: Databases, name: str) -> None:
+    await databases.as_superuser("CREATE ROLE stranger LOGIN")
+    said = "role 'stranger' may not use the schema: run `sidemirror migrate --grant-to stranger`"
+    assert await refusal(databases.cluster.url("stranger", name)) == said
+
+
+@pytest.mark.parametrize("switch", ["DISABLE ROW LEVEL SECURITY", "NO FORCE ROW LEVEL SECURITY"])
+async def test_tables_without_protection_are_refused(switch: str, databases: Databases, name: str) -> None:
+    await databases.as_superuser(f"ALTER TABLE sidemirror.turns {switch}", name)
+    said = "row level security is not in force on turns"
+    assert await refusal(databases.cluster.url("sidecar", name)) == said
+
+
+async def test_a_database_without_our_schema_is_refused(databases: Databases) -> None:
+    async with databases.fresh(migrated=False) as name:
+        said = "this database has no schema of ours: run `sidemirror migrate`"
+        assert await refusal(databases.cluster.url("sidecar", name)) == said
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("mysql://role:hunter2@localhost/x", "its URL cannot be used"),
+        ("postgresql://role:hunter2@localhost:port/x", "its URL cannot be used"),
+        ("postgresql://role:hunter2@127.0.0.1:1/x", "ConnectionRefusedError"),
+        ("postgresql://sidecar:hunter2@/no_such?host=%s", "InvalidCatalogNameError (3D000)"),
+        ("postgresql://nobody:hunter2@/postgres?host=%s", "(28000)"),
+    ],
+)
+async def test_nobody_answers_there(url: str, reason: str, databases: Databases) -> None:
+    assert reason in await refusal(url.replace("%s", str(databases.cluster.socket)))
+
+
+# --- the schema ------------------------------------------------------------------------------------------------------
+
+
+def newer(*compatible: bool) -> tuple[Migration, ...]:
+    """The migrations of a later server: each adds a column to sessions and says whether earlier servers go on."""
+    more = tuple(
+        Migration(number, f"more_{number}", f"ALTER TABLE sidemirror.sessions ADD more_{number} text", "checksum", flag)
+        for number, flag in enumerate(compatible, start=len(KNOWN) + 1)
+    )
+    return (*KNOWN, *more)
+
+
+async def test_migrating_again_changes_nothing(databases: Databases, name: str) -> None:
+    assert await migrate(databases.cluster.url("owner", name), ["sidecar"], 5) == ()
+    await works(databases.cluster.url("sidecar", name))
+
+
+async def test_two_that_migrate_at_once_take_turns(databases: Databases) -> None:
+    async with databases.fresh(migrated=False) as name:
+        url = databases.cluster.url("owner", name)
+        applied = await asyncio.gather(*[migrate(url, ["sidecar"], 5) for _ in range(4)])
+        assert sorted(number for one in applied for number in one) == [str(known) for known in KNOWN]
+        await works(databases.cluster.url("sidecar", name))
+
+
+async def test_what_is_missing_is_refused(databases: Databases) -> None:
+    async with databases.fresh(migrated=False) as name:
+        await migrate(databases.cluster.url("owner", name), ["sidecar"], 0, KNOWN[:3])
+        said = "migration 0004_work is missing: run `sidemirror migrate`"
+        assert await refusal(databases.cluster.url("sidecar", name)) == said
+
+
+async def test_an_older_server_goes_on_where_the_newer_schema_says_so(databases: Databases, name: str) -> None:
+    later = newer(True, True)
+    assert await migrate(databases.cluster.url("owner", name), [], 0, later) == ("0006_more_6", "0007_more_7")
+    await works(databases.cluster.url("sidecar", name))
+    await works(databases.cluster.url("sidecar", name), later)
+
+
+@pytest.mark.parametrize("compatible", [(False,), (True, False), (False, True)])
+async def test_an_older_server_refuses_where_it_does_not(
+    compatible: tuple[bool, ...], databases: Databases, name: str
+) -> None:
+    later = newer(*compatible)
+    await migrate(databases.cluster.url("owner", name), [], 0, later)
+    number = len(KNOWN) + 1 + compatible.index(False)
+    said = f"migration {number:04d}_more_{number} is newer than this server, and says that only newer servers work with it"
+    assert await refusal(databases.cluster.url("sidecar", name)) == said
+    await works(databases.cluster.url("sidecar", name), later)
+
+
+async def test_a_rolling_upgrade(databases: Databases, name: str) -> None:
+    """A server that runs meets each migration on its next connection."""
+    old = await Database.open(databases.cluster.url("sidecar", name))
+    sessions = PostgresSessions(old)
+    try:
+        await migrate(databases.cluster.url("owner", name), [], 0, newer(True))
+        await sessions.create(ONE, SessionRecord(SessionId("kept connection"), b"{}", 0, 0))
+        old._connections.discard_idle()
+        await sessions.create(ONE, SessionRecord(SessionId("new connection"), b"{}", 0, 0))
+        await migrate(databases.cluster.url("owner", name), [], 0, newer(True, False))
+        old._connections.discard_idle()
+        with pytest.raises(StoreUnavailable, match="0007_more_7 is newer than this server"):
+            await sessions.get(ONE, SessionId("new connection"))
+    finally:
+        await old.close()
+
+
+async def test_an_edited_migration_is_noticed(databases: Databases, name: str) -> None:
+    first = KNOWN[0]
+    edited = (Migration(first.number, first.name, first.script, "another", compatible=True), *KNOWN[1:])
+    said = "migration 0001_scopes is not the one this server has"
+    assert await refusal(databases.cluster.url("sidecar", name), edited) == said
+    with pytest.raises(StoreUnavailable, match="is not the one this server has"):
+        await migrate(databases.cluster.url("owner", name), [], 0, edited)
+
+
+async def test_a_migration_that_fails_leaves_nothing(databases: Databases, name: str) -> None:
+    broken = (*newer(True), Migration(len(KNOWN) + 2, "broken", "CREATE TABLE sidemirror.x (); SELECT 1 / 0", "c", True))
+    with pytest.raises(StoreUnavailable):
+        await migrate(databases.cluster.url("owner", name), [], 0, broken)
+    await works(databases.cluster.url("sidecar", name), newer(True))
+    with pytest.raises(asyncpg.UndefinedTableError):
+        await databases.as_superuser("TABLE sidemirror.x", name)
+
+
+@pytest.mark.parametrize(
+    ("file", "script"),
+    [("0002_a.sql", "-- compatible: yes\n"), ("0001_a.sql", "CREATE TABLE x ();"), ("0001_a.sql", "-- compatible: maybe\n")],
+)
+def test_a_file_that_is_no_migration_is_refused(file: str, script: str, tmp_path: Path) -> None:
+    (tmp_path / file).write_text(script)
+    with pytest.raises(ValueError, match=file):
+        read_migrations(tmp_path)
+
+
+def test_every_table_is_protected_or_an_envelope() -> None:
+    """By the files: what a test of the schema cannot see is a table that a later file forgets."""
+    for path in sorted(MIGRATIONS.glob("*.sql")):
+        script = path.read_text(encoding="utf-8")
+        for made in (line.split()[2] for line in script.splitlines() if line.startswith("CREATE TABLE ")):
+            assert made.endswith("_envelopes") != (f"SELECT sidemirror.protect('{made}')" in script), made
+
+
+# --- the commands ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("role", "reason"), [("bypass", "could look past"), ("owner", "could look past"), ("x", "no role")])
+def test_migrate_grants_to_no_such_role(
+    role: str, reason: str, databases: Databases, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = asyncio.run(databases.create(migrated=False))
+    assert cli.main(["migrate", "--database-url", databases.cluster.url("owner", name), "--grant-to", role]) == 1
+    assert reason in capsys.readouterr().err
+
+
+def test_migrate_says_what_it_did(databases: Databases, capsys: pytest.CaptureFixture[str]) -> None:
+    name = asyncio.run(databases.create(migrated=False))
+    arguments = ["migrate", "--database-url", databases.cluster.url("owner", name), "--grant-to", "sidecar"]
+    assert cli.main(arguments) == 0
+    applied = [f"applied {known}" for known in KNOWN]
+    assert capsys.readouterr().out.splitlines() == [*applied, "the schema is up to date", "sidecar may use it"]
+    assert cli.main(arguments) == 0
+    assert capsys.readouterr().out.splitlines() == ["the schema is up to date", "sidecar may use it"]
+
+
+def test_serve_refuses_a_store_that_it_must_not_use(databases: Databases, tmp_path: Path) -> None:
+    name = asyncio.run(databases.create())
+    done = run_serve(databases.cluster, "owner", name, tmp_path)
+    assert done == (1, "role 'owner' owns the tables, or may act as their owner: use one that owns nothing")
+
+
+def run_serve(cluster: Cluster, role: str, name: str, folder: Path) -> tuple[int, str]:
+    """The exit code of `sidemirror serve`, and the reason it gave."""
+    import subprocess
+
+    from tests.architecture.repository import ROOT
+
+    done = subprocess.run(
+        [sys.executable, "-m", "sidemirror_server.cli", "serve", "--address", f"unix:{folder / 's'}"],
+        env={"SIDEMIRROR_DATABASE_URL": cluster.url(role, name), "PYTHONPATH": str(ROOT / "server")},
+        cwd=folder,
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
+    told = done.stderr.decode()
+    assert "hunter2" not in told + done.stdout.decode()
+    return done.returncode, told.partition('reason="')[2].partition('"')[0]
+
+
+def test_the_url_is_not_shown() -> None:
+    settings = load({}, {"SIDEMIRROR_DATABASE_URL": "postgresql://role:hunter2@host/x"})
+    assert settings.database_url.reveal() == "postgresql://role:hunter2@host/x"
+    shown = {source.name: source.value for source in sources(settings, {}, {})}["database_url"]
+    assert (str(shown), f"{shown}", repr(shown)) == ("[secret]", "[secret]", "[secret]")
+    assert "hunter2" not in repr(settings)
+    assert not load({}, {}).database_url
