@@ -127,7 +127,7 @@ class Conductor:
 
     async def take_up(self, scope: Scope, turn_id: TurnId) -> LiveTurn:
         """The turn, from memory or from the log. Raises NotFound, StoreUnavailable."""
-        turn = self._turns.get((scope, turn_id))
+        turn = self.in_memory(scope, turn_id)
         if turn is None:
             async with self._lock(scope, f"turn/{turn_id}"):
                 turn = await self._find(scope, turn_id)
@@ -137,8 +137,14 @@ class Conductor:
         return turn
 
     def in_memory(self, scope: Scope, turn_id: TurnId) -> LiveTurn | None:
-        """The turn, if it is in memory."""
-        return self._turns.get((scope, turn_id))
+        """The turn, if it is in memory. One that another server has gone on with is let go: the log has what counts."""
+        turn = self._turns.get((scope, turn_id))
+        if turn is None or turn.lost is None:
+            return turn
+        for task in turn.tasks.values():
+            task.cancel()
+        self._forget(turn)
+        return None
 
     async def newest_open(self, scope: Scope, session_id: SessionId) -> LiveTurn | None:
         """The session's newest turn if it is open, else None. Raises what the store raises."""
@@ -324,7 +330,7 @@ class Conductor:
 
     async def _find(self, scope: Scope, turn_id: TurnId) -> LiveTurn | None:
         """The turn, from memory or as the fold of what the log has of it. Call it under the turn's lock."""
-        turn = self._turns.get((scope, turn_id))
+        turn = self.in_memory(scope, turn_id)
         if turn is not None:
             return turn
         if await self._log.head(scope, turn_id) is None:
