@@ -230,7 +230,7 @@ async def assemble(
         alone = settings.address.removeprefix(UNIX) if settings.address.startswith(UNIX) else ""
         path = settings.socket.removeprefix(UNIX) or alone
         socket = stack.enter_context(held_socket(Path(path))) if path else None
-        stores = await (_shared if settings.database_url else _embedded)(settings, clock, stack)
+        stores = await (_shared(settings, stack) if settings.database_url else _embedded(settings, clock, stack))
         routes = routes_of(settings, clock) if model is None else _stand_in(model, clock)
         sidecar = Sidecar(settings, stores, routes, clock, limits, socket)
         stack.push_async_callback(sidecar.gateway.close)
@@ -253,7 +253,7 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
     )
 
 
-async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack) -> Stores:
+async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Stores:
     """Everything in a Postgres database that many sidecars share. Its driver is loaded only here."""
     from sidemirror_server.storage.postgres.critiques import PostgresCritiques
     from sidemirror_server.storage.postgres.database import Database as PostgresDatabase
@@ -262,9 +262,7 @@ async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitS
     from sidemirror_server.storage.postgres.sessions import PostgresSessions
     from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 
-    database = await PostgresDatabase.open(
-        settings.database_url.reveal(), connections=settings.database_connections
-    )
+    database = await PostgresDatabase.open(settings.database_url.reveal(), connections=settings.database_connections)
     stack.push_async_callback(database.close)
     durability = "an OK survives a crash of the sidecar and of the database (synchronous_commit)"
     return Stores(

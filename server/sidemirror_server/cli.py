@@ -58,16 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add_argument("--json", action="store_true", help="print the result as JSON")
     doctor.set_defaults(run=_doctor)
 
-    migrate = commands.add_parser("migrate", help="make or update the schema of a Postgres database, as its owner")
-    migrate.add_argument("--database-url", required=True, metavar="OWNER_URL", help="postgresql://owner@host/database")
-    migrate.add_argument(
-        "--grant-to",
-        action="append",
-        default=[],
-        metavar="ROLE",
-        help="a role that sidecars use; may come several times",
-    )
-    migrate.set_defaults(run=_migrate)
+    _add_migrate(commands)
 
     demo = commands.add_parser("demo", help="watch a small agent at work with a sidecar beside it")
     demo.add_argument("--without-sidecar", action="store_true", help="show only what the agent does alone")
@@ -85,6 +76,19 @@ def _parser() -> argparse.ArgumentParser:
         # An abbreviation would mean another flag, or none, once there is a flag more.
         command.allow_abbrev = False
     return parser
+
+
+def _add_migrate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    migrate = commands.add_parser("migrate", help="make or update the schema of a Postgres database, as its owner")
+    migrate.add_argument("--database-url", required=True, metavar="OWNER_URL", help="postgresql://owner@host/database")
+    migrate.add_argument(
+        "--grant-to",
+        action="append",
+        default=[],
+        metavar="ROLE",
+        help="a role that sidecars use; may come several times",
+    )
+    migrate.set_defaults(run=_migrate)
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:

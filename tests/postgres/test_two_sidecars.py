@@ -70,8 +70,7 @@ async def test_one_watches_what_the_other_records(url: str, tmp_path: Path) -> N
 
         async def watch() -> None:
             async for response in stream:
-                if response.entry.sequence:
-                    seen.append(response.entry)
+                seen.extend([response.entry] if response.entry.sequence else [])
 
         async def record(number: int) -> None:
             turn_id = f"t{number}"
@@ -85,7 +84,7 @@ async def test_one_watches_what_the_other_records(url: str, tmp_path: Path) -> N
 
         following = asyncio.create_task(watch())
         await asyncio.gather(*(record(number) for number in range(turns)))
-        expected = Counter()
+        expected: Counter[tuple[str, int]] = Counter()
         for number in range(turns):
             kept = await recording.stub.GetTurn(pb.GetTurnRequest(turn_id=f"t{number}", page_size=1000))
             expected.update((f"t{number}", entry.sequence) for entry in kept.entries)
@@ -172,7 +171,9 @@ async def test_many_sidecars_in_one_scope(url: str, request: pytest.FixtureReque
             began_s = time.monotonic()
             await asyncio.gather(*(append(number, log) for number, log in enumerate(logs)))
             figures[kind] = (sidecars * each / (time.monotonic() - began_s), longest_s)
-            assert len(await everything(logs[0], Scope(kind, "shop"))) == (sidecars * each if kind == "one scope" else 0)
+            assert len(await everything(logs[0], Scope(kind, "shop"))) == (
+                sidecars * each if kind == "one scope" else 0
+            )
     told = "; ".join(f"{kind}: {rate:.0f} appends/s, longest {s * 1000:.0f} ms" for kind, (rate, s) in figures.items())
     show(f"{sidecars} sidecars: {told}")
 

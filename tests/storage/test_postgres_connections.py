@@ -14,6 +14,8 @@ from sidemirror_server.thinking.store import SessionRecord
 from sidemirror_server.vocabulary.errors import NotFound, StoreUnavailable
 from sidemirror_server.vocabulary.ids import SessionId
 from sidemirror_server.vocabulary.scope import Scope
+from tests.faults.figures import show
+from tests.faults.waiting import until
 from tests.postgres.cluster import Cluster
 from tests.postgres.databases import Databases
 
@@ -38,7 +40,9 @@ async def connected(databases: Databases, name: str) -> int:
 
 
 @contextlib.asynccontextmanager
-async def opened(databases: Databases, name: str, connections: int = 4, idle_s: float = 30.0) -> AsyncIterator[Database]:
+async def opened(
+    databases: Databases, name: str, connections: int = 4, idle_s: float = 30.0
+) -> AsyncIterator[Database]:
     database = await Database.open(databases.cluster.url("sidecar", name), connections=connections, idle_s=idle_s)
     try:
         yield database
@@ -52,9 +56,10 @@ async def ask(database: Database, seconds: float = 0.0) -> None:
 
 
 async def until_connected(databases: Databases, name: str, count: int) -> None:
-    async with asyncio.timeout(10):
-        while await connected(databases, name) != count:
-            await asyncio.sleep(0.02)
+    deadline_s = time.monotonic() + 10
+    while (found := await connected(databases, name)) != count:
+        assert time.monotonic() < deadline_s, f"{found} connections"
+        await asyncio.sleep(0.02)
 
 
 async def test_no_more_than_asked_for_and_idle_ones_go(databases: Databases, name: str) -> None:
@@ -83,9 +88,7 @@ async def test_waiting_for_a_connection_ends(databases: Databases, name: str) ->
 
 
 async def until_busy(database: Database) -> None:
-    async with asyncio.timeout(5):
-        while not database._connections._taken:
-            await asyncio.sleep(0)
+    await until(lambda: len(database._connections._taken) > 0)
 
 
 async def test_a_transaction_ends_in_time(databases: Databases, name: str) -> None:
@@ -129,14 +132,18 @@ async def test_a_cancelled_write_is_whole_or_not_there(databases: Databases, nam
         assert any(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes.values())
 
 
+async def insert_and_refuse(database: Database) -> None:
+    async with database.transaction(ONE) as transaction:
+        insert = "INSERT INTO sidemirror.sessions VALUES ($1, $2, $3, 0, 0, $4)"
+        await transaction.change(insert, ONE.tenant_id, ONE.project_id, S1, b"{}")
+        raise NotFound("session", "another")
+
+
 async def test_what_a_call_raises_undoes_it_and_keeps_the_connection(databases: Databases, name: str) -> None:
     async with opened(databases, name) as database:
         sessions = PostgresSessions(database)
         with pytest.raises(NotFound):
-            async with database.transaction(ONE) as transaction:
-                insert = "INSERT INTO sidemirror.sessions VALUES ($1, $2, $3, 0, 0, $4)"
-                await transaction.change(insert, ONE.tenant_id, ONE.project_id, S1, b"{}")
-                raise NotFound("session", "another")
+            await insert_and_refuse(database)
         with pytest.raises(asyncpg.UndefinedTableError):
             async with database.transaction(ONE) as transaction:
                 await transaction.fetch("TABLE nowhere")
@@ -147,9 +154,7 @@ async def test_what_a_call_raises_undoes_it_and_keeps_the_connection(databases: 
 async def test_connections_that_were_cut_are_replaced(databases: Databases, name: str) -> None:
     async with opened(databases, name) as database:
         await asyncio.gather(*[ask(database, 0.05) for _ in range(4)])
-        await databases.as_superuser(
-            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
-        )
+        await databases.as_superuser(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
         await until_connected(databases, name, 0)
         await asyncio.sleep(0.05)
         await ask(database)
@@ -192,6 +197,6 @@ async def test_idle_sidecars_of_a_fleet(request: pytest.FixtureRequest) -> None:
                 await asyncio.gather(*[ask(database, 0.01) for _ in range(8)])
             most = await connected(databases, name)
             await until_connected(databases, name, sidecars)
-            print(f"{sidecars} sidecars: {most} connections at most, {sidecars} when idle (goal: {2 * sidecars})")
+            show(f"{sidecars} sidecars: {most} connections at most, {sidecars} when idle (goal: {2 * sidecars})")
     finally:
         cluster.remove()

@@ -152,7 +152,9 @@ async def test_an_older_server_refuses_where_it_does_not(
     later = newer(*compatible)
     await migrate(databases.cluster.url("owner", name), [], 0, later)
     number = len(KNOWN) + 1 + compatible.index(False)
-    said = f"migration {number:04d}_more_{number} is newer than this server, and says that only newer servers work with it"
+    said = (
+        f"migration {number:04d}_more_{number} is newer than this server, and says that only newer servers work with it"
+    )
     assert await refusal(databases.cluster.url("sidecar", name)) == said
     await works(databases.cluster.url("sidecar", name), later)
 
@@ -184,7 +186,10 @@ async def test_an_edited_migration_is_noticed(databases: Databases, name: str) -
 
 
 async def test_a_migration_that_fails_leaves_nothing(databases: Databases, name: str) -> None:
-    broken = (*newer(True), Migration(len(KNOWN) + 2, "broken", "CREATE TABLE sidemirror.x (); SELECT 1 / 0", "c", True))
+    broken = (
+        *newer(True),
+        Migration(len(KNOWN) + 2, "broken", "CREATE TABLE sidemirror.x (); SELECT 1 / 0", "c", True),
+    )
     with pytest.raises(StoreUnavailable):
         await migrate(databases.cluster.url("owner", name), [], 0, broken)
     await works(databases.cluster.url("sidecar", name), newer(True))
@@ -194,7 +199,11 @@ async def test_a_migration_that_fails_leaves_nothing(databases: Databases, name:
 
 @pytest.mark.parametrize(
     ("file", "script"),
-    [("0002_a.sql", "-- compatible: yes\n"), ("0001_a.sql", "CREATE TABLE x ();"), ("0001_a.sql", "-- compatible: maybe\n")],
+    [
+        ("0002_a.sql", "-- compatible: yes\n"),
+        ("0001_a.sql", "CREATE TABLE x ();"),
+        ("0001_a.sql", "-- compatible: maybe\n"),
+    ],
 )
 def test_a_file_that_is_no_migration_is_refused(file: str, script: str, tmp_path: Path) -> None:
     (tmp_path / file).write_text(script)
@@ -213,7 +222,9 @@ def test_every_table_is_protected_or_an_envelope() -> None:
 # --- the commands ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("role", "reason"), [("bypass", "could look past"), ("owner", "could look past"), ("x", "no role")])
+@pytest.mark.parametrize(
+    ("role", "reason"), [("bypass", "could look past"), ("owner", "could look past"), ("x", "no role")]
+)
 def test_migrate_grants_to_no_such_role(
     role: str, reason: str, databases: Databases, capsys: pytest.CaptureFixture[str]
 ) -> None:

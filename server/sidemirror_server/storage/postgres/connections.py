@@ -45,19 +45,23 @@ class Connections:
                 await self._free.acquire()
         except TimeoutError as exc:
             raise StoreUnavailable(store="postgres", reason=f"all {self._most} connections are busy") from exc
-        try:
-            while self._idle:
-                connection, _ = self._idle.pop()
-                if not connection.is_closed():
-                    break
-            else:
+        connection = self._last_used()
+        if connection is None:
+            try:
                 async with asyncio.timeout(self._wait_s):
                     connection = await self._connect()
-        except BaseException:
-            self._free.release()
-            raise
+            except BaseException:
+                self._free.release()
+                raise
         self._taken.add(connection)
         return connection
+
+    def _last_used(self) -> asyncpg.Connection | None:
+        while self._idle:
+            connection = self._idle.pop().connection
+            if not connection.is_closed():
+                return connection
+        return None
 
     def give_back(self, connection: asyncpg.Connection) -> None:
         """The connection is in order, and in no transaction."""

@@ -117,7 +117,11 @@ class Database:
 
     def is_available(self) -> bool:
         """Whether the store answered when it was asked last."""
-        return self._probing is None and not self._closed
+        return not (self._closed or self._is_away())
+
+    def _is_away(self) -> bool:
+        """Somebody is asking it again."""
+        return self._probing is not None and not self._probing.done()
 
     @contextlib.asynccontextmanager
     async def transaction(
@@ -130,13 +134,15 @@ class Database:
     ) -> AsyncIterator[Transaction]:
         """A transaction on the rows of `scope`; with None on envelopes, until it enters a scope.
 
-        Committed, and durable, when the block ends; an error undoes all of it. `in_turn`: transactions
-        that name the same here take turns, each from its beginning until it is durable. Raises StoreUnavailable (whether it was committed is
-        not known) and StoreFull, besides what the block raises.
+        Committed, and durable, when the block ends; an error undoes all of it. `in_turn`: transactions that name the
+        same here take turns, each from its beginning until it is durable. Raises StoreUnavailable (whether it was
+        committed is not known) and StoreFull, besides what the block raises.
         """
-        if self._probing is not None or self._closed:
+        if self._closed or self._is_away():
             raise StoreUnavailable(store="postgres", reason="it did not answer; it is being asked again")
-        begin = _begin(scope, reads_only=reads_only, in_turn=in_turn, within_s=within_s, told=not self._standing.commit_waits)
+        begin = _begin(
+            scope, reads_only=reads_only, in_turn=in_turn, within_s=within_s, told=not self._standing.commit_waits
+        )
         async with self._translated(), asyncio.timeout(2 * _TAKE_S + within_s), self._connection() as connection:
             await connection.execute(begin)
             yield Transaction(connection)
@@ -202,28 +208,25 @@ class Database:
 
     def _went_away(self) -> None:
         self._failures += 1
-        if self._failures >= _AWAY_AFTER and self._probing is None and not self._closed:
+        if self._failures >= _AWAY_AFTER and not (self._closed or self._is_away()):
             _log.warning("store_away", extra={"store": "postgres"})
             self._connections.discard_idle()
             self._probing = asyncio.get_running_loop().create_task(self._probe())
 
     async def _probe(self) -> None:
         """Asks until it answers."""
-        while True:
+        connection = None
+        while connection is None:
             await asyncio.sleep(_PROBE_EVERY_S)
             try:
                 async with asyncio.timeout(_PROBE_S):
                     connection = await self._connect()
             except SidemirrorError as refusal:
                 _log.error("store_refused", extra={"store": "postgres", "reason": str(refusal)})
-            except Exception as exc:
-                if meaning_of(exc) is Meaning.DEFECT:
-                    raise
-            else:
-                break
+            except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, EOFError):
+                continue
         self._connections.adopt(connection)
         self._failures = 0
-        self._probing = None
         _log.info("store_back", extra={"store": "postgres"})
 
 

@@ -75,7 +75,7 @@ class Recorded(msgspec.Struct, frozen=True):
 
 
 def read_migrations(folder: Path = MIGRATIONS) -> tuple[Migration, ...]:
-    """The files of the folder in order. Raises ValueError for a file name, a numbering or a first line that is wrong."""
+    """The files of the folder in order. Raises ValueError for a name, a numbering or a first line that is wrong."""
     found = []
     for number, path in enumerate(sorted(folder.glob("*.sql")), start=1):
         match = _FILE_NAME.fullmatch(path.name)

@@ -107,9 +107,7 @@ class PostgresWork:
                 purged += await transaction.change(_SQL["purge"], *_place(scope), job_ids, done_before_us)
         return purged
 
-    async def _as_claimant(
-        self, verb: str, scope: Scope, job_id: JobId, token: int, now_us: int, *values: Any
-    ) -> None:
+    async def _as_claimant(self, verb: str, scope: Scope, job_id: JobId, token: int, now_us: int, *values: Any) -> None:
         async with self._database.transaction(scope) as transaction:
             await _change_claimed(transaction, verb, scope, job_id, token, now_us, *values)
 
