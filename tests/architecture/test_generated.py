@@ -6,7 +6,8 @@ from tests.architecture.repository import ROOT, checked, run_tool
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*_pb2*.py*")}
+    sources = [path for path in folder.rglob("*_pb2*.py*") if path.parent.name != "__pycache__"]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sources}
 
 
 def test_generated_code_is_fresh(tmp_path: Path) -> None:

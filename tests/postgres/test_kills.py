@@ -102,8 +102,8 @@ async def wrongs(stub: Stub, work: Work) -> list[str]:
 async def test_nothing_acknowledged_is_lost_or_doubled(
     kills: int, total: int, durable: Databases, tmp_path: Path
 ) -> None:
-    """Every second kill is Postgres'. Seen to fail with `SET LOCAL synchronous_commit = off` in `_begin`: a turn that was
-    acknowledged is not found."""
+    """Every second kill is Postgres'. Seen to fail with `SET LOCAL synchronous_commit = off` in `_begin`: a turn that
+    was acknowledged is not found."""
     chance = random.Random(11)
     back_s: list[float] = []
     url = durable.cluster.url("sidecar", await durable.create())
