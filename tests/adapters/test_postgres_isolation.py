@@ -3,6 +3,7 @@
 A build is made whose statements lack the filter on tenant and project. Row level security then has to answer alone.
 """
 
+import contextlib
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from types import ModuleType
@@ -58,6 +59,15 @@ async def database(
 def forget_filters(monkeypatch: pytest.MonkeyPatch) -> None:
     for adapter in ADAPTERS:
         monkeypatch.setattr(adapter, "_SQL", {name: unfiltered(text) for name, text in adapter._SQL.items()})
+
+
+@contextlib.asynccontextmanager
+async def opened(databases: Databases, name: str) -> AsyncIterator[Database]:
+    database = await Database.open(databases.cluster.url("sidecar", name))
+    try:
+        yield database
+    finally:
+        await database.close()
 
 
 async def fill(database: Database, scope: Scope, body: bytes) -> None:
@@ -163,8 +173,7 @@ async def test_a_build_without_filters_would_leak_without_the_policies(
     databases: Databases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The tests above can fail: with the policies switched off, the same build shows what it must not."""
-    async with databases.opened() as database:
-        name = database._url.partition("@/")[2].partition("?")[0]
+    async with databases.fresh() as name, opened(databases, name) as database:
         for number, scope in enumerate((MINE, SIBLING, FOREIGN)):
             await fill(database, scope, b'{"of":%d}' % number)
         await databases.as_superuser("ALTER TABLE sidemirror.turns DISABLE ROW LEVEL SECURITY", name)

@@ -183,10 +183,9 @@ async def test_commits_wait_for_the_disk_where_the_server_would_not(databases: D
         assert [tuple(row) for row in await transaction.fetch("SHOW synchronous_commit")] == [("on",)]
 
 
-async def test_idle_sidecars_of_a_fleet(request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize("sidecars", [40, pytest.param(200, marks=pytest.mark.long)])
+async def test_idle_sidecars_of_a_fleet(sidecars: int) -> None:
     """The goal is 400 connections for 200 sidecars that have been busy and are idle now."""
-    long = "long" in request.config.option.markexpr and "not" not in request.config.option.markexpr
-    sidecars = 200 if long else 40
     cluster = Cluster(fsync="off", max_connections="420")
     try:
         cluster.start()

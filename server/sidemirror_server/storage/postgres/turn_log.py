@@ -4,8 +4,9 @@ Positions rise in the order in which entries become visible (clause LG3), becaus
 each holds the scope's lock from before it takes positions until its commit is durable. The other way, numbering freely
 and showing only what is older than every running transaction, was not taken: one forgotten transaction anywhere in the
 cluster would hold back every watch, an append could not be seen by the one who made it, and a dump that is restored
-elsewhere begins to count anew. The price is one append at a time and scope, measured with 64 sidecars' recorders at one
-scope (tests/postgres/test_throughput.py).
+elsewhere begins to count anew. The price is one append at a time and scope: 16 sidecars that append all the time made
+800 appends/s in one scope and 1,500 in a scope each, two cores serving them and Postgres
+(tests/postgres/test_two_sidecars.py). An append carries what all turns of a sidecar have waiting.
 """
 
 from collections.abc import Iterable
