@@ -13,7 +13,8 @@ import asyncpg
 import pytest
 
 from sidemirror_server.models.ledger import Amount, Cap, Level, Refusal, Reservation
-from sidemirror_server.storage.postgres import ledger, requests, sessions, turn_log, work
+from sidemirror_server.storage.postgres import critiques, ledger, requests, sessions, turn_log, work
+from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.database import Database
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.requests import PostgresRequests
@@ -23,6 +24,7 @@ from sidemirror_server.storage.postgres.work import PostgresWork
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.queue import Job
+from tests.conformance import critiques as critiques_suite
 from tests.conformance import ledger as ledger_suite
 from tests.conformance import requests as requests_suite
 from tests.conformance import sessions as sessions_suite
@@ -34,7 +36,7 @@ from tests.postgres.databases import Databases
 
 CLAUSES = {
     clause: test
-    for suite in (turn_log_suite, sessions_suite, requests_suite, work_suite, ledger_suite)
+    for suite in (turn_log_suite, sessions_suite, requests_suite, work_suite, ledger_suite, critiques_suite)
     for clause, test in clauses_of(suite).items()
 }
 
@@ -101,6 +103,17 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("WQ19", "list", "ORDER BY created_us DESC, job_id DESC", "ORDER BY created_us DESC, job_id"),
         ("WQ20", "count", "kind = $3", "kind <> $3"),
         ("WQ21", "done", "LIMIT $3", "LIMIT greatest($3, 10)"),
+    ],
+    critiques: [
+        ("CR1", "keep", "DO NOTHING", "DO UPDATE SET turn_id = excluded.turn_id"),
+        ("CR2", "get", "critique_id = $3", "lower(critique_id) = lower($3)"),
+        ("CR3", "list", "ORDER BY created_us DESC, critique_id DESC", "ORDER BY created_us DESC, critique_id"),
+        ("CR4", "list_of_turn", "($7::text IS NULL OR session_id = $7)", "($7::text IS NULL OR TRUE)"),
+        ("CR4", "list_of_session", "session_id = $6", "$6::text IS NOT NULL"),
+        ("CR5", "report", "score = $5, ", "score = coalesce($5, score), "),
+        ("CR6", "figures", "(50 * confident + 99)", "(50 * confident)"),
+        ("CR6", "figures", "created_us < $4", "created_us <= $4"),
+        ("CR7", "figures", "provider = $6", "provider >= $6"),
     ],
     ledger: [
         ("LE1", "used", "settled_tokens + reserved_tokens", "settled_tokens"),
@@ -179,6 +192,6 @@ async def noticed(clause: str, databases: Databases, broken: type[Any] | None = 
 
 
 def adapter_for(clause: str, database: Database, broken: type[Any] | None) -> Any:
-    ports: dict[str, Any] = {"WQ": PostgresWork, "RQ": PostgresRequests, "LE": PostgresLedger}
+    ports: dict[str, Any] = {"WQ": PostgresWork, "RQ": PostgresRequests, "LE": PostgresLedger, "CR": PostgresCritiques}
     port = broken or ports.get(clause[:2])
     return port(database) if port else Stores(PostgresTurnLog(database), PostgresSessions(database))

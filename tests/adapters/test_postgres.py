@@ -2,18 +2,20 @@
 
 import pytest
 
+from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.requests import PostgresRequests
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 from sidemirror_server.storage.postgres.work import PostgresWork
-from tests.conformance import ledger, requests, sessions, turn_log, work
+from tests.conformance import critiques, ledger, requests, sessions, turn_log, work
 from tests.conformance.clauses import clauses_of
 from tests.conformance.turn_log import Stores
 from tests.postgres.databases import Databases
 
 TURNS = {**clauses_of(turn_log), **clauses_of(sessions)}
 REQUESTS = clauses_of(requests)
+CRITIQUES = clauses_of(critiques)
 LEDGER = clauses_of(ledger)
 WORK = clauses_of(work)
 
@@ -40,3 +42,9 @@ async def test_work(clause: str, databases: Databases) -> None:
 async def test_ledger(clause: str, databases: Databases) -> None:
     async with databases.opened() as database:
         await LEDGER[clause](lambda: PostgresLedger(database))
+
+
+@pytest.mark.parametrize("clause", CRITIQUES)
+async def test_critiques(clause: str, databases: Databases) -> None:
+    async with databases.opened() as database:
+        await CRITIQUES[clause](lambda: PostgresCritiques(database))

@@ -12,8 +12,10 @@ from typing import Any
 import asyncpg
 import pytest
 
+from sidemirror_server.critique.store import CritiqueRecord
 from sidemirror_server.models.ledger import Amount
-from sidemirror_server.storage.postgres import ledger, requests, sessions, turn_log, work
+from sidemirror_server.storage.postgres import critiques, ledger, requests, sessions, turn_log, work
+from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.database import Database
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.requests import PostgresRequests
@@ -31,7 +33,7 @@ from tests.conformance.turn_log import EVERYTHING, T0, batch, head, start
 from tests.postgres.databases import Databases
 
 MINE, SIBLING, FOREIGN = Scope("acme", "shop"), Scope("acme", "blog"), Scope("other", "shop")
-ADAPTERS = (ledger, requests, sessions, turn_log, work)
+ADAPTERS = (critiques, ledger, requests, sessions, turn_log, work)
 DAY = T0 // 86_400_000_000
 S1, T1, J1, R1 = SessionId("s1"), TurnId("t1"), JobId("j1"), RequestId("r1")
 
@@ -75,6 +77,8 @@ async def fill(database: Database, scope: Scope, body: bytes) -> None:
     await PostgresSessions(database).update(scope, S1, body, T0)
     await PostgresRequests(database).remember(scope, "M", R1, Answered(b"d", body), T0, T0 + 10)
     await PostgresWork(database).put(scope, NewJob(J1, "goal", body), T0)
+    kept = CritiqueRecord("c1", T0, "rules", 500_000, False, "t1", "s1", body)
+    await PostgresCritiques(database).keep(scope, kept)
     await PostgresLedger(database).reserve(scope, "reflect", Amount(1, 1), {}, 30.0, T0)
 
 
@@ -89,6 +93,10 @@ READS: list[tuple[int, Callable[[Database], Awaitable[Any]]]] = [
     (1, lambda db: PostgresSessions(db).list(MINE, None, 10)),
     (1, lambda db: PostgresWork(db).list(MINE, "goal", (), None, 10)),
     (1, lambda db: PostgresLedger(db).spent(MINE, DAY, T0)),
+    (1, lambda db: PostgresCritiques(db).list(MINE, None, None, None, 10)),
+    (1, lambda db: PostgresCritiques(db).list(MINE, "t1", None, None, 10)),
+    (1, lambda db: PostgresCritiques(db).list(MINE, None, "s1", None, 10)),
+    (1, lambda db: PostgresCritiques(db).figures(MINE, T0, T0 + 1, None, None)),
 ]
 
 
@@ -111,6 +119,8 @@ async def test_look_ups_show_their_scope_alone(database: Database) -> None:
     assert job is not None
     assert job.payload == b'{"of":0}'
     assert sum((await PostgresWork(database).count(MINE, "goal")).values()) == 1
+    (figures,) = await PostgresCritiques(database).figures(MINE, T0, T0 + 1, None, None)
+    assert figures.count == 1
     log = PostgresTurnLog(database)
     assert await log.last_position(MINE) == (await log.tail(MINE, TURN_TOPIC, None, 0, 10, EVERYTHING))[-1].position
 
@@ -197,7 +207,16 @@ def test_every_statement_on_payloads_filters(adapter: ModuleType) -> None:
 
 
 async def test_without_a_scope_nothing_is_seen_and_nothing_is_kept(database: Database) -> None:
-    payloads = ("sessions", "turns", "log_entries", "requests", "jobs", "ledger_totals", "ledger_reservations")
+    payloads = (
+        "sessions",
+        "turns",
+        "log_entries",
+        "requests",
+        "jobs",
+        "critiques",
+        "ledger_totals",
+        "ledger_reservations",
+    )
     for table in payloads:
         async with database.transaction(None) as transaction:
             assert await transaction.fetch(f"TABLE sidemirror.{table}") == []

@@ -17,13 +17,17 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
+from sidemirror_server.critique.record import Outcome
+from sidemirror_server.critique.store import CritiqueKey, CritiqueRecord, Critiques
 from sidemirror_server.models.ledger import Amount, Cap, Ledger, Level, Refusal, Reservation
+from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.database import Database as PostgresDatabase
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.requests import PostgresRequests
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 from sidemirror_server.storage.postgres.work import PostgresWork
+from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import Database as SqliteDatabase
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.storage.sqlite.requests import SqliteRequests
@@ -50,6 +54,7 @@ class Stores(msgspec.Struct, frozen=True):
     requests: Requests
     work: Work
     ledger: Ledger
+    critiques: Critiques
 
 
 # Whatever an id or a text can hold once it was let in; what sorts apart by language and together by code point.
@@ -114,6 +119,7 @@ class SameAnswers(RuleBasedStateMachine):
         self.head_keys: dict[Any, HeadKey] = {}
         self.session_keys: dict[Scope, SessionKey] = {}
         self.job_keys: dict[Any, JobKey] = {}
+        self.critique_keys: dict[Any, CritiqueKey] = {}
         self.claimed: list[Job] = []
         self.reservations: list[tuple[Reservation, Reservation]] = []
 
@@ -123,10 +129,13 @@ class SameAnswers(RuleBasedStateMachine):
         self.postgres = await PostgresDatabase.open(self.databases.cluster.url("sidecar", self.name))
         one, other = self.sqlite, self.postgres
         return (
-            Stores(SqliteTurnLog(one), SqliteSessions(one), SqliteRequests(one), SqliteWork(one), SqliteLedger(one)),
+            Stores(
+                *(SqliteTurnLog(one), SqliteSessions(one), SqliteRequests(one)),
+                *(SqliteWork(one), SqliteLedger(one), SqliteCritiques(one)),
+            ),
             Stores(
                 *(PostgresTurnLog(other), PostgresSessions(other), PostgresRequests(other)),
-                *(PostgresWork(other), PostgresLedger(other)),
+                *(PostgresWork(other), PostgresLedger(other), PostgresCritiques(other)),
             ),
         )
 
@@ -377,6 +386,67 @@ class SameAnswers(RuleBasedStateMachine):
         day = T0 // (86_400 * SECOND)
         self.ask(lambda stores: stores.ledger.spent(scope, day, now))
         self.ask(lambda stores: stores.ledger.used(scope, purpose, day))
+
+    # --- critiques ---------------------------------------------------------------------------------------------------
+
+    @rule(
+        scope=scopes,
+        critique=names,
+        created=times,
+        provider=kinds,
+        confidence=st.none() | st.sampled_from([0, 1, 500_000, 1_000_000]),
+        revise=st.booleans(),
+        turn=names | st.just(""),
+        session=names | st.just(""),
+        body=bodies,
+    )
+    def keep(
+        self,
+        scope: Scope,
+        critique: str,
+        created: int,
+        provider: str,
+        confidence: int | None,
+        revise: bool,
+        turn: str,
+        session: str,
+        body: bytes,
+    ) -> None:
+        record = CritiqueRecord(critique, created, provider, confidence, revise, turn, session, body)
+        self.ask(lambda stores: stores.critiques.keep(scope, record))
+
+    @rule(
+        scope=scopes,
+        critique=names,
+        outcome=st.builds(Outcome, st.sampled_from(["success", "failure"]), st.none() | st.floats(0, 1), times),
+    )
+    def report(self, scope: Scope, critique: str, outcome: Outcome) -> None:
+        self.ask(lambda stores: stores.critiques.report(scope, critique, outcome))
+        self.ask(lambda stores: stores.critiques.get(scope, critique))
+
+    @rule(
+        scope=scopes,
+        turn=st.none() | names,
+        session=st.none() | names,
+        limit=st.integers(1, 3),
+        begin=st.booleans(),
+    )
+    def list_critiques(self, scope: Scope, turn: str | None, session: str | None, limit: int, begin: bool) -> None:
+        place = (scope, turn, session)
+        after = None if begin else self.critique_keys.get(place)
+        page = self.one(lambda stores: stores.critiques.list(scope, turn, session, after, limit))
+        if page:
+            self.critique_keys[place] = CritiqueKey(page[-1].created_us, page[-1].critique_id)
+
+    @rule(
+        scope=scopes,
+        start=times,
+        end=times,
+        bucket=st.none() | st.sampled_from([SECOND, 3 * SECOND]),
+        provider=st.none() | kinds,
+    )
+    def figures(self, scope: Scope, start: int, end: int, bucket: int | None, provider: str | None) -> None:
+        self.ask(lambda stores: stores.critiques.figures(scope, start, end, bucket, provider))
 
     @rule()
     def envelopes_are_in_step(self) -> None:

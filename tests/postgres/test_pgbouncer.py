@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.database import Database
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.requests import PostgresRequests
@@ -18,7 +19,7 @@ from sidemirror_server.thinking.store import SessionRecord
 from sidemirror_server.vocabulary.ids import SessionId
 from sidemirror_server.vocabulary.scope import Scope
 from tests.architecture.repository import ROOT
-from tests.conformance import ledger, requests, sessions, turn_log, work
+from tests.conformance import critiques, ledger, requests, sessions, turn_log, work
 from tests.conformance.clauses import clauses_of
 from tests.conformance.turn_log import Stores
 from tests.postgres.databases import Databases
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 TURNS = {**clauses_of(turn_log), **clauses_of(sessions)}
-OTHERS = {**clauses_of(requests), **clauses_of(work), **clauses_of(ledger)}
+OTHERS = {**clauses_of(requests), **clauses_of(work), **clauses_of(ledger), **clauses_of(critiques)}
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,9 @@ async def test_clause(clause: str, databases: Databases, pooler: Pooler) -> None
             if clause in TURNS:
                 await TURNS[clause](lambda: Stores(PostgresTurnLog(database), PostgresSessions(database)))
             else:
-                port = {"RQ": PostgresRequests, "WQ": PostgresWork, "LE": PostgresLedger}[clause[:2]]
+                port = {"RQ": PostgresRequests, "WQ": PostgresWork, "LE": PostgresLedger, "CR": PostgresCritiques}[
+                    clause[:2]
+                ]
                 await OTHERS[clause](lambda: port(database))
         finally:
             await database.close()

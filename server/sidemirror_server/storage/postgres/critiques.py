@@ -1,0 +1,73 @@
+"""Stored critiques in Postgres."""
+
+from pathlib import Path
+
+import asyncpg
+
+from sidemirror_server.critique.record import Outcome
+from sidemirror_server.critique.statistics import Figures
+from sidemirror_server.critique.store import CritiqueKey, CritiqueRecord
+from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.vocabulary.errors import NotFound
+from sidemirror_server.vocabulary.scope import Scope
+
+_SQL = load_statements(Path(__file__).with_name("critiques.sql"))
+_FIRST_KEY = CritiqueKey(2**63 - 1, "")  # before every critique there can be
+
+
+class PostgresCritiques:
+    """The port `Critiques` on the shared store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def keep(self, scope: Scope, critique: CritiqueRecord) -> CritiqueRecord:
+        key = (scope.tenant_id, scope.project_id, critique.critique_id)
+        values = (
+            *(critique.created_us, critique.provider, critique.confidence_ppm, critique.revise),
+            *(critique.turn_id, critique.session_id, critique.body),
+        )
+        async with self._database.transaction(scope) as transaction:
+            await transaction.change(_SQL["keep"], *key, *values)
+            (row,) = await transaction.fetch(_SQL["get"], *key)
+        return _record(row)
+
+    async def get(self, scope: Scope, critique_id: str) -> CritiqueRecord | None:
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            row = await transaction.first(_SQL["get"], scope.tenant_id, scope.project_id, critique_id)
+        return None if row is None else _record(row)
+
+    async def list(
+        self, scope: Scope, turn_id: str | None, session_id: str | None, after: CritiqueKey | None, limit: int
+    ) -> tuple[CritiqueRecord, ...]:
+        place = after or _FIRST_KEY
+        wanted = (scope.tenant_id, scope.project_id, place.created_us, place.critique_id, limit)
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            if turn_id is not None:
+                rows = await transaction.fetch(_SQL["list_of_turn"], *wanted, turn_id, session_id)
+            elif session_id is not None:
+                rows = await transaction.fetch(_SQL["list_of_session"], *wanted, session_id)
+            else:
+                rows = await transaction.fetch(_SQL["list"], *wanted)
+        return tuple(_record(row) for row in rows)
+
+    async def report(self, scope: Scope, critique_id: str, outcome: Outcome) -> None:
+        values = (outcome.outcome, outcome.score, outcome.reported_us)
+        async with self._database.transaction(scope) as transaction:
+            key = (scope.tenant_id, scope.project_id, critique_id)
+            if await transaction.change(_SQL["report"], *key, *values) == 0:
+                raise NotFound("critique", critique_id)
+
+    async def figures(
+        self, scope: Scope, start_us: int, end_us: int, bucket_us: int | None, provider: str | None
+    ) -> tuple[Figures, ...]:
+        wanted = (scope.tenant_id, scope.project_id, start_us, end_us, bucket_us, provider)
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            rows = await transaction.fetch(_SQL["figures"], *wanted)
+        return tuple(Figures(*row) for row in rows)
+
+
+def _record(row: asyncpg.Record) -> CritiqueRecord:
+    outcome, score, reported_us = row[-3:]
+    return CritiqueRecord(*row[:-3], outcome=None if outcome is None else Outcome(outcome, score, reported_us))

@@ -1,0 +1,79 @@
+-- The statements of storage/postgres/critiques.py. $1 and $2 are the tenant and the project. Columns in the order of the
+-- fields of CritiqueRecord, the outcome last.
+
+-- name: keep
+-- A new critique; nothing when the scope has the id already.
+INSERT INTO sidemirror.critiques (tenant_id, project_id, critique_id, created_us, provider, confidence_ppm, revise,
+                                  turn_id, session_id, body)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+ON CONFLICT (tenant_id, project_id, critique_id) DO NOTHING
+
+-- name: get
+-- One critique.
+SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
+FROM sidemirror.critiques
+WHERE tenant_id = $1 AND project_id = $2 AND critique_id = $3
+
+-- name: list
+-- A scope's critiques, newest first, from below a place in that order.
+SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
+FROM sidemirror.critiques
+WHERE tenant_id = $1 AND project_id = $2 AND (created_us, critique_id) < ($3, $4)
+ORDER BY created_us DESC, critique_id DESC
+LIMIT $5
+
+-- name: list_of_turn
+-- The same of one turn; of one session of it when that is given too.
+SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
+FROM sidemirror.critiques
+WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $6 AND turn_id <> ''
+      AND ($7::text IS NULL OR session_id = $7) AND (created_us, critique_id) < ($3, $4)
+ORDER BY created_us DESC, critique_id DESC
+LIMIT $5
+
+-- name: list_of_session
+-- The same of one session.
+SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
+FROM sidemirror.critiques
+WHERE tenant_id = $1 AND project_id = $2 AND session_id = $6 AND session_id <> ''
+      AND (created_us, critique_id) < ($3, $4)
+ORDER BY created_us DESC, critique_id DESC
+LIMIT $5
+
+-- name: report
+-- What became of the response, in place of what was reported before.
+UPDATE sidemirror.critiques
+SET outcome = $4, score = $5, reported_us = $6
+WHERE tenant_id = $1 AND project_id = $2 AND critique_id = $3
+
+-- name: figures
+-- Figures by bucket ($5 long, or one) and provider ($6, or all), in that order and in the order of the fields of Figures,
+-- from $3 on and before $4. A quantile is the nearest rank among the confidences there are: place ceil(p * n / 100) of n
+-- in order, and at least the first.
+WITH counted AS (
+    SELECT CASE WHEN $5::bigint IS NULL THEN $3 ELSE created_us / $5 * $5 END AS bucket_us,
+           provider, confidence_ppm, revise, outcome = 'success' AS succeeded
+    FROM sidemirror.critiques
+    WHERE tenant_id = $1 AND project_id = $2 AND created_us >= $3 AND created_us < $4
+          AND ($6::text IS NULL OR provider = $6)
+),
+ranked AS (
+    SELECT *,
+           row_number() OVER (PARTITION BY bucket_us, provider ORDER BY confidence_ppm NULLS LAST) AS place,
+           count(confidence_ppm) OVER (PARTITION BY bucket_us, provider) AS confident
+    FROM counted
+)
+SELECT bucket_us,
+       provider,
+       count(*),
+       count(confidence_ppm),
+       coalesce(sum(confidence_ppm), 0)::bigint,
+       max(confidence_ppm) FILTER (WHERE place = greatest(1, (10 * confident + 99) / 100)),
+       max(confidence_ppm) FILTER (WHERE place = greatest(1, (50 * confident + 99) / 100)),
+       max(confidence_ppm) FILTER (WHERE place = greatest(1, (90 * confident + 99) / 100)),
+       count(*) FILTER (WHERE revise),
+       count(succeeded),
+       count(*) FILTER (WHERE succeeded <> revise)
+FROM ranked
+GROUP BY bucket_us, provider
+ORDER BY bucket_us, provider
