@@ -69,5 +69,5 @@ class PostgresCritiques:
 
 
 def _record(row: asyncpg.Record) -> CritiqueRecord:
-    outcome, score, reported_us = row[-3:]
-    return CritiqueRecord(*row[:-3], outcome=None if outcome is None else Outcome(outcome, score, reported_us))
+    *values, outcome, score, reported_us = row
+    return CritiqueRecord(*values, None if outcome is None else Outcome(outcome, score, reported_us))
