@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import asyncpg
+from msgspec.structs import replace
 
 from sidemirror_server.critique.record import Outcome
 from sidemirror_server.critique.statistics import Figures
@@ -69,5 +70,6 @@ class PostgresCritiques:
 
 
 def _record(row: asyncpg.Record) -> CritiqueRecord:
-    *values, outcome, score, reported_us = row
-    return CritiqueRecord(*values, None if outcome is None else Outcome(outcome, score, reported_us))
+    critique = CritiqueRecord(*row[:-3])
+    outcome, score, reported_us = row[-3:]
+    return critique if outcome is None else replace(critique, outcome=Outcome(outcome, score, reported_us))
