@@ -25,12 +25,15 @@ _ADMITS = re.compile(
     r"unavailable|sorry|unfortunately|no results?|did(?: not|n['’]t)|timed? out|denied|missing|does(?: not|n['’]t))\b",
     re.IGNORECASE,
 )
+# Without the rest of the sentence: a pattern that begins with any run of letters takes time with the square of a text.
 _CLAIMS_DONE = re.compile(
-    r"[^.!?\n]*\b(?:has|have|was|were|is|are|been)\s+(?:been\s+|now\s+|also\s+)*(?:successfully\s+)?"
+    r"\b(?:has|have|was|were|is|are|been)\s+(?:been\s+|now\s+|also\s+){0,4}(?:successfully\s+)?"
     r"(?:booked|cancell?ed|changed|completed|confirmed|created|deleted|deployed|exchanged|fixed|installed|modified|"
-    r"placed|processed|refunded|removed|returned|saved|sent|updated)\b[^.!?\n]*",
+    r"placed|processed|refunded|removed|returned|saved|sent|updated)\b",
     re.IGNORECASE,
 )
+_SENTENCE = re.compile(r"[^.!?\n]*")
+_QUESTION = re.compile(r"[^.?!\n]+\??")
 # Ends in the middle of something: a comma or a dash, or a word that calls for another. Chosen here.
 _CUT = re.compile(
     r"(?:[,;:(\-–—]|\b(?:a|an|and|as|at|because|but|by|for|from|in|is|of|on|or|so|that|the|to|with))$", re.I
@@ -89,13 +92,20 @@ def _errors(response: Response) -> Iterator[IssueAnswer]:
     error = _clipped(telling(failed.text)) or failed.name
     if done is not None and not response.worked:
         reason = f"The response says that this was done, and the only outcome of {_tool(failed)} is an error."
-        yield _issue("wrong_fact", done[0].strip(), reason, "Say what failed, or try again.", "critical")
+        claim = _sentence_around(response.text, done)
+        yield _issue("wrong_fact", claim, reason, "Say what failed, or try again.", "critical")
     elif not response.worked:
         reason = f"Every tool call failed, {_tool(failed)} with this error, and the response does not say so."
         yield _issue("missing_critical_information", error, reason, "Say what failed and what is therefore not known.")
     else:
         reason = f"{_tool(failed)} failed with this error, nothing made it good, and the response does not mention it."
         yield _issue("missing_detail", error, reason, "Say what could not be found out.", "major")
+
+
+def _sentence_around(text: str, found: re.Match[str]) -> str:
+    begins = max(text.rfind(mark, 0, found.start()) for mark in ".!?\n") + 1
+    rest = _SENTENCE.match(text, found.end())
+    return text[begins : rest.end() if rest else found.end()].strip()
 
 
 def _standing(response: Response) -> list[EvidenceStep]:
@@ -121,7 +131,7 @@ def _cut(response: Response) -> Iterator[IssueAnswer]:
 def _unaddressed(response: Response) -> Iterator[IssueAnswer]:
     """Questions that share no word with a response that is long enough to share one."""
     said = frozenset(words(response.text))
-    parts = [part.strip() for part in re.findall(r"[^.?!\n]+\?", response.asked)] or [response.asked]
+    parts = [part.strip() for part in _QUESTION.findall(response.asked) if part.endswith("?")] or [response.asked]
     asked = [part for part in parts if len(frozenset(words(part))) >= 3]
     missed = [part for part in asked if not frozenset(words(part)) & said]
     if not missed or len(said) < 12:
