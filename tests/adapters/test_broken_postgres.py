@@ -103,6 +103,8 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("WQ19", "list", "ORDER BY created_us DESC, job_id DESC", "ORDER BY created_us DESC, job_id"),
         ("WQ20", "count", "kind = $3", "kind <> $3"),
         ("WQ21", "done", "LIMIT $3", "LIMIT greatest($3, 10)"),
+        ("WQ23", "scopes", "done_us IS NOT NULL AND ", ""),
+        ("WQ24", "forget", "('done', 'dead')", "('done')"),
     ],
     critiques: [
         ("CR1", "keep", "DO NOTHING", "DO UPDATE SET turn_id = excluded.turn_id"),
