@@ -16,6 +16,7 @@ import msgspec
 
 from sidemirror_server.critique.keeping import Critic
 from sidemirror_server.critique.store import Critiques
+from sidemirror_server.goals.store import GoalReflections
 from sidemirror_server.models.adapters.anthropic import AnthropicModel
 from sidemirror_server.models.adapters.openai_compatible import OpenAICompatibleModel
 from sidemirror_server.models.adapters.rules import RulesModel
@@ -47,6 +48,7 @@ from sidemirror_server.settings import BadSettings, PurposeSettings, Settings
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import Database
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
+from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.requests import SqliteRequests
 from sidemirror_server.storage.sqlite.sessions import SqliteSessions
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
@@ -54,6 +56,8 @@ from sidemirror_server.thinking.prompts import ReflectionPrompts, templates
 from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import TurnLog
+from sidemirror_server.trace.receipts import KEPT_FOR_US as RECEIPTS_KEPT_FOR_US
+from sidemirror_server.trace.receipts import Receipts
 from sidemirror_server.trace.requests import Requests
 from sidemirror_server.turns.conductor import Conductor, TurnLimits
 from sidemirror_server.turns.critiquing import TurnCritiques
@@ -64,6 +68,7 @@ from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.scope import Scope
 
 if TYPE_CHECKING:
+    from sidemirror_server.storage.redis.database import Database as RedisDatabase
     from sidemirror_server.storage.sqlite.examine import Examined
 
 _log = logging.getLogger(__name__)
@@ -88,8 +93,12 @@ class Stores(msgspec.Struct, frozen=True):
     requests: Requests
     ledger: Ledger
     critiques: Critiques
+    receipts: Receipts
     facts: tuple[StoreFacts, ...]
     look_again_s: float
+    goal_reflections: GoalReflections | None = None
+    # Where goal reflections are when they are not with the rest.
+    redis: "RedisDatabase | None" = None
 
 
 class Sidecar:
@@ -201,6 +210,7 @@ class Sidecar:
             try:
                 await self.conductor.sweep()
                 await self._stores.requests.forget(self._clock.now_us(), _FORGET_AT_ONCE)
+                await self._stores.receipts.forget(self._clock.now_us() - RECEIPTS_KEPT_FOR_US, _FORGET_AT_ONCE)
             except SidemirrorError as error:
                 _log.warning("sweep_failed", extra={"reason": str(error)})
 
@@ -231,6 +241,8 @@ async def assemble(
         path = settings.socket.removeprefix(UNIX) or alone
         socket = stack.enter_context(held_socket(Path(path))) if path else None
         stores = await (_shared(settings, stack) if settings.database_url else _embedded(settings, clock, stack))
+        if settings.redis_url:
+            stores = await _with_redis(settings, stores, stack)
         routes = routes_of(settings, clock) if model is None else _stand_in(model, clock)
         sidecar = Sidecar(settings, stores, routes, clock, limits, socket)
         stack.push_async_callback(sidecar.gateway.close)
@@ -248,7 +260,8 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         requests=SqliteRequests(database),
         ledger=SqliteLedger(database),
         critiques=SqliteCritiques(database),
-        facts=(StoreFacts("sqlite", "everything", durability, database.answers),),
+        receipts=SqliteReceipts(database),
+        facts=(StoreFacts("sqlite", "everything", lambda: durability, database.answers),),
         look_again_s=_LOOK_AGAIN_EMBEDDED_S,
     )
 
@@ -258,6 +271,7 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
     from sidemirror_server.storage.postgres.critiques import PostgresCritiques
     from sidemirror_server.storage.postgres.database import Database as PostgresDatabase
     from sidemirror_server.storage.postgres.ledger import PostgresLedger
+    from sidemirror_server.storage.postgres.receipts import PostgresReceipts
     from sidemirror_server.storage.postgres.requests import PostgresRequests
     from sidemirror_server.storage.postgres.sessions import PostgresSessions
     from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
@@ -271,8 +285,23 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
         requests=PostgresRequests(database),
         ledger=PostgresLedger(database),
         critiques=PostgresCritiques(database),
-        facts=(StoreFacts("postgres", "everything", durability, database.is_available),),
+        receipts=PostgresReceipts(database),
+        facts=(StoreFacts("postgres", "everything", lambda: durability, database.is_available),),
         look_again_s=_LOOK_AGAIN_SHARED_S,
+    )
+
+
+async def _with_redis(settings: Settings, stores: Stores, stack: contextlib.AsyncExitStack) -> Stores:
+    """The same, with goal reflections in a Redis. Its driver is loaded only here."""
+    from sidemirror_server.storage.redis.database import Database as RedisDatabase
+    from sidemirror_server.storage.redis.goal_reflections import SCRIPTS, RedisGoalReflections
+
+    database = await RedisDatabase.open(settings.redis_url.reveal(), SCRIPTS)
+    stack.push_async_callback(database.close)
+    rest = tuple(msgspec.structs.replace(store, holds="everything but goal reflections") for store in stores.facts)
+    redis = StoreFacts("redis", "goal reflections", database.durability, database.is_available)
+    return msgspec.structs.replace(
+        stores, goal_reflections=RedisGoalReflections(database), facts=(*rest, redis), redis=database
     )
 
 
