@@ -47,6 +47,7 @@ from sidemirror_server.rpc.watch import WatchStreams
 from sidemirror_server.settings import BadSettings, PurposeSettings, Settings
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflections
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.requests import SqliteRequests
@@ -96,7 +97,7 @@ class Stores(msgspec.Struct, frozen=True):
     receipts: Receipts
     facts: tuple[StoreFacts, ...]
     look_again_s: float
-    goal_reflections: GoalReflections | None = None
+    goal_reflections: GoalReflections
     # Where goal reflections are when they are not with the rest.
     redis: "RedisDatabase | None" = None
 
@@ -260,6 +261,7 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         requests=SqliteRequests(database),
         ledger=SqliteLedger(database),
         critiques=SqliteCritiques(database),
+        goal_reflections=SqliteGoalReflections(database),
         receipts=SqliteReceipts(database),
         facts=(StoreFacts("sqlite", "everything", lambda: durability, database.answers),),
         look_again_s=_LOOK_AGAIN_EMBEDDED_S,
@@ -270,6 +272,7 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
     """Everything in a Postgres database that many sidecars share. Its driver is loaded only here."""
     from sidemirror_server.storage.postgres.critiques import PostgresCritiques
     from sidemirror_server.storage.postgres.database import Database as PostgresDatabase
+    from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
     from sidemirror_server.storage.postgres.ledger import PostgresLedger
     from sidemirror_server.storage.postgres.receipts import PostgresReceipts
     from sidemirror_server.storage.postgres.requests import PostgresRequests
@@ -285,6 +288,7 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
         requests=PostgresRequests(database),
         ledger=PostgresLedger(database),
         critiques=PostgresCritiques(database),
+        goal_reflections=PostgresGoalReflections(database),
         receipts=PostgresReceipts(database),
         facts=(StoreFacts("postgres", "everything", lambda: durability, database.is_available),),
         look_again_s=_LOOK_AGAIN_SHARED_S,

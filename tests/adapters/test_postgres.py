@@ -3,13 +3,14 @@
 import pytest
 
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
+from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 from sidemirror_server.storage.postgres.work import PostgresWork
-from tests.conformance import critiques, ledger, receipts, requests, sessions, turn_log, work
+from tests.conformance import critiques, goal_reflections, ledger, receipts, requests, sessions, turn_log, work
 from tests.conformance.clauses import clauses_of
 from tests.conformance.turn_log import Stores
 from tests.postgres.databases import Databases
@@ -18,6 +19,7 @@ TURNS = {**clauses_of(turn_log), **clauses_of(sessions)}
 REQUESTS = clauses_of(requests)
 CRITIQUES = clauses_of(critiques)
 RECEIPTS = clauses_of(receipts)
+GOAL_REFLECTIONS = clauses_of(goal_reflections)
 LEDGER = clauses_of(ledger)
 WORK = clauses_of(work)
 
@@ -56,3 +58,9 @@ async def test_critiques(clause: str, databases: Databases) -> None:
 async def test_receipts(clause: str, databases: Databases) -> None:
     async with databases.opened() as database:
         await RECEIPTS[clause](lambda: PostgresReceipts(database))
+
+
+@pytest.mark.parametrize("clause", GOAL_REFLECTIONS)
+async def test_goal_reflections(clause: str, databases: Databases) -> None:
+    async with databases.opened() as database:
+        await GOAL_REFLECTIONS[clause](lambda: PostgresGoalReflections(database))

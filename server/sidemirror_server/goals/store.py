@@ -11,6 +11,8 @@ from sidemirror_server.vocabulary.scope import Scope
 MOST_PER_GOAL = 3
 MOST_RECENT_GOALS = 10
 KEPT_FOR_US = 7 * 24 * 3600 * 1_000_000
+# Chosen here: stores that do not forget by themselves do so long after anybody is shown it, in case a clock is wrong.
+FORGOTTEN_AFTER_US = 30 * 24 * 3600 * 1_000_000
 # Chosen here: longer than any publishing that is under way when its goal's reflections are deleted.
 REFUSED_FOR_US = 3600 * 1_000_000
 
@@ -21,9 +23,11 @@ class GoalReflections(Protocol):
     GR1  `put` keeps a reflection and returns True; of one id the first stays, and another put returns False.
     GR2  A goal has at most its 3 newest, in whatever order they were put; `put` of one that is older than three others
          returns False. `of_goal` returns them, the newest first.
-    GR3  `recent` returns the reflections of the 10 goals with the newest reflections, by goal, the newest goal first.
+    GR3  `recent` returns the reflections of the 10 goals with the newest reflections, by goal, the newest goal first;
+         of two goals of one time that with the greater id.
     GR4  What is 7 days old at `now_us` is not shown. What a caller's clock has not reached yet is shown.
-    GR5  No call forgets by its own clock: a clock that was ahead for a while has cost nothing.
+    GR5  No call forgets what is younger than 30 days by its clock: one that was days ahead for a while has cost
+         nothing.
     GR6  `delete` removes a goal's reflections and returns how many there were; those created until `now_us` are
          refused for an hour from then on (`put` returns False), newer ones are kept.
     GR7  `similar` returns the reflections of goals whose objectives share words with `words`, by goal, the most alike

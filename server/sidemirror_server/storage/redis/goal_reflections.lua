@@ -49,6 +49,17 @@ local function text_of(value)
   return type(value) == 'string' and value or ''
 end
 
+-- By bytes: how Lua compares texts depends on the locale that Redis was started in.
+local function is_after(one, other)
+  for place = 1, math.min(#one, #other) do
+    local mine, theirs = one:byte(place), other:byte(place)
+    if mine ~= theirs then
+      return mine > theirs
+    end
+  end
+  return #one > #other
+end
+
 local function entries_of(key)
   local found = {}
   for _, raw in ipairs(objects_of(redis.call('GET', key) or '')) do
@@ -113,9 +124,9 @@ if is_new == 1 then
   entries[#entries + 1] = {raw = raw, id = id, at = at}
   table.sort(entries, function(one, other)
     if one.at == other.at then
-      return one.id > other.id
+      return is_after(one.id, other.id)
     end
-    return one.at > other.at
+    return is_after(one.at, other.at)
   end)
   local kept = {}
   for place = 1, math.min(#entries, MAX_ENTRIES) do
@@ -181,7 +192,7 @@ table.sort(found, function(one, other)
   if times[one] ~= times[other] then
     return times[one] > times[other]
   end
-  return one > other
+  return is_after(one, other)
 end)
 local limit = tonumber(ARGV[1])
 for place = #found, limit + 1, -1 do

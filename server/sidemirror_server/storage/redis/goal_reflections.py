@@ -12,9 +12,10 @@ from typing import Any
 
 import msgspec
 
+from sidemirror_server.goals.alike import CANDIDATES, Goals, most_alike
 from sidemirror_server.goals.record import GoalReflection, GoalState
 from sidemirror_server.goals.store import KEPT_FOR_US, MOST_PER_GOAL, REFUSED_FOR_US
-from sidemirror_server.goals.words import likeness, words_of
+from sidemirror_server.goals.words import words_of
 from sidemirror_server.storage.redis import keys
 from sidemirror_server.storage.redis.database import Database, Scripts
 from sidemirror_server.vocabulary.origin import Origin
@@ -26,9 +27,6 @@ _log = logging.getLogger(__name__)
 SCRIPTS = Scripts(Path(__file__).with_name("goal_reflections.lua"))
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _US = datetime.timedelta(microseconds=1)
-# How many goals that share words are looked at more closely. Chosen here: far more than a block has room for.
-_CANDIDATES = 50
-_Goals = tuple[tuple[GoalReflection, ...], ...]
 
 
 class RedisGoalReflections:
@@ -56,19 +54,16 @@ class RedisGoalReflections:
     async def of_goal(self, scope: Scope, goal_id: str, now_us: int) -> tuple[GoalReflection, ...]:
         return _shown(await self._database.ask("GET", keys.of_goal(scope, goal_id)), goal_id, now_us)
 
-    async def recent(self, scope: Scope, now_us: int) -> _Goals:
+    async def recent(self, scope: Scope, now_us: int) -> Goals:
         goal_ids = await self._database.ask("LRANGE", keys.recent_goals(scope), 0, -1)
         return await self._of_goals(scope, _texts(goal_ids), now_us)
 
-    async def similar(self, scope: Scope, words: frozenset[str], limit: int, now_us: int) -> _Goals:
+    async def similar(self, scope: Scope, words: frozenset[str], limit: int, now_us: int) -> Goals:
         places = [keys.goals_with(scope, word) for word in sorted(words)]
         if not places:
             return ()
-        goal_ids = await self._database.run("with_words", places, (_CANDIDATES,))
-        found = await self._of_goals(scope, _texts(goal_ids), now_us)
-        alike = [(likeness(words, words_of(goal[0].objective)), goal) for goal in found]
-        alike.sort(key=lambda pair: (pair[0], pair[1][0].created_us, pair[1][0].reflection_id), reverse=True)
-        return tuple(goal for much, goal in alike if much > 0)[:limit]
+        goal_ids = await self._database.run("with_words", places, (CANDIDATES,))
+        return most_alike(words, await self._of_goals(scope, _texts(goal_ids), now_us), limit)
 
     async def delete(self, scope: Scope, goal_id: str, now_us: int) -> int:
         there = decode(await self._database.ask("GET", keys.of_goal(scope, goal_id)), goal_id)
@@ -76,13 +71,13 @@ class RedisGoalReflections:
         arguments = (now_us, goal_id, keys.reflections(scope), REFUSED_FOR_US // 1000)
         return int(await self._database.run("delete", _places(scope, goal_id, words), arguments))
 
-    async def _of_goals(self, scope: Scope, goal_ids: list[str], now_us: int) -> _Goals:
+    async def _of_goals(self, scope: Scope, goal_ids: list[str], now_us: int) -> Goals:
         """Those of these goals that have anything to show, in their order."""
         if not goal_ids:
             return ()
         values = await self._database.ask("MGET", *(keys.of_goal(scope, goal_id) for goal_id in goal_ids))
-        goals = (_shown(value, goal_id, now_us) for goal_id, value in zip(goal_ids, values, strict=True))
-        return tuple(goal for goal in goals if goal)
+        found = (_shown(value, goal_id, now_us) for goal_id, value in zip(goal_ids, values, strict=True))
+        return tuple(goal for goal in found if goal)
 
 
 def _places(scope: Scope, goal_id: str, words: frozenset[str]) -> list[str]:
