@@ -13,10 +13,21 @@ import asyncpg
 import pytest
 
 from sidemirror_server.critique.store import CritiqueRecord
+from sidemirror_server.goals.record import GoalReflection, GoalState
 from sidemirror_server.models.ledger import Amount
-from sidemirror_server.storage.postgres import critiques, ledger, receipts, requests, sessions, turn_log, work
+from sidemirror_server.storage.postgres import (
+    critiques,
+    goal_reflections,
+    ledger,
+    receipts,
+    requests,
+    sessions,
+    turn_log,
+    work,
+)
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
@@ -29,13 +40,14 @@ from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKind
 from sidemirror_server.trace.requests import Answered
 from sidemirror_server.vocabulary.errors import NotFound, SidemirrorError
 from sidemirror_server.vocabulary.ids import JobId, RequestId, SessionId, TurnId
+from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.queue import NewJob
 from tests.conformance.turn_log import EVERYTHING, T0, batch, head, start
 from tests.postgres.databases import Databases
 
 MINE, SIBLING, FOREIGN = Scope("acme", "shop"), Scope("acme", "blog"), Scope("other", "shop")
-ADAPTERS = (critiques, ledger, receipts, requests, sessions, turn_log, work)
+ADAPTERS = (critiques, goal_reflections, ledger, receipts, requests, sessions, turn_log, work)
 DAY = T0 // 86_400_000_000
 S1, T1, J1, R1 = SessionId("s1"), TurnId("t1"), JobId("j1"), RequestId("r1")
 
@@ -83,6 +95,8 @@ async def fill(database: Database, scope: Scope, body: bytes) -> None:
     await PostgresCritiques(database).keep(scope, kept)
     shown = (ReceiptItem("i", 1, "lesson", b"everybody's"), ReceiptItem("j", 1, "lesson", body))
     await PostgresReceipts(database).issue(scope, Receipt("r1", ReceiptKind.GOAL, T0, shown, goal_id=body.decode()))
+    lesson = GoalReflection("x", "g", "send it", body.decode(), 0.5, GoalState.FAILED, T0, Origin.TOOL)
+    await PostgresGoalReflections(database).put(scope, lesson, T0)
     await PostgresLedger(database).reserve(scope, "reflect", Amount(1, 1), {}, 30.0, T0)
 
 
@@ -99,6 +113,9 @@ READS: list[tuple[int, Callable[[Database], Awaitable[Any]]]] = [
     (1, lambda db: PostgresLedger(db).spent(MINE, DAY, T0)),
     (1, lambda db: PostgresReceipts(db).list(MINE, None, None, 10)),
     (1, lambda db: PostgresReceipts(db).list(MINE, ReceiptKind.GOAL, None, 10)),
+    (1, lambda db: PostgresGoalReflections(db).of_goal(MINE, "g", T0)),
+    (1, lambda db: PostgresGoalReflections(db).recent(MINE, T0)),
+    (1, lambda db: PostgresGoalReflections(db).similar(MINE, frozenset({"send"}), 10, T0)),
     (1, lambda db: PostgresCritiques(db).list(MINE, None, None, None, 10)),
     (1, lambda db: PostgresCritiques(db).list(MINE, "t1", None, None, 10)),
     (1, lambda db: PostgresCritiques(db).list(MINE, None, "s1", None, 10)),
