@@ -102,7 +102,7 @@ def _asking(place: Place, ask: "Callable[[pb_grpc.GoalReflectionServiceStub], in
 
 
 def _reports(
-    stub: "pb_grpc.GoalReflectionServiceStub", place: Place, state: "pb.GoalReportState.ValueType"
+    stub: "pb_grpc.GoalReflectionServiceStub", place: Place, state: pb.GoalReportState
 ) -> Iterator[pb.GoalReport]:
     token = ""
     while True:
