@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import importlib.metadata
 import logging
+import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,11 @@ import msgspec
 
 from sidemirror_server.critique.keeping import Critic
 from sidemirror_server.critique.store import Critiques
+from sidemirror_server.goals.context import GoalContexts
+from sidemirror_server.goals.publish import GoalRecords, Publisher
+from sidemirror_server.goals.report import KIND as GOAL_REPORT
+from sidemirror_server.goals.report import reflection_of
+from sidemirror_server.goals.republish import Republisher
 from sidemirror_server.goals.store import GoalReflections
 from sidemirror_server.models.adapters.anthropic import AnthropicModel
 from sidemirror_server.models.adapters.openai_compatible import OpenAICompatibleModel
@@ -30,6 +36,8 @@ from sidemirror_server.models.templates import BadTemplate, Templates
 from sidemirror_server.rpc import server as rpc_server
 from sidemirror_server.rpc.critique import CritiqueCalls
 from sidemirror_server.rpc.critiques import KeptCritiqueCalls
+from sidemirror_server.rpc.goal_watch import GoalWatchStreams
+from sidemirror_server.rpc.goals import GoalCalls
 from sidemirror_server.rpc.identity import Identity
 from sidemirror_server.rpc.info import ModelFacts, ServerInfo, StoreFacts
 from sidemirror_server.rpc.interceptors import Boundary
@@ -48,25 +56,31 @@ from sidemirror_server.settings import BadSettings, PurposeSettings, Settings
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import Database
 from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflections
+from sidemirror_server.storage.sqlite.journal import SqliteJournal
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.requests import SqliteRequests
 from sidemirror_server.storage.sqlite.sessions import SqliteSessions
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
+from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.thinking.prompts import ReflectionPrompts, templates
 from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.trace.live import Bell
-from sidemirror_server.trace.log import TurnLog
+from sidemirror_server.trace.log import Journal, TurnLog
 from sidemirror_server.trace.receipts import KEPT_FOR_US as RECEIPTS_KEPT_FOR_US
 from sidemirror_server.trace.receipts import Receipts
 from sidemirror_server.trace.requests import Requests
 from sidemirror_server.turns.conductor import Conductor, TurnLimits
 from sidemirror_server.turns.critiquing import TurnCritiques
+from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import Reflections
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 from sidemirror_server.vocabulary.errors import SidemirrorError
+from sidemirror_server.vocabulary.ids import new_id
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.work.queue import Work
+from sidemirror_server.work.worker import Pace, Worker
 
 if TYPE_CHECKING:
     from sidemirror_server.storage.redis.database import Database as RedisDatabase
@@ -77,6 +91,11 @@ _log = logging.getLogger(__name__)
 # How often turns that need no memory are let go, idle ones abandoned and expired answers forgotten.
 _SWEEP_EVERY_S = 30.0
 _FORGET_AT_ONCE = 1_000
+# How long the reports of finished goals are kept. Design section 7 says 7 days, and so long they are shown; the rest is
+# for a clock that is ahead for a while.
+_REPORTS_KEPT_US = 16 * 24 * 3600 * 1_000_000
+# How often a service's stores are looked at for its health.
+_HEALTH_EVERY_S = 0.5
 # What of the grace period is kept for the store, after the calls had theirs.
 _STORE_GRACE_S = 2.0
 # How often a watch looks for what other processes have recorded. The embedded store has one process: nothing to find.
@@ -98,6 +117,8 @@ class Stores(msgspec.Struct, frozen=True):
     facts: tuple[StoreFacts, ...]
     look_again_s: float
     goal_reflections: GoalReflections
+    work: Work
+    journal: Journal
     # Where goal reflections are when they are not with the rest.
     redis: "RedisDatabase | None" = None
 
@@ -112,6 +133,7 @@ class Sidecar:
         routes: Mapping[Purpose, Route],
         clock: Clock,
         turn_limits: TurnLimits,
+        pace: Pace,
         socket: str | None,
     ) -> None:
         limits = settings.limits
@@ -128,8 +150,14 @@ class Sidecar:
         reflections = Reflections(self.gateway, prompts, self.recorder, clock)
         critic = Critic(self.gateway, stores.critiques, clock)
         critiques = TurnCritiques(critic, self.recorder, clock)
+        contexts = GoalContexts(stores.goal_reflections, stores.receipts)
+        lessons = Lessons(contexts, clock)
         self.conductor = Conductor(
-            stores.log, stores.sessions, self.recorder, reflections, critiques, clock, turn_limits
+            stores.log, stores.sessions, self.recorder, reflections, critiques, lessons, clock, turn_limits
+        )
+        publisher = Publisher(self.gateway, stores.goal_reflections, stores.journal, bell, clock)
+        self._worker = Worker(
+            stores.work, {GOAL_REPORT: publisher.handle}, clock, random.Random(), new_id(clock.now_us()), pace
         )
         streams = Streams(StreamLimits(settings.heartbeat_s, limits.idle_stream_s))
         own = Scope(settings.tenant_id, settings.project_id)
@@ -150,9 +178,15 @@ class Sidecar:
             CritiqueCalls(self.gateway, critic, turns),
             KeptCritiqueCalls(self.gateway, stores.critiques, turns),
         )
+        records = GoalRecords(stores.work, stores.goal_reflections, stores.journal)
+        goals = (
+            GoalCalls(stores.work, stores.goal_reflections, records, contexts),
+            GoalWatchStreams(stores.journal, bell, streams, stores.look_again_s),
+        )
         sidecar = (SidecarCalls(_info(settings, own, stores, routes), spending),)
         self.server.register(rpc_server.THINKING, rpc_server.handlers_of(boundary, rpc_server.THINKING, thinking))
         self.server.register(rpc_server.CRITIQUE, rpc_server.handlers_of(boundary, rpc_server.CRITIQUE, critique))
+        self.server.register(rpc_server.GOALS, rpc_server.handlers_of(boundary, rpc_server.GOALS, goals))
         self.server.register(rpc_server.SIDECAR, rpc_server.handlers_of(boundary, rpc_server.SIDECAR, sidecar))
         if settings.reflection:
             self.server.reflect()
@@ -184,7 +218,10 @@ class Sidecar:
     async def serve_until(self, stop: Awaitable[object]) -> None:
         """Serves until `stop` is done, then drains. A background task that fails ends the server, loudly."""
         async with asyncio.TaskGroup() as group:
-            work = (self.recorder.run(), self._sweep(), self.gateway.prepare())
+            work = (
+                *(self.recorder.run(), self._sweep(), self.gateway.prepare()),
+                *(self._worker.run(), self._republish(), self._tell_health()),
+            )
             background = [group.create_task(task) for task in work]
             await stop
             await self.drain()
@@ -205,12 +242,30 @@ class Sidecar:
         except TimeoutError:
             _log.error("turns_not_recorded", extra={"reason": "the store did not answer before the grace period ended"})
 
+    async def _republish(self) -> None:
+        """Publishes again what a Redis has lost."""
+        stores = self._stores
+        if stores.redis is not None:
+            republisher = Republisher(stores.work, GOAL_REPORT, reflection_of, stores.goal_reflections, self._clock)
+            await republisher.run(stores.redis.may_have_forgotten)
+
+    async def _tell_health(self) -> None:
+        """A service that cannot do anything without its stores follows them."""
+        serving = True
+        while True:
+            await asyncio.sleep(_HEALTH_EVERY_S)
+            answers = all(store.is_available() for store in self._stores.facts)
+            if answers != serving:
+                serving = answers
+                await self.server.tell_health(rpc_server.GOALS, serving=serving)
+
     async def _sweep(self) -> None:
         while True:
             await asyncio.sleep(_SWEEP_EVERY_S)
             try:
                 await self.conductor.sweep()
                 await self._stores.requests.forget(self._clock.now_us(), _FORGET_AT_ONCE)
+                await self._stores.work.purge((GOAL_REPORT,), self._clock.now_us() - _REPORTS_KEPT_US, _FORGET_AT_ONCE)
                 await self._stores.receipts.forget(self._clock.now_us() - RECEIPTS_KEPT_FOR_US, _FORGET_AT_ONCE)
             except SidemirrorError as error:
                 _log.warning("sweep_failed", extra={"reason": str(error)})
@@ -223,11 +278,12 @@ async def assemble(
     model: LanguageModel | None = None,
     clock: Clock | None = None,
     turn_limits: TurnLimits | None = None,
+    pace: Pace | None = None,
 ) -> AsyncIterator[Sidecar]:
     """A server made of these settings, with everything that it owns; all of it is closed at the end.
 
-    `model`, `clock` and `turn_limits` stand in for the settings' own, for tests and demonstrations; such a model costs
-    nothing. Raises BadSettings, StoreUnavailable, CannotListen.
+    `model`, `clock`, `turn_limits` and `pace` (of background work) stand in for the settings' own, for tests and
+    demonstrations; such a model costs nothing. Raises BadSettings, StoreUnavailable, CannotListen.
     """
     clock = clock or SystemClock()
     limits = turn_limits or TurnLimits(
@@ -245,7 +301,7 @@ async def assemble(
         if settings.redis_url:
             stores = await _with_redis(settings, stores, stack)
         routes = routes_of(settings, clock) if model is None else _stand_in(model, clock)
-        sidecar = Sidecar(settings, stores, routes, clock, limits, socket)
+        sidecar = Sidecar(settings, stores, routes, clock, limits, pace or Pace(), socket)
         stack.push_async_callback(sidecar.gateway.close)
         yield sidecar
 
@@ -263,6 +319,8 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         critiques=SqliteCritiques(database),
         goal_reflections=SqliteGoalReflections(database),
         receipts=SqliteReceipts(database),
+        work=SqliteWork(database),
+        journal=SqliteJournal(database),
         facts=(StoreFacts("sqlite", "everything", lambda: durability, database.answers),),
         look_again_s=_LOOK_AGAIN_EMBEDDED_S,
     )
@@ -273,11 +331,13 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
     from sidemirror_server.storage.postgres.critiques import PostgresCritiques
     from sidemirror_server.storage.postgres.database import Database as PostgresDatabase
     from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
+    from sidemirror_server.storage.postgres.journal import PostgresJournal
     from sidemirror_server.storage.postgres.ledger import PostgresLedger
     from sidemirror_server.storage.postgres.receipts import PostgresReceipts
     from sidemirror_server.storage.postgres.requests import PostgresRequests
     from sidemirror_server.storage.postgres.sessions import PostgresSessions
     from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
+    from sidemirror_server.storage.postgres.work import PostgresWork
 
     database = await PostgresDatabase.open(settings.database_url.reveal(), connections=settings.database_connections)
     stack.push_async_callback(database.close)
@@ -290,6 +350,8 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
         critiques=PostgresCritiques(database),
         goal_reflections=PostgresGoalReflections(database),
         receipts=PostgresReceipts(database),
+        work=PostgresWork(database),
+        journal=PostgresJournal(database),
         facts=(StoreFacts("postgres", "everything", lambda: durability, database.is_available),),
         look_again_s=_LOOK_AGAIN_SHARED_S,
     )
@@ -412,6 +474,7 @@ ASKED_FOR = (
     Purpose.COMPARISON,
     Purpose.TRACE_EVALUATION,
     Purpose.DEBATE,
+    Purpose.GOAL_REFLECTION,
 )
 
 

@@ -1,4 +1,4 @@
-"""How much a reflection matters. Seed goal-reflection, "Importance Scoring"; design section 12 decides for its table."""
+"""How much a reflection matters: seed goal-reflection, "Importance Scoring", by its table (design section 12)."""
 
 from sidemirror_server.goals.record import GoalState
 

@@ -12,15 +12,17 @@ from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_health.v1.health import aio as health_aio
 
-from sidemirror.v1 import critique_pb2, sidecar_pb2, thinking_pb2
+from sidemirror.v1 import critique_pb2, goal_reflection_pb2, sidecar_pb2, thinking_pb2
 from sidemirror_server.rpc.interceptors import Boundary, Handler
 from sidemirror_server.rpc.streams import Streams
 
 _log = logging.getLogger(__name__)
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
+NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 THINKING = thinking_pb2.DESCRIPTOR.services_by_name["ThinkingService"]
 CRITIQUE = critique_pb2.DESCRIPTOR.services_by_name["CritiqueService"]
+GOALS = goal_reflection_pb2.DESCRIPTOR.services_by_name["GoalReflectionService"]
 SIDECAR = sidecar_pb2.DESCRIPTOR.services_by_name["SidecarService"]
 
 
@@ -102,6 +104,10 @@ class Server:
     async def _set_health(self, status: int) -> None:
         for name in ("", *self._names):
             await self._health.set(name, status)
+
+    async def tell_health(self, service: ServiceDescriptor, *, serving: bool) -> None:
+        """Says of one service whether its stores answer. After `announce_end` nothing changes any more."""
+        await self._health.set(service.full_name, SERVING if serving else NOT_SERVING)
 
     async def announce_end(self, grace_s: float) -> None:
         """NOT_SERVING for whoever watches, `closing` on every stream."""
