@@ -52,7 +52,7 @@ async def test_cancelled_and_sent_again(keys: int, store: str, databases: Databa
                 async with free:
                     for _ in range(2):
                         call = stub.ReportGoal(request, timeout=20)
-                        await asyncio.sleep(chance.random() * 0.02)
+                        await asyncio.sleep(chance.random() * 0.05)
                         cancelled["cancelled" if call.cancel() else "answered"] += 1
                         await asyncio.wait([asyncio.ensure_future(call.code())])
                     return str((await stub.ReportGoal(request, timeout=20)).report_id)
@@ -93,13 +93,12 @@ async def test_a_report_takes_as_long_as_a_durable_write(store: str, databases: 
             took: dict[str, list[float]] = {"CreateSession": [], "ReportGoal": []}
             async with connected(served.address) as stub:
                 for number in range(60):
-                    for kind, call in (
-                        ("CreateSession", served.stub.CreateSession(thinking_pb2.CreateSessionRequest(), timeout=9)),
-                        ("ReportGoal", stub.ReportGoal(a_report(f"g{number}"), timeout=9)),
-                    ):
-                        began_s = time.monotonic()
-                        await call
-                        took[kind].append(time.monotonic() - began_s)
+                    began_s = time.monotonic()
+                    await served.stub.CreateSession(thinking_pb2.CreateSessionRequest(), timeout=9)
+                    took["CreateSession"].append(time.monotonic() - began_s)
+                    began_s = time.monotonic()
+                    await stub.ReportGoal(a_report(f"g{number}"), timeout=9)
+                    took["ReportGoal"].append(time.monotonic() - began_s)
     write_s, report_s = (statistics.median(took[kind]) for kind in ("CreateSession", "ReportGoal"))
     show(f"{store}: a durable write {write_s * 1000:.1f} ms, ReportGoal {report_s * 1000:.1f} ms (medians of 60)")
     assert report_s < 3 * write_s
