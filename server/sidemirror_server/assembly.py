@@ -94,6 +94,8 @@ _FORGET_AT_ONCE = 1_000
 # How long the reports of finished goals are kept. Design section 7 says 7 days, and so long they are shown; the rest is
 # for a clock that is ahead for a while.
 _REPORTS_KEPT_US = 16 * 24 * 3600 * 1_000_000
+# Chosen here: a sidecar that was killed finds its own work again when it is back.
+_PACE = Pace(lease_s=10.0)
 # How often a service's stores are looked at for its health.
 _HEALTH_EVERY_S = 0.5
 # What of the grace period is kept for the store, after the calls had theirs.
@@ -301,7 +303,7 @@ async def assemble(
         if settings.redis_url:
             stores = await _with_redis(settings, stores, stack)
         routes = routes_of(settings, clock) if model is None else _stand_in(model, clock)
-        sidecar = Sidecar(settings, stores, routes, clock, limits, pace or Pace(), socket)
+        sidecar = Sidecar(settings, stores, routes, clock, limits, pace or _PACE, socket)
         stack.push_async_callback(sidecar.gateway.close)
         yield sidecar
 

@@ -13,9 +13,10 @@ import asyncpg
 import pytest
 
 from sidemirror_server.models.ledger import Amount, Cap, Level, Refusal, Reservation
-from sidemirror_server.storage.postgres import critiques, ledger, receipts, requests, sessions, turn_log, work
+from sidemirror_server.storage.postgres import critiques, journal, ledger, receipts, requests, sessions, turn_log, work
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.journal import PostgresJournal
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
@@ -26,6 +27,7 @@ from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.queue import Job
 from tests.conformance import critiques as critiques_suite
+from tests.conformance import journal as journal_suite
 from tests.conformance import ledger as ledger_suite
 from tests.conformance import receipts as receipts_suite
 from tests.conformance import requests as requests_suite
@@ -41,6 +43,7 @@ CLAUSES = {
     for suite in (
         *(turn_log_suite, sessions_suite, requests_suite, work_suite, ledger_suite, critiques_suite),
         receipts_suite,
+        journal_suite,
     )
     for clause, test in clauses_of(suite).items()
 }
@@ -121,6 +124,12 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("CR6", "figures", "(50 * confident + 99)", "(50 * confident)"),
         ("CR6", "figures", "created_us < $4", "created_us <= $4"),
         ("CR7", "figures", "provider = $6", "provider >= $6"),
+    ],
+    journal: [
+        ("JO1", "add", "DO NOTHING", "DO UPDATE SET body = excluded.body"),
+        ("JO3", "remove", "group_id = $4", "$4::text IS NOT NULL"),
+        ("JO4", "forget", "at_us <= $4", "at_us < $4"),
+        ("JO5", "remove", "topic = $3", "$3::text IS NOT NULL"),
     ],
     receipts: [
         ("RC1", "issue", "DO NOTHING", "DO UPDATE SET goal_id = excluded.goal_id"),
@@ -215,6 +224,7 @@ def adapter_for(clause: str, database: Database, broken: type[Any] | None) -> An
         "LE": PostgresLedger,
         "CR": PostgresCritiques,
         "RC": PostgresReceipts,
+        "JO": PostgresJournal,
     }
     port = broken or ports.get(clause[:2])
     return port(database) if port else Stores(PostgresTurnLog(database), PostgresSessions(database))

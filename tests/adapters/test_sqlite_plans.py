@@ -8,12 +8,12 @@ from types import ModuleType
 
 import pytest
 
-from sidemirror_server.storage.sqlite import goal_reflections, ledger, receipts, requests, sessions, turn_log
+from sidemirror_server.storage.sqlite import goal_reflections, journal, ledger, receipts, requests, sessions, turn_log
 from sidemirror_server.storage.sqlite.migrate import migrate, read_migrations
 
 STATEMENTS = [
     (adapter, name)
-    for adapter in (turn_log, sessions, requests, receipts, goal_reflections, ledger)
+    for adapter in (turn_log, sessions, requests, receipts, goal_reflections, journal, ledger)
     for name in adapter._SQL
 ]
 # Not tables: the rows of a parameter, and the topics of a scope.

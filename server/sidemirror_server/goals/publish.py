@@ -6,6 +6,8 @@ done with it, and storing and telling are repeated without effect: the reflectio
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from sidemirror_server.goals.record import GoalReflection
 from sidemirror_server.goals.reflect import Asking, reflect
@@ -32,6 +34,8 @@ _PATIENCE_S = 20.0
 _LOOK_AGAIN_S = 0.25
 _PAGE = 100
 
+_T = TypeVar("_T")
+
 
 class Publisher:
     """Makes reflections of reports, and stores and tells each once."""
@@ -47,18 +51,22 @@ class Publisher:
         """The worker's handler; its result is the reflection. Raises ModelFailed, Hopeless, NotNow and what the stores
         raise."""
         job = task.job
+        until_s = self._clock.monotonic_s() + _PATIENCE_S + LONGEST_MODEL_CALL_S
         notes = job.checkpoint
         if notes is None:
-            notes = reflection_body(await self._reflect(job))
-            await task.checkpoint(notes)
-        reflection = reflection_in(notes)
-        ends_s = self._clock.monotonic_s() + _PATIENCE_S
+            made = await self._patiently(lambda: self._reflect(job), until_s)
+            notes = reflection_body(made)
+            await self._patiently(lambda: task.checkpoint(notes), until_s)
+        await self._patiently(lambda: self._publish(job.scope, reflection_in(notes)), until_s)
+        return notes
+
+    async def _patiently(self, step: Callable[[], Awaitable[_T]], until_s: float) -> _T:
+        """What `step` comes to, which is tried again while its store is away. Raises NotNow after `until_s`."""
         while True:
             try:
-                await self._publish(job.scope, reflection)
-                return notes
+                return await step()
             except StoreUnavailable as error:
-                if self._clock.monotonic_s() >= ends_s:
+                if self._clock.monotonic_s() >= until_s:
                     raise NotNow(str(error)) from error
                 await asyncio.sleep(_LOOK_AGAIN_S)
 
