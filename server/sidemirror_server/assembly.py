@@ -253,8 +253,12 @@ class Sidecar:
 
     async def _tell_health(self) -> None:
         """A service that cannot do anything without its stores follows them."""
-        serving = True
+        serving, durable = True, None
         while True:
+            keeps = self._stores.redis is None or not self._stores.redis.risks()
+            if keeps != durable:
+                durable = keeps
+                await self.server.tell_durability(rpc_server.GOALS, durable=durable)
             await asyncio.sleep(_HEALTH_EVERY_S)
             answers = all(store.is_available() for store in self._stores.facts)
             if answers != serving:

@@ -109,6 +109,10 @@ class Server:
         """Says of one service whether its stores answer. After `announce_end` nothing changes any more."""
         await self._health.set(service.full_name, SERVING if serving else NOT_SERVING)
 
+    async def tell_durability(self, service: ServiceDescriptor, *, durable: bool) -> None:
+        """Says of one service whether its stores keep what they acknowledge, as the health of `<service>/durable`."""
+        await self._health.set(f"{service.full_name}/durable", SERVING if durable else NOT_SERVING)
+
     async def announce_end(self, grace_s: float) -> None:
         """NOT_SERVING for whoever watches, `closing` on every stream."""
         await self._health.enter_graceful_shutdown()
