@@ -27,7 +27,7 @@ class Standing(msgspec.Struct, frozen=True):
 async def admit(connection: asyncpg.Connection, known: Sequence[Migration]) -> Standing:
     """What the server is like.
 
-    Raises StoreUnavailable, saying why, when the connection may not be used.
+    Raises StoreRefused, saying why, when the connection may not be used.
     """
     # In one transaction: behind a pooler each statement could otherwise reach another server process.
     await connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY")
