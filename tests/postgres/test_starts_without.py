@@ -1,6 +1,7 @@
 """A sidecar starts while Postgres is away: it thinks, says what it lacks, and works with the store once it is there."""
 
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -25,12 +26,9 @@ NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 
 async def health_of(connection: grpc.aio.Channel) -> dict[str, int]:
     """What health says of each service, and of the server ("")."""
-    stub = health_pb2_grpc.HealthStub(connection)
+    stub: Any = health_pb2_grpc.HealthStub(connection)
     names = ("", THINKING, CRITIQUE, "sidemirror.v1.SidecarService")
-    return {
-        name: (await stub.Check(health_pb2.HealthCheckRequest(service=name), timeout=5)).status  # type: ignore[misc]
-        for name in names
-    }
+    return {name: (await stub.Check(health_pb2.HealthCheckRequest(service=name), timeout=5)).status for name in names}
 
 
 async def test_a_start_without_postgres(durable: Databases, tmp_path: Path) -> None:
@@ -50,10 +48,9 @@ async def test_a_start_without_postgres(durable: Databases, tmp_path: Path) -> N
             CRITIQUE: NOT_SERVING,
             "sidemirror.v1.SidecarService": SERVING,
         }
+        critiques: Any = critique_pb2_grpc.CritiqueServiceStub(connection)
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await critique_pb2_grpc.CritiqueServiceStub(connection).ListCritiques(  # type: ignore[misc]
-                critique_pb2.ListCritiquesRequest(), timeout=5
-            )
+            await critiques.ListCritiques(critique_pb2.ListCritiquesRequest(), timeout=5)
         assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
         talk = Talk(stub)
         await talk.say(started("t", "s"), *EVENTS)
@@ -99,13 +96,13 @@ async def test_health_follows_the_store(durable: Databases, tmp_path: Path) -> N
     async with Process(tmp_path, {"database_url": url}) as process, channel(process.address) as connection:
         assert set((await health_of(connection)).values()) == {SERVING}
         seen: list[int] = []
-        watch = health_pb2_grpc.HealthStub(connection).Watch(health_pb2.HealthCheckRequest(service=CRITIQUE))
+        health: Any = health_pb2_grpc.HealthStub(connection)
         talk = Talk(stub_on(connection))
         await talk.say(started("t", "s"), *EVENTS[:5])
         await until(lambda: talk.durable() == 6)
         cluster.kill()
         await talk.say(*EVENTS[5:])
-        async for answer in watch:  # type: ignore[attr-defined]
+        async for answer in health.Watch(health_pb2.HealthCheckRequest(service=CRITIQUE)):
             seen.append(answer.status)
             if answer.status == NOT_SERVING:
                 cluster.start()

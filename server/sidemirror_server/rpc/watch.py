@@ -1,5 +1,6 @@
 """WatchTurns: the record as it grows, read from the log alone, so that nothing that it shows can be lost."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 
 from sidemirror.v1 import thinking_pb2 as pb
@@ -17,6 +18,9 @@ from sidemirror_server.vocabulary.scope import Scope
 # How much one look into the log takes: bounds what a slow reader makes the server hold.
 _PAGE = 200
 _PAGE_BYTES = 1024 * 1024
+# How many watches look at once. Chosen here: half of the connections that a sidecar has to its store, so that thousands
+# which are woken together neither wait there in vain nor keep others from it.
+_READERS = 2
 
 
 class WatchStreams:
@@ -26,6 +30,7 @@ class WatchStreams:
         self._log = log
         self._bell = bell
         self._streams = streams
+        self._reading = asyncio.Semaphore(_READERS)
 
     async def WatchTurns(
         self, request: pb.WatchTurnsRequest, call: Call
@@ -34,7 +39,7 @@ class WatchStreams:
         follow = request.follow if request.HasField("follow") else True
         # The present is where the record ends now: one that grows all the time would never let go.
         until = None if follow else await self._log.last_position(call.scope)
-        waiter = self._bell.waiter(call.scope)
+        waiter = self._bell.waiter(call.scope, request.session_id or None)
         times = StreamTimes(self._streams, call.clock, waiter.wake, ends_idle=False)
         try:
             if request.new_only and follow:
@@ -63,7 +68,8 @@ class WatchStreams:
 
     async def _page(self, request: pb.WatchTurnsRequest, call: Call, after: int) -> tuple[Entry, ...]:
         session_id = request.session_id or None
-        return await self._log.tail(call.scope, TURN_TOPIC, session_id, after, _PAGE, _PAGE_BYTES)
+        async with self._reading:
+            return await self._log.tail(call.scope, TURN_TOPIC, session_id, after, _PAGE, _PAGE_BYTES)
 
     async def _begin(self, request: pb.WatchTurnsRequest, scope: Scope) -> int:
         """The position after which the watch begins."""

@@ -7,12 +7,17 @@ a scope, so that a store which many processes share is asked once in a while, ho
 
 import asyncio
 import logging
+from collections.abc import Collection
 
-from sidemirror_server.trace.log import Log
+from sidemirror_server.trace.log import TURN_TOPIC, Log
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.scope import Scope
 
 _log = logging.getLogger(__name__)
+
+# What a look reads to find out for whom it is. Chosen here: more than that is worth waking everyone.
+_PAGE = 200
+_PAGE_BYTES = 256 * 1024
 
 
 class Bell:
@@ -22,14 +27,15 @@ class Bell:
         self._waiters: dict[Scope, set[Waiter]] = {}
         self._anyone = asyncio.Event()
 
-    def ring(self, scope: Scope) -> None:
-        """Wakes everyone who waits for this scope."""
+    def ring(self, scope: Scope, groups: Collection[str] | None = None) -> None:
+        """Wakes those who wait for this scope as a whole, and those who wait for one of these groups; None: for any."""
         for waiter in self._waiters.get(scope, ()):
-            waiter.ring()
+            if groups is None or waiter.group is None or waiter.group in groups:
+                waiter.ring()
 
-    def waiter(self, scope: Scope) -> "Waiter":
-        """Someone who waits for the bell. Close it when done."""
-        waiter = Waiter(self, scope)
+    def waiter(self, scope: Scope, group: str | None) -> "Waiter":
+        """Someone who waits for the bell, for one group or for all. Close it when done."""
+        waiter = Waiter(self, scope, group)
         self._waiters.setdefault(scope, set()).add(waiter)
         self._anyone.set()
         return waiter
@@ -55,8 +61,9 @@ class Bell:
 class Waiter:
     """Clear, look, wait: a ring between looking and waiting is not missed."""
 
-    def __init__(self, bell: Bell, scope: Scope) -> None:
+    def __init__(self, bell: Bell, scope: Scope, group: str | None) -> None:
         self.scope = scope
+        self.group = group
         self._bell = bell
         self._rung = True  # before the first look nobody knows
         self._woken = asyncio.Event()
@@ -107,10 +114,16 @@ class Lookout:
     async def _look(self, scope: Scope) -> None:
         try:
             position = await self._log.last_position(scope)
+            seen = self._seen.get(scope)
+            if seen == position:
+                return
+            # At the first look nobody knows who has looked before what it finds.
+            self._bell.ring(scope, None if seen is None else await self._grown(scope, seen, position))
+            self._seen[scope] = position
         except SidemirrorError as failure:
             _log.debug("look_failed", extra={"reason": type(failure).__name__})
-            return
-        # At the first look too: who began to wait before it may have looked before what it finds.
-        if self._seen.get(scope) != position:
-            self._seen[scope] = position
-            self._bell.ring(scope)
+
+    async def _grown(self, scope: Scope, seen: int, position: int) -> frozenset[str] | None:
+        """The groups of what came after `seen`; None when that is more than a page, or not all of turns."""
+        page = await self._log.tail(scope, TURN_TOPIC, None, seen, _PAGE, _PAGE_BYTES)
+        return frozenset(entry.group for entry in page) if page and page[-1].position >= position else None

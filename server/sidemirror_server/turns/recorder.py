@@ -150,7 +150,7 @@ class Recorder:
         for turn, batch in items:
             turn.settle(batch)
             self._count(turn)
-        self._bell.ring(scope)
+        self._bell.ring(scope, {batch.head.session_id for _, batch in items})
         return True
 
     async def _append_singly(self, scope: Scope, items: list[tuple[LiveTurn, Batch]], refused: WrongState) -> bool:
