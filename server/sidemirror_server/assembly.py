@@ -64,6 +64,7 @@ from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.scope import Scope
 
 if TYPE_CHECKING:
+    from sidemirror_server.storage.postgres.examine import ExaminedShared
     from sidemirror_server.storage.sqlite.examine import Examined
 
 _log = logging.getLogger(__name__)
@@ -325,6 +326,13 @@ def examine_store(settings: Settings) -> "Examined":
     from sidemirror_server.storage.sqlite.examine import examine
 
     return examine(settings.data_dir)
+
+
+async def examine_shared_store(settings: Settings, now_us: int) -> "ExaminedShared":
+    """The same of the Postgres that these settings name."""
+    from sidemirror_server.storage.postgres.examine import examine_shared
+
+    return await examine_shared(settings.database_url.reveal(), settings.database_connections, now_us)
 
 
 def routes_of(settings: Settings, clock: Clock) -> dict[Purpose, Route]:
