@@ -295,23 +295,35 @@ def test_migrate_grants_to_no_such_role(
     assert "has no schema of ours" in asyncio.run(refusal(databases.cluster.url("sidecar", name)))
 
 
-class CutsOff(asyncio.Protocol):
-    """Ends each connection with what it was given to say."""
+class Answers(asyncio.Protocol):
+    """Answers the first words of each connection with what it was given to say, and ends it."""
 
     def __init__(self, says: bytes) -> None:
         self._says = says
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
-        transport.write(self._says)
-        transport.close()
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._transport.write(self._says)
+        self._transport.close()
 
 
-@pytest.mark.parametrize("says", [b"", b"N", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"R\x00\x00\x00\x08\x00\x00\x00\x63"])
+# Nothing, HTTP, a request for a password without its salt, and a message of a negative length.
+STRANGE = [
+    b"",
+    b"HTTP/1.1 400 Bad Request\r\n\r\n",
+    b"R\x00\x00\x00\x08\x00\x00\x00\x05",
+    b"R\xff\xff\xff\xfbxxxx",
+]
+
+
+@pytest.mark.parametrize("says", STRANGE)
 async def test_migrate_talks_to_something_else(says: bytes) -> None:
     """Whatever the driver makes of it is told as an error of the store, not as a traceback. Seen to fail without
-    InternalClientError and EOFError among DRIVER_ERRORS."""
-    server = await asyncio.get_running_loop().create_server(lambda: CutsOff(says), "127.0.0.1", 0)
+    InternalClientError among DRIVER_ERRORS."""
+    server = await asyncio.get_running_loop().create_server(lambda: Answers(says), "127.0.0.1", 0)
     async with server:
         port = server.sockets[0].getsockname()[1]
         with pytest.raises(StoreUnavailable):
