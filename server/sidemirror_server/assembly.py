@@ -65,7 +65,7 @@ from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.thinking.prompts import ReflectionPrompts, templates
 from sidemirror_server.thinking.store import Sessions
-from sidemirror_server.trace.live import Bell
+from sidemirror_server.trace.live import Bell, Lookout
 from sidemirror_server.trace.log import Journal, TurnLog
 from sidemirror_server.trace.receipts import KEPT_FOR_US as RECEIPTS_KEPT_FOR_US
 from sidemirror_server.trace.receipts import Receipts
@@ -83,6 +83,7 @@ from sidemirror_server.work.queue import Work
 from sidemirror_server.work.worker import Pace, Worker
 
 if TYPE_CHECKING:
+    from sidemirror_server.storage.postgres.examine import ExaminedShared
     from sidemirror_server.storage.redis.database import Database as RedisDatabase
     from sidemirror_server.storage.sqlite.examine import Examined
 
@@ -96,19 +97,20 @@ _FORGET_AT_ONCE = 1_000
 _REPORTS_KEPT_US = 16 * 24 * 3600 * 1_000_000
 # Chosen here: a sidecar that was killed finds its own work again when it is back.
 _PACE = Pace(lease_s=10.0)
-# How often a service's stores are looked at for its health.
+# How often the stores of goal reflections are looked at, for the health of their service.
 _HEALTH_EVERY_S = 0.5
 # What of the grace period is kept for the store, after the calls had theirs.
 _STORE_GRACE_S = 2.0
-# How often a watch looks for what other processes have recorded. The embedded store has one process: nothing to find.
-_LOOK_AGAIN_EMBEDDED_S = 30.0
-# Chosen here: soon enough for a person who watches another sidecar's agent.
-_LOOK_AGAIN_SHARED_S = 0.5
+# How often to look for what other processes have recorded, while somebody watches. Chosen here: soon enough for a
+# person who watches another sidecar's agent.
+_LOOK_EVERY_S = 0.5
+# What is of no use without its store; the others think and answer without it, and say in their answers what they lack.
+_NEED_THE_STORE = (rpc_server.CRITIQUE.full_name,)
 
 
 class Stores(msgspec.Struct, frozen=True):
-    """The ports that the server keeps its records in, and what there is to say about them. `look_again_s`: how often to
-    look for what other processes have put there."""
+    """The ports that the server keeps its records in, and what there is to say about them. `is_shared`: other processes
+    put records there too. `changed` is set when the store went away or came back."""
 
     log: TurnLog
     sessions: Sessions
@@ -117,7 +119,8 @@ class Stores(msgspec.Struct, frozen=True):
     critiques: Critiques
     receipts: Receipts
     facts: tuple[StoreFacts, ...]
-    look_again_s: float
+    is_shared: bool
+    changed: asyncio.Event
     goal_reflections: GoalReflections
     work: Work
     journal: Journal
@@ -145,6 +148,7 @@ class Sidecar:
         self._socket = socket
         self.port = 0
         bell = Bell()
+        self._lookout = Lookout(stores.log, bell, _LOOK_EVERY_S) if stores.is_shared else None
         self.recorder = Recorder(stores.log, bell, limits.backlog_bytes)
         spending = Spending(stores.ledger, _caps(settings), clock)
         self.gateway = Gateway(routes, spending, clock)
@@ -173,7 +177,7 @@ class Sidecar:
             TurnCalls(stores.log, self.conductor, self.recorder),
             ReflectionCalls(stores.sessions, self.conductor, self.recorder, prompts),
             TurnStreams(self.conductor, streams),
-            WatchStreams(stores.log, bell, streams, stores.look_again_s),
+            WatchStreams(stores.log, bell, streams),
         )
         turns = TurnMaterial(stores.log, self.conductor, self.recorder)
         critique = (
@@ -183,7 +187,7 @@ class Sidecar:
         records = GoalRecords(stores.work, stores.goal_reflections, stores.journal)
         goals = (
             GoalCalls(stores.work, stores.goal_reflections, records, contexts),
-            GoalWatchStreams(stores.journal, bell, streams, stores.look_again_s),
+            GoalWatchStreams(stores.journal, bell, streams),
         )
         sidecar = (SidecarCalls(_info(settings, own, stores, routes), spending),)
         self.server.register(rpc_server.THINKING, rpc_server.handlers_of(boundary, rpc_server.THINKING, thinking))
@@ -208,8 +212,26 @@ class Sidecar:
         with socket_mode():
             if self._socket is not None:
                 self.server.listen(self._socket)
-            await self.server.start()
+            await self.server.start(unable=() if self._store_answers() else _NEED_THE_STORE)
         _log.info("serving", extra={"address": address, "port": self.port, "socket": self._socket or ""})
+
+    def _store_answers(self) -> bool:
+        """The store of all but goal reflections, which may be in one of their own."""
+        return self._stores.facts[0].is_available()
+
+    def _reflections_answer(self) -> bool:
+        return self._stores.redis is None or self._stores.redis.is_available()
+
+    async def _follow_the_store(self) -> None:
+        """Says of the services that need the store whether it is there, and wakes what waits for it."""
+        while True:
+            await self._stores.changed.wait()
+            self._stores.changed.clear()
+            answers = self._store_answers()
+            for service in _NEED_THE_STORE:
+                await self.server.set_able(service, able=answers)
+            if answers:
+                self.recorder.try_again()
 
     def _listen(self, address: str) -> None:
         try:
@@ -220,10 +242,12 @@ class Sidecar:
     async def serve_until(self, stop: Awaitable[object]) -> None:
         """Serves until `stop` is done, then drains. A background task that fails ends the server, loudly."""
         async with asyncio.TaskGroup() as group:
-            work = (
-                *(self.recorder.run(), self._sweep(), self.gateway.prepare()),
-                *(self._worker.run(), self._republish(), self._tell_health()),
-            )
+            work = [
+                *(self.recorder.run(), self._sweep(), self.gateway.prepare(), self._follow_the_store()),
+                *(self._worker.run(), self._republish(), self._follow_goals()),
+            ]
+            if self._lookout is not None:
+                work.append(self._lookout.run())
             background = [group.create_task(task) for task in work]
             await stop
             await self.drain()
@@ -251,19 +275,19 @@ class Sidecar:
             republisher = Republisher(stores.work, GOAL_REPORT, reflection_of, stores.goal_reflections, self._clock)
             await republisher.run(stores.redis.may_have_forgotten)
 
-    async def _tell_health(self) -> None:
-        """A service that cannot do anything without its stores follows them."""
-        serving, durable = True, None
+    async def _follow_goals(self) -> None:
+        """Says of goal reflections whether all their stores are there, and whether they keep what they acknowledge."""
+        able, durable = True, None
         while True:
             keeps = self._stores.redis is None or not self._stores.redis.risks()
             if keeps != durable:
                 durable = keeps
-                await self.server.tell_durability(rpc_server.GOALS, durable=durable)
+                await self.server.set_able(f"{rpc_server.GOALS.full_name}/durable", able=durable)
+            answers = self._store_answers() and self._reflections_answer()
+            if answers != able:
+                able = answers
+                await self.server.set_able(rpc_server.GOALS.full_name, able=able)
             await asyncio.sleep(_HEALTH_EVERY_S)
-            answers = all(store.is_available() for store in self._stores.facts)
-            if answers != serving:
-                serving = answers
-                await self.server.tell_health(rpc_server.GOALS, serving=serving)
 
     async def _sweep(self) -> None:
         while True:
@@ -328,12 +352,14 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         work=SqliteWork(database),
         journal=SqliteJournal(database),
         facts=(StoreFacts("sqlite", "everything", lambda: durability, database.answers),),
-        look_again_s=_LOOK_AGAIN_EMBEDDED_S,
+        is_shared=False,
+        changed=asyncio.Event(),
     )
 
 
 async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Stores:
-    """Everything in a Postgres database that many sidecars share. Its driver is loaded only here."""
+    """Everything in a Postgres database that many sidecars share, be it there or away; raises StoreRefused when it must
+    not be used. Its driver is loaded only here."""
     from sidemirror_server.storage.postgres.critiques import PostgresCritiques
     from sidemirror_server.storage.postgres.database import Database as PostgresDatabase
     from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
@@ -345,7 +371,14 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
     from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
     from sidemirror_server.storage.postgres.work import PostgresWork
 
-    database = await PostgresDatabase.open(settings.database_url.reveal(), connections=settings.database_connections)
+    changed = asyncio.Event()
+    database = await PostgresDatabase.open(
+        settings.database_url.reveal(),
+        connections=settings.database_connections,
+        # Thinking goes on while the store is away, also from the start.
+        must_answer=False,
+        changed=changed.set,
+    )
     stack.push_async_callback(database.close)
     durability = "an OK survives a crash of the sidecar and of the database (synchronous_commit)"
     return Stores(
@@ -359,7 +392,8 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
         work=PostgresWork(database),
         journal=PostgresJournal(database),
         facts=(StoreFacts("postgres", "everything", lambda: durability, database.is_available),),
-        look_again_s=_LOOK_AGAIN_SHARED_S,
+        is_shared=True,
+        changed=changed,
     )
 
 
@@ -397,6 +431,13 @@ def examine_store(settings: Settings) -> "Examined":
     from sidemirror_server.storage.sqlite.examine import examine
 
     return examine(settings.data_dir)
+
+
+async def examine_shared_store(settings: Settings, now_us: int) -> "ExaminedShared":
+    """The same of the Postgres that these settings name."""
+    from sidemirror_server.storage.postgres.examine import examine_shared
+
+    return await examine_shared(settings.database_url.reveal(), settings.database_connections, now_us)
 
 
 def routes_of(settings: Settings, clock: Clock) -> dict[Purpose, Route]:

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -88,6 +89,10 @@ def watched(stub: GoalReflectionServiceStub, tenant_id: str, **asked: Any) -> li
     return list(stub.WatchGoalReflections(request, timeout=TIMEOUT_S))
 
 
+def _has(stub: GoalReflectionServiceStub, count: int) -> bool:
+    return len(reflections(stub, "block")) == count
+
+
 # --- the way of a report --------------------------------------------------------------------------------------------
 
 
@@ -121,9 +126,7 @@ IMPORTANCE = [
 
 
 @pytest.mark.parametrize(("state", "error", "importance"), IMPORTANCE)
-def test_importance(
-    stub: GoalReflectionServiceStub, state: pb.GoalState.ValueType, error: str, importance: float
-) -> None:
+def test_importance(stub: GoalReflectionServiceStub, state: Any, error: str, importance: float) -> None:
     """Seed goal-reflection, "Importance Scoring". An error is a field: the word in a text counts for nothing."""
     tenant_id = f"importance {importance}"
     tasks = [pb.GoalTask(name="a", output_summary="error: 404"), pb.GoalTask(name="b", error=error)]
@@ -135,7 +138,7 @@ def test_importance(
 def test_the_next_goal_starts_with_the_block(stub: GoalReflectionServiceStub) -> None:
     for number in range(3):
         report(stub, failed_goal("block", error=f"reason {number}", tasks=()))
-        until(lambda number=number: len(reflections(stub, "block")) == number + 1)
+        until(partial(_has, stub, number + 1))
     report(stub, failed_goal("block", "mail", objective="Send weekly report", state=pb.GOAL_STATE_COMPLETED))
     until(lambda: reflections(stub, "block", "mail"))
     own = block(stub, "block", goal_id="g")

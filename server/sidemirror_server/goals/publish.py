@@ -95,7 +95,7 @@ class Publisher:
         note = Note(reflection.reflection_id, reflection.goal_id, reflection.created_us, reflection_body(reflection))
         if await self._journal.add(scope, TOPIC, note, KEPT_FOR_US):
             _log.info("reflection_stored", extra={"reflection_id": reflection.reflection_id})
-            self._bell.ring()
+            self._bell.ring(scope, {reflection.goal_id})
 
     async def _may_be_told(self, scope: Scope, reflection: GoalReflection, now_us: int) -> bool:
         """Whether a reflection that the store did not take is stored already, or was and made room for newer ones. What

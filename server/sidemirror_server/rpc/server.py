@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import grpc
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
@@ -96,22 +96,15 @@ class Server:
         """Adds an address; returns the port (1 for a Unix socket). Raises RuntimeError when it is taken."""
         return self._server.add_insecure_port(address)
 
-    async def start(self) -> None:
-        """Serves from now on."""
-        await self._set_health(SERVING)
+    async def start(self, unable: Collection[str] = ()) -> None:
+        """Serves from now on, all but the services `unable`, of which it says so."""
+        for name in ("", *self._names):
+            await self.set_able(name, able=name not in unable)
         await self._server.start()
 
-    async def _set_health(self, status: int) -> None:
-        for name in ("", *self._names):
-            await self._health.set(name, status)
-
-    async def tell_health(self, service: ServiceDescriptor, *, serving: bool) -> None:
-        """Says of one service whether its stores answer. After `announce_end` nothing changes any more."""
-        await self._health.set(service.full_name, SERVING if serving else NOT_SERVING)
-
-    async def tell_durability(self, service: ServiceDescriptor, *, durable: bool) -> None:
-        """Says of one service whether its stores keep what they acknowledge, as the health of `<service>/durable`."""
-        await self._health.set(f"{service.full_name}/durable", SERVING if durable else NOT_SERVING)
+    async def set_able(self, service: str, *, able: bool) -> None:
+        """What health says of a service ("" is the whole server), until the end is announced."""
+        await self._health.set(service, SERVING if able else NOT_SERVING)
 
     async def announce_end(self, grace_s: float) -> None:
         """NOT_SERVING for whoever watches, `closing` on every stream."""
