@@ -205,8 +205,8 @@ async def test_a_restart_and_an_eviction_may_have_lost_something(own_server: Red
 
 
 async def test_cancelled_callers_leave_nothing_behind(own_server: RedisServer) -> None:
-    """Answers never go to somebody else, and connections are not lost. Seen to fail when `_connection` counts one as
-    in order whatever has happened."""
+    """Answers never go to somebody else, and connections are not lost. Seen to fail when `_connection` gives its place
+    back only after an answer."""
     async with opened(own_server.url) as database:
 
         async def echo(number: int) -> None:
