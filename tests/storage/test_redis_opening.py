@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import random
 import signal
 import socket
 import time
@@ -212,9 +213,10 @@ async def test_cancelled_callers_leave_nothing_behind(own_server: RedisServer) -
         async def echo(number: int) -> None:
             assert await database.ask("ECHO", str(number)) == str(number).encode()
 
-        for start in range(0, 400, 40):
+        chance = random.Random(4)
+        for start in range(0, 4_000, 40):
             calls = [asyncio.create_task(echo(number)) for number in range(start, start + 40)]
-            await asyncio.sleep(0.001 * (start % 3))
+            await asyncio.sleep(chance.random() * 0.003)
             for call in calls[::2]:
                 call.cancel()
             results = await asyncio.gather(*calls, return_exceptions=True)
