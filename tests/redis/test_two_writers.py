@@ -31,7 +31,7 @@ async def rounds(server: RedisServer, scripts: Scripts) -> list[str]:
             made = [reflection(f"{number:04}{name}", goal_id, at_us) for name in "ab"]
             new = await asyncio.gather(one.put(ONE, made[0], at_us), other.put(ONE, made[1], at_us))
             expected = [f"{number - back // 2:04}{'ba'[back % 2]}" for back in range(min(3, 2 * turn + 2))]
-            if new != [True, True] or ids(await one.of_goal(ONE, goal_id, at_us)) != expected:
+            if not all(new) or ids(await one.of_goal(ONE, goal_id, at_us)) != expected:
                 wrong.append(f"round {number}")
             recent = goals(await other.recent(ONE, at_us))
             if recent != [f"g{number // 5 - back}" for back in range(min(10, number // 5 + 1))]:
