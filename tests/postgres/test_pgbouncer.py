@@ -46,6 +46,8 @@ def pooler(databases: Databases) -> Iterator[Pooler]:
 
 @pytest.mark.parametrize("clause", [*TURNS, *OTHERS])
 async def test_clause(clause: str, databases: Databases, pooler: Pooler) -> None:
+    """Seen to fail, for six clauses, when `connect` keeps statements prepared (`statement_cache_size=100`): another
+    connection does not have them."""
     async with databases.empty_one() as name:
         database = await Database.open(pooler.url(name))
         try:
@@ -61,7 +63,9 @@ async def test_clause(clause: str, databases: Databases, pooler: Pooler) -> None
 
 
 async def test_sidecars_of_many_tenants_share_a_connection(databases: Databases, pooler: Pooler) -> None:
-    """Ten sidecars of ten tenants, each with up to four connections to the pooler, which has two to Postgres."""
+    """Ten sidecars of ten tenants, each with up to four connections to the pooler, which has two to Postgres. Seen
+    to fail when the scope is set for the session before the transaction begins, instead of within it: rows of one
+    tenant are refused as another's."""
     async with databases.fresh() as name:
         sidecars = [await Database.open(pooler.url(name)) for _ in range(10)]
 
@@ -83,6 +87,7 @@ async def test_sidecars_of_many_tenants_share_a_connection(databases: Databases,
 
 @pytest.mark.timeout(180)
 def test_the_wire_tests_pass(request: pytest.FixtureRequest, databases: Databases, pooler: Pooler) -> None:
+    """Seen to fail when `connect` gives `statement_timeout` to the session it opens, which PgBouncer refuses."""
     environment = {
         **os.environ,
         "SIDEMIRROR_TEST_CLUSTER": databases.cluster.url(),
