@@ -30,8 +30,9 @@ def without_the_line(source: str) -> Iterator[str]:
     if _says(module):
         return
     for node in ast.walk(module):
-        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        if is_function and node.name.startswith("test_") and not _says(node):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if node.name.startswith("test_") and not _says(node):
             yield node.name
 
 
