@@ -167,14 +167,16 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reflection: bool = True
     # One span for each call, to wherever OTEL_EXPORTER_OTLP_ENDPOINT says. Needs the extra `telemetry`.
     tracing: bool = False
-    # Seconds between heartbeats on a stream that says nothing else (design section 5).
-    heartbeat_s: Annotated[float, Meta(gt=0)] = 20.0
-    # Seconds after which an open turn that nothing was heard of is abandoned (design section 5: 30 minutes).
-    abandon_after_s: Seconds = 1800.0
+    # Seconds between heartbeats on a stream that says nothing else (design section 5). With less than the minimum quiet
+    # streams would keep the server busy.
+    heartbeat_s: Annotated[float, Meta(ge=0.01)] = 20.0
+    # Seconds after which an open turn that nothing was heard of is abandoned (design section 5: 30 minutes). With less
+    # than the minimum a turn could end between two events of an agent at work.
+    abandon_after_s: Annotated[float, Meta(ge=1)] = 1800.0
     # Seconds that running calls get when the server is told to stop. Chosen here: what Kubernetes' default of 30 s
     # leaves room for three times over.
     grace_s: Seconds = 10.0
-    # debug, info, warning or error.
+    # debug, info, warning or error; in capitals too.
     log_level: Annotated[str, Meta(pattern="^(debug|info|warning|error)$")] = "info"
     # A folder of templates that take the place of the built-in prompts; none when empty.
     prompts_dir: str = ""
@@ -204,6 +206,8 @@ def load(flags: Mapping[str, str] | None = None, environment: Mapping[str, str] 
     environment = os.environ if environment is None else environment
     given = {**_from_environment(environment), **(flags or {})}
     given.update(_of_providers(given, environment))
+    if level := given.get("log_level"):
+        given["log_level"] = level.lower()
     nested: dict[str, object] = {}
     for name, value in given.items():
         *groups, last = name.split("__")

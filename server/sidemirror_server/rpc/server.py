@@ -15,6 +15,7 @@ from grpc_health.v1.health import aio as health_aio
 from sidemirror.v1 import critique_pb2, goal_reflection_pb2, sidecar_pb2, thinking_pb2
 from sidemirror_server.rpc.interceptors import Boundary, Handler
 from sidemirror_server.rpc.streams import Streams
+from sidemirror_server.rpc.symbols import Symbols
 
 _log = logging.getLogger(__name__)
 
@@ -90,7 +91,7 @@ class Server:
         from grpc_reflection.v1alpha import reflection
 
         names = (*self._names, "grpc.health.v1.Health", reflection.SERVICE_NAME)
-        reflection.enable_server_reflection(names, self._server)
+        reflection.enable_server_reflection(names, self._server, pool=Symbols())  # type: ignore[arg-type]  # it is used as one
 
     def listen(self, address: str) -> int:
         """Adds an address; returns the port (1 for a Unix socket). Raises RuntimeError when it is taken."""

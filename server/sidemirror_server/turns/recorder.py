@@ -159,6 +159,11 @@ class Recorder:
             return all([await self._append(scope, [item]) for item in items])
         turn = items[0][0]
         _log.error("turn_lost", extra={"turn_id": turn.state.turn_id, "reason": str(refused)})
-        turn.lose(StoreUnavailable(turn_id=turn.state.turn_id, reason="another server has gone on with this turn"))
+        if turn.durable:
+            why = "another server has gone on with this turn"
+        else:
+            # It was started here while the store could not be asked for the id.
+            why = "the store has another turn under this id: take it up again"
+        turn.lose(StoreUnavailable(turn_id=turn.state.turn_id, reason=why))
         self._count(turn)
         return True
