@@ -16,6 +16,7 @@ import msgspec
 
 from sidemirror_server.critique.keeping import Critic
 from sidemirror_server.critique.store import Critiques
+from sidemirror_server.entrance import answers_reflection, call_limits, check_listeners, credentials_of, identity_of
 from sidemirror_server.models.adapters.anthropic import AnthropicModel
 from sidemirror_server.models.adapters.openai_compatible import OpenAICompatibleModel
 from sidemirror_server.models.adapters.rules import RulesModel
@@ -27,12 +28,12 @@ from sidemirror_server.models.profiles import Profile
 from sidemirror_server.models.spending import Caps, Spending
 from sidemirror_server.models.templates import BadTemplate, Templates
 from sidemirror_server.rpc import server as rpc_server
+from sidemirror_server.rpc.admission import Admission
 from sidemirror_server.rpc.critique import CritiqueCalls
 from sidemirror_server.rpc.critiques import KeptCritiqueCalls
-from sidemirror_server.rpc.identity import Identity
 from sidemirror_server.rpc.info import ModelFacts, ServerInfo, StoreFacts
 from sidemirror_server.rpc.interceptors import Boundary
-from sidemirror_server.rpc.listening import UNIX, CannotListen, check_address, held_socket, socket_mode
+from sidemirror_server.rpc.listening import UNIX, CannotListen, give_to_group, held_socket, socket_mode
 from sidemirror_server.rpc.reflections import ReflectionCalls
 from sidemirror_server.rpc.requests import Once
 from sidemirror_server.rpc.run_turn import TurnStreams
@@ -125,11 +126,16 @@ class Sidecar:
         self.conductor = Conductor(
             stores.log, stores.sessions, self.recorder, reflections, critiques, clock, turn_limits
         )
-        streams = Streams(StreamLimits(settings.heartbeat_s, limits.idle_stream_s))
+        streams = Streams(StreamLimits(settings.heartbeat_s, limits.idle_stream_s, limits.stream_age_s))
         own = Scope(settings.tenant_id, settings.project_id)
-        identity = Identity(own, pinned=settings.pin_scope)
+        self.admission = Admission(call_limits(settings), clock)
         self._boundary = boundary = Boundary(
-            identity, Once(stores.requests, clock), clock, Tracing(on=settings.tracing)
+            identity_of(settings, clock),
+            self.admission,
+            Once(stores.requests, clock),
+            clock,
+            Tracing(on=settings.tracing),
+            limits.text_bytes,
         )
         self.server = rpc_server.Server(streams, limits.message_bytes, limits.streams_per_connection)
         thinking = (
@@ -148,8 +154,9 @@ class Sidecar:
         self.server.register(rpc_server.THINKING, rpc_server.handlers_of(boundary, rpc_server.THINKING, thinking))
         self.server.register(rpc_server.CRITIQUE, rpc_server.handlers_of(boundary, rpc_server.CRITIQUE, critique))
         self.server.register(rpc_server.SIDECAR, rpc_server.handlers_of(boundary, rpc_server.SIDECAR, sidecar))
-        if settings.reflection:
+        if answers_reflection(settings):
             self.server.reflect()
+        self._credentials = credentials_of(settings, clock)
 
     @property
     def address(self) -> str:
@@ -163,9 +170,11 @@ class Sidecar:
         address = self._settings.address
         if not address.startswith(UNIX):
             self._listen(address)
-        with socket_mode():
+        with socket_mode(int(self._settings.socket_mode, 8)):
             if self._socket is not None:
                 self.server.listen(self._socket)
+                if self._settings.socket_group:
+                    give_to_group(self._socket, self._settings.socket_group)
             await self.server.start(unable=() if self._store_answers() else _NEED_THE_STORE)
         _log.info("serving", extra={"address": address, "port": self.port, "socket": self._socket or ""})
 
@@ -185,7 +194,7 @@ class Sidecar:
 
     def _listen(self, address: str) -> None:
         try:
-            self.port = self.server.listen(address)
+            self.port = self.server.listen(address, self._credentials)
         except RuntimeError as error:
             raise CannotListen(f"address {address!r}: it is in use, or not an address of this machine") from error
 
@@ -240,16 +249,15 @@ async def assemble(
     """
     clock = clock or SystemClock()
     limits = turn_limits or TurnLimits(
-        events_per_turn=settings.limits.events_per_turn, abandon_after_s=settings.abandon_after_s
+        events_per_turn=settings.limits.events_per_turn,
+        turn_bytes=settings.limits.turn_bytes,
+        abandon_after_s=settings.abandon_after_s,
     )
-    try:
-        check_address(settings.address)
-    except CannotListen as error:
-        raise BadSettings(f"address (SIDEMIRROR_ADDRESS): {error}") from error
+    check_listeners(settings)
     async with contextlib.AsyncExitStack() as stack:
         alone = settings.address.removeprefix(UNIX) if settings.address.startswith(UNIX) else ""
         path = settings.socket.removeprefix(UNIX) or alone
-        socket = stack.enter_context(held_socket(Path(path))) if path else None
+        socket = stack.enter_context(held_socket(Path(path), settings.socket_group)) if path else None
         stores = await (_shared(settings, stack) if settings.database_url else _embedded(settings, clock, stack))
         routes = routes_of(settings, clock) if model is None else _stand_in(model, clock)
         sidecar = Sidecar(settings, stores, routes, clock, limits, socket)

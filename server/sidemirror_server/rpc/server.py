@@ -92,8 +92,11 @@ class Server:
         names = (*self._names, "grpc.health.v1.Health", reflection.SERVICE_NAME)
         reflection.enable_server_reflection(names, self._server, pool=Symbols())  # type: ignore[arg-type]  # it is used as one
 
-    def listen(self, address: str) -> int:
-        """Adds an address; returns the port (1 for a Unix socket). Raises RuntimeError when it is taken."""
+    def listen(self, address: str, credentials: grpc.ServerCredentials | None = None) -> int:
+        """Adds an address, with TLS when there are credentials; returns the port (1 for a Unix socket). Raises
+        RuntimeError when it is taken."""
+        if credentials is not None:
+            return self._server.add_secure_port(address, credentials)
         return self._server.add_insecure_port(address)
 
     async def start(self, unable: Collection[str] = ()) -> None:

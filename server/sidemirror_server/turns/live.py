@@ -50,6 +50,8 @@ class LiveTurn:
         self.finishing: asyncio.Task[None] | None = None
         self._pending: list[Draft] = []
         self._pending_bytes = 0
+        # All of its entries, as the log keeps them.
+        self.recorded_bytes = 0
         self._session_body = session_body
         self._listeners: set[Listener] = set()
 
@@ -61,12 +63,14 @@ class LiveTurn:
         entry = draft(sequence, now_us, recorded)
         self._pending.append(entry)
         self._pending_bytes += len(entry.body)
+        self.recorded_bytes += len(entry.body)
         if isinstance(recorded, Directive):
             self._keep(sequence, recorded)
         return sequence
 
-    def restore(self, sequence: int, at_us: int, recorded: Recorded) -> None:
-        """Takes in an entry that the log already has."""
+    def restore(self, sequence: int, at_us: int, recorded: Recorded, size_bytes: int = 0) -> None:
+        """Takes in an entry that the log already has, with as many bytes."""
+        self.recorded_bytes += size_bytes
         apply(self.state, sequence, at_us, recorded)
         self.durable = self._read_up_to = sequence
         if isinstance(recorded, Directive):
