@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import importlib.metadata
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,10 +27,12 @@ from sidemirror_server.models.prices import OwnPrice, Prices
 from sidemirror_server.models.profiles import Profile
 from sidemirror_server.models.spending import Caps, Spending
 from sidemirror_server.models.templates import BadTemplate, Templates
+from sidemirror_server.observing import Gauge, observe, with_times
 from sidemirror_server.rpc import server as rpc_server
 from sidemirror_server.rpc.admission import Admission
 from sidemirror_server.rpc.critique import CritiqueCalls
 from sidemirror_server.rpc.critiques import KeptCritiqueCalls
+from sidemirror_server.rpc.health import HealthListener
 from sidemirror_server.rpc.info import ModelFacts, ServerInfo, StoreFacts
 from sidemirror_server.rpc.interceptors import Boundary
 from sidemirror_server.rpc.listening import UNIX, CannotListen, give_to_group, held_socket, socket_mode
@@ -44,7 +46,7 @@ from sidemirror_server.rpc.tracing import Tracing
 from sidemirror_server.rpc.turn_material import TurnMaterial
 from sidemirror_server.rpc.turns import TurnCalls
 from sidemirror_server.rpc.watch import WatchStreams
-from sidemirror_server.settings import BadSettings, PurposeSettings, Settings
+from sidemirror_server.settings import BadSettings, PurposeSettings, Settings, is_measured
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import Database
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
@@ -114,6 +116,7 @@ class Sidecar:
         self._clock = clock
         self._socket = socket
         self.port = 0
+        self._health_listener: HealthListener | None = None
         bell = Bell()
         self._lookout = Lookout(stores.log, bell, _LOOK_EVERY_S) if stores.is_shared else None
         self.recorder = Recorder(stores.log, bell, limits.backlog_bytes)
@@ -136,6 +139,7 @@ class Sidecar:
             clock,
             Tracing(on=settings.tracing),
             limits.text_bytes,
+            metered=is_measured(settings),
         )
         self.server = rpc_server.Server(streams, limits.message_bytes, limits.streams_per_connection)
         thinking = (
@@ -156,7 +160,36 @@ class Sidecar:
         self.server.register(rpc_server.SIDECAR, rpc_server.handlers_of(boundary, rpc_server.SIDECAR, sidecar))
         if answers_reflection(settings):
             self.server.reflect()
+        if is_measured(settings):
+            observe(self._gauges())
         self._credentials = credentials_of(settings, clock)
+
+    def _gauges(self) -> Iterable[Gauge]:
+        """What metrics tell of the state of things, beside what is counted as it happens."""
+        clock = self._clock
+        return (
+            ("sidemirror.streams.open", "{stream}", "Streams that are open.", lambda: [(self.admission.streams, {})]),
+            (
+                "sidemirror.calls.running",
+                "{call}",
+                "Unary calls that are served.",
+                lambda: [(self.admission.calls, {})],
+            ),
+            ("sidemirror.turns.memory", "{turn}", "Turns in memory.", lambda: [(len(self.conductor), {})]),
+            ("sidemirror.backlog", "By", "What waits for the store.", lambda: [(self.recorder.waiting_bytes, {})]),
+            (
+                "sidemirror.durable.lag",
+                "s",
+                "For how long the turn that waited longest has had something that is not durable.",
+                lambda: [(self.recorder.lag_s(clock.monotonic_s()), {})],
+            ),
+            (
+                "sidemirror.store.available",
+                "1",
+                "1 when the store answered when it was asked last.",
+                lambda: [(int(store.is_available()), {"store": store.kind}) for store in self._stores.facts],
+            ),
+        )
 
     @property
     def address(self) -> str:
@@ -176,6 +209,10 @@ class Sidecar:
                 if self._settings.socket_group:
                     give_to_group(self._socket, self._settings.socket_group)
             await self.server.start(unable=() if self._store_answers() else _NEED_THE_STORE)
+        if self._settings.health_address:
+            self._health_listener = HealthListener(self.server.health, self._settings.health_address)
+            await self._health_listener.start()
+            _log.info("health_served", extra={"port": self._health_listener.port})
         _log.info("serving", extra={"address": address, "port": self.port, "socket": self._socket or ""})
 
     def _store_answers(self) -> bool:
@@ -223,6 +260,8 @@ class Sidecar:
                 await self.recorder.drain()
         except TimeoutError:
             _log.error("turns_not_recorded", extra={"reason": "the store did not answer before the grace period ended"})
+        if self._health_listener is not None:
+            await self._health_listener.stop()
 
     async def _sweep(self) -> None:
         while True:
@@ -259,6 +298,8 @@ async def assemble(
         path = settings.socket.removeprefix(UNIX) or alone
         socket = stack.enter_context(held_socket(Path(path), settings.socket_group)) if path else None
         stores = await (_shared(settings, stack) if settings.database_url else _embedded(settings, clock, stack))
+        if is_measured(settings):
+            stores = with_times(stores, ("log", "sessions", "requests", "ledger", "critiques"))
         routes = routes_of(settings, clock) if model is None else _stand_in(model, clock)
         sidecar = Sidecar(settings, stores, routes, clock, limits, socket)
         stack.push_async_callback(sidecar.gateway.close)

@@ -226,6 +226,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     purposes: Purposes = Purposes()
 
 
+def is_measured(settings: Settings) -> bool:
+    """Whether somebody is told of metrics."""
+    return settings.metrics or bool(settings.metrics_address)
+
+
 class BadSettings(Exception):
     """The settings cannot be used; says which one and why."""
 

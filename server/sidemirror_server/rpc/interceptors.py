@@ -18,11 +18,13 @@ from sidemirror_server.rpc.admission import Admission
 from sidemirror_server.rpc.call import Call, Context
 from sidemirror_server.rpc.identity import Identity
 from sidemirror_server.rpc.limits import checker_of
+from sidemirror_server.rpc.metering import Metering
 from sidemirror_server.rpc.requests import Once, Served, digest_of
-from sidemirror_server.rpc.status import INTERNAL, row_of, status_of
+from sidemirror_server.rpc.status import INTERNAL, reason_of, row_of, status_of
 from sidemirror_server.rpc.tracing import Tracing
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import BadInput, Draining, MalformedMessage
+from sidemirror_server.vocabulary.telemetry import REFUSED
 
 _log = logging.getLogger(__name__)
 
@@ -59,15 +61,25 @@ class Boundary:
     """Turns servicer methods into gRPC method handlers."""
 
     def __init__(
-        self, identity: Identity, admission: Admission, once: Once, clock: Clock, tracing: Tracing, text_bytes: int
+        self,
+        identity: Identity,
+        admission: Admission,
+        once: Once,
+        clock: Clock,
+        tracing: Tracing,
+        text_bytes: int,
+        *,
+        metered: bool = False,
     ) -> None:
-        """`text_bytes`: the longest text that a field takes, where the contract allows as much."""
+        """`text_bytes`: the longest text that a field takes, where the contract allows as much. `metered`: calls are
+        timed."""
         self._identity = identity
         self._admission = admission
         self._once = once
         self._clock = clock
         self._tracing = tracing
         self._text_bytes = text_bytes
+        self._metering = Metering(on=metered)
         self._draining = False
 
     def refuse(self) -> None:
@@ -113,7 +125,7 @@ class Boundary:
                 await _abort(method, context, error)
                 raise
 
-        return grpc.unary_unary_rpc_method_handler(self._tracing.unary(method, handle))
+        return grpc.unary_unary_rpc_method_handler(self._tracing.unary(method, self._metering.unary(method, handle)))
 
     def server_stream(
         self, method: str, request_type: type[Message], serve: ServerStream, binds: Binds | None = None
@@ -243,6 +255,7 @@ def _with_digest(call: Call, request: Message) -> Call:
 async def _abort(method: str, context: Context, error: Exception) -> None:
     """Ends the call with the error's row of the table. Always raises, unless the call is over already."""
     row = row_of(error)
+    REFUSED.add(1, {"code": row.code.name, "reason": reason_of(row)})
     if row is INTERNAL:
         _log.error("call_failed", extra={"method": method}, exc_info=error)
     else:

@@ -23,6 +23,7 @@ from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.live import LiveTurn, Said
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.ids import TurnId
+from sidemirror_server.vocabulary.telemetry import GAPS
 
 # How many turns of the loop pass between the news that there is something to say and saying it. On an idle loop they
 # take microseconds; on a busy one the events that arrive meanwhile share the acknowledgement.
@@ -156,7 +157,10 @@ class _TurnStream:
         missed, said = self._listener.take()
         if said and isinstance(said[-1].directive.what, TurnSummary):
             self._summary = said.pop()
-        directives = [] if missed is None else [self._unrecorded(gap=_gap(missed))]
+        directives = []
+        if missed is not None:
+            GAPS.add(1)
+            directives.append(self._unrecorded(gap=_gap(missed)))
         directives.extend(self._directive(item) for item in said)
         times = self._times
         ends = half_closed or self._turn.over or times.idle or times.old or self._streams.grace_s is not None

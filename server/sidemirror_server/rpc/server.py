@@ -73,8 +73,8 @@ class Server:
     def __init__(self, streams: Streams, message_bytes: int, streams_per_connection: int) -> None:
         self._server = grpc.aio.server(options=options(message_bytes, streams_per_connection))
         self._streams = streams
-        self._health = health_aio.HealthServicer()
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        self.health = health_aio.HealthServicer()
+        health_pb2_grpc.add_HealthServicer_to_server(self.health, self._server)
         self._names: list[str] = []
 
     def register(self, service: ServiceDescriptor, handlers: Mapping[str, Handler]) -> None:
@@ -107,11 +107,11 @@ class Server:
 
     async def set_able(self, service: str, *, able: bool) -> None:
         """What health says of a service ("" is the whole server), until the end is announced."""
-        await self._health.set(service, SERVING if able else NOT_SERVING)
+        await self.health.set(service, SERVING if able else NOT_SERVING)
 
     async def announce_end(self, grace_s: float) -> None:
         """NOT_SERVING for whoever watches, `closing` on every stream."""
-        await self._health.enter_graceful_shutdown()
+        await self.health.enter_graceful_shutdown()
         self._streams.close_all(grace_s)
         # Streams say so when they are woken, which happens in the next turns of the loop.
         await asyncio.sleep(0)

@@ -158,6 +158,10 @@ class Conductor:
             return None
         return await self.take_up(scope, head.turn_id)
 
+    def __len__(self) -> int:
+        """How many turns are in memory."""
+        return len(self._turns)
+
     def session_changed(self, scope: Scope, session_id: SessionId, config: ThinkingConfig) -> None:
         """Turns that start from now on have this configuration."""
         hot = self._hot.get((scope, session_id))

@@ -12,6 +12,7 @@ from sidemirror_server.thinking.record import Directive, Recorded, TurnPlan, dra
 from sidemirror_server.thinking.turn import apply
 from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
+from sidemirror_server.turns.counting import count
 from sidemirror_server.turns.head import head_body
 from sidemirror_server.vocabulary.errors import SidemirrorError, WrongState
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId
@@ -60,6 +61,7 @@ class LiveTurn:
         state = self.state
         sequence = state.last_sequence + 1
         apply(state, sequence, now_us, recorded)
+        count(recorded)
         entry = draft(sequence, now_us, recorded)
         self._pending.append(entry)
         self._pending_bytes += len(entry.body)
