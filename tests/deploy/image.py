@@ -150,4 +150,6 @@ class Running:
         self.process.terminate()
         code = self.process.wait(30)
         self._reader.join(10)
+        if self.process.stderr is not None:
+            self.process.stderr.close()
         return code
