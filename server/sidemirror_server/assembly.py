@@ -166,7 +166,7 @@ class Sidecar:
 
     def _gauges(self) -> Iterable[Gauge]:
         """What metrics tell of the state of things, beside what is counted as it happens."""
-        clock = self._clock
+        clock, loop = self._clock, asyncio.get_running_loop()
         return (
             ("sidemirror.streams.open", "{stream}", "Streams that are open.", lambda: [(self.admission.streams, {})]),
             (
@@ -176,6 +176,7 @@ class Sidecar:
                 lambda: [(self.admission.calls, {})],
             ),
             ("sidemirror.turns.memory", "{turn}", "Turns in memory.", lambda: [(len(self.conductor), {})]),
+            ("sidemirror.tasks", "{task}", "Tasks of the server's loop.", lambda: [(len(asyncio.all_tasks(loop)), {})]),
             ("sidemirror.backlog", "By", "What waits for the store.", lambda: [(self.recorder.waiting_bytes, {})]),
             (
                 "sidemirror.durable.lag",

@@ -27,8 +27,10 @@ class JsonLines(logging.Formatter):
 
 
 class _ClientLeft(logging.Filter):
-    """Leaves out what grpc.aio says, with a traceback, of each client that is gone while it is being written to: nothing
-    is wrong with this server, and whoever wants to could fill its log."""
+    """Leaves out what grpc.aio says, with a traceback, of each client that is gone while it is being written to.
+
+    Nothing is wrong with this server then, and whoever wants to could fill its log.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
         kind = record.exc_info[0] if record.exc_info else None

@@ -227,7 +227,9 @@ class Conductor:
         self._critiques.give_up(turn, reason)
 
     async def _finish_later(self, turn: LiveTurn) -> None:
-        await asyncio.wait(tuple(turn.tasks.values()), timeout=self._limits.finish_grace_s)
+        # Those that were being made when the turn ended may all be done by now; asyncio refuses to wait for nothing.
+        if turn.tasks:
+            await asyncio.wait(tuple(turn.tasks.values()), timeout=self._limits.finish_grace_s)
         self._finish_now(turn)
 
     def _finish_now(self, turn: LiveTurn) -> None:
