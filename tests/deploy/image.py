@@ -85,13 +85,14 @@ class Image:
     def command(self, *arguments: str, entrypoint: bool = True) -> list[str]:
         """Runs the image: its files read-only, no shell that could be started, a folder in memory as /data, no
         privilege. The process that is started becomes the image's."""
-        root, chroot = str(self.root), shutil.which("chroot")
+        root = str(self.root)
+        own_user = f"{shutil.which('chroot')} --userspec={USER}:{USER} --groups={USER} {root}"
         script = (
             f"mount --bind {root} {root} && mount -o remount,bind,ro {root} && "
             f"mount -t tmpfs -o mode=0700,uid={USER},gid={USER} tmpfs {root}/data && "
             f"mount -t proc proc {root}/proc && "
             f"for shell in sh bash dash; do mount --bind /dev/null {root}/usr/bin/$shell; done && "
-            f'cd {root}/data && exec setpriv --no-new-privs {chroot} --userspec={USER}:{USER} --groups={USER} {root} "$@"'
+            f'cd {root}/data && exec setpriv --no-new-privs {own_user} "$@"'
         )
         own = self.config["Entrypoint"] if entrypoint else []
         return ["unshare", "--mount", "--propagation", "private", "sh", "-ec", script, "sh", *own, *arguments]

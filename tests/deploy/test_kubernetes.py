@@ -1,5 +1,5 @@
-"""What deploy/ makes for Kubernetes: valid by Kubernetes' own schemas, the same by Kustomize and by Helm, and settings of
-this server."""
+"""What deploy/ makes for Kubernetes: valid by Kubernetes' own schemas, the same by Kustomize and by Helm, with settings
+of this server."""
 
 import shutil
 from pathlib import Path
@@ -83,7 +83,7 @@ def test_it_is_a_native_sidecar_that_can_do_little(made: list[Any]) -> None:
         }
         assert container["resources"] == {"requests": {"cpu": "50m", "memory": "96Mi"}, "limits": {"memory": "384Mi"}}
     ports = {probe: sidecar[probe]["grpc"] for probe in ("startupProbe", "readinessProbe", "livenessProbe")}
-    assert ports == dict.fromkeys(ports, {"port": 50052})
+    assert all(asked == {"port": 50052} for asked in ports.values())
 
 
 def test_the_agent_and_the_sidecar_share_the_socket(made: list[Any]) -> None:

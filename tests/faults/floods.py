@@ -1,4 +1,4 @@
-"""Clients that mean no good, on loopback only: `python -m tests.faults.floods KIND PORT SECONDS`, in a process of their own.
+"""Clients that mean no good: `python -m tests.faults.floods KIND PORT SECONDS`, in a process of their own.
 
 Each opens its connections to 127.0.0.1 alone, does one thing as fast as it can, and begins anew when the server closes
 the connection. Prints how many connections and how many frames (or calls) it took.
@@ -11,6 +11,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import hpack
 from hyperframe.frame import (
@@ -169,7 +170,7 @@ async def deadlines(port: int, ends_s: float) -> tuple[int, int]:
 
     made = 0
     async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
-        call = channel.unary_unary(_LIST)
+        call: Any = channel.unary_unary(_LIST)
         while time.monotonic() < ends_s:
             calls = [call(b"", timeout=0.05) for _ in range(2_000)]
             await asyncio.gather(*calls, return_exceptions=True)

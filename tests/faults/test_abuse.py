@@ -94,7 +94,7 @@ async def test_the_others_notice_nothing(for_s: float, most_ms: float, tmp_path:
 
 async def _fill(stub: Stub) -> None:
     """A record that slow readers could be told: some megabytes."""
-    for turn in range(4):
+    for _ in range(4):
         turn_id = (await stub.StartTurn(pb.StartTurnRequest())).plan.turn_id
         for part in range(5):
             events = failing_calls(turn_id, 200, first=1 + 200 * part)

@@ -1,5 +1,5 @@
-"""Metrics of a real `serve`, scraped and sent: every promise has its figure, the dashboard and the alerts speak of figures
-that exist, and no contents are in any of them."""
+"""Metrics of a real `serve`, scraped and sent: every promise has its figure, the dashboard and the alerts speak of
+figures that exist, and no contents are in any of them."""
 
 import json
 import re

@@ -34,7 +34,7 @@ async def test_health_is_told_without_tls_and_token_and_nothing_else_is(
         async with asyncio.timeout(30), contextlib.AsyncExitStack() as stack:
             await stack.enter_async_context(serving(tmp_path, **settings))
             channel = grpc.aio.insecure_channel(f"127.0.0.1:{port_told(caplog)}")
-            health: Any = health_pb2_grpc.HealthStub(channel)  # type: ignore[arg-type]
+            health: Any = health_pb2_grpc.HealthStub(channel)
             for service in ("", "sidemirror.v1.ThinkingService"):
                 assert (await health.Check(health_pb2.HealthCheckRequest(service=service))).status == SERVING
             with pytest.raises(grpc.aio.AioRpcError) as refused:

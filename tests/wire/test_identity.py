@@ -38,7 +38,7 @@ def channel(guarded: SidecarThread) -> Iterator[grpc.Channel]:
         yield opened
 
 
-def listed(channel: grpc.Channel, metadata: Any, **scope: str) -> Refusal | None:
+def listed(channel: grpc.Channel, metadata: Any, **scope: Any) -> Refusal | None:
     """How ListSessions is refused; None when it is answered."""
     try:
         ThinkingServiceStub(channel).ListSessions(
@@ -83,18 +83,20 @@ def test_empty_fields_mean_the_only_scope_of_the_token(tmp_path: Path) -> None:
         entry("platform", EVERYWHERE, ("*", "*")),
     ]
     file = write_access(tmp_path / "access.json", access)
-    with sidecar(tmp_path, settings={"access_file": str(file)}) as server:
-        with grpc.insecure_channel(server.address) as channel:
-            stub = ThinkingServiceStub(channel)
-            request = pb.CreateSessionRequest(session_id="s")
-            stub.CreateSession(request, timeout=PATIENCE_S, metadata=bearer(ACME))
-            found = pb.GetSessionRequest(session_id="s", tenant_id="acme", project_id="shop")
-            assert stub.GetSession(found, timeout=PATIENCE_S, metadata=bearer(INTRUDER)).session.session_id == "s"
-            assert listed(channel, bearer(INTRUDER)) == DENIED
-            assert listed(channel, bearer(INTRUDER), tenant_id="acme", project_id="lab") is None
-            assert listed(channel, bearer(ACME), tenant_id="acme", project_id="lab") == DENIED
-            assert listed(channel, bearer(EVERYWHERE)) is None
-            assert listed(channel, bearer(EVERYWHERE), tenant_id="anybody") is None
+    with (
+        sidecar(tmp_path, settings={"access_file": str(file)}) as server,
+        grpc.insecure_channel(server.address) as channel,
+    ):
+        stub = ThinkingServiceStub(channel)
+        request = pb.CreateSessionRequest(session_id="s")
+        stub.CreateSession(request, timeout=PATIENCE_S, metadata=bearer(ACME))
+        found = pb.GetSessionRequest(session_id="s", tenant_id="acme", project_id="shop")
+        assert stub.GetSession(found, timeout=PATIENCE_S, metadata=bearer(INTRUDER)).session.session_id == "s"
+        assert listed(channel, bearer(INTRUDER)) == DENIED
+        assert listed(channel, bearer(INTRUDER), tenant_id="acme", project_id="lab") is None
+        assert listed(channel, bearer(ACME), tenant_id="acme", project_id="lab") == DENIED
+        assert listed(channel, bearer(EVERYWHERE)) is None
+        assert listed(channel, bearer(EVERYWHERE), tenant_id="anybody") is None
 
 
 def test_health_needs_no_token(channel: grpc.Channel) -> None:
@@ -210,41 +212,41 @@ def test_a_file_that_only_its_group_can_read_is_taken(mode: int, tmp_path: Path)
         pass
 
 
+GRANTS = [{"tenant_id": "t"}]
+GOOD = {"name": "a", "token": ACME, "grants": GRANTS}
+
+
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("entries", "told"),
     [
-        ("", "truncated"),
-        ("{}", "missing required field `tokens`"),
-        ('{"tokens": []}', "no token in it"),
-        ('{"tokens": [{"name": "a", "grants": [{"tenant_id": "t"}]}]}', "either `token` or `sha256`"),
-        ('{"tokens": [{"name": "a", "token": "short-secret", "grants": [{"tenant_id": "t"}]}]}', "length >= 20"),
-        ('{"tokens": [{"name": "a", "token": "%s", "grants": []}]}' % ACME, "length >= 1"),
-        ('{"tokens": [{"name": "a", "token": "%s", "grants": [{"tenant": "t"}]}]}' % ACME, "unknown field"),
-        (
-            '{"tokens": [{"name": "a", "token": "%s", "expires": "2026-01-01", "grants": [{"tenant_id": "t"}]}]}'
-            % ACME,
-            "RFC3339",
-        ),
-        (
-            '{"tokens": [%s]}'
-            % ", ".join(
-                '{"name": "%s", "token": "%s", "grants": [{"tenant_id": "t"}]}' % (name, ACME) for name in "ab"
-            ),
-            "two tokens have the same content",
-        ),
+        ([], "no token in it"),
+        ([{"name": "a", "grants": GRANTS}], "either `token` or `sha256`"),
+        ([{**GOOD, "token": "short-secret"}], "length >= 20"),
+        ([{**GOOD, "grants": []}], "length >= 1"),
+        ([{**GOOD, "grants": [{"tenant": "t"}]}], "unknown field"),
+        ([{**GOOD, "expires": "2026-01-01"}], "RFC3339"),
+        ([GOOD, {**GOOD, "name": "b"}], "two tokens have the same content"),
+        ([GOOD, {**GOOD, "token": INTRUDER}], "two tokens have the same name"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_without_telling_what_is_in_it(
-    text: str, told: str, tmp_path: Path
+    entries: list[dict[str, Any]], told: str, tmp_path: Path
 ) -> None:
-    file = tmp_path / "access.json"
-    file.touch(mode=0o600)
-    file.write_text(text)
+    file = write_access(tmp_path / "access.json", entries)
     with pytest.raises(BadSettings, match=told) as refused:
         SidecarThread(tmp_path, settings={"access_file": str(file)}).start()
     assert "SIDEMIRROR_ACCESS_FILE" in str(refused.value)
     assert ACME not in str(refused.value)
     assert "short-secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "tokens: []"])
+def test_a_file_that_is_no_such_json(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "access.json"
+    file.touch(mode=0o600)
+    file.write_text(text)
+    with pytest.raises(BadSettings, match="SIDEMIRROR_ACCESS_FILE"):
+        SidecarThread(tmp_path, settings={"access_file": str(file)}).start()
 
 
 def test_the_sockets_mode_and_folder(tmp_path: Path) -> None:

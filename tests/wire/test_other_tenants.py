@@ -61,7 +61,7 @@ class Owned:
         }
 
 
-class Carries(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor):  # type: ignore[type-arg]
+class Carries(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor):
     """Adds metadata to each call."""
 
     def __init__(self, metadata: Any) -> None:

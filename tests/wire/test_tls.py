@@ -5,6 +5,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -148,7 +149,8 @@ async def test_reflection_by_policy(said: str | None, wide: bool, answers: bool,
     async with serving(tmp_path, **settings) as address:
         credentials = grpc.ssl_channel_credentials(made.ca.read_bytes())
         async with grpc.aio.secure_channel(address, credentials) as channel:
-            stub = reflection_pb2_grpc.ServerReflectionStub(channel)  # type: ignore[no-untyped-call]
+            reflection: Any = reflection_pb2_grpc
+            stub = reflection.ServerReflectionStub(channel)
             call = stub.ServerReflectionInfo(
                 iter([reflection_pb2.ServerReflectionRequest(list_services="")]), timeout=10
             )

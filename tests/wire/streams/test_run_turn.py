@@ -419,8 +419,8 @@ async def test_what_fails_while_the_model_thinks_is_reflected_on_after_it(tmp_pa
 
 
 async def test_a_turn_that_ends_while_its_reflection_comes_in_has_a_summary(stub: Stub) -> None:
-    """Its end and the reflection's meet in every way there is. Seen to fail when `_finish_later` waits for tasks that are
-    all gone: asyncio refuses, and the stream never ended."""
+    """Its end and the reflection's meet in every way there is. Seen to fail when `_finish_later` waits for tasks that
+    are all gone: asyncio refuses, and the stream never ended."""
     for number in range(40):
         agent = Agent(stub)
         await agent.start()
