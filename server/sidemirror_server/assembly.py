@@ -80,6 +80,8 @@ _STORE_GRACE_S = 2.0
 # How often to look for what other processes have recorded, while somebody watches. Chosen here: soon enough for a
 # person who watches another sidecar's agent.
 _LOOK_EVERY_S = 0.5
+# How often a store that tells nobody is looked at. Chosen here: a look is a flag's value, and probes come every 5 s.
+_LOOK_AT_STORE_S = 1.0
 # What is of no use without its store; the others think and answer without it, and say in their answers what they lack.
 _NEED_THE_STORE = (rpc_server.CRITIQUE.full_name,)
 
@@ -221,10 +223,18 @@ class Sidecar:
 
     async def _follow_the_store(self) -> None:
         """Says of the services that need the store whether it is there, and wakes what waits for it."""
+        said = self._store_answers()
         while True:
-            await self._stores.changed.wait()
+            # The embedded store tells nobody: it fails when it is asked, and answers again when it is.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK_AT_STORE_S):
+                    await self._stores.changed.wait()
+            told = self._stores.changed.is_set()
             self._stores.changed.clear()
             answers = self._store_answers()
+            if answers == said and not told:
+                continue
+            said = answers
             for service in _NEED_THE_STORE:
                 await self.server.set_able(service, able=answers)
             if answers:

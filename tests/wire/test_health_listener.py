@@ -12,6 +12,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.settings import BadSettings
+from sidemirror_server.storage.sqlite.database import Database
 from tests.faults.sidecars import stub_on
 from tests.wire.access import Certificates, write_access
 from tests.wire.test_tls import serving
@@ -52,3 +53,22 @@ async def test_an_address_that_is_none(address: str, tmp_path: Path) -> None:
     with pytest.raises(BadSettings, match=r"health_address \(SIDEMIRROR_HEALTH_ADDRESS\)"):
         async with serving(tmp_path, health_address=address):
             pass
+
+
+async def test_health_of_a_service_follows_the_store_and_that_of_the_server_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What thinks goes on without its store, and an agent's pod stays in service. Seen to fail when `_follow_the_store`
+    waits to be told."""
+    away = asyncio.Event()
+    monkeypatch.setattr(Database, "answers", lambda _: not away.is_set())
+    async with asyncio.timeout(30), serving(tmp_path) as address, grpc.aio.insecure_channel(address) as channel:
+        health: Any = health_pb2_grpc.HealthStub(channel)
+        watch = health.Watch(health_pb2.HealthCheckRequest(service="sidemirror.v1.CritiqueService"))
+        assert (await watch.read()).status == SERVING
+        away.set()
+        assert (await watch.read()).status == NOT_SERVING
+        for service in ("", "sidemirror.v1.ThinkingService", "sidemirror.v1.SidecarService"):
+            assert (await health.Check(health_pb2.HealthCheckRequest(service=service))).status == SERVING
+        away.clear()
+        assert (await watch.read()).status == SERVING

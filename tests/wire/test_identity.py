@@ -263,5 +263,5 @@ def test_the_sockets_mode_and_folder(tmp_path: Path) -> None:
         assert stat.S_IMODE((tmp_path / "run").stat().st_mode) == 0o750
     finally:
         server.stop()
-    with pytest.raises(BadSettings, match="socket_group .*there is no such group"):
+    with pytest.raises(BadSettings, match=r"socket_group .*there is no such group"):
         SidecarThread(tmp_path, settings={"socket_group": "no-such-group"}).start()

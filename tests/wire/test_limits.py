@@ -176,9 +176,9 @@ def test_the_age_of_a_turns_stream(tmp_path: Path) -> None:
     """Everything that was sent is acknowledged as durable before it ends, and the turn goes on on a new stream."""
     with limited(tmp_path, stream_age_s=0.3) as (_, stub):
         heard: list[pb.TurnDirective] = []
+        responses = stub.RunTurn(_never_closed(started(), said("hello")), timeout=PATIENCE_S)
         with pytest.raises(grpc.RpcError) as caught:
-            for response in stub.RunTurn(_never_closed(started(), said("hello")), timeout=PATIENCE_S):
-                heard.extend(response.directives)
+            heard.extend(directive for response in responses for directive in response.directives)
         assert told(caught.value)[0] == "stream_age_s"
         assert [directive.ack.durable for directive in heard if directive.HasField("ack")][-1] == 2
         assert [directive.HasField("closing") for directive in heard].count(True) == 1

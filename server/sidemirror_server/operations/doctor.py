@@ -82,9 +82,9 @@ def examine(
         findings.append(Finding("settings", ok=False, found=str(error), advice="change or remove this setting"))
     else:
         settings = tuple(sources(loaded, flags, environment))
+        findings.extend(_places(loaded, clock))
         entrance = tuple(check_entrance(loaded, clock))
         findings.extend(Finding(one.subject, ok=not one.advice, found=one.found, advice=one.advice) for one in entrance)
-        findings.extend(_places(loaded, clock))
         if ask_models:
             findings.extend(_models(loaded))
     return Examination(all(finding.ok for finding in findings), settings, tuple(findings))
