@@ -1,6 +1,7 @@
 """What `sidemirror doctor` says of who gets in."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ SOON = "2027-01-20T00:00:00Z"
 LATER = "2028-01-20T00:00:00Z"
 
 
-def told(folder: Path, subject: str, **flags: str) -> list[tuple[str, str]]:
+def told(folder: Path, subject: str, **flags: Any) -> list[tuple[str, str]]:
     """What was found about it, and what to change."""
     return [(one.found, one.advice) for one in found(folder, **flags).findings if one.subject == subject]
 
