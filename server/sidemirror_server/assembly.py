@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import importlib.metadata
 import logging
+import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,12 @@ import msgspec
 from sidemirror_server.critique.keeping import Critic
 from sidemirror_server.critique.store import Critiques
 from sidemirror_server.entrance import answers_reflection, call_limits, check_listeners, credentials_of, identity_of
+from sidemirror_server.goals.context import GoalContexts
+from sidemirror_server.goals.publish import GoalRecords, Publisher
+from sidemirror_server.goals.report import KIND as GOAL_REPORT
+from sidemirror_server.goals.report import reflection_of
+from sidemirror_server.goals.republish import Republisher
+from sidemirror_server.goals.store import GoalReflections
 from sidemirror_server.models.adapters.anthropic import AnthropicModel
 from sidemirror_server.models.adapters.openai_compatible import OpenAICompatibleModel
 from sidemirror_server.models.adapters.rules import RulesModel
@@ -32,6 +39,8 @@ from sidemirror_server.rpc import server as rpc_server
 from sidemirror_server.rpc.admission import Admission
 from sidemirror_server.rpc.critique import CritiqueCalls
 from sidemirror_server.rpc.critiques import KeptCritiqueCalls
+from sidemirror_server.rpc.goal_watch import GoalWatchStreams
+from sidemirror_server.rpc.goals import GoalCalls
 from sidemirror_server.rpc.health import HealthListener
 from sidemirror_server.rpc.info import ModelFacts, ServerInfo, StoreFacts
 from sidemirror_server.rpc.interceptors import Boundary
@@ -49,25 +58,36 @@ from sidemirror_server.rpc.watch import WatchStreams
 from sidemirror_server.settings import BadSettings, PurposeSettings, Settings, is_measured
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflections
+from sidemirror_server.storage.sqlite.journal import SqliteJournal
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
+from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.requests import SqliteRequests
 from sidemirror_server.storage.sqlite.sessions import SqliteSessions
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
+from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.thinking.prompts import ReflectionPrompts, templates
 from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.trace.live import Bell, Lookout
-from sidemirror_server.trace.log import TurnLog
+from sidemirror_server.trace.log import Journal, TurnLog
+from sidemirror_server.trace.receipts import KEPT_FOR_US as RECEIPTS_KEPT_FOR_US
+from sidemirror_server.trace.receipts import Receipts
 from sidemirror_server.trace.requests import Requests
 from sidemirror_server.turns.conductor import Conductor, TurnLimits
 from sidemirror_server.turns.critiquing import TurnCritiques
+from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import Reflections
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 from sidemirror_server.vocabulary.errors import SidemirrorError
+from sidemirror_server.vocabulary.ids import new_id
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.work.queue import Work
+from sidemirror_server.work.worker import Pace, Worker
 
 if TYPE_CHECKING:
     from sidemirror_server.storage.postgres.examine import ExaminedShared
+    from sidemirror_server.storage.redis.database import Database as RedisDatabase
     from sidemirror_server.storage.sqlite.examine import Examined
 
 _log = logging.getLogger(__name__)
@@ -75,6 +95,13 @@ _log = logging.getLogger(__name__)
 # How often turns that need no memory are let go, idle ones abandoned and expired answers forgotten.
 _SWEEP_EVERY_S = 30.0
 _FORGET_AT_ONCE = 1_000
+# How long the reports of finished goals are kept. Design section 7 says 7 days, and so long they are shown; the rest is
+# for a clock that is ahead for a while.
+_REPORTS_KEPT_US = 16 * 24 * 3600 * 1_000_000
+# Chosen here: a sidecar that was killed finds its own work again when it is back.
+_PACE = Pace(lease_s=10.0)
+# How often the stores of goal reflections are looked at, for the health of their service.
+_HEALTH_EVERY_S = 0.5
 # What of the grace period is kept for the store, after the calls had theirs.
 _STORE_GRACE_S = 2.0
 # How often to look for what other processes have recorded, while somebody watches. Chosen here: soon enough for a
@@ -95,9 +122,15 @@ class Stores(msgspec.Struct, frozen=True):
     requests: Requests
     ledger: Ledger
     critiques: Critiques
+    receipts: Receipts
     facts: tuple[StoreFacts, ...]
     is_shared: bool
     changed: asyncio.Event
+    goal_reflections: GoalReflections
+    work: Work
+    journal: Journal
+    # Where goal reflections are when they are not with the rest.
+    redis: "RedisDatabase | None" = None
 
 
 class Sidecar:
@@ -110,6 +143,7 @@ class Sidecar:
         routes: Mapping[Purpose, Route],
         clock: Clock,
         turn_limits: TurnLimits,
+        pace: Pace,
         socket: str | None,
     ) -> None:
         limits = settings.limits
@@ -128,8 +162,14 @@ class Sidecar:
         reflections = Reflections(self.gateway, prompts, self.recorder, clock)
         critic = Critic(self.gateway, stores.critiques, clock)
         critiques = TurnCritiques(critic, self.recorder, clock)
+        contexts = GoalContexts(stores.goal_reflections, stores.receipts)
+        lessons = Lessons(contexts, clock)
         self.conductor = Conductor(
-            stores.log, stores.sessions, self.recorder, reflections, critiques, clock, turn_limits
+            stores.log, stores.sessions, self.recorder, reflections, critiques, lessons, clock, turn_limits
+        )
+        publisher = Publisher(self.gateway, stores.goal_reflections, stores.journal, bell, clock)
+        self._worker = Worker(
+            stores.work, {GOAL_REPORT: publisher.handle}, clock, random.Random(), new_id(clock.now_us()), pace
         )
         streams = Streams(StreamLimits(settings.heartbeat_s, limits.idle_stream_s, limits.stream_age_s))
         own = Scope(settings.tenant_id, settings.project_id)
@@ -156,9 +196,15 @@ class Sidecar:
             CritiqueCalls(self.gateway, critic, turns),
             KeptCritiqueCalls(self.gateway, stores.critiques, turns),
         )
+        records = GoalRecords(stores.work, stores.goal_reflections, stores.journal)
+        goals = (
+            GoalCalls(stores.work, stores.goal_reflections, records, contexts),
+            GoalWatchStreams(stores.journal, bell, streams),
+        )
         sidecar = (SidecarCalls(_info(settings, own, stores, routes), spending),)
         self.server.register(rpc_server.THINKING, rpc_server.handlers_of(boundary, rpc_server.THINKING, thinking))
         self.server.register(rpc_server.CRITIQUE, rpc_server.handlers_of(boundary, rpc_server.CRITIQUE, critique))
+        self.server.register(rpc_server.GOALS, rpc_server.handlers_of(boundary, rpc_server.GOALS, goals))
         self.server.register(rpc_server.SIDECAR, rpc_server.handlers_of(boundary, rpc_server.SIDECAR, sidecar))
         if answers_reflection(settings):
             self.server.reflect()
@@ -219,7 +265,11 @@ class Sidecar:
         _log.info("serving", extra={"address": address, "port": self.port, "socket": self._socket or ""})
 
     def _store_answers(self) -> bool:
-        return all(store.is_available() for store in self._stores.facts)
+        """The store of all but goal reflections, which may be in one of their own."""
+        return self._stores.facts[0].is_available()
+
+    def _reflections_answer(self) -> bool:
+        return self._stores.redis is None or self._stores.redis.is_available()
 
     async def _follow_the_store(self) -> None:
         """Says of the services that need the store whether it is there, and wakes what waits for it."""
@@ -249,7 +299,10 @@ class Sidecar:
     async def serve_until(self, stop: Awaitable[object]) -> None:
         """Serves until `stop` is done, then drains. A background task that fails ends the server, loudly."""
         async with asyncio.TaskGroup() as group:
-            work = [self.recorder.run(), self._sweep(), self.gateway.prepare(), self._follow_the_store()]
+            work = [
+                *(self.recorder.run(), self._sweep(), self.gateway.prepare(), self._follow_the_store()),
+                *(self._worker.run(), self._republish(), self._follow_goals()),
+            ]
             if self._lookout is not None:
                 work.append(self._lookout.run())
             background = [group.create_task(task) for task in work]
@@ -274,12 +327,35 @@ class Sidecar:
         if self._health_listener is not None:
             await self._health_listener.stop()
 
+    async def _republish(self) -> None:
+        """Publishes again what a Redis has lost."""
+        stores = self._stores
+        if stores.redis is not None:
+            republisher = Republisher(stores.work, GOAL_REPORT, reflection_of, stores.goal_reflections, self._clock)
+            await republisher.run(stores.redis.may_have_forgotten)
+
+    async def _follow_goals(self) -> None:
+        """Says of goal reflections whether all their stores are there, and whether they keep what they acknowledge."""
+        able, durable = True, None
+        while True:
+            keeps = self._stores.redis is None or not self._stores.redis.risks()
+            if keeps != durable:
+                durable = keeps
+                await self.server.set_able(f"{rpc_server.GOALS.full_name}/durable", able=durable)
+            answers = self._store_answers() and self._reflections_answer()
+            if answers != able:
+                able = answers
+                await self.server.set_able(rpc_server.GOALS.full_name, able=able)
+            await asyncio.sleep(_HEALTH_EVERY_S)
+
     async def _sweep(self) -> None:
         while True:
             await asyncio.sleep(_SWEEP_EVERY_S)
             try:
                 await self.conductor.sweep()
                 await self._stores.requests.forget(self._clock.now_us(), _FORGET_AT_ONCE)
+                await self._stores.work.purge((GOAL_REPORT,), self._clock.now_us() - _REPORTS_KEPT_US, _FORGET_AT_ONCE)
+                await self._stores.receipts.forget(self._clock.now_us() - RECEIPTS_KEPT_FOR_US, _FORGET_AT_ONCE)
             except SidemirrorError as error:
                 _log.warning("sweep_failed", extra={"reason": str(error)})
 
@@ -291,11 +367,12 @@ async def assemble(
     model: LanguageModel | None = None,
     clock: Clock | None = None,
     turn_limits: TurnLimits | None = None,
+    pace: Pace | None = None,
 ) -> AsyncIterator[Sidecar]:
     """A server made of these settings, with everything that it owns; all of it is closed at the end.
 
-    `model`, `clock` and `turn_limits` stand in for the settings' own, for tests and demonstrations; such a model costs
-    nothing. Raises BadSettings, StoreUnavailable, CannotListen.
+    `model`, `clock`, `turn_limits` and `pace` (of background work) stand in for the settings' own, for tests and
+    demonstrations; such a model costs nothing. Raises BadSettings, StoreUnavailable, CannotListen.
     """
     clock = clock or SystemClock()
     limits = turn_limits or TurnLimits(
@@ -309,10 +386,12 @@ async def assemble(
         path = settings.socket.removeprefix(UNIX) or alone
         socket = stack.enter_context(held_socket(Path(path), settings.socket_group)) if path else None
         stores = await (_shared(settings, stack) if settings.database_url else _embedded(settings, clock, stack))
+        if settings.redis_url:
+            stores = await _with_redis(settings, stores, stack)
         if is_measured(settings):
             stores = with_times(stores, ("log", "sessions", "requests", "ledger", "critiques"))
         routes = routes_of(settings, clock) if model is None else _stand_in(model, clock)
-        sidecar = Sidecar(settings, stores, routes, clock, limits, socket)
+        sidecar = Sidecar(settings, stores, routes, clock, limits, pace or _PACE, socket)
         stack.push_async_callback(sidecar.gateway.close)
         yield sidecar
 
@@ -328,7 +407,11 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         requests=SqliteRequests(database),
         ledger=SqliteLedger(database),
         critiques=SqliteCritiques(database),
-        facts=(StoreFacts("sqlite", "everything", durability, database.answers),),
+        goal_reflections=SqliteGoalReflections(database),
+        receipts=SqliteReceipts(database),
+        work=SqliteWork(database),
+        journal=SqliteJournal(database),
+        facts=(StoreFacts("sqlite", "everything", lambda: durability, database.answers),),
         is_shared=False,
         changed=asyncio.Event(),
     )
@@ -339,10 +422,14 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
     not be used. Its driver is loaded only here."""
     from sidemirror_server.storage.postgres.critiques import PostgresCritiques
     from sidemirror_server.storage.postgres.database import Database as PostgresDatabase
+    from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
+    from sidemirror_server.storage.postgres.journal import PostgresJournal
     from sidemirror_server.storage.postgres.ledger import PostgresLedger
+    from sidemirror_server.storage.postgres.receipts import PostgresReceipts
     from sidemirror_server.storage.postgres.requests import PostgresRequests
     from sidemirror_server.storage.postgres.sessions import PostgresSessions
     from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
+    from sidemirror_server.storage.postgres.work import PostgresWork
 
     changed = asyncio.Event()
     database = await PostgresDatabase.open(
@@ -360,9 +447,27 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
         requests=PostgresRequests(database),
         ledger=PostgresLedger(database),
         critiques=PostgresCritiques(database),
-        facts=(StoreFacts("postgres", "everything", durability, database.is_available),),
+        goal_reflections=PostgresGoalReflections(database),
+        receipts=PostgresReceipts(database),
+        work=PostgresWork(database),
+        journal=PostgresJournal(database),
+        facts=(StoreFacts("postgres", "everything", lambda: durability, database.is_available),),
         is_shared=True,
         changed=changed,
+    )
+
+
+async def _with_redis(settings: Settings, stores: Stores, stack: contextlib.AsyncExitStack) -> Stores:
+    """The same, with goal reflections in a Redis. Its driver is loaded only here."""
+    from sidemirror_server.storage.redis.database import Database as RedisDatabase
+    from sidemirror_server.storage.redis.goal_reflections import SCRIPTS, RedisGoalReflections
+
+    database = await RedisDatabase.open(settings.redis_url.reveal(), SCRIPTS)
+    stack.push_async_callback(database.close)
+    rest = tuple(msgspec.structs.replace(store, holds="everything but goal reflections") for store in stores.facts)
+    redis = StoreFacts("redis", "goal reflections", database.durability, database.is_available)
+    return msgspec.structs.replace(
+        stores, goal_reflections=RedisGoalReflections(database), facts=(*rest, redis), redis=database
     )
 
 
@@ -476,6 +581,7 @@ ASKED_FOR = (
     Purpose.COMPARISON,
     Purpose.TRACE_EVALUATION,
     Purpose.DEBATE,
+    Purpose.GOAL_REFLECTION,
 )
 
 

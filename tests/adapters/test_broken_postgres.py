@@ -16,10 +16,12 @@ import pytest
 from msgspec.structs import replace
 
 from sidemirror_server.models.ledger import Amount, Cap, Level, Refusal, Reservation
-from sidemirror_server.storage.postgres import critiques, ledger, requests, sessions, turn_log, work
+from sidemirror_server.storage.postgres import critiques, journal, ledger, receipts, requests, sessions, turn_log, work
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.journal import PostgresJournal
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
+from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
@@ -30,7 +32,9 @@ from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.queue import Job, NewJob
 from tests.conformance import critiques as critiques_suite
+from tests.conformance import journal as journal_suite
 from tests.conformance import ledger as ledger_suite
+from tests.conformance import receipts as receipts_suite
 from tests.conformance import requests as requests_suite
 from tests.conformance import sessions as sessions_suite
 from tests.conformance import turn_log as turn_log_suite
@@ -41,7 +45,11 @@ from tests.postgres.databases import Databases
 
 CLAUSES = {
     clause: test
-    for suite in (turn_log_suite, sessions_suite, requests_suite, work_suite, ledger_suite, critiques_suite)
+    for suite in (
+        *(turn_log_suite, sessions_suite, requests_suite, work_suite, ledger_suite, critiques_suite),
+        receipts_suite,
+        journal_suite,
+    )
     for clause, test in clauses_of(suite).items()
 }
 
@@ -110,6 +118,8 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("WQ19", "list", "ORDER BY created_us DESC, job_id DESC", "ORDER BY created_us DESC, job_id"),
         ("WQ20", "count", "kind = $3", "kind <> $3"),
         ("WQ21", "done", "LIMIT $3", "LIMIT greatest($3, 10)"),
+        ("WQ23", "scopes", "done_us IS NOT NULL AND ", ""),
+        ("WQ24", "forget", "('done', 'dead')", "('done')"),
     ],
     critiques: [
         ("CR1", "keep", "DO NOTHING", "DO UPDATE SET turn_id = excluded.turn_id"),
@@ -121,6 +131,22 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("CR6", "figures", "(50 * confident + 99)", "(50 * confident)"),
         ("CR6", "figures", "created_us < $4", "created_us <= $4"),
         ("CR7", "figures", "provider = $6", "provider >= $6"),
+    ],
+    journal: [
+        ("JO1", "add", "DO NOTHING", "DO UPDATE SET body = excluded.body"),
+        ("JO3", "remove", "group_id = $4", "$4::text IS NOT NULL"),
+        ("JO4", "forget", "at_us <= $4", "at_us < $4"),
+        ("JO5", "remove", "topic = $3", "$3::text IS NOT NULL"),
+    ],
+    receipts: [
+        ("RC1", "issue", "DO NOTHING", "DO UPDATE SET goal_id = excluded.goal_id"),
+        ("RC2", "get", "receipt_id = $3", "lower(receipt_id) = lower($3)"),
+        ("RC3", "shown", "text_hash = ANY ($3::bytea[])", "$3::bytea[] IS NOT NULL"),
+        ("RC4", "list", "ORDER BY time_us DESC, receipt_id DESC", "ORDER BY time_us DESC, receipt_id"),
+        ("RC4", "list_of_kind", "kind = $6", "kind >= $6"),
+        ("RC5", "oldest", "ORDER BY time_us", "ORDER BY time_us DESC"),
+        ("RC5", "oldest", "time_us < $1", "time_us <= $1"),
+        ("RC5", "forget_items", "receipt_id = ANY ($3::text[])", "NOT receipt_id = ANY ($3::text[])"),
     ],
     ledger: [
         ("LE1", "used", "settled_tokens + reserved_tokens", "settled_tokens"),
@@ -317,7 +343,14 @@ async def noticed(clause: str, databases: Databases, broken: type[Any] | None = 
 
 
 def adapter_for(clause: str, database: Database, broken: type[Any] | None) -> Any:
-    ports: dict[str, Any] = {"WQ": PostgresWork, "RQ": PostgresRequests, "LE": PostgresLedger, "CR": PostgresCritiques}
+    ports: dict[str, Any] = {
+        "WQ": PostgresWork,
+        "RQ": PostgresRequests,
+        "LE": PostgresLedger,
+        "CR": PostgresCritiques,
+        "RC": PostgresReceipts,
+        "JO": PostgresJournal,
+    }
     if clause[:2] in ports:
         return (broken or ports[clause[:2]])(database)
     log: type[Any] = broken if broken is not None and issubclass(broken, PostgresTurnLog) else PostgresTurnLog

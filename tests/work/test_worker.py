@@ -13,7 +13,7 @@ from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.queue import Job, JobState, NewJob, Work
-from sidemirror_server.work.worker import Handler, Hopeless, Pace, Task, Worker
+from sidemirror_server.work.worker import Handler, Hopeless, NotNow, Pace, Task, Worker
 from tests.adapters.sqlite_store import sqlite_database
 
 SCOPE = Scope("acme", "shop")
@@ -130,6 +130,25 @@ async def test_the_last_attempt_and_the_hopeless_end_dead(work: SqliteWork) -> N
     async with working(work, {"kind": raising(Hopeless("never"))}):
         job = await when(work, lambda job: job.state is JobState.DEAD, "hopeless")
     assert (job.last_error, job.attempts) == ("Hopeless: never", 1)
+
+
+async def test_what_cannot_go_on_now_is_given_back_unattempted(work: SqliteWork) -> None:
+    """Seen to fail when the worker treats NotNow like any other failure: the job waits for its retry, one attempt
+    used up."""
+    tries = 0
+
+    async def handle(task: Task) -> bytes | None:
+        nonlocal tries
+        tries += 1
+        if tries < 6:
+            raise NotNow("its store is away")
+        return b"r"
+
+    await put(work, attempts=2)
+    async with working(work, {"kind": handle}):
+        job = await when(work, lambda job: job.state in {JobState.DONE, JobState.DEAD})
+    assert (job.state, job.attempts, job.result, job.last_error) == (JobState.DONE, 1, b"r", None)
+    assert tries == 6
 
 
 async def test_a_handler_that_cancels_itself_has_failed(work: SqliteWork) -> None:

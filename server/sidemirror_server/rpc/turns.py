@@ -73,6 +73,7 @@ class TurnCalls:
                 budget=request.budget,
                 reflection_mode=request.reflection_mode or pb.REFLECTION_MODE_ON_REQUEST,
                 critique_mode=request.critique_mode,
+                context=request.context if request.HasField("context") else None,
             ),
         )
         event, started = start_event(wire, call)

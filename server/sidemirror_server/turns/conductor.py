@@ -23,10 +23,12 @@ from sidemirror_server.trace.event import Event, ResponseDrafted, TurnFinished, 
 from sidemirror_server.trace.log import TurnLog, TurnStanding
 from sidemirror_server.turns.critiquing import TurnCritiques
 from sidemirror_server.turns.head import head_in
+from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.past import Hot, Past
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import Reflections
+from sidemirror_server.vocabulary.block import ContextBlock
 from sidemirror_server.vocabulary.budget import Claim
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import (
@@ -77,6 +79,7 @@ class Conductor:
         recorder: Recorder,
         reflections: Reflections,
         critiques: TurnCritiques,
+        lessons: Lessons,
         clock: Clock,
         limits: TurnLimits,
     ) -> None:
@@ -85,6 +88,7 @@ class Conductor:
         self._recorder = recorder
         self._reflections = reflections
         self._critiques = critiques
+        self._lessons = lessons
         self._clock = clock
         self._limits = limits
         self._turns: dict[tuple[Scope, TurnId], LiveTurn] = {}
@@ -114,9 +118,10 @@ class Conductor:
                     raise
                 warnings = ("the store is away: the session's earlier turns are not known",)
                 past = Past()
+            context, missing = await self._lessons.for_turn(scope, turn_id, started)
             # The store makes the session when it is not there, or not there any more.
             turn = LiveTurn(scope, config_body(past.config))
-            self._record_start(turn, turn_id, event, started, past, warnings)
+            self._record_start(turn, turn_id, event, started, past, (*warnings, *missing), context)
             self._hold(turn)
             self._hot[scope, session_id] = Hot(past.config, past.turn_count + 1, turn, is_known=not warnings)
             return turn
@@ -390,11 +395,14 @@ class Conductor:
         started: TurnStarted,
         past: Past,
         warnings: tuple[str, ...],
+        context: ContextBlock | None,
     ) -> None:
         now_us = self._clock.now_us()
         turn.heard_s = self._clock.monotonic_s()
         session_id = SessionId(started.session_id)
-        plan = make_plan(turn_id, session_id, past.turn_count + 1, started, past.config, past.carried, now_us, warnings)
+        plan = make_plan(
+            turn_id, session_id, past.turn_count + 1, started, past.config, past.carried, now_us, warnings, context
+        )
         turn.seen[event.event_id] = turn.record(event, now_us)
         turn.record(Directive(DirectiveId(new_id(now_us)), now_us, plan, (event.event_id,)), now_us)
         self._recorder.submit(turn)

@@ -27,6 +27,11 @@ class Hopeless(Exception):
     """The job can never succeed: no further attempt, it is dead. Raised by handlers."""
 
 
+class NotNow(Exception):
+    """The job cannot go on at present, through no fault of its own: it is given back, and the attempt is not used up.
+    Raised by handlers that have waited for a while already."""
+
+
 class Pace(msgspec.Struct, frozen=True):
     """How a worker goes about it.
 
@@ -150,6 +155,9 @@ class Worker:
             raise
         except LostClaim:
             _log.warning("job_lost", extra=_of(job))
+        except NotNow as exc:
+            _log.warning("job_given_back", extra={**_of(job), "reason": str(exc)})
+            await self._give_back(job)
         except Exception as exc:
             await self._failed(job, exc)
         finally:
