@@ -9,7 +9,7 @@ import contextlib
 import importlib.metadata
 import logging
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ import msgspec
 
 from sidemirror_server.critique.keeping import Critic
 from sidemirror_server.critique.store import Critiques
+from sidemirror_server.entrance import answers_reflection, call_limits, check_listeners, credentials_of, identity_of
 from sidemirror_server.goals.context import GoalContexts
 from sidemirror_server.goals.publish import GoalRecords, Publisher
 from sidemirror_server.goals.report import KIND as GOAL_REPORT
@@ -33,15 +34,17 @@ from sidemirror_server.models.prices import OwnPrice, Prices
 from sidemirror_server.models.profiles import Profile
 from sidemirror_server.models.spending import Caps, Spending
 from sidemirror_server.models.templates import BadTemplate, Templates
+from sidemirror_server.observing import Gauge, observe, with_times
 from sidemirror_server.rpc import server as rpc_server
+from sidemirror_server.rpc.admission import Admission
 from sidemirror_server.rpc.critique import CritiqueCalls
 from sidemirror_server.rpc.critiques import KeptCritiqueCalls
 from sidemirror_server.rpc.goal_watch import GoalWatchStreams
 from sidemirror_server.rpc.goals import GoalCalls
-from sidemirror_server.rpc.identity import Identity
+from sidemirror_server.rpc.health import HealthListener
 from sidemirror_server.rpc.info import ModelFacts, ServerInfo, StoreFacts
 from sidemirror_server.rpc.interceptors import Boundary
-from sidemirror_server.rpc.listening import UNIX, CannotListen, check_address, held_socket, socket_mode
+from sidemirror_server.rpc.listening import UNIX, CannotListen, give_to_group, held_socket, socket_mode
 from sidemirror_server.rpc.reflections import ReflectionCalls
 from sidemirror_server.rpc.requests import Once
 from sidemirror_server.rpc.run_turn import TurnStreams
@@ -52,7 +55,7 @@ from sidemirror_server.rpc.tracing import Tracing
 from sidemirror_server.rpc.turn_material import TurnMaterial
 from sidemirror_server.rpc.turns import TurnCalls
 from sidemirror_server.rpc.watch import WatchStreams
-from sidemirror_server.settings import BadSettings, PurposeSettings, Settings
+from sidemirror_server.settings import BadSettings, PurposeSettings, Settings, is_measured
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import Database
 from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflections
@@ -104,6 +107,8 @@ _STORE_GRACE_S = 2.0
 # How often to look for what other processes have recorded, while somebody watches. Chosen here: soon enough for a
 # person who watches another sidecar's agent.
 _LOOK_EVERY_S = 0.5
+# How often a store that tells nobody is looked at. Chosen here: a look is a flag's value, and probes come every 5 s.
+_LOOK_AT_STORE_S = 1.0
 # What is of no use without its store; the others think and answer without it, and say in their answers what they lack.
 _NEED_THE_STORE = (rpc_server.CRITIQUE.full_name,)
 
@@ -147,6 +152,7 @@ class Sidecar:
         self._clock = clock
         self._socket = socket
         self.port = 0
+        self._health_listener: HealthListener | None = None
         bell = Bell()
         self._lookout = Lookout(stores.log, bell, _LOOK_EVERY_S) if stores.is_shared else None
         self.recorder = Recorder(stores.log, bell, limits.backlog_bytes)
@@ -165,11 +171,17 @@ class Sidecar:
         self._worker = Worker(
             stores.work, {GOAL_REPORT: publisher.handle}, clock, random.Random(), new_id(clock.now_us()), pace
         )
-        streams = Streams(StreamLimits(settings.heartbeat_s, limits.idle_stream_s))
+        streams = Streams(StreamLimits(settings.heartbeat_s, limits.idle_stream_s, limits.stream_age_s))
         own = Scope(settings.tenant_id, settings.project_id)
-        identity = Identity(own, pinned=settings.pin_scope)
+        self.admission = Admission(call_limits(settings), clock)
         self._boundary = boundary = Boundary(
-            identity, Once(stores.requests, clock), clock, Tracing(on=settings.tracing)
+            identity_of(settings, clock),
+            self.admission,
+            Once(stores.requests, clock),
+            clock,
+            Tracing(on=settings.tracing),
+            limits.text_bytes,
+            metered=is_measured(settings),
         )
         self.server = rpc_server.Server(streams, limits.message_bytes, limits.streams_per_connection)
         thinking = (
@@ -194,8 +206,39 @@ class Sidecar:
         self.server.register(rpc_server.CRITIQUE, rpc_server.handlers_of(boundary, rpc_server.CRITIQUE, critique))
         self.server.register(rpc_server.GOALS, rpc_server.handlers_of(boundary, rpc_server.GOALS, goals))
         self.server.register(rpc_server.SIDECAR, rpc_server.handlers_of(boundary, rpc_server.SIDECAR, sidecar))
-        if settings.reflection:
+        if answers_reflection(settings):
             self.server.reflect()
+        if is_measured(settings):
+            observe(self._gauges())
+        self._credentials = credentials_of(settings, clock)
+
+    def _gauges(self) -> Iterable[Gauge]:
+        """What metrics tell of the state of things, beside what is counted as it happens."""
+        clock, loop = self._clock, asyncio.get_running_loop()
+        return (
+            ("sidemirror.streams.open", "{stream}", "Streams that are open.", lambda: [(self.admission.streams, {})]),
+            (
+                "sidemirror.calls.running",
+                "{call}",
+                "Unary calls that are served.",
+                lambda: [(self.admission.calls, {})],
+            ),
+            ("sidemirror.turns.memory", "{turn}", "Turns in memory.", lambda: [(len(self.conductor), {})]),
+            ("sidemirror.tasks", "{task}", "Tasks of the server's loop.", lambda: [(len(asyncio.all_tasks(loop)), {})]),
+            ("sidemirror.backlog", "By", "What waits for the store.", lambda: [(self.recorder.waiting_bytes, {})]),
+            (
+                "sidemirror.durable.lag",
+                "s",
+                "For how long the turn that waited longest has had something that is not durable.",
+                lambda: [(self.recorder.lag_s(clock.monotonic_s()), {})],
+            ),
+            (
+                "sidemirror.store.available",
+                "1",
+                "1 when the store answered when it was asked last.",
+                lambda: [(int(store.is_available()), {"store": store.kind}) for store in self._stores.facts],
+            ),
+        )
 
     @property
     def address(self) -> str:
@@ -209,10 +252,16 @@ class Sidecar:
         address = self._settings.address
         if not address.startswith(UNIX):
             self._listen(address)
-        with socket_mode():
+        with socket_mode(int(self._settings.socket_mode, 8)):
             if self._socket is not None:
                 self.server.listen(self._socket)
+                if self._settings.socket_group:
+                    give_to_group(self._socket, self._settings.socket_group)
             await self.server.start(unable=() if self._store_answers() else _NEED_THE_STORE)
+        if self._settings.health_address:
+            self._health_listener = HealthListener(self.server.health, self._settings.health_address)
+            await self._health_listener.start()
+            _log.info("health_served", extra={"port": self._health_listener.port})
         _log.info("serving", extra={"address": address, "port": self.port, "socket": self._socket or ""})
 
     def _store_answers(self) -> bool:
@@ -224,10 +273,18 @@ class Sidecar:
 
     async def _follow_the_store(self) -> None:
         """Says of the services that need the store whether it is there, and wakes what waits for it."""
+        said = self._store_answers()
         while True:
-            await self._stores.changed.wait()
+            # The embedded store tells nobody: it fails when it is asked, and answers again when it is.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK_AT_STORE_S):
+                    await self._stores.changed.wait()
+            told = self._stores.changed.is_set()
             self._stores.changed.clear()
             answers = self._store_answers()
+            if answers == said and not told:
+                continue
+            said = answers
             for service in _NEED_THE_STORE:
                 await self.server.set_able(service, able=answers)
             if answers:
@@ -235,7 +292,7 @@ class Sidecar:
 
     def _listen(self, address: str) -> None:
         try:
-            self.port = self.server.listen(address)
+            self.port = self.server.listen(address, self._credentials)
         except RuntimeError as error:
             raise CannotListen(f"address {address!r}: it is in use, or not an address of this machine") from error
 
@@ -267,6 +324,8 @@ class Sidecar:
                 await self.recorder.drain()
         except TimeoutError:
             _log.error("turns_not_recorded", extra={"reason": "the store did not answer before the grace period ended"})
+        if self._health_listener is not None:
+            await self._health_listener.stop()
 
     async def _republish(self) -> None:
         """Publishes again what a Redis has lost."""
@@ -317,19 +376,20 @@ async def assemble(
     """
     clock = clock or SystemClock()
     limits = turn_limits or TurnLimits(
-        events_per_turn=settings.limits.events_per_turn, abandon_after_s=settings.abandon_after_s
+        events_per_turn=settings.limits.events_per_turn,
+        turn_bytes=settings.limits.turn_bytes,
+        abandon_after_s=settings.abandon_after_s,
     )
-    try:
-        check_address(settings.address)
-    except CannotListen as error:
-        raise BadSettings(f"address (SIDEMIRROR_ADDRESS): {error}") from error
+    check_listeners(settings)
     async with contextlib.AsyncExitStack() as stack:
         alone = settings.address.removeprefix(UNIX) if settings.address.startswith(UNIX) else ""
         path = settings.socket.removeprefix(UNIX) or alone
-        socket = stack.enter_context(held_socket(Path(path))) if path else None
+        socket = stack.enter_context(held_socket(Path(path), settings.socket_group)) if path else None
         stores = await (_shared(settings, stack) if settings.database_url else _embedded(settings, clock, stack))
         if settings.redis_url:
             stores = await _with_redis(settings, stores, stack)
+        if is_measured(settings):
+            stores = with_times(stores, ("log", "sessions", "requests", "ledger", "critiques"))
         routes = routes_of(settings, clock) if model is None else _stand_in(model, clock)
         sidecar = Sidecar(settings, stores, routes, clock, limits, pace or _PACE, socket)
         stack.push_async_callback(sidecar.gateway.close)
