@@ -202,10 +202,11 @@ class Sidecar:
             GoalWatchStreams(stores.journal, bell, streams),
         )
         sidecar = (SidecarCalls(_info(settings, own, stores, routes), spending),)
-        self.server.register(rpc_server.THINKING, rpc_server.handlers_of(boundary, rpc_server.THINKING, thinking))
-        self.server.register(rpc_server.CRITIQUE, rpc_server.handlers_of(boundary, rpc_server.CRITIQUE, critique))
-        self.server.register(rpc_server.GOALS, rpc_server.handlers_of(boundary, rpc_server.GOALS, goals))
-        self.server.register(rpc_server.SIDECAR, rpc_server.handlers_of(boundary, rpc_server.SIDECAR, sidecar))
+        for service, servicers in (
+            *((rpc_server.THINKING, thinking), (rpc_server.CRITIQUE, critique)),
+            *((rpc_server.GOALS, goals), (rpc_server.SIDECAR, sidecar)),
+        ):
+            self.server.register(service, rpc_server.handlers_of(boundary, service, servicers))
         if answers_reflection(settings):
             self.server.reflect()
         if is_measured(settings):
