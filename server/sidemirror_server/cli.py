@@ -77,6 +77,14 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--without-sidecar", action="store_true", help="show only what the agent does alone")
     demo.set_defaults(run=_demo)
 
+    _add_replay(commands)
+    for command in commands.choices.values():
+        # An abbreviation would mean another flag, or none, once there is a flag more.
+        command.allow_abbrev = False
+    return parser
+
+
+def _add_replay(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     replay = commands.add_parser("replay", help="play recorded episodes through a sidecar")
     replay.add_argument("file", help="episodes as JSON lines, gzip or not")
     _add_target(replay)
@@ -85,10 +93,6 @@ def _parser() -> argparse.ArgumentParser:
     replay.add_argument("--limit", type=_million, default=0, metavar="N", help="play the first N episodes only")
     replay.add_argument("--json", action="store_true", help="print the result as JSON")
     replay.set_defaults(run=_replay)
-    for command in commands.choices.values():
-        # An abbreviation would mean another flag, or none, once there is a flag more.
-        command.allow_abbrev = False
-    return parser
 
 
 def _add_goals(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

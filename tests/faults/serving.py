@@ -10,6 +10,7 @@ import sys
 from functools import partial
 
 from sidemirror_server import assembly, cli
+from sidemirror_server.assembly import stores as opened
 from sidemirror_server.operations import serve
 from tests.faults.models import NeverAnswers
 from tests.faults.sidecars import PORTS
@@ -26,7 +27,7 @@ def main(arguments: list[str]) -> int:
     if options.switch:
         switch = Switch()
         for name in PORTS:
-            vars(assembly)[name] = behind(switch, getattr(assembly, name))
+            vars(opened)[name] = behind(switch, getattr(opened, name))
         signal.signal(signal.SIGUSR1, lambda *_: switch.turn(Fault.AWAY))
         signal.signal(signal.SIGUSR2, lambda *_: switch.turn(Fault.NONE))
     return cli.main(["serve", *rest])
