@@ -77,6 +77,9 @@ _STORE_GRACE_S = 2.0
 # How often to look for what other processes have recorded, while somebody watches. Chosen here: soon enough for a
 # person who watches another sidecar's agent.
 _LOOK_EVERY_S = 0.5
+# When a turn that another sidecar has finished gets its summary from whoever reads it. Chosen here: many times what a
+# healthy sidecar takes, and soon enough for a person.
+_SUMMARY_DUE_S = 10.0
 # What is of no use without its store; the others think and answer without it, and say in their answers what they lack.
 _NEED_THE_STORE = (rpc_server.CRITIQUE.full_name,)
 
@@ -251,6 +254,8 @@ async def assemble(
         path = settings.socket.removeprefix(UNIX) or alone
         socket = stack.enter_context(held_socket(Path(path))) if path else None
         stores = await (_shared(settings, stack) if settings.database_url else _embedded(settings, clock, stack))
+        if stores.is_shared:
+            limits = msgspec.structs.replace(limits, summary_due_s=_SUMMARY_DUE_S)
         routes = routes_of(settings, clock) if model is None else _stand_in(model, clock)
         sidecar = Sidecar(settings, stores, routes, clock, limits, socket)
         stack.push_async_callback(sidecar.gateway.close)
