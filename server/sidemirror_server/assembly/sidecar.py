@@ -6,6 +6,8 @@ import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from pathlib import Path
+
+import msgspec
 from typing import TYPE_CHECKING
 
 from sidemirror_server.assembly.models import caps_of, info_of, prompts_of, routes_of, stand_in
@@ -73,6 +75,9 @@ _STORE_GRACE_S = 2.0
 # How often to look for what other processes have recorded, while somebody watches. Chosen here: soon enough for a
 # person who watches another sidecar's agent.
 _LOOK_EVERY_S = 0.5
+# When a turn that another sidecar has finished gets its summary from whoever reads it. Chosen here: many times what a
+# healthy sidecar takes, and soon enough for a person.
+_SUMMARY_DUE_S = 10.0
 
 
 class Sidecar:
@@ -265,6 +270,8 @@ async def assemble(
         path = settings.socket.removeprefix(UNIX) or alone
         socket = stack.enter_context(held_socket(Path(path), settings.socket_group)) if path else None
         stores = await open_stores(settings, clock, stack)
+        if stores.is_shared:
+            limits = msgspec.structs.replace(limits, summary_due_s=_SUMMARY_DUE_S)
         if is_measured(settings):
             stores = with_times(stores, ("log", "sessions", "requests", "ledger", "critiques"))
         routes = routes_of(settings, clock) if model is None else stand_in(model, clock)
