@@ -11,7 +11,7 @@ import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
@@ -83,6 +83,7 @@ from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import new_id
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.queue import Work
+from sidemirror_server.work.room import Bounded
 from sidemirror_server.work.worker import Pace, Worker
 
 if TYPE_CHECKING:
@@ -196,9 +197,10 @@ class Sidecar:
             CritiqueCalls(self.gateway, critic, turns),
             KeptCritiqueCalls(self.gateway, stores.critiques, turns),
         )
+        self._queue = Bounded(stores.work, limits.queued_jobs, clock)
         records = GoalRecords(stores.work, stores.goal_reflections, stores.journal)
         goals = (
-            GoalCalls(stores.work, stores.goal_reflections, records, contexts),
+            GoalCalls(cast("Work", self._queue), stores.goal_reflections, records, contexts),
             GoalWatchStreams(stores.journal, bell, streams),
         )
         sidecar = (SidecarCalls(_info(settings, own, stores, routes), spending),)
@@ -206,11 +208,15 @@ class Sidecar:
         self.server.register(rpc_server.CRITIQUE, rpc_server.handlers_of(boundary, rpc_server.CRITIQUE, critique))
         self.server.register(rpc_server.GOALS, rpc_server.handlers_of(boundary, rpc_server.GOALS, goals))
         self.server.register(rpc_server.SIDECAR, rpc_server.handlers_of(boundary, rpc_server.SIDECAR, sidecar))
+        self._credentials = credentials_of(settings, clock)
+        self._show(settings)
+
+    def _show(self, settings: Settings) -> None:
+        """What is seen of the server beside its services."""
         if answers_reflection(settings):
             self.server.reflect()
         if is_measured(settings):
             observe(self._gauges())
-        self._credentials = credentials_of(settings, clock)
 
     def _gauges(self) -> Iterable[Gauge]:
         """What metrics tell of the state of things, beside what is counted as it happens."""
@@ -224,6 +230,12 @@ class Sidecar:
                 lambda: [(self.admission.calls, {})],
             ),
             ("sidemirror.turns.memory", "{turn}", "Turns in memory.", lambda: [(len(self.conductor), {})]),
+            (
+                "sidemirror.jobs.waiting",
+                "{job}",
+                "Jobs that wait or run, of the tenants and projects that put any here.",
+                lambda: [(count, {"kind": kind}) for kind, count in self._queue.waiting.items()],
+            ),
             ("sidemirror.tasks", "{task}", "Tasks of the server's loop.", lambda: [(len(asyncio.all_tasks(loop)), {})]),
             ("sidemirror.backlog", "By", "What waits for the store.", lambda: [(self.recorder.waiting_bytes, {})]),
             (
@@ -352,6 +364,8 @@ class Sidecar:
         while True:
             await asyncio.sleep(_SWEEP_EVERY_S)
             try:
+                if is_measured(self._settings):
+                    await self._queue.count_again()
                 await self.conductor.sweep()
                 await self._stores.requests.forget(self._clock.now_us(), _FORGET_AT_ONCE)
                 await self._stores.work.purge((GOAL_REPORT,), self._clock.now_us() - _REPORTS_KEPT_US, _FORGET_AT_ONCE)
@@ -389,7 +403,9 @@ async def assemble(
         if settings.redis_url:
             stores = await _with_redis(settings, stores, stack)
         if is_measured(settings):
-            stores = with_times(stores, ("log", "sessions", "requests", "ledger", "critiques"))
+            stores = with_times(
+                stores, ("log", "sessions", "requests", "ledger", "critiques", "work", "goal_reflections")
+            )
         routes = routes_of(settings, clock) if model is None else _stand_in(model, clock)
         sidecar = Sidecar(settings, stores, routes, clock, limits, pace or _PACE, socket)
         stack.push_async_callback(sidecar.gateway.close)
