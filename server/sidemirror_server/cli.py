@@ -72,6 +72,14 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--without-sidecar", action="store_true", help="show only what the agent does alone")
     demo.set_defaults(run=_demo)
 
+    _add_replay(commands)
+    for command in commands.choices.values():
+        # An abbreviation would mean another flag, or none, once there is a flag more.
+        command.allow_abbrev = False
+    return parser
+
+
+def _add_replay(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     replay = commands.add_parser("replay", help="play recorded episodes through a sidecar")
     replay.add_argument("file", help="episodes as JSON lines, gzip or not")
     _add_target(replay)
@@ -80,10 +88,6 @@ def _parser() -> argparse.ArgumentParser:
     replay.add_argument("--limit", type=_million, default=0, metavar="N", help="play the first N episodes only")
     replay.add_argument("--json", action="store_true", help="print the result as JSON")
     replay.set_defaults(run=_replay)
-    for command in commands.choices.values():
-        # An abbreviation would mean another flag, or none, once there is a flag more.
-        command.allow_abbrev = False
-    return parser
 
 
 def _add_usage(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -117,6 +121,15 @@ def _add_goals(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         _add_target(verb)
         verb.add_argument("--tenant-id", default="", help="another tenant than the sidecar's own")
         verb.add_argument("--project-id", default="", help="another project than the sidecar's own")
+
+
+def _add_usage(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    usage = commands.add_parser("usage", help="what models have cost, and what is left of the caps")
+    _add_target(usage)
+    usage.add_argument("--tenant-id", default="", help="another tenant than the sidecar's own")
+    usage.add_argument("--project-id", default="", help="another project than the sidecar's own")
+    usage.add_argument("--json", action="store_true", help="print the result as JSON")
+    usage.set_defaults(run=_usage)
 
 
 def _add_migrate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

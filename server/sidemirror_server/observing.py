@@ -1,18 +1,25 @@
 """What is seen of a server from outside while metrics are on: gauges, and how long its stores take.
 
-Called by `assembly.py`. With metrics off nothing of this is in the way of a call.
+Called by `assembly/`. With metrics off nothing of this is in the way of a call.
 """
 
+import asyncio
 import inspect
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 from opentelemetry import metrics
 from opentelemetry.metrics import CallbackOptions, Observation
 
+from sidemirror_server.rpc.admission import Admission
+from sidemirror_server.rpc.info import StoreFacts
+from sidemirror_server.turns.conductor import Conductor
+from sidemirror_server.turns.recorder import Recorder
+from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.telemetry import METER, STORE
+from sidemirror_server.work.room import Bounded
 
 T = TypeVar("T", bound=msgspec.Struct)
 # Values with their attributes. Called on a thread of the reader's: it looks, and waits for nothing.
@@ -71,3 +78,40 @@ def _callback(read: Read) -> Callable[[CallbackOptions], Iterator[Observation]]:
             yield Observation(value, attributes)
 
     return callback
+
+
+def gauges(
+    admission: Admission,
+    conductor: Conductor,
+    recorder: Recorder,
+    queue: Bounded,
+    stores: Sequence[StoreFacts],
+    clock: Clock,
+) -> Iterable[Gauge]:
+    """What metrics tell of the state of things, beside what is counted as it happens."""
+    loop = asyncio.get_running_loop()
+    return (
+        ("sidemirror.streams.open", "{stream}", "Streams that are open.", lambda: [(admission.streams, {})]),
+        ("sidemirror.calls.running", "{call}", "Unary calls that are served.", lambda: [(admission.calls, {})]),
+        ("sidemirror.turns.memory", "{turn}", "Turns in memory.", lambda: [(len(conductor), {})]),
+        (
+            "sidemirror.jobs.waiting",
+            "{job}",
+            "Jobs that wait or run, of the tenants and projects that put any here.",
+            lambda: [(count, {"kind": kind}) for kind, count in queue.waiting.items()],
+        ),
+        ("sidemirror.tasks", "{task}", "Tasks of the server's loop.", lambda: [(len(asyncio.all_tasks(loop)), {})]),
+        ("sidemirror.backlog", "By", "What waits for the store.", lambda: [(recorder.waiting_bytes, {})]),
+        (
+            "sidemirror.durable.lag",
+            "s",
+            "For how long the turn that waited longest has had something that is not durable.",
+            lambda: [(recorder.lag_s(clock.monotonic_s()), {})],
+        ),
+        (
+            "sidemirror.store.available",
+            "1",
+            "1 when the store answered when it was asked last.",
+            lambda: [(int(store.is_available()), {"store": store.kind}) for store in stores],
+        ),
+    )

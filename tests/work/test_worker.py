@@ -1,6 +1,7 @@
 """The worker: what it does with what handlers return and raise, and how it stops."""
 
 import asyncio
+import json
 import random
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sidemirror_server.operations.logs import JsonLines
 from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.ids import JobId
@@ -292,3 +294,26 @@ async def test_a_store_that_is_away_does_not_end_the_worker(work: SqliteWork) ->
     async with working(away, {"kind": noting([], gate)}, clock, retry_s=0.0):
         for number in range(5):
             await when(work, lambda job: job.state is JobState.DONE, f"j{number}")
+
+
+async def test_what_an_error_says_is_not_in_the_log(work: SqliteWork, caplog: pytest.LogCaptureFixture) -> None:
+    """An error may quote what a job is about, and so may the one it was raised from. The log has its type and where it
+    was raised. Seen to fail when the log has `repr(error)`, and when it has the traceback."""
+
+    async def handle(task: Task) -> bytes | None:
+        try:
+            raise KeyError("canary-cause")
+        except KeyError as cause:
+            raise ValueError("canary-error") from cause
+
+    await put(work, attempts=1)
+    with caplog.at_level("DEBUG"):
+        async with working(work, {"kind": handle}):
+            job = await when(work, lambda job: job.state is JobState.DEAD)
+    assert job.last_error == "ValueError: canary-error"
+    (record,) = (record for record in caplog.records if record.message == "job_failed")
+    line = json.loads(JsonLines().format(record))
+    assert line["error"] == "ValueError"
+    assert line["place"].startswith(f"{__file__}:")
+    said = "".join(JsonLines().format(record) for record in caplog.records)
+    assert "canary" not in said

@@ -13,7 +13,7 @@ import msgspec
 
 from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.thinking.plan import make_plan
-from sidemirror_server.thinking.record import Carry, Directive, Nudge, recorded_in
+from sidemirror_server.thinking.record import Carry, Directive, Nudge, TurnSummary, recorded_in
 from sidemirror_server.thinking.reflect import Extra
 from sidemirror_server.thinking.schedule import Reason
 from sidemirror_server.thinking.sessions import config_body, config_in
@@ -67,6 +67,9 @@ class TurnLimits(msgspec.Struct, frozen=True):
     # How long the end of a turn waits for reflections that are being made. Chosen here: enough for `rules`, and no
     # delay that an agent notices; a model that takes longer would speak about a turn that is over.
     finish_grace_s: float = 0.25
+    # A finished turn whose summary is missing for this long was left so by a crash, and not by another server that is
+    # about to record it. Nought where there is no other server.
+    summary_due_s: float = 0.0
 
 
 class Conductor:
@@ -142,6 +145,20 @@ class Conductor:
             raise NotFound("turn", turn_id)
         turn.heard_s = self._clock.monotonic_s()
         return turn
+
+    async def completed(self, scope: Scope, turn_id: TurnId) -> LiveTurn | None:
+        """Takes up a turn that was finished and never got its summary, because a crash came first: it gets it now. None
+        for every other turn. Raises StoreUnavailable."""
+        head = await self._log.head(scope, turn_id)
+        if head is None or head.standing is not TurnStanding.FINISHED:
+            return None
+        if self._clock.now_us() - head.updated_us < self._limits.summary_due_s * 1e6:
+            return None
+        last = await self._log.read(scope, turn_id, head.last_sequence - 1, 1, _PAGE_BYTES)
+        recorded = recorded_in(last[0]) if last else None
+        if isinstance(recorded, Directive) and isinstance(recorded.what, TurnSummary):
+            return None
+        return await self.take_up(scope, turn_id)
 
     def in_memory(self, scope: Scope, turn_id: TurnId) -> LiveTurn | None:
         """The turn, if it is in memory. One that another server has gone on with is let go: the log has what counts."""

@@ -8,12 +8,14 @@ task's token, or does in the transaction that finishes the job.
 import asyncio
 import logging
 import random
+import traceback
 from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import LostClaim, NotFound, SidemirrorError
+from sidemirror_server.vocabulary.telemetry import JOBS
 from sidemirror_server.vocabulary.text import enter
 from sidemirror_server.work.queue import Job, Work
 
@@ -149,6 +151,7 @@ class Worker:
                 raise RuntimeError("the handler cancelled itself")
             result = handling.result()
             await self._work.finish(job.scope, job.job_id, job.token, result, self._clock.now_us())
+            JOBS.add(1, {"kind": job.kind, "result": "done"})
         except asyncio.CancelledError:
             await self._end(handling)
             await self._give_back(job)
@@ -183,7 +186,9 @@ class Worker:
                 _log.warning("job_lease_not_extended", extra={**_of(job), "reason": str(exc)})
 
     async def _failed(self, job: Job, error: Exception) -> None:
-        _log.warning("job_failed", extra={**_of(job), "reason": repr(error)}, exc_info=error)
+        JOBS.add(1, {"kind": job.kind, "result": "failed"})
+        # What it says may hold contents, and so may what it was raised from: they are kept with the job only.
+        _log.warning("job_failed", extra={**_of(job), "error": type(error).__name__, "place": _place_of(error)})
         # A text that comes from outside like any other: what cannot be stored, or is secret, ends here.
         text = enter(f"{type(error).__name__}: {error}")[:_ERROR_CHARACTERS]
         now_us = self._clock.now_us()
@@ -203,6 +208,12 @@ class Worker:
             await self._work.release(job.scope, job.job_id, job.token, self._clock.now_us())
         except SidemirrorError as exc:
             _log.warning("job_not_released", extra={**_of(job), "reason": str(exc)})
+
+
+def _place_of(error: Exception) -> str:
+    """The file and line that raised it, empty when nobody did."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
 
 
 def _of(job: Job) -> dict[str, object]:
