@@ -34,6 +34,9 @@ _EARLIEST_US = 1_767_225_600_000_000
 _AHEAD_US = 5_000_000
 
 
+_SHOW_CA = "set SIDEMIRROR_CA_FILE to the authorities of its certificate, to ask what is there"
+
+
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     """One thing that was looked at: whether it is well, what was found, and what to change if it is not."""
 
@@ -172,7 +175,7 @@ def _embedded(settings: Settings, clock: Clock) -> Iterable[Finding]:
 def _answers(settings: Settings) -> "list[_Answer]":
     socket_path = settings.socket.removeprefix(UNIX)
     listeners = [settings.address, *([f"{UNIX}{Path(socket_path).absolute()}"] if socket_path else [])]
-    return [_answer_at(address) for address in listeners]
+    return [_answer_at(address, speaks_tls=bool(settings.tls.key_file)) for address in listeners]
 
 
 def _store_advice(problem: str) -> str:
@@ -189,7 +192,7 @@ class _Answer(Finding, frozen=True, omit_defaults=True):
     served: bool = False
 
 
-def _answer_at(address: str) -> _Answer:
+def _answer_at(address: str, *, speaks_tls: bool) -> _Answer:
     """Who listens there, if anyone."""
     subject = "address"
     listening = _knock(address)
@@ -206,6 +209,9 @@ def _answer_at(address: str) -> _Answer:
             if error.code() in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
                 found = f"{address} is served by a sidemirror that asks for another token"
                 return _Answer(subject, ok=True, found=found, served=True)
+            if speaks_tls and not address.startswith(UNIX):
+                found = f"{address} is taken ({error.code().name}): by these settings it would speak TLS"
+                return _Answer(subject, ok=True, found=found, advice=_SHOW_CA, served=True)
             return _Answer(
                 subject,
                 ok=False,
