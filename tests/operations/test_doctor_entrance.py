@@ -79,7 +79,7 @@ async def test_a_server_that_speaks_tls_and_asks_for_a_token(tmp_path: Path, mon
     settings = {**made.settings(), "access_file": str(access)}
 
     def told_of_address(address: str) -> str:
-        given = {**settings, "address": address}
+        given: dict[str, Any] = {**settings, "address": address}
         (one,) = (one.found for one in found(tmp_path, **given).findings if one.subject == "address")
         return str(one)
 

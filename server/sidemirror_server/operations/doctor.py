@@ -18,7 +18,7 @@ from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
 from sidemirror_server.assembly import examine_shared_store, examine_store
 from sidemirror_server.operations.entrance_check import check_entrance
 from sidemirror_server.operations.loop import run
-from sidemirror_server.operations.target import metadata, open_channel
+from sidemirror_server.operations.target import open_channel
 from sidemirror_server.rpc.listening import UNIX
 from sidemirror_server.settings import PREFIX, BadSettings, Settings, Source, load, names, sources, unknown_names
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
@@ -204,7 +204,7 @@ def _answer_at(address: str, *, speaks_tls: bool) -> _Answer:
     with open_channel(target) as channel:
         try:
             stub = pb_grpc.SidecarServiceStub(channel)
-            info = stub.GetServerInfo(pb.GetServerInfoRequest(), timeout=_ANSWER_S, metadata=metadata())
+            info = stub.GetServerInfo(pb.GetServerInfoRequest(), timeout=_ANSWER_S)
         except grpc.RpcError as error:
             if error.code() in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
                 found = f"{address} is served by a sidemirror that asks for another token"
