@@ -170,6 +170,20 @@ class Purposes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dreaming: DreamingSettings = DreamingSettings()
 
 
+Days = Annotated[int, Meta(ge=1)]
+
+
+class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How long records are kept, in days; null is for ever."""
+
+    # What models cost, by scope, day and purpose. Chosen here: a quarter, which bills go back to. The day that counts
+    # against the caps is never among what is removed.
+    spend_days: Days | None = 90
+    # Critiques, with the responses they are about. Chosen here: a year, so that figures can be compared with those of
+    # the same time last year, and what agents have written is not kept for ever.
+    critique_days: Days | None = 365
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a server is told before it starts."""
 
@@ -230,6 +244,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limits: Limits = Limits()
     model: Model = Model()
     spend: Spend = Spend()
+    retention: Retention = Retention()
     purposes: Purposes = Purposes()
 
 

@@ -130,6 +130,9 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("CR5", "report", "score = $5, ", "score = coalesce($5, score), "),
         ("CR6", "figures", "(50 * confident + 99)", "(50 * confident)"),
         ("CR6", "figures", "created_us < $4", "created_us <= $4"),
+        ("CR9", "old", "created_us < $1", "created_us <= $1"),
+        ("CR9", "old", "ORDER BY created_us", "ORDER BY created_us DESC"),
+        ("CR9", "old", "LIMIT $2", "LIMIT greatest($2, 10)"),
         ("CR7", "figures", "provider = $6", "provider >= $6"),
     ],
     journal: [
@@ -157,6 +160,11 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("LE8", "replace", "WHERE day = $3", "WHERE day >= $3"),
         ("LE9", "spent", "ORDER BY day DESC, purpose", "ORDER BY day, purpose"),
         ("LE9", "spent", "day >= $3", "day > $3"),
+        ("LE10", "old", "day < $1", "day <= $1"),
+        ("LE10", "old", "ORDER BY day", "ORDER BY day DESC"),
+        ("LE10", "old", "LIMIT $2", "LIMIT greatest($2, 10)"),
+        ("LE10", "forget_sums", "day < $1", "day < $1 - 1"),
+        ("LE10", "forget_reservations", "tenant_id = $1", "tenant_id <> $1"),
     ],
 }  # fmt: skip
 

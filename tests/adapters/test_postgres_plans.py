@@ -126,6 +126,8 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "report": ((*PLACE, "000500", "success", 1.0, 1), 1),
         # All of the time asked for.
         "figures": ((*PLACE, 100, 200, None, None), 100),
+        "old": ((LATE, 5), 5),
+        "forget": ((*PLACE, ["000500", "000501"]), 2),
     },
     ledger: {
         "used": ((*PLACE, 100, "reflect"), 4),
@@ -133,11 +135,17 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "strike": ((*PLACE, "000500"), 1),
         "replace": ((*PLACE, 100, "reflect", 1, 1, 1, 1), 4),
         "spent": ((*PLACE, ROWS - 1, 1), 44),
+        "old": ((LATE, 5), 5),
+        "forget": ((*PLACE, [100, 101], ["reflect", "reflect"]), 2),
+        "forget_reservations": ((*PLACE, [50, 51], ["reflect", "reflect"]), 40),
+        # The sums of the oldest two days, and whether something is left of each.
+        "forget_sums": ((3,), 4 * SCOPES),
     },
 }
 STATEMENTS = [(adapter, name) for adapter, every in VALUES.items() for name in every]
 # What reads envelopes of every scope.
 ACROSS = {(turn_log, "idle"), (requests, "expired"), (work, "used_up"), (work, "due"), (work, "done")}
+ACROSS |= {(critiques, "old"), (ledger, "old"), (ledger, "forget_sums")}
 ACROSS |= {(ledger, "used"), (ledger, "take"), (ledger, "replace")}
 
 

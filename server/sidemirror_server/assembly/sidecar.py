@@ -22,6 +22,7 @@ from sidemirror_server.goals.report import reflection_of
 from sidemirror_server.goals.republish import Republisher
 from sidemirror_server.models.gateway import Gateway, Route
 from sidemirror_server.models.language_model import LanguageModel, Purpose
+from sidemirror_server.models.ledger import US_PER_DAY, day_of
 from sidemirror_server.models.spending import Spending
 from sidemirror_server.observing import gauges, observe, with_times
 from sidemirror_server.rpc import server as rpc_server
@@ -242,11 +243,26 @@ class Sidecar:
                 if is_measured(self._settings):
                     await self._queue.count_again()
                 await self.conductor.sweep()
-                await self._stores.requests.forget(self._clock.now_us(), _FORGET_AT_ONCE)
-                await self._stores.work.purge((GOAL_REPORT,), self._clock.now_us() - _REPORTS_KEPT_US, _FORGET_AT_ONCE)
-                await self._stores.receipts.forget(self._clock.now_us() - RECEIPTS_KEPT_FOR_US, _FORGET_AT_ONCE)
+                await self._forget()
             except SidemirrorError as error:
                 _log.warning("sweep_failed", extra={"reason": str(error)})
+
+    async def _forget(self) -> None:
+        """Removes what is kept no longer, a part of it at a time, and says how much that was."""
+        stores, kept, now_us = self._stores, self._settings.retention, self._clock.now_us()
+        counts = {
+            "requests": await stores.requests.forget(now_us, _FORGET_AT_ONCE),
+            "reports": await stores.work.purge((GOAL_REPORT,), now_us - _REPORTS_KEPT_US, _FORGET_AT_ONCE),
+            "receipts": await stores.receipts.forget(now_us - RECEIPTS_KEPT_FOR_US, _FORGET_AT_ONCE),
+        }
+        if kept.spend_days is not None:
+            first_day = day_of(now_us) - kept.spend_days
+            counts["spend"] = await stores.ledger.forget(first_day, _FORGET_AT_ONCE, now_us)
+        if kept.critique_days is not None:
+            before_us = now_us - kept.critique_days * US_PER_DAY
+            counts["critiques"] = await stores.critiques.forget(before_us, _FORGET_AT_ONCE)
+        if any(counts.values()):
+            _log.info("forgotten", extra=counts)
 
 
 @contextlib.asynccontextmanager
