@@ -221,11 +221,7 @@ def strengthened(known: MemoryRecord, draft: MemoryRecord, now_us: int) -> Memor
 
 def revised(known: MemoryRecord, revision: Revision, now_us: int) -> MemoryRecord:
     """A memory after a revision: its next version. A state other than QUARANTINED ends a quarantine."""
-    given = {
-        name: value
-        for name in _REVISABLE
-        if (value := getattr(revision, name)) is not None
-    }
+    given = {name: value for name in _REVISABLE if (value := getattr(revision, name)) is not None}
     if revision.state is not None:
         given["quarantine"] = revision.quarantine if revision.state is MemoryState.QUARANTINED else None
     if revision.origin is not None:

@@ -82,9 +82,7 @@ class SqliteMemories:
 
         return await self._database.write(change)
 
-    async def versions(
-        self, scope: Scope, memory_id: str, before: int | None, limit: int
-    ) -> tuple[MemoryRecord, ...]:
+    async def versions(self, scope: Scope, memory_id: str, before: int | None, limit: int) -> tuple[MemoryRecord, ...]:
         below = _LAST_VERSION if before is None else before
 
         def look_up(connection: sqlite3.Connection) -> list[MemoryRecord]:
@@ -106,7 +104,7 @@ class SqliteMemories:
 
         await self._database.write(change)
 
-    async def put(self, scope: Scope, kept: Kept, now_us: int) -> bool:
+    async def put(self, scope: Scope, kept: Kept) -> bool:
         def change(connection: sqlite3.Connection) -> bool:
             if not _add(connection, scope, kept.memory):
                 return False
