@@ -136,6 +136,25 @@ class Purposes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     mid_turn_reflection: PurposeSettings = PurposeSettings()
     dreaming: DreamingSettings = DreamingSettings()
+    memory_reflection: PurposeSettings = PurposeSettings()
+
+
+class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Reflective memory (seed reflection-engine-v2, "Configuration"; design section 8)."""
+
+    # Whether there is one: without it, every call of ReflectiveMemoryService is refused. When it is not said
+    # REFLECTIVE_MEMORY_ENABLED.
+    enabled: bool = True
+    # full, or lite: reflection on demand only. When it is not said REFLECTIVE_MEMORY_MODE.
+    mode: Literal["full", "lite"] = "full"
+    # Reflections that matter less than this, 0 to 1, are not stored. 0 stores all.
+    min_store_importance: Annotated[float, Meta(ge=0, le=1)] = 0.0
+    # labelled: what rests on untrusted text is recalled as data, with its label. corroborated: it stays in quarantine
+    # until a second episode or a person confirms it. Either way a text that tries to steer is quarantined.
+    trust_policy: Literal["labelled", "corroborated"] = "labelled"
+    # The name of an installed package's entry point `sidemirror.scorers`, which says how much a reflection matters and
+    # how sure it is; the model says so itself when it is empty.
+    scorer: str = ""
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -178,6 +197,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model: Model = Model()
     spend: Spend = Spend()
     purposes: Purposes = Purposes()
+    memory: Memory = Memory()
 
 
 class BadSettings(Exception):
@@ -272,6 +292,9 @@ def _of_providers(given: Mapping[str, str], environment: Mapping[str, str]) -> d
         told["model__api_key"] = key
     if name := environment.get("RAE_LLM_MODEL_DEFAULT", ""):
         told["model__name"] = name
+    for alias, name in (("REFLECTIVE_MEMORY_ENABLED", "memory__enabled"), ("REFLECTIVE_MEMORY_MODE", "memory__mode")):
+        if value := environment.get(alias, "").strip().lower():
+            told[name] = value
     return {name: value for name, value in told.items() if not given.get(name)}
 
 

@@ -189,7 +189,7 @@ def strengthened(known: MemoryRecord, draft: MemoryRecord, now_us: int) -> Memor
     is_replay = bool(draft.episodes) and set(draft.episodes) <= set(known.episodes)
     episodes = known.episodes + tuple(one for one in draft.episodes if one not in known.episodes)
     state, quarantine = known.state, known.quarantine
-    if quarantine is Quarantine.UNCORROBORATED and len(episodes) > len(known.episodes) > 0:
+    if quarantine is Quarantine.UNCORROBORATED and len(episodes) > len(known.episodes) and _is_elsewhere(known, draft):
         state, quarantine = MemoryState.ACTIVE, None
     counted = msgspec.structs.replace(
         known,
@@ -217,6 +217,12 @@ def strengthened(known: MemoryRecord, draft: MemoryRecord, now_us: int) -> Memor
         change=Change.LEARNED,
         reason="the same episode was understood better",
     )
+
+
+def _is_elsewhere(known: MemoryRecord, draft: MemoryRecord) -> bool:
+    """The draft comes from another session, as far as both say theirs: one session's tools say the same thing twice."""
+    here, there = known.metadata.get("session_id"), draft.metadata.get("session_id")
+    return bool(known.episodes) and (not here or not there or here != there)
 
 
 def revised(known: MemoryRecord, revision: Revision, now_us: int) -> MemoryRecord:

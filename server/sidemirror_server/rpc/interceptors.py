@@ -6,6 +6,7 @@ again for each call, which costs about 7 % of a small one (research page perform
 
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 import grpc
@@ -43,6 +44,12 @@ class ServerStream(Protocol):
     """A servicer method that answers with a stream."""
 
     def __call__(self, request: Message, call: Call) -> AsyncIterator[Message]: ...
+
+
+class ClientStream(Protocol):
+    """A servicer method that takes a stream and answers once. The call's scope is that of its first request."""
+
+    async def __call__(self, requests: AsyncIterator[Message], begin: Callable[[Message], Call]) -> Message: ...
 
 
 class BidiStream(Protocol):
@@ -124,6 +131,27 @@ class Boundary:
                 raise
 
         return grpc.unary_stream_rpc_method_handler(self._tracing.stream(method, handle))
+
+    def client_stream(self, method: str, request_type: type[Message], serve: ClientStream) -> Handler:
+        """The handler of a method that takes a stream and gives one answer."""
+        read = _reader(request_type)
+
+        async def handle(raws: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
+            requests = (read(raw) async for raw in raws)
+            try:
+                response = await serve(requests, lambda first: self._call(method, first, context))
+                yield response.SerializeToString()
+            except Exception as error:
+                await _abort(method, context, error)
+                raise
+
+        traced = self._tracing.stream(method, handle)
+
+        async def answer(raws: AsyncIterator[bytes], context: Context) -> bytes:
+            async with aclosing(traced(raws, context)) as answers:  # type: ignore[type-var]  # both are generators
+                return await anext(answers)
+
+        return grpc.stream_unary_rpc_method_handler(answer)
 
     def bidi_stream(self, method: str, request_type: type[Message], serve: BidiStream) -> Handler:
         """The handler of a method that takes a stream and answers with a stream."""

@@ -481,7 +481,7 @@ class QueryMiss(_message.Message):
     def __init__(self, id: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class BuildMemoryContextRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "task", "tools", "error_categories", "max_items", "max_tokens", "holdout_fraction", "turn_id", "session_id")
+    __slots__ = ("tenant_id", "project_id", "request_id", "task", "tools", "error_categories", "max_items", "max_tokens", "turn_id", "session_id")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
@@ -490,7 +490,6 @@ class BuildMemoryContextRequest(_message.Message):
     ERROR_CATEGORIES_FIELD_NUMBER: _ClassVar[int]
     MAX_ITEMS_FIELD_NUMBER: _ClassVar[int]
     MAX_TOKENS_FIELD_NUMBER: _ClassVar[int]
-    HOLDOUT_FRACTION_FIELD_NUMBER: _ClassVar[int]
     TURN_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
@@ -501,10 +500,9 @@ class BuildMemoryContextRequest(_message.Message):
     error_categories: _containers.RepeatedScalarFieldContainer[ErrorCategory]
     max_items: int
     max_tokens: int
-    holdout_fraction: float
     turn_id: str
     session_id: str
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., task: _Optional[str] = ..., tools: _Optional[_Iterable[str]] = ..., error_categories: _Optional[_Iterable[_Union[ErrorCategory, str]]] = ..., max_items: _Optional[int] = ..., max_tokens: _Optional[int] = ..., holdout_fraction: _Optional[float] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ...) -> None: ...
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., task: _Optional[str] = ..., tools: _Optional[_Iterable[str]] = ..., error_categories: _Optional[_Iterable[_Union[ErrorCategory, str]]] = ..., max_items: _Optional[int] = ..., max_tokens: _Optional[int] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ...) -> None: ...
 
 class BuildMemoryContextResponse(_message.Message):
     __slots__ = ("block",)

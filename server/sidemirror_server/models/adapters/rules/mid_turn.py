@@ -22,15 +22,15 @@ _QUOTE_MARKS = str.maketrans({"“": "'", "”": "'", '"': "'", "`": "'", "[": "
 def mid_turn_answer(evidence: Evidence) -> MidTurnAnswer:
     """The reflection that `evidence` supports."""
     found = findings_of(evidence)
-    failure = _worst(found)
-    sentences = [_what_worked(found)]
+    failure = worst_of(found)
+    sentences = [what_worked(found)]
     cited: list[EvidenceStep] = []
     if failure is not None:
-        sentences.append(_what_failed(found, failure))
+        sentences.append(what_failed(found, failure))
         cited += [failure.cause, failure.failed, *([failure.recovered_by] if failure.recovered_by else [])]
     loop = found.repeated or found.alternating
     if loop:
-        sentences.append(_loop(found))
+        sentences.append(loop_told(found))
         cited += loop[-_MOST_CITED_FOR_ONE:]
     if found.basis is not None and not cited:
         sentences.append(f"What came after rests on {_cite(found.basis)}: check that first if the answer looks wrong.")
@@ -46,87 +46,90 @@ def mid_turn_answer(evidence: Evidence) -> MidTurnAnswer:
     return MidTurnAnswer(
         reflection=" ".join(sentences),
         suggested_action=_next(found, failure),
-        confidence=_confidence(found, failure),
+        confidence=confidence_of(found, failure),
         cited_event_ids=tuple(dict.fromkeys(step.event_id for step in cited)),
     )
 
 
-def _worst(found: Findings) -> Failure | None:
+def worst_of(found: Findings) -> Failure | None:
     """The first failure that nothing has made good, else the first one."""
     standing = (failure for failure in found.failures if failure.recovered_by is None)
     return next(standing, found.failures[0] if found.failures else None)
 
 
-def _what_worked(found: Findings) -> str:
+def what_worked(found: Findings) -> str:
+    """How many calls worked, and the last of them."""
     done = len(found.worked) + len(found.failures)
     if not done:
         return "No tool has returned anything yet."
     if not found.worked:
         return f"None of the {done} tool calls so far has worked." if done > 1 else "The only tool call so far failed."
     last = found.worked[-1]
-    return f"{len(found.worked)} of {done} tool calls worked, the last of them {_tool(last)} {_cite(last)}."
+    return f"{len(found.worked)} of {done} tool calls worked, the last of them {named(last)} {_cite(last)}."
 
 
-def _what_failed(found: Findings, failure: Failure) -> str:
+def what_failed(found: Findings, failure: Failure) -> str:
+    """The failure that counts, with what led to it and what its error says."""
     failed, cause = failure.failed, failure.cause
     said = (
-        f"its error {_cite(failed)} says {_quoted(telling(failed.text))}"
+        f"its error {_cite(failed)} says {quoted(telling(failed.text))}"
         if failed.text.strip()
         else f"{_cite(failed)} says no more"
     )
     kind = f", a {failed.category.replace('_', ' ')} failure" if failed.category not in {None, "", "unknown"} else ""
     if cause is failed:
-        call = f"{_tool(failed)}"
+        call = f"{named(failed)}"
     elif cause.kind == "tool_call":
-        call = f"the call of {_tool(failed)} {_cite(cause)} with {_quoted(cause.text)}"
+        call = f"the call of {named(failed)} {_cite(cause)} with {quoted(cause.text)}"
     else:
-        call = f"{_tool(failed)} on what was said in {_cite(cause)}"
+        call = f"{named(failed)} on what was said in {_cite(cause)}"
     others = len(found.failures) - 1
     more = f"; {others} more failed" if others else ""
     then = f"; it worked later {_cite(failure.recovered_by)}" if failure.recovered_by else ""
     return f"The first failure that counts is {call}: {said}{kind}{more}{then}."
 
 
-def _loop(found: Findings) -> str:
+def loop_told(found: Findings) -> str:
+    """What goes in circles."""
     if found.repeated:
         loop = found.repeated
         cited = " ".join(map(_cite, loop[-_MOST_CITED_FOR_ONE:]))
-        return f"{_tool(loop[-1])} was called {len(loop)} times with the same arguments {cited}."
+        return f"{named(loop[-1])} was called {len(loop)} times with the same arguments {cited}."
     one, other = found.alternating[-2:]
     cited = " ".join(map(_cite, found.alternating))
-    return f"The last calls alternate between {_tool(one)} and {_tool(other)} without anything new {cited}."
+    return f"The last calls alternate between {named(one)} and {named(other)} without anything new {cited}."
 
 
 def _open(found: Findings, evidence: Evidence) -> str:
     parts = []
     if found.unanswered:
         shown = found.unanswered[:_MOST_CITED_FOR_ONE]
-        parts.append(", ".join(f"{_tool(call)} {_cite(call)}" for call in shown) + " never returned")
+        parts.append(", ".join(f"{named(call)} {_cite(call)}" for call in shown) + " never returned")
     if found.unmentioned:
-        parts.append("no call or result mentions " + ", ".join(map(_quoted, found.unmentioned)))
+        parts.append("no call or result mentions " + ", ".join(map(quoted, found.unmentioned)))
     if not parts and found.drafted is None and (evidence.question or evidence.task):
-        parts.append(f"the question {_quoted(evidence.question or evidence.task)}")
+        parts.append(f"the question {quoted(evidence.question or evidence.task)}")
     return f"Still open: {'; '.join(parts)}." if parts else ""
 
 
 def _next(found: Findings, failure: Failure | None) -> str:
     loop = found.repeated or found.alternating
     if failure is not None and failure.recovered_by is None:
-        return advice(failure.failed.category, _tool(failure.failed), telling(failure.failed.text))
+        return advice(failure.failed.category, named(failure.failed), telling(failure.failed.text))
     if loop:
         return (
-            f"Do not call {_tool(loop[-1])} with the same arguments again: use its last result, or change one argument."
+            f"Do not call {named(loop[-1])} with the same arguments again: use its last result, or change one argument."
         )
     if found.unanswered:
-        return f"Get the result of {_tool(found.unanswered[0])} or call it again before relying on it."
+        return f"Get the result of {named(found.unanswered[0])} or call it again before relying on it."
     if found.unmentioned:
-        return f"Look up {_quoted(found.unmentioned[0])}, which the question names and nothing has covered yet."
+        return f"Look up {quoted(found.unmentioned[0])}, which the question names and nothing has covered yet."
     if found.worked:
-        return f"Check that what {_tool(found.worked[-1])} returned answers the question, then answer it."
+        return f"Check that what {named(found.worked[-1])} returned answers the question, then answer it."
     return "Call the tool that brings the first fact the question asks for."
 
 
-def _confidence(found: Findings, failure: Failure | None) -> float:
+def confidence_of(found: Findings, failure: Failure | None) -> float:
     """0.2 for nothing seen, rising with the number of outcomes seen (half of the rise at 4); 0.2 more when the main
     claim rests on a failure whose error names its kind, or on a loop. 0.9 at most: a rule sees form, not meaning."""
     outcomes = len(found.worked) + len(found.failures)
@@ -139,11 +142,13 @@ def _cite(step: EvidenceStep) -> str:
     return f"[{step.event_id}]"
 
 
-def _tool(step: EvidenceStep) -> str:
+def named(step: EvidenceStep) -> str:
+    """The step's tool as a text may show it."""
     name = " ".join(step.name.translate(_QUOTE_MARKS).split())
     return f"`{clip(name, _NAME_CHARS)}`" if name else "the tool"
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """A recorded text on one line, clipped, in quotation marks that it cannot close."""
     shown = "".join(c if c.isprintable() else " " for c in text[:_READ_CHARS]).translate(_QUOTE_MARKS)
     return f"“{clip(' '.join(shown.split()), _QUOTE_CHARS)}”"

@@ -7,6 +7,7 @@ import msgspec
 
 from sidemirror_server.models.adapters.rules.comparison import comparison_answer
 from sidemirror_server.models.adapters.rules.critique import critique_answer
+from sidemirror_server.models.adapters.rules.memory_reflection import memory_reflection_answer
 from sidemirror_server.models.adapters.rules.mid_turn import mid_turn_answer
 from sidemirror_server.models.evidence import Evidence
 from sidemirror_server.models.language_model import AnswerT, Ask, Completion, Purpose
@@ -17,6 +18,7 @@ _ANSWERS: dict[Purpose, Callable[[Evidence], msgspec.Struct]] = {
     Purpose.MID_TURN_REFLECTION: mid_turn_answer,
     Purpose.CRITIQUE: critique_answer,
     Purpose.COMPARISON: comparison_answer,
+    Purpose.MEMORY_REFLECTION: memory_reflection_answer,
 }
 
 
