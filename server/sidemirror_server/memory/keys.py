@@ -34,6 +34,15 @@ def episode_key(task: str, outcome: str, steps: Iterable[Step]) -> str:
     return _digest([" ".join(plain(part).split()) for part in parts])
 
 
+def named_episode(episode: str, session_id: str, event_ids: Iterable[str]) -> str:
+    """The digest of an episode that was only named: as it was told when it was reflected on, else by its session and
+    events; empty when nothing names it."""
+    if len(episode) == 2 * _DIGEST_BYTES and set(episode) <= set("0123456789abcdef"):
+        return episode
+    named = [session_id, *event_ids]
+    return _digest(named) if any(named) else ""
+
+
 def _digest(parts: Iterable[str]) -> str:
     digest = blake2b(digest_size=_DIGEST_BYTES)
     for part in parts:

@@ -1,0 +1,31 @@
+"""A service that a setting turns off: every call of it is refused, saying which setting."""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any, NoReturn
+
+from google.protobuf.descriptor import ServiceDescriptor
+
+from sidemirror_server.vocabulary.errors import Disabled
+
+
+class DisabledCalls:
+    """Stands in for the servicers of `service`."""
+
+    def __init__(self, service: ServiceDescriptor, setting: str) -> None:
+        for method in service.methods:
+            setattr(self, method.name, _streaming(setting) if method.server_streaming else _unary(setting))
+
+
+def _unary(setting: str) -> Callable[..., Any]:
+    async def refuse(*_: object) -> NoReturn:
+        raise Disabled(detail=setting)
+
+    return refuse
+
+
+def _streaming(setting: str) -> Callable[..., Any]:
+    async def refuse(*_: object) -> AsyncIterator[NoReturn]:
+        raise Disabled(detail=setting)
+        yield
+
+    return refuse
