@@ -4,11 +4,12 @@ import pytest
 
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
+from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 from sidemirror_server.storage.postgres.work import PostgresWork
-from tests.conformance import critiques, ledger, requests, sessions, turn_log, work
+from tests.conformance import critiques, ledger, receipts, requests, sessions, turn_log, work
 from tests.conformance.clauses import clauses_of
 from tests.conformance.turn_log import Stores
 from tests.postgres.databases import Databases
@@ -16,6 +17,7 @@ from tests.postgres.databases import Databases
 TURNS = {**clauses_of(turn_log), **clauses_of(sessions)}
 REQUESTS = clauses_of(requests)
 CRITIQUES = clauses_of(critiques)
+RECEIPTS = clauses_of(receipts)
 LEDGER = clauses_of(ledger)
 WORK = clauses_of(work)
 
@@ -48,3 +50,9 @@ async def test_ledger(clause: str, databases: Databases) -> None:
 async def test_critiques(clause: str, databases: Databases) -> None:
     async with databases.opened() as database:
         await CRITIQUES[clause](lambda: PostgresCritiques(database))
+
+
+@pytest.mark.parametrize("clause", RECEIPTS)
+async def test_receipts(clause: str, databases: Databases) -> None:
+    async with databases.opened() as database:
+        await RECEIPTS[clause](lambda: PostgresReceipts(database))
