@@ -47,6 +47,7 @@ from sidemirror_server.settings import BadSettings, PurposeSettings, Settings
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import Database
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
+from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.requests import SqliteRequests
 from sidemirror_server.storage.sqlite.sessions import SqliteSessions
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
@@ -54,6 +55,8 @@ from sidemirror_server.thinking.prompts import ReflectionPrompts, templates
 from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import TurnLog
+from sidemirror_server.trace.receipts import KEPT_FOR_US as RECEIPTS_KEPT_FOR_US
+from sidemirror_server.trace.receipts import Receipts
 from sidemirror_server.trace.requests import Requests
 from sidemirror_server.turns.conductor import Conductor, TurnLimits
 from sidemirror_server.turns.critiquing import TurnCritiques
@@ -88,6 +91,7 @@ class Stores(msgspec.Struct, frozen=True):
     requests: Requests
     ledger: Ledger
     critiques: Critiques
+    receipts: Receipts
     facts: tuple[StoreFacts, ...]
     look_again_s: float
 
@@ -201,6 +205,7 @@ class Sidecar:
             try:
                 await self.conductor.sweep()
                 await self._stores.requests.forget(self._clock.now_us(), _FORGET_AT_ONCE)
+                await self._stores.receipts.forget(self._clock.now_us() - RECEIPTS_KEPT_FOR_US, _FORGET_AT_ONCE)
             except SidemirrorError as error:
                 _log.warning("sweep_failed", extra={"reason": str(error)})
 
@@ -248,6 +253,7 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         requests=SqliteRequests(database),
         ledger=SqliteLedger(database),
         critiques=SqliteCritiques(database),
+        receipts=SqliteReceipts(database),
         facts=(StoreFacts("sqlite", "everything", durability, database.answers),),
         look_again_s=_LOOK_AGAIN_EMBEDDED_S,
     )
@@ -258,6 +264,7 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
     from sidemirror_server.storage.postgres.critiques import PostgresCritiques
     from sidemirror_server.storage.postgres.database import Database as PostgresDatabase
     from sidemirror_server.storage.postgres.ledger import PostgresLedger
+    from sidemirror_server.storage.postgres.receipts import PostgresReceipts
     from sidemirror_server.storage.postgres.requests import PostgresRequests
     from sidemirror_server.storage.postgres.sessions import PostgresSessions
     from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
@@ -271,6 +278,7 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
         requests=PostgresRequests(database),
         ledger=PostgresLedger(database),
         critiques=PostgresCritiques(database),
+        receipts=PostgresReceipts(database),
         facts=(StoreFacts("postgres", "everything", durability, database.is_available),),
         look_again_s=_LOOK_AGAIN_SHARED_S,
     )

@@ -13,10 +13,11 @@ import asyncpg
 import pytest
 
 from sidemirror_server.models.ledger import Amount, Cap, Level, Refusal, Reservation
-from sidemirror_server.storage.postgres import critiques, ledger, requests, sessions, turn_log, work
+from sidemirror_server.storage.postgres import critiques, ledger, receipts, requests, sessions, turn_log, work
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.database import Database
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
+from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
@@ -26,6 +27,7 @@ from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.queue import Job
 from tests.conformance import critiques as critiques_suite
 from tests.conformance import ledger as ledger_suite
+from tests.conformance import receipts as receipts_suite
 from tests.conformance import requests as requests_suite
 from tests.conformance import sessions as sessions_suite
 from tests.conformance import turn_log as turn_log_suite
@@ -36,7 +38,10 @@ from tests.postgres.databases import Databases
 
 CLAUSES = {
     clause: test
-    for suite in (turn_log_suite, sessions_suite, requests_suite, work_suite, ledger_suite, critiques_suite)
+    for suite in (
+        *(turn_log_suite, sessions_suite, requests_suite, work_suite, ledger_suite, critiques_suite),
+        receipts_suite,
+    )
     for clause, test in clauses_of(suite).items()
 }
 
@@ -115,6 +120,16 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("CR6", "figures", "created_us < $4", "created_us <= $4"),
         ("CR7", "figures", "provider = $6", "provider >= $6"),
     ],
+    receipts: [
+        ("RC1", "issue", "DO NOTHING", "DO UPDATE SET goal_id = excluded.goal_id"),
+        ("RC2", "get", "receipt_id = $3", "lower(receipt_id) = lower($3)"),
+        ("RC3", "shown", "text_hash = ANY ($3::bytea[])", "$3::bytea[] IS NOT NULL"),
+        ("RC4", "list", "ORDER BY time_us DESC, receipt_id DESC", "ORDER BY time_us DESC, receipt_id"),
+        ("RC4", "list_of_kind", "kind = $6", "kind >= $6"),
+        ("RC5", "oldest", "ORDER BY time_us", "ORDER BY time_us DESC"),
+        ("RC5", "oldest", "time_us < $1", "time_us <= $1"),
+        ("RC5", "forget_items", "receipt_id = ANY ($3::text[])", "NOT receipt_id = ANY ($3::text[])"),
+    ],
     ledger: [
         ("LE1", "used", "settled_tokens + reserved_tokens", "settled_tokens"),
         ("LE4", "used", "('', $4)", "('', coalesce('none', $4))"),
@@ -192,6 +207,12 @@ async def noticed(clause: str, databases: Databases, broken: type[Any] | None = 
 
 
 def adapter_for(clause: str, database: Database, broken: type[Any] | None) -> Any:
-    ports: dict[str, Any] = {"WQ": PostgresWork, "RQ": PostgresRequests, "LE": PostgresLedger, "CR": PostgresCritiques}
+    ports: dict[str, Any] = {
+        "WQ": PostgresWork,
+        "RQ": PostgresRequests,
+        "LE": PostgresLedger,
+        "CR": PostgresCritiques,
+        "RC": PostgresReceipts,
+    }
     port = broken or ports.get(clause[:2])
     return port(database) if port else Stores(PostgresTurnLog(database), PostgresSessions(database))

@@ -5,11 +5,12 @@ import pytest
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.memories import PostgresMemories
+from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 from sidemirror_server.storage.postgres.work import PostgresWork
-from tests.conformance import critiques, ledger, memories, requests, sessions, turn_log, work
+from tests.conformance import critiques, ledger, memories, receipts, requests, sessions, turn_log, work
 from tests.conformance.clauses import clauses_of
 from tests.conformance.turn_log import Stores
 from tests.postgres.databases import Databases
@@ -18,6 +19,7 @@ TURNS = {**clauses_of(turn_log), **clauses_of(sessions)}
 REQUESTS = clauses_of(requests)
 CRITIQUES = clauses_of(critiques)
 MEMORIES = clauses_of(memories)
+RECEIPTS = clauses_of(receipts)
 LEDGER = clauses_of(ledger)
 WORK = clauses_of(work)
 
@@ -56,3 +58,7 @@ async def test_critiques(clause: str, databases: Databases) -> None:
 async def test_memories(clause: str, databases: Databases) -> None:
     async with databases.opened() as database:
         await MEMORIES[clause](lambda: PostgresMemories(database))
+@pytest.mark.parametrize("clause", RECEIPTS)
+async def test_receipts(clause: str, databases: Databases) -> None:
+    async with databases.opened() as database:
+        await RECEIPTS[clause](lambda: PostgresReceipts(database))

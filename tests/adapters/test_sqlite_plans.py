@@ -1,5 +1,5 @@
-"""How SQLite goes about the statements of the turn log, the sessions and the requests: by an index, and no further than
-what it answers."""
+"""How SQLite goes about the statements of the turn log, the sessions, the requests and the receipts: by an index, and
+no further than what it answers."""
 
 import sqlite3
 from collections import defaultdict
@@ -8,13 +8,13 @@ from types import ModuleType
 
 import pytest
 
-from sidemirror_server.storage.sqlite import ledger, requests, sessions, turn_log
+from sidemirror_server.storage.sqlite import ledger, receipts, requests, sessions, turn_log
 from sidemirror_server.storage.sqlite.migrate import migrate, read_migrations
 
-STATEMENTS = [(adapter, name) for adapter in (turn_log, sessions, requests, ledger) for name in adapter._SQL]
+STATEMENTS = [(adapter, name) for adapter in (turn_log, sessions, requests, receipts, ledger) for name in adapter._SQL]
 # Not tables: the rows of a parameter, and the topics of a scope.
 SCANNED = ("SCAN json_each VIRTUAL", "SCAN wanted VIRTUAL", "SCAN topics")
-ACROSS_SCOPES = {"idle", "forget"}
+ACROSS_SCOPES = {"idle", "forget", "oldest"}
 
 
 @pytest.fixture
