@@ -16,6 +16,12 @@ import msgspec
 
 from sidemirror_server.critique.keeping import Critic
 from sidemirror_server.critique.store import Critiques
+from sidemirror_server.memory import prompts as memory_prompts
+from sidemirror_server.memory.keep import Keeper, Trust
+from sidemirror_server.memory.prompts import MemoryPrompts
+from sidemirror_server.memory.reflector import Reflector
+from sidemirror_server.memory.scoring import Scorer, models_own
+from sidemirror_server.memory.store import Memories
 from sidemirror_server.models.adapters.anthropic import AnthropicModel
 from sidemirror_server.models.adapters.openai_compatible import OpenAICompatibleModel
 from sidemirror_server.models.adapters.rules import RulesModel
@@ -29,10 +35,14 @@ from sidemirror_server.models.templates import BadTemplate, Templates
 from sidemirror_server.rpc import server as rpc_server
 from sidemirror_server.rpc.critique import CritiqueCalls
 from sidemirror_server.rpc.critiques import KeptCritiqueCalls
+from sidemirror_server.rpc.disabled import DisabledCalls
 from sidemirror_server.rpc.identity import Identity
 from sidemirror_server.rpc.info import ModelFacts, ServerInfo, StoreFacts
 from sidemirror_server.rpc.interceptors import Boundary
 from sidemirror_server.rpc.listening import UNIX, CannotListen, check_address, held_socket, socket_mode
+from sidemirror_server.rpc.memories import KeptMemoryCalls
+from sidemirror_server.rpc.memory import MemoryCalls
+from sidemirror_server.rpc.portable_memories import PortableMemoryCalls
 from sidemirror_server.rpc.reflections import ReflectionCalls
 from sidemirror_server.rpc.requests import Once
 from sidemirror_server.rpc.run_turn import TurnStreams
@@ -47,6 +57,7 @@ from sidemirror_server.settings import BadSettings, PurposeSettings, Settings
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import Database
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
+from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.requests import SqliteRequests
 from sidemirror_server.storage.sqlite.sessions import SqliteSessions
@@ -92,6 +103,7 @@ class Stores(msgspec.Struct, frozen=True):
     ledger: Ledger
     critiques: Critiques
     receipts: Receipts
+    memories: Memories
     facts: tuple[StoreFacts, ...]
     look_again_s: float
 
@@ -118,7 +130,8 @@ class Sidecar:
         self.recorder = Recorder(stores.log, bell, limits.backlog_bytes)
         spending = Spending(stores.ledger, _caps(settings), clock)
         self.gateway = Gateway(routes, spending, clock)
-        prompts = _prompts(settings)
+        own_templates = _templates(settings)
+        prompts = ReflectionPrompts(own_templates)
         reflections = Reflections(self.gateway, prompts, self.recorder, clock)
         critic = Critic(self.gateway, stores.critiques, clock)
         critiques = TurnCritiques(critic, self.recorder, clock)
@@ -144,9 +157,15 @@ class Sidecar:
             CritiqueCalls(self.gateway, critic, turns),
             KeptCritiqueCalls(self.gateway, stores.critiques, turns),
         )
+        memory = _memory_calls(settings, stores, self.gateway, own_templates, clock, turns)
         sidecar = (SidecarCalls(_info(settings, own, stores, routes), spending),)
         self.server.register(rpc_server.THINKING, rpc_server.handlers_of(boundary, rpc_server.THINKING, thinking))
         self.server.register(rpc_server.CRITIQUE, rpc_server.handlers_of(boundary, rpc_server.CRITIQUE, critique))
+        self.server.register(
+            rpc_server.MEMORY,
+            rpc_server.handlers_of(boundary, rpc_server.MEMORY, memory),
+            is_on=settings.memory.enabled,
+        )
         self.server.register(rpc_server.SIDECAR, rpc_server.handlers_of(boundary, rpc_server.SIDECAR, sidecar))
         if settings.reflection:
             self.server.reflect()
@@ -254,6 +273,7 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         ledger=SqliteLedger(database),
         critiques=SqliteCritiques(database),
         receipts=SqliteReceipts(database),
+        memories=SqliteMemories(database),
         facts=(StoreFacts("sqlite", "everything", durability, database.answers),),
         look_again_s=_LOOK_AGAIN_EMBEDDED_S,
     )
@@ -264,6 +284,7 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
     from sidemirror_server.storage.postgres.critiques import PostgresCritiques
     from sidemirror_server.storage.postgres.database import Database as PostgresDatabase
     from sidemirror_server.storage.postgres.ledger import PostgresLedger
+    from sidemirror_server.storage.postgres.memories import PostgresMemories
     from sidemirror_server.storage.postgres.receipts import PostgresReceipts
     from sidemirror_server.storage.postgres.requests import PostgresRequests
     from sidemirror_server.storage.postgres.sessions import PostgresSessions
@@ -279,6 +300,7 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
         ledger=PostgresLedger(database),
         critiques=PostgresCritiques(database),
         receipts=PostgresReceipts(database),
+        memories=PostgresMemories(database),
         facts=(StoreFacts("postgres", "everything", durability, database.is_available),),
         look_again_s=_LOOK_AGAIN_SHARED_S,
     )
@@ -297,6 +319,8 @@ async def migrate_shared(url: str, grant_to: Sequence[str]) -> tuple[str, ...]:
 _SMALL = {"anthropic": "claude-haiku-5-5", "openai_compatible": "gpt-5-mini", "rules": RulesModel.name}
 # Where another package offers a provider: a callable (model name, API key or None, base URL or None) → LanguageModel.
 _ENTRY_POINTS = "sidemirror.models"
+# Where another package offers a scorer of memories: a callable `memory.scoring.Scored` → `memory.scoring.Scores`.
+_SCORERS = "sidemirror.scorers"
 
 
 def examine_store(settings: Settings) -> "Examined":
@@ -370,13 +394,42 @@ def _cap(tokens: int | None, usd: float | None) -> Cap:
     return Cap(tokens, None if usd is None else round(usd * NANO))
 
 
-def _prompts(settings: Settings) -> ReflectionPrompts:
+def _templates(settings: Settings) -> Templates | None:
     if not settings.prompts_dir:
-        return ReflectionPrompts()
+        return None
     try:
-        return ReflectionPrompts(Templates(Path(settings.prompts_dir), templates()))
+        return Templates(Path(settings.prompts_dir), {**templates(), **memory_prompts.templates()})
     except BadTemplate as error:
         raise BadSettings(f"prompts_dir (SIDEMIRROR_PROMPTS_DIR): {error}") from error
+
+
+def _scorer(name: str) -> Scorer:
+    """The scorer of that name, or the model's own scores. Raises BadSettings for an unknown one."""
+    if not name:
+        return models_own
+    offered = {point.name: point for point in importlib.metadata.entry_points(group=_SCORERS)}
+    if name not in offered:
+        known = ", ".join(sorted(offered)) or "none"
+        raise BadSettings(f"memory__scorer (SIDEMIRROR_MEMORY__SCORER): there is no {name!r}; there are {known}")
+    found: Scorer = offered[name].load()
+    return found
+
+
+def _memory_calls(
+    settings: Settings, stores: Stores, gateway: Gateway, own: Templates | None, clock: Clock, turns: TurnMaterial
+) -> tuple[object, ...]:
+    """What serves ReflectiveMemoryService."""
+    if not settings.memory.enabled:
+        return (DisabledCalls(rpc_server.MEMORY, "memory__enabled (REFLECTIVE_MEMORY_ENABLED) is false"),)
+    reflector = Reflector(gateway, MemoryPrompts(own), _scorer(settings.memory.scorer))
+    trust = Trust(settings.memory.trust_policy, settings.memory.min_store_importance)
+    keeper = Keeper(stores.memories, clock, trust)
+    return (
+        MemoryCalls(reflector, keeper, stores.memories, stores.receipts, turns),
+        KeptMemoryCalls(stores.memories),
+        PortableMemoryCalls(stores.memories),
+        DisabledCalls(rpc_server.MEMORY, "not served yet"),
+    )
 
 
 # The purposes that something asks for by now.
@@ -387,6 +440,7 @@ ASKED_FOR = (
     Purpose.COMPARISON,
     Purpose.TRACE_EVALUATION,
     Purpose.DEBATE,
+    Purpose.MEMORY_REFLECTION,
 )
 
 

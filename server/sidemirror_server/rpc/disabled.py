@@ -24,8 +24,9 @@ def _unary(setting: str) -> Callable[..., Any]:
 
 
 def _streaming(setting: str) -> Callable[..., Any]:
-    async def refuse(*_: object) -> AsyncIterator[NoReturn]:
-        raise Disabled(detail=setting)
-        yield
+    async def refuse(*_: object) -> AsyncIterator[object]:
+        for _refused in (setting,):
+            raise Disabled(detail=setting)
+        yield None  # makes it a stream
 
     return refuse

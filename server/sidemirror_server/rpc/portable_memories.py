@@ -7,7 +7,7 @@ from google.protobuf.message import Message
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.portable import BadLine, kept_in, line_of
-from sidemirror_server.memory.record import Kept
+from sidemirror_server.memory.record import Kept, MemoryRecord
 from sidemirror_server.memory.store import Memories, MemoryKey
 from sidemirror_server.rpc.call import Call
 
@@ -33,7 +33,7 @@ class PortableMemoryCalls:
         size = 0
         while found := await self._store.list(call.scope, None, None, after, _AT_ONCE):
             for memory in found:
-                earlier = ()
+                earlier: tuple[MemoryRecord, ...] = ()
                 if memory.version > 1:
                     earlier = await self._store.versions(call.scope, memory.memory_id, memory.version, _MOST_VERSIONS)
                 line = line_of(Kept(memory, tuple(reversed(earlier))))

@@ -19,6 +19,7 @@ from sidemirror_server.rpc.streams import Streams
 _log = logging.getLogger(__name__)
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
+NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 THINKING = thinking_pb2.DESCRIPTOR.services_by_name["ThinkingService"]
 CRITIQUE = critique_pb2.DESCRIPTOR.services_by_name["CritiqueService"]
 MEMORY = reflective_memory_pb2.DESCRIPTOR.services_by_name["ReflectiveMemoryService"]
@@ -77,14 +78,17 @@ class Server:
         self._health = health_aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         self._names: list[str] = []
+        self._off: set[str] = set()
 
-    def register(self, service: ServiceDescriptor, handlers: Mapping[str, Handler]) -> None:
-        """Serves `service` by `handlers`."""
+    def register(self, service: ServiceDescriptor, handlers: Mapping[str, Handler], *, is_on: bool = True) -> None:
+        """Serves `service` by `handlers`. One that a setting has turned off is not healthy."""
         self._server.add_generic_rpc_handlers(
             (grpc.method_handlers_generic_handler(service.full_name, dict(handlers)),)
         )
         self._server.add_registered_method_handlers(service.full_name, dict(handlers))
         self._names.append(service.full_name)
+        if not is_on:
+            self._off.add(service.full_name)
 
     def reflect(self) -> None:
         """Answers server reflection, so that grpcurl and buf curl need no proto files."""
@@ -104,7 +108,7 @@ class Server:
 
     async def _set_health(self, status: int) -> None:
         for name in ("", *self._names):
-            await self._health.set(name, status)
+            await self._health.set(name, NOT_SERVING if name in self._off else status)
 
     async def announce_end(self, grace_s: float) -> None:
         """NOT_SERVING for whoever watches, `closing` on every stream."""
