@@ -169,6 +169,9 @@ TABLE: dict[str, Rule] = {
     "BuildMemoryContextRequest.max_items": Number(0, 20),
     "BuildMemoryContextRequest.max_tokens": Number(0, 1_000_000),
     "ReportOutcomeRequest.receipt_id": Id(required=True),
+    "Usage.parameters": Count(100),
+    "Usage.cost_usd": Number(0, 1_000_000_000),
+    "Usage.latency": Seconds(7 * 24 * 3600),
     "ImportReflectionsRequest.lines": Count(1_000),
 }
 
@@ -295,7 +298,9 @@ def _there(name: str) -> Check:
 
 
 def _element(field: FieldDescriptor, made: dict[str, Check]) -> Check | None:
-    return _message(field.message_type, made) if field.message_type is not None else None
+    if field.message_type is None or field.message_type.GetOptions().map_entry:
+        return None
+    return _message(field.message_type, made)
 
 
 def _repeated(name: str, rule: Count, element: Check | None) -> Check:
