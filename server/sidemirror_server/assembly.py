@@ -17,10 +17,13 @@ import msgspec
 from sidemirror_server.critique.keeping import Critic
 from sidemirror_server.critique.store import Critiques
 from sidemirror_server.memory import prompts as memory_prompts
+from sidemirror_server.memory.context import MemoryContext
 from sidemirror_server.memory.keep import Keeper, Trust
 from sidemirror_server.memory.prompts import MemoryPrompts
+from sidemirror_server.memory.recall import Recall
 from sidemirror_server.memory.reflector import Reflector
 from sidemirror_server.memory.scoring import Scorer, models_own
+from sidemirror_server.memory.search import MemorySearch
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.models.adapters.anthropic import AnthropicModel
 from sidemirror_server.models.adapters.openai_compatible import OpenAICompatibleModel
@@ -42,6 +45,7 @@ from sidemirror_server.rpc.interceptors import Boundary
 from sidemirror_server.rpc.listening import UNIX, CannotListen, check_address, held_socket, socket_mode
 from sidemirror_server.rpc.memories import KeptMemoryCalls
 from sidemirror_server.rpc.memory import MemoryCalls
+from sidemirror_server.rpc.memory_search import MemorySearchCalls
 from sidemirror_server.rpc.portable_memories import PortableMemoryCalls
 from sidemirror_server.rpc.reflections import ReflectionCalls
 from sidemirror_server.rpc.requests import Once
@@ -58,6 +62,7 @@ from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import Database
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
+from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.requests import SqliteRequests
 from sidemirror_server.storage.sqlite.sessions import SqliteSessions
@@ -104,6 +109,7 @@ class Stores(msgspec.Struct, frozen=True):
     critiques: Critiques
     receipts: Receipts
     memories: Memories
+    memory_search: MemorySearch
     facts: tuple[StoreFacts, ...]
     look_again_s: float
 
@@ -274,6 +280,7 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         critiques=SqliteCritiques(database),
         receipts=SqliteReceipts(database),
         memories=SqliteMemories(database),
+        memory_search=SqliteMemorySearch(database),
         facts=(StoreFacts("sqlite", "everything", durability, database.answers),),
         look_again_s=_LOOK_AGAIN_EMBEDDED_S,
     )
@@ -285,6 +292,7 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
     from sidemirror_server.storage.postgres.database import Database as PostgresDatabase
     from sidemirror_server.storage.postgres.ledger import PostgresLedger
     from sidemirror_server.storage.postgres.memories import PostgresMemories
+    from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
     from sidemirror_server.storage.postgres.receipts import PostgresReceipts
     from sidemirror_server.storage.postgres.requests import PostgresRequests
     from sidemirror_server.storage.postgres.sessions import PostgresSessions
@@ -301,6 +309,7 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
         critiques=PostgresCritiques(database),
         receipts=PostgresReceipts(database),
         memories=PostgresMemories(database),
+        memory_search=PostgresMemorySearch(database),
         facts=(StoreFacts("postgres", "everything", durability, database.is_available),),
         look_again_s=_LOOK_AGAIN_SHARED_S,
     )
@@ -424,11 +433,13 @@ def _memory_calls(
     reflector = Reflector(gateway, MemoryPrompts(own), _scorer(settings.memory.scorer))
     trust = Trust(settings.memory.trust_policy, settings.memory.min_store_importance)
     keeper = Keeper(stores.memories, clock, trust)
+    recall = Recall(stores.memories, stores.memory_search, None, clock)
+    context = MemoryContext(recall, stores.memory_search, stores.receipts, clock)
     return (
         MemoryCalls(reflector, keeper, stores.memories, stores.receipts, turns),
         KeptMemoryCalls(stores.memories),
         PortableMemoryCalls(stores.memories),
-        DisabledCalls(rpc_server.MEMORY, "not served yet"),
+        MemorySearchCalls(recall, context),
     )
 
 

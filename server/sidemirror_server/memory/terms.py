@@ -53,6 +53,11 @@ def asked_terms(text: str) -> dict[str, float]:
     }
 
 
+def telling_terms(text: str) -> frozenset[str]:
+    """The terms of a text that are no function words."""
+    return frozenset(_terms(text)) - _FUNCTION_TERMS
+
+
 def _importance(term: str) -> float:
     return _FUNCTION_WORD_WEIGHT if term in _FUNCTION_TERMS else 1.0
 

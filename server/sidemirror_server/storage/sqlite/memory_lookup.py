@@ -23,7 +23,7 @@ SQL = load_statements(Path(__file__).with_name("memory_search.sql"))
 
 # Candidates of the index that are scored anew, for each hit that is asked for, and at least. Chosen here: the index
 # weighs both texts together, so that the order differs among the first few.
-_RESCORED = 4
+_RESCORED = 2
 _RESCORED_AT_LEAST = 100
 # Rows whose facts are read at once when a filter leaves little.
 _AT_ONCE = 500
