@@ -21,15 +21,15 @@ from sidemirror_server.vocabulary.errors import BadInput, NotFound
 from sidemirror_server.vocabulary.text import enter
 
 # What UpdateReflection can change, and how it is read.
-_READERS: dict[str, Callable[[pb.Memory], Any]] = {
-    "content": lambda memory: enter(memory.content),
-    "importance": lambda memory: memory.importance,
-    "confidence": lambda memory: memory.confidence if memory.HasField("confidence") else None,
-    "tags": lambda memory: tuple(dict.fromkeys(enter(tag) for tag in memory.tags if tag.strip())),
-    "error_category": lambda memory: CATEGORY_NAMES[memory.error_category],
-    "metadata": lambda memory: object_of(memory.metadata),
-    "applies_when": lambda memory: applies_of(memory.applies_when),
-    "related_memory_ids": lambda memory: tuple(enter(memory_id) for memory_id in memory.related_memory_ids),
+_READERS: dict[str, Callable[[pb.MemoryChanges], Any]] = {
+    "content": lambda new: enter(new.content),
+    "importance": lambda new: new.importance,
+    "confidence": lambda new: new.confidence if new.HasField("confidence") else None,
+    "tags": lambda new: tuple(dict.fromkeys(enter(tag) for tag in new.tags if tag.strip())),
+    "error_category": lambda new: CATEGORY_NAMES[new.error_category],
+    "metadata": lambda new: object_of(new.metadata),
+    "applies_when": lambda new: applies_of(new.applies_when),
+    "related_memory_ids": lambda new: tuple(enter(memory_id) for memory_id in new.related_memory_ids),
 }
 _RECORD_NAMES = {"related_memory_ids": "related_ids"}
 # A page holds about this much, so that it fits into a message of 4 MiB.
@@ -56,7 +56,7 @@ class KeptMemoryCalls:
         return pb.ListReflectionsResponse(memories=wires, next_page_token=token)
 
     async def UpdateReflection(self, request: pb.UpdateReflectionRequest, call: Call) -> pb.UpdateReflectionResponse:
-        known = await self._get(call, request.memory.id)
+        known = await self._get(call, request.reflection_id)
         revision = judged(_revision(request), known)
         changed = await self._store.revise(
             call.scope, known.memory_id, revision, call.clock.now_us(), request.if_version or None
@@ -98,19 +98,19 @@ class KeptMemoryCalls:
 
 def _revision(request: pb.UpdateReflectionRequest) -> Revision:
     """What a request changes: the fields of its mask, else those that are set. Raises BadInput."""
-    memory = request.memory
-    paths = list(request.update_mask.paths) or [name for name in _READERS if _is_set(memory, name)]
+    changes = request.changes
+    paths = list(request.update_mask.paths) or [name for name in _READERS if _is_set(changes, name)]
     unknown = [path for path in paths if path not in _READERS]
     if unknown or not paths:
         raise BadInput([("update_mask", f"one or more of {', '.join(_READERS)}")])
-    if "content" in paths and not memory.content:
-        raise BadInput([("memory.content", "required")])
-    given = {_RECORD_NAMES.get(path, path): _READERS[path](memory) for path in paths}
+    if "content" in paths and not changes.content:
+        raise BadInput([("changes.content", "required")])
+    given = {_RECORD_NAMES.get(path, path): _READERS[path](changes) for path in paths}
     return Revision(Change.UPDATED, enter(request.reason), **given)
 
 
-def _is_set(memory: pb.Memory, name: str) -> bool:
-    return name in {field.name for field, _ in memory.ListFields()}
+def _is_set(changes: pb.MemoryChanges, name: str) -> bool:
+    return name in {field.name for field, _ in changes.ListFields()}
 
 
 def _page(wires: Sequence[pb.Memory], size: int) -> tuple[Sequence[pb.Memory], int | None]:

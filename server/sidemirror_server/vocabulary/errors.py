@@ -145,7 +145,7 @@ class ModelUnavailable(SidemirrorError):
     """No model gave a usable answer."""
 
 
-class ModelTooLate(SidemirrorError):
+class ModelTooLate(SidemirrorError, TimeoutError):
     """No time was left to ask a model."""
 
 

@@ -323,22 +323,44 @@ class ListReflectionsResponse(_message.Message):
     def __init__(self, memories: _Optional[_Iterable[_Union[Memory, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class UpdateReflectionRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "memory", "update_mask", "if_version", "reason")
+    __slots__ = ("tenant_id", "project_id", "request_id", "reflection_id", "changes", "update_mask", "if_version", "reason")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
-    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    REFLECTION_ID_FIELD_NUMBER: _ClassVar[int]
+    CHANGES_FIELD_NUMBER: _ClassVar[int]
     UPDATE_MASK_FIELD_NUMBER: _ClassVar[int]
     IF_VERSION_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     request_id: str
-    memory: Memory
+    reflection_id: str
+    changes: MemoryChanges
     update_mask: _field_mask_pb2.FieldMask
     if_version: int
     reason: str
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., memory: _Optional[_Union[Memory, _Mapping]] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., if_version: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., reflection_id: _Optional[str] = ..., changes: _Optional[_Union[MemoryChanges, _Mapping]] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., if_version: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class MemoryChanges(_message.Message):
+    __slots__ = ("content", "importance", "confidence", "tags", "error_category", "metadata", "applies_when", "related_memory_ids")
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    IMPORTANCE_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    ERROR_CATEGORY_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
+    APPLIES_WHEN_FIELD_NUMBER: _ClassVar[int]
+    RELATED_MEMORY_IDS_FIELD_NUMBER: _ClassVar[int]
+    content: str
+    importance: float
+    confidence: float
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    error_category: ErrorCategory
+    metadata: _struct_pb2.Struct
+    applies_when: AppliesWhen
+    related_memory_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, content: _Optional[str] = ..., importance: _Optional[float] = ..., confidence: _Optional[float] = ..., tags: _Optional[_Iterable[str]] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., applies_when: _Optional[_Union[AppliesWhen, _Mapping]] = ..., related_memory_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class UpdateReflectionResponse(_message.Message):
     __slots__ = ("memory",)
