@@ -13,11 +13,20 @@ class DisabledCalls:
 
     def __init__(self, service: ServiceDescriptor, setting: str) -> None:
         for method in service.methods:
-            setattr(self, method.name, _streaming(setting) if method.server_streaming else _unary(setting))
+            refuse = _streaming if method.server_streaming else _reading if method.client_streaming else _unary
+            setattr(self, method.name, refuse(setting))
 
 
 def _unary(setting: str) -> Callable[..., Any]:
     async def refuse(*_: object) -> NoReturn:
+        raise Disabled(detail=setting)
+
+    return refuse
+
+
+def _reading(setting: str) -> Callable[..., Any]:
+    async def refuse(requests: AsyncIterator[object], *_: object) -> NoReturn:
+        await anext(requests, None)  # a stream that nobody begins to read is complained about
         raise Disabled(detail=setting)
 
     return refuse
