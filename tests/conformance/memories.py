@@ -96,6 +96,8 @@ async def ms2_what_is_known_is_strengthened(open_memories: OpenMemories) -> None
     for text in ("same", "wording 0", "wording 1"):
         assert (await memories.learn(ONE, Lesson(memory("x", text)), T0 + 5)).reflection.memory_id == "old"
     # The text counts before the episode, and of several the oldest.
+    newer = memory("x", "what e1 says", episodes=("e0",))
+    assert (await memories.learn(ONE, Lesson(newer), T0 + 6)).reflection.memory_id == "e1"
     both = memory("x", "same", episodes=("e1",))
     assert (await memories.learn(ONE, Lesson(both), T0 + 6)).reflection.memory_id == "old"
     await memories.put(ONE, Kept(memory("older", "same", T0 - 1)))
@@ -262,6 +264,7 @@ async def ms10_what_is_deleted_can_be_learned_anew(open_memories: OpenMemories) 
     again = memory("m", "w2", text_key="w")
     assert (await memories.learn(ONE, Lesson(again), T0)).reflection == again
     assert await memories.versions(ONE, "m", None, 9) == (again,)
+    assert (await memories.learn(ONE, Lesson(memory("x", "what m says")), T0)).reflection.memory_id == "m2"
 
 
 async def ms11_put_keeps_what_it_is_given(open_memories: OpenMemories) -> None:
@@ -286,6 +289,7 @@ async def ms12_outcomes_are_replaced(open_memories: OpenMemories) -> None:
     assert await open_memories().outcome(ONE, "receipt") == last
     assert await memories.outcome(ONE, "another") == TaskOutcome("another", "partial", T0)
     assert await memories.outcome(OTHER, "receipt") is None
+    assert await memories.outcome(ONE, "nobody") is None
 
 
 async def ms13_texts_and_scores_come_back_as_they_were(open_memories: OpenMemories) -> None:
