@@ -19,15 +19,18 @@ from sidemirror_server.critique.store import Critiques
 from sidemirror_server.memory import prompts as memory_prompts
 from sidemirror_server.memory.context import MemoryContext
 from sidemirror_server.memory.keep import Keeper, Trust
+from sidemirror_server.memory.meanings import MemoryMeanings
 from sidemirror_server.memory.prompts import MemoryPrompts
 from sidemirror_server.memory.recall import Recall
 from sidemirror_server.memory.reflector import Reflector
 from sidemirror_server.memory.scoring import Scorer, models_own
 from sidemirror_server.memory.search import MemorySearch
 from sidemirror_server.memory.store import Memories
+from sidemirror_server.memory.waking import WakingMemories
 from sidemirror_server.models.adapters.anthropic import AnthropicModel
-from sidemirror_server.models.adapters.openai_compatible import OpenAICompatibleModel
+from sidemirror_server.models.adapters.openai_compatible import OpenAICompatibleEmbedder, OpenAICompatibleModel
 from sidemirror_server.models.adapters.rules import RulesModel
+from sidemirror_server.models.embedding import PaidEmbedder
 from sidemirror_server.models.gateway import Gateway, Provider, Route
 from sidemirror_server.models.language_model import LanguageModel, Purpose
 from sidemirror_server.models.ledger import NANO, Cap, Ledger
@@ -136,6 +139,11 @@ class Sidecar:
         self.recorder = Recorder(stores.log, bell, limits.backlog_bytes)
         spending = Spending(stores.ledger, _caps(settings), clock)
         self.gateway = Gateway(routes, spending, clock)
+        embedder = _embedder(settings, spending, clock)
+        self.meanings = None if embedder is None else MemoryMeanings(embedder, stores.memory_search)
+        if self.meanings is not None:
+            waking = WakingMemories(stores.memories, self.meanings.wake)
+            stores = self._stores = msgspec.structs.replace(stores, memories=waking)
         own_templates = _templates(settings)
         prompts = ReflectionPrompts(own_templates)
         reflections = Reflections(self.gateway, prompts, self.recorder, clock)
@@ -163,7 +171,7 @@ class Sidecar:
             CritiqueCalls(self.gateway, critic, turns),
             KeptCritiqueCalls(self.gateway, stores.critiques, turns),
         )
-        memory = _memory_calls(settings, stores, self.gateway, own_templates, clock, turns)
+        memory = _memory_calls(settings, stores, self.gateway, own_templates, clock, turns, self.meanings)
         sidecar = (SidecarCalls(_info(settings, own, stores, routes), spending),)
         self.server.register(rpc_server.THINKING, rpc_server.handlers_of(boundary, rpc_server.THINKING, thinking))
         self.server.register(rpc_server.CRITIQUE, rpc_server.handlers_of(boundary, rpc_server.CRITIQUE, critique))
@@ -205,6 +213,8 @@ class Sidecar:
         async with asyncio.TaskGroup() as group:
             work = (self.recorder.run(), self._sweep(), self.gateway.prepare())
             background = [group.create_task(task) for task in work]
+            if self.meanings is not None:
+                background.append(group.create_task(self.meanings.run()))
             await stop
             await self.drain()
             for task in background:
@@ -223,6 +233,12 @@ class Sidecar:
                 await self.recorder.drain()
         except TimeoutError:
             _log.error("turns_not_recorded", extra={"reason": "the store did not answer before the grace period ended"})
+
+    async def close(self) -> None:
+        """Ends what is under way with models."""
+        await self.gateway.close()
+        if self.meanings is not None:
+            await self.meanings.close()
 
     async def _sweep(self) -> None:
         while True:
@@ -263,7 +279,7 @@ async def assemble(
         stores = await (_shared(settings, stack) if settings.database_url else _embedded(settings, clock, stack))
         routes = routes_of(settings, clock) if model is None else _stand_in(model, clock)
         sidecar = Sidecar(settings, stores, routes, clock, limits, socket)
-        stack.push_async_callback(sidecar.gateway.close)
+        stack.push_async_callback(sidecar.close)
         yield sidecar
 
 
@@ -424,8 +440,25 @@ def _scorer(name: str) -> Scorer:
     return found
 
 
+def _embedder(settings: Settings, spending: Spending, clock: Clock) -> PaidEmbedder | None:
+    """What makes vectors, as the settings have it; None when nothing does."""
+    chosen = settings.embedding
+    if not chosen.name:
+        return None
+    embedder = OpenAICompatibleEmbedder(chosen.name, chosen.api_key.reveal() or None, chosen.base_url or None)
+    own = None if chosen.usd_per_mtok is None else OwnPrice(chosen.usd_per_mtok, 0.0)
+    prices = Prices("openai_compatible", chosen.name, chosen.base_url or None, own)
+    return PaidEmbedder(embedder, prices, chosen.concurrency, spending, clock)
+
+
 def _memory_calls(
-    settings: Settings, stores: Stores, gateway: Gateway, own: Templates | None, clock: Clock, turns: TurnMaterial
+    settings: Settings,
+    stores: Stores,
+    gateway: Gateway,
+    own: Templates | None,
+    clock: Clock,
+    turns: TurnMaterial,
+    meanings: MemoryMeanings | None,
 ) -> tuple[object, ...]:
     """What serves ReflectiveMemoryService."""
     if not settings.memory.enabled:
@@ -433,7 +466,7 @@ def _memory_calls(
     reflector = Reflector(gateway, MemoryPrompts(own), _scorer(settings.memory.scorer))
     trust = Trust(settings.memory.trust_policy, settings.memory.min_store_importance)
     keeper = Keeper(stores.memories, clock, trust)
-    recall = Recall(stores.memories, stores.memory_search, None, clock)
+    recall = Recall(stores.memories, stores.memory_search, meanings, clock)
     context = MemoryContext(recall, stores.memory_search, stores.receipts, clock)
     return (
         MemoryCalls(reflector, keeper, stores.memories, stores.receipts, turns),

@@ -94,6 +94,23 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     output_usd_per_mtok: Usd | None = None
 
 
+class Embedding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What finds memories by meaning, besides by words: an embedding model behind `/v1/embeddings`. Needs the extra
+    `embeddings`. Another model here makes every vector anew, beside all calls; until then words alone are searched."""
+
+    # The model's name, such as text-embedding-3-small or nomic-embed-text; none when empty.
+    name: str = ""
+    # Where it is served, up to and including /v1; OpenAI when empty.
+    base_url: Annotated[str, Meta(pattern="^(https?://.+)?$")] = ""
+    # When it is not said OPENAI_API_KEY, where there is no base_url. In the environment only.
+    api_key: Secret = Secret()
+    # Calls at once; further ones wait. Chosen here: one for what was written, one for questions, and two to spare.
+    concurrency: Annotated[int, Meta(ge=1)] = 4
+    # USD for a million tokens. Needed where no price list has the model (one of your own: 0): an unknown price counts
+    # as the dearest known.
+    usd_per_mtok: Usd | None = None
+
+
 class Spend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The most that models may cost in a day (UTC); null is no cap. Default: design section 9."""
 
@@ -137,6 +154,8 @@ class Purposes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     mid_turn_reflection: PurposeSettings = PurposeSettings()
     dreaming: DreamingSettings = DreamingSettings()
     memory_reflection: PurposeSettings = PurposeSettings()
+    # Of these only the caps count: what makes vectors is `embedding`.
+    memory_embedding: PurposeSettings = PurposeSettings()
 
 
 class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -198,6 +217,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     spend: Spend = Spend()
     purposes: Purposes = Purposes()
     memory: Memory = Memory()
+    embedding: Embedding = Embedding()
 
 
 class BadSettings(Exception):
@@ -273,7 +293,7 @@ def names(kind: type[msgspec.Struct] = Settings) -> tuple[str, ...]:
 
 
 # What may not be given as a flag.
-SECRETS = ("model__api_key",)
+SECRETS = ("model__api_key", "embedding__api_key")
 
 
 def _of_providers(given: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
@@ -290,6 +310,8 @@ def _of_providers(given: Mapping[str, str], environment: Mapping[str, str]) -> d
         key = openai
     if key and not given.get("model__api_key"):
         told["model__api_key"] = key
+    if openai and given.get("embedding__name") and not given.get("embedding__base_url"):
+        told["embedding__api_key"] = openai
     if name := environment.get("RAE_LLM_MODEL_DEFAULT", ""):
         told["model__name"] = name
     for alias, name in (("REFLECTIVE_MEMORY_ENABLED", "memory__enabled"), ("REFLECTIVE_MEMORY_MODE", "memory__mode")):

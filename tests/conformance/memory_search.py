@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 import pytest
 
+from sidemirror_server.memory.bm25 import Field, chosen, score
 from sidemirror_server.memory.record import (
     AppliesWhen,
     Change,
@@ -19,7 +20,6 @@ from sidemirror_server.memory.record import (
     MemoryState,
     Revision,
 )
-from sidemirror_server.memory.bm25 import Field, chosen, score
 from sidemirror_server.memory.search import Embedded, Facts, Filter, MemorySearch, TextHits
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.memory.terms import asked_terms, terms_of
@@ -85,7 +85,8 @@ def expected(records: list[MemoryRecord], question: str) -> list[tuple[str, floa
         mine, its_task = contents[record.memory_id], tasks[record.memory_id]
         if set(looked_up) & {*mine, *its_task}:
             content_score = score(weights, in_content, Counter(mine), len(mine), content)
-            found.append((record.memory_id, content_score, score(weights, in_task, Counter(its_task), len(its_task), task)))
+            task_score = score(weights, in_task, Counter(its_task), len(its_task), task)
+            found.append((record.memory_id, content_score, task_score))
     newest = {record.memory_id: record.created_us for record in records}
     return sorted(found, key=lambda hit: (-round(hit[1] + hit[2], 6), -newest[hit[0]]))
 
@@ -131,8 +132,8 @@ async def fm2_what_is_found_is_what_is_kept_now(open_stores: OpenStores) -> None
     await stores.memories.delete(ONE, "a")
     assert await ask(stores, "large timed") == []
     assert await ask(stores, "order history") == ["b"]
-    now = [msgspec.structs.replace(one, content="pagination helps") if one.memory_id == "d" else one for one in corpus()]
-    now = [one for one in now if one.memory_id != "a"]
+    now = [one for one in corpus() if one.memory_id not in ("a", "d")]
+    now.append(msgspec.structs.replace(corpus()[3], content="pagination helps"))
     found = await stores.search.by_text(ONE, asked_terms("join pagination order"), EVERYTHING, 100)
     assert expected(now, "join pagination order") == scored(found)
     # A strengthening and a review leave the words as they are.

@@ -14,8 +14,8 @@ LENGTH_WEIGHT = 0.75
 # A question is looked up by its most telling terms only. Chosen here: on the recorded retrieval sets 64 find what all
 # find, and an index is asked so many times.
 MOST_ASKED = 64
-# Texts that a question's terms may lead to, all together. Chosen here: it bounds a search at some milliseconds, and what
-# is left out are the commonest words of a question in a large store.
+# Texts that a question's terms may lead to, all together. Chosen here: it bounds a search at some milliseconds, and
+# what is left out are the commonest words of a question in a large store.
 MOST_LED_TO = 20_000
 
 

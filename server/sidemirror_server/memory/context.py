@@ -10,7 +10,7 @@ import msgspec
 
 from sidemirror_server.memory.ranking import Ranked
 from sidemirror_server.memory.recall import Question, Recall
-from sidemirror_server.memory.record import AppliesWhen, MemoryKind, MemoryRecord
+from sidemirror_server.memory.record import MemoryKind, MemoryRecord
 from sidemirror_server.memory.search import Filter, MemorySearch
 from sidemirror_server.memory.terms import telling_terms, terms_of
 from sidemirror_server.trace.receipts import Receipt, ReceiptKind, Receipts, receipt_items
@@ -28,8 +28,8 @@ _FEWEST_TERMS = 4
 # A task has so much of what `not when` says, in words that tell something. Chosen here: two of three.
 _NOT_WHEN_RATIO = 0.66
 # A lesson that applies to no tool or error named fits when it has so much of the best one's score, and shares so many
-# telling words with the task, or is this similar by meaning. Chosen here: a lesson that does not fit costs more than one
-# that is not shown.
+# telling words with the task, or is this similar by meaning. Chosen here: a lesson that does not fit costs more than
+# one that is not shown.
 _FITS_SCORE = 0.25
 _FITS_WORDS = 2
 _FITS_SIMILARITY = 0.5
@@ -61,11 +61,9 @@ class MemoryContext:
         self._receipts = receipts
         self._clock = clock
 
-    async def build(
-        self, scope: Scope, task: Task, receipt_id: str, max_items: int, max_tokens: int
-    ) -> ContextBlock:
-        """The block, whose receipt is durable; an empty one, without a receipt, when nothing fits. Raises what the store
-        raises."""
+    async def build(self, scope: Scope, task: Task, receipt_id: str, max_items: int, max_tokens: int) -> ContextBlock:
+        """The block, whose receipt is durable; an empty one, without a receipt, when nothing fits. Raises what the
+        store raises."""
         block = await self.fitting(scope, task, max_items, max_tokens, receipt_id)
         if not block.items:
             return block

@@ -158,9 +158,7 @@ class Recall:
         if not question.explain or not found.terms:
             return {}
         terms = await self._search.terms_in(scope, tuple(records))
-        return {
-            memory_id: tuple(term for term in found.terms if term in its_terms) for memory_id, its_terms in terms.items()
-        }
+        return {memory_id: tuple(term for term in found.terms if term in has) for memory_id, has in terms.items()}
 
     async def _misses(
         self, scope: Scope, question: Question, found: _Search, ranked: Sequence[Ranked]
@@ -172,13 +170,11 @@ class Recall:
         records = await self.records(scope, asked)
         terms = await self._search.terms_in(scope, tuple(records))
         places = {one.facts.memory_id: place for place, one in enumerate(ranked, start=1)}
-        return tuple(
-            Miss(
-                memory_id,
-                _why_not(question, found, records.get(memory_id), terms.get(memory_id, frozenset()), places.get(memory_id)),
-            )
-            for memory_id in asked
-        )
+        misses = []
+        for memory_id in asked:
+            has, place = terms.get(memory_id, frozenset[str]()), places.get(memory_id)
+            misses.append(Miss(memory_id, _why_not(question, found, records.get(memory_id), has, place)))
+        return tuple(misses)
 
 
 def _is_by_age(question: Question, found: _Search) -> bool:
