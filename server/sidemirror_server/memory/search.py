@@ -90,8 +90,8 @@ class MemorySearch(Protocol):
     FM6  `by_vector` compares with vectors of the named model only, and returns the most similar first, at most
          `limit`, with how many of the scope's memories have such a vector.
     FM7  `unembedded` returns memories that have no vector of the model, at most `limit`; nothing when all have one.
-    FM8  `embed` keeps vectors, each in place of an earlier one of whatever model, unless the memory has other content by
-         now or is gone. A memory has one vector at most; a changed text has none.
+    FM8  `embed` keeps vectors, each in place of an earlier one of whatever model, unless the memory has other content
+         by now or is gone. A memory has one vector at most; a changed text has none.
     FM9  `terms_in` returns of each of these memories the terms of its content and task, as they are searched for.
     FM10 Scopes never meet: neither do others' memories change a score.
     Raises StoreUnavailable, StoreFull.
