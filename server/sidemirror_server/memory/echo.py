@@ -23,7 +23,7 @@ _SHORTEST = 12
 _LINE_END = re.compile(r"\r\n|\r|\n|\\r\\n|\\n|\u2028|\u2029")
 _BULLET = re.compile(r"^\s*(?:[•‣⁃∙◦●▪■·*\-]|\d{1,3}[.)])\s*")
 _LABEL = re.compile(r"^\s*\[[^\]]{1,220}\]\s*")
-_ENDS = " \t\"'`,"
+_ENDS = " \t\"'`,{}"
 
 
 class Heard(msgspec.Struct, frozen=True):

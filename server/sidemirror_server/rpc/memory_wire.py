@@ -37,14 +37,8 @@ _OWN_METADATA = ("outcome", "task_description", "event_count", "session_id", "ep
 
 def object_of(message: Struct) -> dict[str, Any]:
     """A JSON-like object with its texts entered, the names of its members too."""
-    entered: dict[str, Any] = _named(redact_json(MessageToDict(message)))
+    entered: dict[str, Any] = redact_json(MessageToDict(message))
     return entered
-
-
-def _named(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {enter(name): _named(member) for name, member in value.items()}
-    return [_named(item) for item in value] if isinstance(value, list) else value
 
 
 def _json(message: Struct) -> str:
