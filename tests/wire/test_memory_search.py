@@ -51,10 +51,7 @@ def stub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReflectiveMemoryS
 
 @pytest.fixture(scope="module")
 def ids(stub: ReflectiveMemoryServiceStub) -> list[pb.StoreReflectionResponse]:
-    return [
-        stub.StoreReflection(pb.StoreReflectionRequest(result=lesson), timeout=TIMEOUT_S)  # type: ignore[arg-type]
-        for lesson in LESSONS
-    ]
+    return [stub.StoreReflection(pb.StoreReflectionRequest(result=lesson), timeout=TIMEOUT_S) for lesson in LESSONS]
 
 
 def query(stub: ReflectiveMemoryServiceStub, text: str = "", **fields: Any) -> pb.QueryReflectionsResponse:
@@ -132,7 +129,7 @@ def test_the_newest_first(stub: ReflectiveMemoryServiceStub) -> None:
     scope = {"tenant_id": "newest"}
     for number in range(4):
         result = {"reflection_text": f"giraffe lesson number {number}", "importance": 0.9 - number / 10}
-        stub.StoreReflection(pb.StoreReflectionRequest(result=result, **scope), timeout=TIMEOUT_S)  # type: ignore[arg-type]
+        stub.StoreReflection(pb.StoreReflectionRequest(result=result, **scope), timeout=TIMEOUT_S)
     found = query(stub, "giraffe", newest_first=True, **scope)
     assert [hit.memory.content[-1] for hit in found.hits] == ["3", "2", "1", "0"]
 
@@ -180,8 +177,8 @@ def test_the_same_request_is_answered_with_the_same_receipt(
 async def until_hybrid(memory: Stub, asked: pb.QueryReflectionsRequest) -> None:
     """Returns when the vectors are made."""
     async with asyncio.timeout(TIMEOUT_S):
-        while (await memory.QueryReflections(asked, timeout=TIMEOUT_S)).search_mode != pb.SEARCH_MODE_HYBRID:
-            await asyncio.sleep(0.01)
+        while (await memory.QueryReflections(asked, timeout=TIMEOUT_S)).search_mode != pb.SEARCH_MODE_HYBRID:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)  # the condition is the server's
 
 
 async def test_with_an_embedding_model_meaning_counts_too(tmp_path: Path) -> None:
@@ -191,7 +188,7 @@ async def test_with_an_embedding_model_meaning_counts_too(tmp_path: Path) -> Non
         given = {"embedding__name": EMBEDDING, "embedding__base_url": endpoint.openai_url, "embedding__api_key": KEY}
         async with talk(tmp_path / "second", **given, embedding__usd_per_mtok="1") as served:
             memory = served.memory
-            lesson = pb.StoreReflectionRequest(result=LESSONS[0])  # type: ignore[arg-type]
+            lesson = pb.StoreReflectionRequest(result=LESSONS[0])
             await memory.StoreReflection(lesson, timeout=TIMEOUT_S)
             asked = pb.QueryReflectionsRequest(query_text=LESSONS[0]["strategy_text"], explain=True)
 
@@ -224,7 +221,7 @@ async def test_without_money_words_answer(tmp_path: Path) -> None:
         given = {"embedding__name": EMBEDDING, "embedding__base_url": url, "embedding__api_key": KEY}
         capped = {"embedding__usd_per_mtok": "1000", "purposes__memory_embedding__usd_per_day": "0.000001"}
         async with talk(tmp_path / "served", **given, **capped) as served:
-            lesson = pb.StoreReflectionRequest(result=LESSONS[0])  # type: ignore[arg-type]
+            lesson = pb.StoreReflectionRequest(result=LESSONS[0])
             await served.memory.StoreReflection(lesson, timeout=TIMEOUT_S)
             asked = pb.QueryReflectionsRequest(query_text="joins")
             found = await served.memory.QueryReflections(asked, timeout=TIMEOUT_S)
