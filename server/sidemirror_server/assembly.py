@@ -62,9 +62,10 @@ from sidemirror_server.rpc.turns import TurnCalls
 from sidemirror_server.rpc.watch import WatchStreams
 from sidemirror_server.settings import BadSettings, PurposeSettings, Settings
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import FILE_NAME, Database
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
+from sidemirror_server.storage.sqlite.memory_process import SearchProcess
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.requests import SqliteRequests
@@ -72,7 +73,7 @@ from sidemirror_server.storage.sqlite.sessions import SqliteSessions
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.thinking.prompts import ReflectionPrompts, templates
 from sidemirror_server.thinking.store import Sessions
-from sidemirror_server.trace.live import Bell
+from sidemirror_server.trace.live import Bell, Lookout
 from sidemirror_server.trace.log import TurnLog
 from sidemirror_server.trace.receipts import KEPT_FOR_US as RECEIPTS_KEPT_FOR_US
 from sidemirror_server.trace.receipts import Receipts
@@ -86,6 +87,7 @@ from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.scope import Scope
 
 if TYPE_CHECKING:
+    from sidemirror_server.storage.postgres.examine import ExaminedShared
     from sidemirror_server.storage.sqlite.examine import Examined
 
 _log = logging.getLogger(__name__)
@@ -95,15 +97,16 @@ _SWEEP_EVERY_S = 30.0
 _FORGET_AT_ONCE = 1_000
 # What of the grace period is kept for the store, after the calls had theirs.
 _STORE_GRACE_S = 2.0
-# How often a watch looks for what other processes have recorded. The embedded store has one process: nothing to find.
-_LOOK_AGAIN_EMBEDDED_S = 30.0
-# Chosen here: soon enough for a person who watches another sidecar's agent.
-_LOOK_AGAIN_SHARED_S = 0.5
+# How often to look for what other processes have recorded, while somebody watches. Chosen here: soon enough for a
+# person who watches another sidecar's agent.
+_LOOK_EVERY_S = 0.5
+# What is of no use without its store; the others think and answer without it, and say in their answers what they lack.
+_NEED_THE_STORE = (rpc_server.CRITIQUE.full_name, rpc_server.MEMORY.full_name)
 
 
 class Stores(msgspec.Struct, frozen=True):
-    """The ports that the server keeps its records in, and what there is to say about them. `look_again_s`: how often to
-    look for what other processes have put there."""
+    """The ports that the server keeps its records in, and what there is to say about them. `is_shared`: other processes
+    put records there too. `changed` is set when the store went away or came back."""
 
     log: TurnLog
     sessions: Sessions
@@ -114,7 +117,8 @@ class Stores(msgspec.Struct, frozen=True):
     memories: Memories
     memory_search: MemorySearch
     facts: tuple[StoreFacts, ...]
-    look_again_s: float
+    is_shared: bool
+    changed: asyncio.Event
 
 
 class Sidecar:
@@ -134,8 +138,11 @@ class Sidecar:
         self._stores = stores
         self._clock = clock
         self._socket = socket
+        # Services that a setting has turned off.
+        self._off = () if settings.memory.enabled else (rpc_server.MEMORY.full_name,)
         self.port = 0
         bell = Bell()
+        self._lookout = Lookout(stores.log, bell, _LOOK_EVERY_S) if stores.is_shared else None
         self.recorder = Recorder(stores.log, bell, limits.backlog_bytes)
         spending = Spending(stores.ledger, _caps(settings), clock)
         self.gateway = Gateway(routes, spending, clock)
@@ -164,7 +171,7 @@ class Sidecar:
             TurnCalls(stores.log, self.conductor, self.recorder),
             ReflectionCalls(stores.sessions, self.conductor, self.recorder, prompts),
             TurnStreams(self.conductor, streams),
-            WatchStreams(stores.log, bell, streams, stores.look_again_s),
+            WatchStreams(stores.log, bell, streams),
         )
         turns = TurnMaterial(stores.log, self.conductor, self.recorder)
         critique = (
@@ -175,11 +182,7 @@ class Sidecar:
         sidecar = (SidecarCalls(_info(settings, own, stores, routes), spending),)
         self.server.register(rpc_server.THINKING, rpc_server.handlers_of(boundary, rpc_server.THINKING, thinking))
         self.server.register(rpc_server.CRITIQUE, rpc_server.handlers_of(boundary, rpc_server.CRITIQUE, critique))
-        self.server.register(
-            rpc_server.MEMORY,
-            rpc_server.handlers_of(boundary, rpc_server.MEMORY, memory),
-            is_on=settings.memory.enabled,
-        )
+        self.server.register(rpc_server.MEMORY, rpc_server.handlers_of(boundary, rpc_server.MEMORY, memory))
         self.server.register(rpc_server.SIDECAR, rpc_server.handlers_of(boundary, rpc_server.SIDECAR, sidecar))
         if settings.reflection:
             self.server.reflect()
@@ -199,8 +202,22 @@ class Sidecar:
         with socket_mode():
             if self._socket is not None:
                 self.server.listen(self._socket)
-            await self.server.start()
+            await self.server.start(unable=self._off if self._store_answers() else (*self._off, *_NEED_THE_STORE))
         _log.info("serving", extra={"address": address, "port": self.port, "socket": self._socket or ""})
+
+    def _store_answers(self) -> bool:
+        return all(store.is_available() for store in self._stores.facts)
+
+    async def _follow_the_store(self) -> None:
+        """Says of the services that need the store whether it is there, and wakes what waits for it."""
+        while True:
+            await self._stores.changed.wait()
+            self._stores.changed.clear()
+            answers = self._store_answers()
+            for service in _NEED_THE_STORE:
+                await self.server.set_able(service, able=answers and service not in self._off)
+            if answers:
+                self.recorder.try_again()
 
     def _listen(self, address: str) -> None:
         try:
@@ -211,7 +228,9 @@ class Sidecar:
     async def serve_until(self, stop: Awaitable[object]) -> None:
         """Serves until `stop` is done, then drains. A background task that fails ends the server, loudly."""
         async with asyncio.TaskGroup() as group:
-            work = (self.recorder.run(), self._sweep(), self.gateway.prepare())
+            work = [self.recorder.run(), self._sweep(), self.gateway.prepare(), self._follow_the_store()]
+            if self._lookout is not None:
+                work.append(self._lookout.run())
             background = [group.create_task(task) for task in work]
             if self.meanings is not None:
                 background.append(group.create_task(self.meanings.run()))
@@ -287,6 +306,8 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
     """Everything in a SQLite file of this sidecar's own."""
     database = await Database.open(settings.data_dir, now_us=clock.now_us())
     stack.push_async_callback(database.close)
+    searches = SearchProcess(settings.data_dir / FILE_NAME)
+    stack.push_async_callback(searches.close)
     durability = "an OK survives a crash of the sidecar and of the machine (WAL, synchronous=FULL)"
     return Stores(
         log=SqliteTurnLog(database),
@@ -296,14 +317,16 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         critiques=SqliteCritiques(database),
         receipts=SqliteReceipts(database),
         memories=SqliteMemories(database),
-        memory_search=SqliteMemorySearch(database),
+        memory_search=SqliteMemorySearch(database, searches),
         facts=(StoreFacts("sqlite", "everything", durability, database.answers),),
-        look_again_s=_LOOK_AGAIN_EMBEDDED_S,
+        is_shared=False,
+        changed=asyncio.Event(),
     )
 
 
 async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Stores:
-    """Everything in a Postgres database that many sidecars share. Its driver is loaded only here."""
+    """Everything in a Postgres database that many sidecars share, be it there or away; raises StoreRefused when it must
+    not be used. Its driver is loaded only here."""
     from sidemirror_server.storage.postgres.critiques import PostgresCritiques
     from sidemirror_server.storage.postgres.database import Database as PostgresDatabase
     from sidemirror_server.storage.postgres.ledger import PostgresLedger
@@ -314,7 +337,14 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
     from sidemirror_server.storage.postgres.sessions import PostgresSessions
     from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 
-    database = await PostgresDatabase.open(settings.database_url.reveal(), connections=settings.database_connections)
+    changed = asyncio.Event()
+    database = await PostgresDatabase.open(
+        settings.database_url.reveal(),
+        connections=settings.database_connections,
+        # Thinking goes on while the store is away, also from the start.
+        must_answer=False,
+        changed=changed.set,
+    )
     stack.push_async_callback(database.close)
     durability = "an OK survives a crash of the sidecar and of the database (synchronous_commit)"
     return Stores(
@@ -327,7 +357,8 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
         memories=PostgresMemories(database),
         memory_search=PostgresMemorySearch(database),
         facts=(StoreFacts("postgres", "everything", durability, database.is_available),),
-        look_again_s=_LOOK_AGAIN_SHARED_S,
+        is_shared=True,
+        changed=changed,
     )
 
 
@@ -353,6 +384,13 @@ def examine_store(settings: Settings) -> "Examined":
     from sidemirror_server.storage.sqlite.examine import examine
 
     return examine(settings.data_dir)
+
+
+async def examine_shared_store(settings: Settings, now_us: int) -> "ExaminedShared":
+    """The same of the Postgres that these settings name."""
+    from sidemirror_server.storage.postgres.examine import examine_shared
+
+    return await examine_shared(settings.database_url.reveal(), settings.database_connections, now_us)
 
 
 def routes_of(settings: Settings, clock: Clock) -> dict[Purpose, Route]:

@@ -6,6 +6,7 @@ Each test is given a function that opens both ports, memories and their search, 
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import msgspec
 import pytest
@@ -91,7 +92,8 @@ def expected(records: list[MemoryRecord], question: str) -> list[tuple[str, floa
     return sorted(found, key=lambda hit: (-round(hit[1] + hit[2], 6), -newest[hit[0]]))
 
 
-def scored(found: TextHits) -> list[tuple[str, float, float]]:
+def scored(found: TextHits) -> list[tuple[str, Any, Any]]:
+    """Compares as equal with what differs in the seventh digit."""
     return [
         (hit.facts.memory_id, pytest.approx(hit.content_score, abs=1e-6), pytest.approx(hit.task_score, abs=1e-6))
         for hit in found.hits
@@ -152,7 +154,7 @@ def varied() -> list[MemoryRecord]:
     ]
 
 
-FILTERS = (
+FILTERS: tuple[tuple[Filter, set[str]], ...] = (
     (Filter(), {"low", "high", "rule", "plain"}),
     (Filter(min_importance=0.5), {"high", "rule", "plain"}),
     (Filter(min_importance=0.9), {"high", "rule"}),

@@ -17,6 +17,7 @@ _ROLES = """
 CREATE ROLE owner LOGIN;
 CREATE ROLE sidecar LOGIN;
 CREATE ROLE bypass LOGIN BYPASSRLS;
+CREATE ROLE asked_for_password;
 """
 _TABLES = """
 SELECT format('%I.%I', schemaname, tablename) FROM pg_tables

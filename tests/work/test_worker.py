@@ -12,7 +12,7 @@ from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.work.queue import Job, JobState, NewJob
+from sidemirror_server.work.queue import Job, JobState, NewJob, Work
 from sidemirror_server.work.worker import Handler, Hopeless, Pace, Task, Worker
 from tests.adapters.sqlite_store import sqlite_database
 
@@ -41,7 +41,7 @@ async def work(tmp_path: Path) -> AsyncIterator[SqliteWork]:
 
 @asynccontextmanager
 async def working(
-    work: SqliteWork, handlers: Mapping[str, Handler], clock: SetClock | None = None, **pace: float
+    work: Work, handlers: Mapping[str, Handler], clock: SetClock | None = None, **pace: float
 ) -> AsyncIterator[None]:
     quick = Pace(**{"poll_s": 0.01, **pace})  # type: ignore[arg-type]
     running = asyncio.create_task(Worker(work, handlers, clock or SetClock(), random.Random(1), "w", quick).run())
@@ -53,11 +53,11 @@ async def working(
         assert running.cancelled()
 
 
-async def put(work: SqliteWork, job_id: str = "a", attempts: int = 3, payload: bytes = b"p") -> None:
+async def put(work: Work, job_id: str = "a", attempts: int = 3, payload: bytes = b"p") -> None:
     await work.put(SCOPE, NewJob(JobId(job_id), "kind", payload, attempts), T0)
 
 
-async def when(work: SqliteWork, arrived: Callable[[Job], bool], job_id: str = "a") -> Job:
+async def when(work: Work, arrived: Callable[[Job], bool], job_id: str = "a") -> Job:
     async with asyncio.timeout(10):
         while True:
             job = await work.get(SCOPE, JobId(job_id))

@@ -15,7 +15,7 @@ import msgspec
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
-from sidemirror_server.assembly import examine_store
+from sidemirror_server.assembly import examine_shared_store, examine_store
 from sidemirror_server.operations.loop import run
 from sidemirror_server.operations.target import CHANNEL_OPTIONS
 from sidemirror_server.rpc.listening import UNIX, CannotListen, check_address
@@ -113,6 +113,40 @@ def _unknown(name: str) -> Finding:
 
 
 def _places(settings: Settings, clock: Clock) -> Iterable[Finding]:
+    if settings.database_url:
+        yield from _shared(settings, clock)
+        yield from _answers(settings)
+        yield _clock(0, clock.now_us())
+    else:
+        yield from _embedded(settings, clock)
+
+
+def _shared(settings: Settings, clock: Clock) -> Iterable[Finding]:
+    """The Postgres that takes the folder's place."""
+    store = run(examine_shared_store(settings, clock.now_us()))
+    yield from (Finding("store", ok=False, found=problem, advice=_shared_advice(problem)) for problem in store.problems)
+    yield from (Finding("store", ok=True, found=fact) for fact in store.facts)
+    for told in store.advice:
+        found, _, advice = told.partition("; ")
+        yield Finding("store", ok=True, found=found, advice=advice)
+    if abs(store.clock_ahead_us) > _AHEAD_US:
+        seconds = f"{abs(store.clock_ahead_us) / 1e6:,.0f} s {'ahead' if store.clock_ahead_us > 0 else 'behind'}"
+        advice = "set the machines' clocks, and keep them in step"
+        yield Finding("clock", ok=False, found=f"the database's clock is {seconds}", advice=advice)
+
+
+def _shared_advice(problem: str) -> str:
+    """What to change, where the problem does not say it itself (after its colon)."""
+    if "superuser" in problem or "BYPASSRLS" in problem:
+        return "CREATE ROLE another, with LOGIN and nothing else, and `sidemirror migrate --grant-to` it"
+    if "newer than this server" in problem or "is not the one this server has" in problem:
+        return "use the server that has migrated this database, or another database"
+    if "is not in force" in problem:
+        return "as the owner: ALTER TABLE … ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY"
+    return problem.rpartition(": ")[2] if ": " in problem else "look into the server's log"
+
+
+def _embedded(settings: Settings, clock: Clock) -> Iterable[Finding]:
     store = examine_store(settings)
     yield from (Finding("store", ok=False, found=problem, advice=_store_advice(problem)) for problem in store.problems)
     size = f"{store.size_bytes / _MIB:.1f} MiB" if store.exists else "not made yet"
@@ -126,12 +160,16 @@ def _places(settings: Settings, clock: Clock) -> Iterable[Finding]:
     if store.free_bytes < _LITTLE_ROOM_BYTES:
         room = msgspec.structs.replace(room, ok=False, advice="make room, or choose another data_dir")
     yield room
-    socket_path = settings.socket.removeprefix(UNIX)
-    listeners = [settings.address, *([f"{UNIX}{Path(socket_path).absolute()}"] if socket_path else [])]
-    answers = [_answer_at(address) for address in listeners]
+    answers = _answers(settings)
     yield from answers
     yield _holder(store.held_by, [answer.served for answer in answers])
     yield _clock(store.newest_us, clock.now_us())
+
+
+def _answers(settings: Settings) -> "list[_Answer]":
+    socket_path = settings.socket.removeprefix(UNIX)
+    listeners = [settings.address, *([f"{UNIX}{Path(socket_path).absolute()}"] if socket_path else [])]
+    return [_answer_at(address) for address in listeners]
 
 
 def _store_advice(problem: str) -> str:

@@ -119,5 +119,5 @@ def _name(value: str, prefix: str) -> str:
 
 
 def _text_in(memory: pb.Memory, name: str) -> str:
-    value = memory.metadata[name] if name in memory.metadata else ""
+    value = memory.metadata[name] if name in memory.metadata else ""  # noqa: SIM401  # a Struct message has no `get`
     return value if isinstance(value, str) else ""

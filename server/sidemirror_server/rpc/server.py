@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import grpc
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
@@ -78,17 +78,14 @@ class Server:
         self._health = health_aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         self._names: list[str] = []
-        self._off: set[str] = set()
 
-    def register(self, service: ServiceDescriptor, handlers: Mapping[str, Handler], *, is_on: bool = True) -> None:
-        """Serves `service` by `handlers`. One that a setting has turned off is not healthy."""
+    def register(self, service: ServiceDescriptor, handlers: Mapping[str, Handler]) -> None:
+        """Serves `service` by `handlers`."""
         self._server.add_generic_rpc_handlers(
             (grpc.method_handlers_generic_handler(service.full_name, dict(handlers)),)
         )
         self._server.add_registered_method_handlers(service.full_name, dict(handlers))
         self._names.append(service.full_name)
-        if not is_on:
-            self._off.add(service.full_name)
 
     def reflect(self) -> None:
         """Answers server reflection, so that grpcurl and buf curl need no proto files."""
@@ -101,14 +98,15 @@ class Server:
         """Adds an address; returns the port (1 for a Unix socket). Raises RuntimeError when it is taken."""
         return self._server.add_insecure_port(address)
 
-    async def start(self) -> None:
-        """Serves from now on."""
-        await self._set_health(SERVING)
+    async def start(self, unable: Collection[str] = ()) -> None:
+        """Serves from now on, all but the services `unable`, of which it says so."""
+        for name in ("", *self._names):
+            await self.set_able(name, able=name not in unable)
         await self._server.start()
 
-    async def _set_health(self, status: int) -> None:
-        for name in ("", *self._names):
-            await self._health.set(name, NOT_SERVING if name in self._off else status)
+    async def set_able(self, service: str, *, able: bool) -> None:
+        """What health says of a service ("" is the whole server), until the end is announced."""
+        await self._health.set(service, SERVING if able else NOT_SERVING)
 
     async def announce_end(self, grace_s: float) -> None:
         """NOT_SERVING for whoever watches, `closing` on every stream."""

@@ -99,6 +99,7 @@ class TurnLog(Log, Protocol):
     """Appends turns' entries and reads them back.
 
     TL1  `append` is one transaction: every batch of the call is kept, or none. When it returns, they are durable.
+         Bodies come back byte for byte, empty ones too.
     TL2  A draft takes exactly the sequence it names; `append` refuses (WrongState) a batch that would leave a hole.
     TL3  Appending again what is there already, equal in place and body, changes nothing and succeeds.
     TL4  Appending another body in a place that is taken is refused (WrongState) and changes nothing.

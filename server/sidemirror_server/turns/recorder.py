@@ -17,8 +17,8 @@ from sidemirror_server.vocabulary.scope import Scope
 
 _log = logging.getLogger(__name__)
 
-# How long to wait before a failed append is tried again: doubled each time. The first success has to come within 5 s of
-# the store's return (reliability research, P6), so the longest wait stays well below that.
+# How long to wait before a failed append is tried again, unless `try_again` says sooner: doubled each time. The first
+# success has to come within 5 s of the store's return (reliability research, P6), so the longest wait stays well below.
 FIRST_RETRY_S = 0.05
 LAST_RETRY_S = 2.0
 # How long events that nobody waits for are gathered before they are appended. Chosen here: an append takes the loop for
@@ -40,6 +40,7 @@ class Recorder:
         self._waiting_bytes = 0
         self._lingering: asyncio.TimerHandle | None = None
         self._work = asyncio.Event()
+        self._again = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
         self._stopping = False
@@ -86,20 +87,33 @@ class Recorder:
         finally:
             listener.close()
 
+    def try_again(self) -> None:
+        """The store is known to answer again: what failed is not kept waiting any longer."""
+        self._again.set()
+
     async def run(self) -> None:
         """Serves until cancelled."""
         delay_s = FIRST_RETRY_S
         while True:
             await self._work.wait()
             self._work.clear()
+            self._again.clear()
             if await self._flush():
                 delay_s = FIRST_RETRY_S
                 if not self._dirty:
                     self._idle.set()
             else:
-                await asyncio.sleep(delay_s)
-                delay_s = min(2 * delay_s, LAST_RETRY_S)
+                delay_s = FIRST_RETRY_S if await self._told_within(delay_s) else min(2 * delay_s, LAST_RETRY_S)
                 self._work.set()
+
+    async def _told_within(self, delay_s: float) -> bool:
+        """Waits, and says whether `try_again` ended that."""
+        try:
+            async with asyncio.timeout(delay_s):
+                await self._again.wait()
+        except TimeoutError:
+            return False
+        return True
 
     async def drain(self) -> None:
         """Returns when nothing waits."""
@@ -136,7 +150,7 @@ class Recorder:
         for turn, batch in items:
             turn.settle(batch)
             self._count(turn)
-        self._bell.ring()
+        self._bell.ring(scope, {batch.head.session_id for _, batch in items})
         return True
 
     async def _append_singly(self, scope: Scope, items: list[tuple[LiveTurn, Batch]], refused: WrongState) -> bool:

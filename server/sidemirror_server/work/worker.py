@@ -14,6 +14,7 @@ import msgspec
 
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import LostClaim, NotFound, SidemirrorError
+from sidemirror_server.vocabulary.text import enter
 from sidemirror_server.work.queue import Job, Work
 
 _log = logging.getLogger(__name__)
@@ -175,7 +176,8 @@ class Worker:
 
     async def _failed(self, job: Job, error: Exception) -> None:
         _log.warning("job_failed", extra={**_of(job), "reason": repr(error)}, exc_info=error)
-        text = f"{type(error).__name__}: {error}"[:_ERROR_CHARACTERS]
+        # A text that comes from outside like any other: what cannot be stored, or is secret, ends here.
+        text = enter(f"{type(error).__name__}: {error}")[:_ERROR_CHARACTERS]
         now_us = self._clock.now_us()
         retry_at_us = None if isinstance(error, Hopeless) else now_us + self._wait_us(job.attempts)
         try:

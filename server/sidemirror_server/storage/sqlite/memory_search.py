@@ -6,41 +6,55 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import astuple
 
 from sidemirror_server.memory.search import Embedded, Facts, Filter, TextHits, Unembedded, VectorHits
 from sidemirror_server.storage.sqlite.database import Database
 from sidemirror_server.storage.sqlite.memory_lookup import SQL, Lookup, model_number, scope_number
+from sidemirror_server.storage.sqlite.memory_process import SearchProcess
+from sidemirror_server.storage.sqlite.memory_searcher import (
+    Asked,
+    Best,
+    ByText,
+    ByVector,
+    Found,
+    Labelled,
+    looked_up,
+)
 from sidemirror_server.vocabulary.scope import Scope
 
 
 class SqliteMemorySearch:
     """The port `MemorySearch` on the embedded store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, process: SearchProcess | None = None) -> None:
+        """`process` None searches on the database's own thread, which holds up the event loop now and then."""
         self._database = database
+        self._process = process
         self._lookup = Lookup()
 
     async def by_text(self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int) -> TextHits:
-        return await self._database.search(
-            lambda connection: self._lookup.by_text(connection, scope, asked, wanted, limit)
-        )
+        found = await self._ask(ByText(astuple(scope), dict(asked), wanted, limit))
+        return found.texts or TextHits(())
 
     async def best(self, scope: Scope, wanted: Filter, limit: int) -> tuple[Facts, ...]:
-        return await self._database.search(lambda connection: self._lookup.best(connection, scope, wanted, limit))
+        return (await self._ask(Best(astuple(scope), wanted, limit))).facts
 
     async def labelled(
         self, scope: Scope, tools: tuple[str, ...], error_categories: tuple[str, ...], wanted: Filter, limit: int
     ) -> tuple[Facts, ...]:
-        return await self._database.search(
-            lambda connection: self._lookup.labelled(connection, scope, tools, error_categories, wanted, limit)
-        )
+        return (await self._ask(Labelled(astuple(scope), tools, error_categories, wanted, limit))).facts
 
     async def by_vector(
         self, scope: Scope, model: str, vector: tuple[float, ...], wanted: Filter, limit: int
     ) -> VectorHits:
-        return await self._database.search(
-            lambda connection: self._lookup.by_vector(connection, scope, model, vector, wanted, limit)
-        )
+        found = await self._ask(ByVector(astuple(scope), model, vector, wanted, limit))
+        return found.vectors or VectorHits((), 0, 0)
+
+    async def _ask(self, question: Asked) -> Found:
+        if self._process is not None:
+            return await self._process.ask(question)
+        return await self._database.search(lambda connection: looked_up(self._lookup, connection, question))
 
     async def unembedded(self, scope: Scope, model: str, limit: int) -> tuple[Unembedded, ...]:
         def look_up(connection: sqlite3.Connection) -> list[Any]:
