@@ -15,6 +15,7 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
+from sidemirror_server.memory.record import Kept, Learned, Lesson, MemoryRecord
 from sidemirror_server.models.ledger import Amount, Cap, Level, Refusal, Reservation
 from sidemirror_server.storage.postgres import critiques, ledger, memories, receipts, requests, sessions, turn_log, work
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
@@ -144,7 +145,6 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("MS2", "known", "memories.created_us, memories.memory_id", "memories.created_us DESC, memories.memory_id"),
         ("MS2", "replace", ", body = $13", ", body = CASE WHEN $13::bytea IS NULL THEN $13 ELSE body END"),
         ("MS4", "learned", "lesson_id = $3", "lesson_id <> $3"),
-        ("MS6", "get", "memory_id = ANY($3::text[])", "lower(memory_id) = ANY(lower($3::text)::text[])"),
         ("MS7", "list", "ORDER BY created_us DESC, memory_id DESC", "ORDER BY created_us DESC, memory_id"),
         ("MS7", "list", "(created_us, memory_id) < ($3, $4)", "created_us < $3 AND $4::text IS NOT NULL"),
         ("MS7", "list_in_state", "($6::text IS NULL OR kind = $6)", "($6::text IS NULL OR TRUE)"),
@@ -152,7 +152,6 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("MS8", "replace_text", "SET content = $4", "SET content = CASE WHEN $4 = '' THEN $4 ELSE content END"),
         ("MS9", "versions", "ORDER BY version DESC", "ORDER BY version"),
         ("MS10", "delete_keys", "memory_id = $3", "memory_id = $3 || 'x'"),
-        ("MS10", "delete_versions", "memory_id = $3", "memory_id = $3 || 'x'"),
         ("MS11", "add", "DO NOTHING", "DO UPDATE SET content = excluded.content, body = excluded.body"),
         ("MS12", "report", "score = excluded.score", "score = coalesce(excluded.score, memory_outcomes.score)"),
         ("MS12", "outcome", "receipt_id = $3", "receipt_id >= $3"),
@@ -303,6 +302,41 @@ def of_one_project(adapter: type[Any]) -> type[Any]:
     return type(f"{adapter.__name__}OfOneProject", (adapter,), {name: merged(verb) for name, verb in verbs})
 
 
+class KeepsTheReflectionAnyway(PostgresMemories):
+    async def learn(self, scope: Scope, lesson: Lesson, now_us: int) -> Learned:
+        try:
+            return await super().learn(scope, lesson, now_us)
+        except WrongState:
+            return await super().learn(scope, replace(lesson, strategy=None), now_us)
+
+
+class NamesTheDraft(PostgresMemories):
+    async def learn(self, scope: Scope, lesson: Lesson, now_us: int) -> Learned:
+        learned = await super().learn(scope, lesson, now_us)
+        if learned.strategy is None:
+            return learned
+        return replace(learned, strategy=replace(learned.strategy, strategy_of=lesson.reflection.memory_id))
+
+
+class LearnsWithoutItsTurn(PostgresMemories):
+    """Keeps what it is given, whatever is known."""
+
+    async def learn(self, scope: Scope, lesson: Lesson, now_us: int) -> Learned:
+        await self.put(scope, Kept(lesson.reflection))
+        return Learned(lesson.reflection)
+
+
+class GetsInItsOwnOrder(PostgresMemories):
+    async def get(self, scope: Scope, memory_ids: tuple[str, ...]) -> tuple[MemoryRecord, ...]:
+        return await super().get(scope, tuple(sorted(memory_ids)))
+
+
+class TakesOutMarks(PostgresMemories):
+    async def put(self, scope: Scope, kept: Kept) -> bool:
+        content = kept.memory.content.replace("\u200d", "")
+        return await super().put(scope, replace(kept, memory=replace(kept.memory, content=content)))
+
+
 BROKEN_VERBS: list[tuple[str, type[Any]]] = [
     ("LG3", HidesTheFirstOfAPage),
     ("LG6", of_one_project(PostgresTurnLog)),
@@ -324,6 +358,13 @@ BROKEN_VERBS: list[tuple[str, type[Any]]] = [
     ("LE3", TakesAndRefuses),
     ("LE4", of_one_project(PostgresLedger)),
     ("CR8", of_one_project(PostgresCritiques)),
+    ("RC6", of_one_project(PostgresReceipts)),
+    ("MS1", KeepsTheReflectionAnyway),
+    ("MS3", NamesTheDraft),
+    ("MS5", LearnsWithoutItsTurn),
+    ("MS6", GetsInItsOwnOrder),
+    ("MS13", TakesOutMarks),
+    ("MS14", of_one_project(PostgresMemories)),
 ]
 
 

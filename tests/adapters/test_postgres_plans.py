@@ -53,8 +53,8 @@ INSERT INTO sidemirror.critiques
 SELECT tenant_id, project_id, id, r, 'rules', r, r % 2 = 0, 'k' || r / 20, 's' || r / 20, 'x', NULL, NULL, NULL FROM n;
 INSERT INTO sidemirror.memories
 SELECT tenant_id, project_id, id, CASE WHEN r % 2 = 0 THEN 'strategy' ELSE 'reflection' END,
-       CASE WHEN r % 10 = 0 THEN 'retired' ELSE 'active' END, 'x', 'rm', 0.5, NULL, 10, '', '{}', 2, 1, r, r, 'x', '', 'x',
-       '', 'x'
+       CASE WHEN r % 10 = 0 THEN 'retired' ELSE 'active' END, 'x', 'rm', 0.5, NULL, 10, '', ARRAY['t'], 2, 1, r, r,
+       'x', '', 'x', '', '{{}}'
 FROM n;
 INSERT INTO sidemirror.memory_versions SELECT tenant_id, project_id, id, 1, 'x', '', 'x' FROM n;
 INSERT INTO sidemirror.memory_keys
@@ -142,11 +142,11 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "add": (
             (
                 *(*PLACE, "new", "strategy", "active", "x", "rm", 0.5, None, 10, "", ["t"], 1, 1, 1, 1),
-                *("x", "", "x", "", b"x"),
+                *("x", "", "x", "", b"{}"),
             ),
             0,
         ),
-        "replace": ((*PLACE, "000500", "active", 0.5, None, 10, "", ["t"], 3, 1, 1, b"x"), 1),
+        "replace": ((*PLACE, "000500", "active", 0.5, None, 10, "", ["t"], 3, 1, 1, b"{}"), 1),
         "replace_text": ((*PLACE, "000500", "y", "y"), 1),
         "get": ((*PLACE, ["000500", "000501"]), 2),
         "hold": ((*PLACE, "000500"), 1),
