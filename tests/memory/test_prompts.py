@@ -15,7 +15,7 @@ SEED = DATA.parent / "seeds" / "reflection-engine-v2.md"
 
 
 def step(number: int, content: str = "x", **more: str) -> Step:
-    return Step(f"e{number}", EventType.TOOL_RESPONSE, content, Origin.TOOL, **more)  # type: ignore[arg-type]
+    return Step(f"e{number}", EventType.TOOL_RESPONSE, content, Origin.TOOL, **more)
 
 
 def test_the_seeds_words() -> None:

@@ -167,7 +167,7 @@ def test_scores_are_from_0_to_1() -> None:
     for bad in (float("nan"), -0.1, 1.0000001, float("inf")):
         for name in ("importance", "confidence"):
             with pytest.raises(BadInput):
-                memory("m", **{name: bad})
+                memory("m", "", T0, **{name: bad})
 
 
 def test_a_body_keeps_everything() -> None:

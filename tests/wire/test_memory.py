@@ -88,7 +88,7 @@ def test_the_defaults_of_the_seed(memory: ReflectiveMemoryServiceStub) -> None:
 
 
 def test_an_update_is_a_version(memory: ReflectiveMemoryServiceStub) -> None:
-    scope = {"tenant_id": "update"}
+    scope: dict[str, Any] = {"tenant_id": "update"}
     memory_id = store(memory, "First words.", importance=0.5, tags=["x"], **scope).reflection_id
     changes = pb.MemoryChanges(content="Second words.", importance=0.75)
     request = pb.UpdateReflectionRequest(
@@ -133,7 +133,7 @@ def test_an_update_is_a_version(memory: ReflectiveMemoryServiceStub) -> None:
 
 
 def test_review_and_delete(memory: ReflectiveMemoryServiceStub) -> None:
-    scope = {"tenant_id": "review"}
+    scope: dict[str, Any] = {"tenant_id": "review"}
     memory_id = store(memory, "Doubtful.", **scope).reflection_id
     for state, quarantine in ((QUARANTINED, "reviewed"), (ACTIVE, ""), (RETIRED, "")):
         request = pb.ReviewReflectionRequest(reflection_id=memory_id, state=state, reason="because", **scope)
@@ -206,35 +206,39 @@ def test_bad_requests(memory: ReflectiveMemoryServiceStub) -> None:
     assert refused(generate, wanted(events=EVENTS, turn_id="t")) == bad_field("events")
     assert refused(generate, wanted(events=EVENTS)) == bad_field("outcome")
     assert refused(generate, wanted(turn_id="unknown")) == NOT_FOUND
-    assert refused(generate, wanted(**FAILURE, error={"error_category": 99})) == bad_field("error.error_category")  # type: ignore[arg-type]
+    assert refused(generate, wanted(**FAILURE, error={"error_category": 99})) == bad_field("error.error_category")
     bad = event(pb.EVENT_TYPE_TOOL_CALL, "x")
     bad.metadata.update({"deep": [{"nan": float("nan")}]})
-    assert refused(generate, wanted(events=[bad], outcome=1)) == bad_field("events[0].metadata")
+    assert refused(generate, wanted(events=[bad], outcome=common_pb2.TASK_OUTCOME_SUCCESS)) == bad_field(
+        "events[0].metadata"
+    )
     large = event(pb.EVENT_TYPE_TOOL_CALL, "x")
     large.error.update({"x": "y" * 65_536})
-    assert refused(generate, wanted(events=[large], outcome=1)) == bad_field("events[0].error")
+    assert refused(generate, wanted(events=[large], outcome=common_pb2.TASK_OUTCOME_SUCCESS)) == bad_field(
+        "events[0].error"
+    )
 
 
 def test_bad_results(memory: ReflectiveMemoryServiceStub) -> None:
     result: Any = {"reflection_text": "x"}
     storing, to_store = memory.StoreReflection, pb.StoreReflectionRequest
     assert refused(storing, to_store()) == bad_field("result")
-    assert refused(storing, to_store(result={})) == bad_field("result.reflection_text")  # type: ignore[arg-type]
+    assert refused(storing, to_store(result={})) == bad_field("result.reflection_text")
     for name in ("importance", "confidence"):
         for value in (float("nan"), -0.01, 1.01, float("inf")):
-            assert refused(storing, to_store(result={**result, name: value})) == bad_field(f"result.{name}")  # type: ignore[arg-type]
-    assert refused(storing, to_store(result={**result, "tags": ["x" * 65]})) == bad_field("result.tags[0]")  # type: ignore[arg-type]
+            assert refused(storing, to_store(result={**result, name: value})) == bad_field(f"result.{name}")
+    assert refused(storing, to_store(result={**result, "tags": ["x" * 65]})) == bad_field("result.tags[0]")
     long = {**result, "reflection_text": "x" * 16_001}
-    assert refused(storing, to_store(result=long)) == bad_field("result.reflection_text")  # type: ignore[arg-type]
+    assert refused(storing, to_store(result=long)) == bad_field("result.reflection_text")
     applies: Any = {"error_categories": [1, 77]}
-    refusal = refused(storing, to_store(result={**result, "applies_when": applies}))  # type: ignore[arg-type]
+    refusal = refused(storing, to_store(result={**result, "applies_when": applies}))
     assert refusal == bad_field("result.applies_when.error_categories[1]")
 
 
 def test_bad_changes(memory: ReflectiveMemoryServiceStub) -> None:
     assert refused(memory.UpdateReflection, pb.UpdateReflectionRequest()) == bad_field("reflection_id", "changes")
     memory_id = store(memory, "To be changed.", tenant_id="bad").reflection_id
-    scope = {"tenant_id": "bad", "reflection_id": memory_id}
+    scope: dict[str, Any] = {"tenant_id": "bad", "reflection_id": memory_id}
     update = pb.UpdateReflectionRequest(**scope, changes=pb.MemoryChanges())
     assert refused(memory.UpdateReflection, update) == bad_field("update_mask")
     update.update_mask.paths.append("content")
@@ -245,7 +249,7 @@ def test_bad_changes(memory: ReflectiveMemoryServiceStub) -> None:
     assert refused(memory.UpdateReflection, unknown) == NOT_FOUND
     review = pb.ReviewReflectionRequest(**scope, reason="x")
     assert refused(memory.ReviewReflection, review) == bad_field("state")
-    assert refused(memory.ReviewReflection, pb.ReviewReflectionRequest(**scope, state=1)) == bad_field("reason")
+    assert refused(memory.ReviewReflection, pb.ReviewReflectionRequest(**scope, state=ACTIVE)) == bad_field("reason")
     assert refused(memory.DeleteReflection, pb.DeleteReflectionRequest(reflection_id="unknown")) == NOT_FOUND
     assert refused(versions, memory, "unknown") == NOT_FOUND
     outcome = pb.ReportOutcomeRequest(receipt_id="unknown", outcome=common_pb2.TASK_OUTCOME_SUCCESS)
@@ -259,7 +263,7 @@ def test_bad_changes(memory: ReflectiveMemoryServiceStub) -> None:
 
 def test_tenants_never_meet(memory: ReflectiveMemoryServiceStub) -> None:
     stored = store(memory, "Mine alone.", tenant_id="mine")
-    there = {"tenant_id": "yours", "reflection_id": stored.reflection_id}
+    there: dict[str, Any] = {"tenant_id": "yours", "reflection_id": stored.reflection_id}
     assert listed(memory, tenant_id="yours") == []
     assert export(memory, tenant_id="yours") == []
     assert refused(memory.GetReflection, pb.GetReflectionRequest(**there)) == NOT_FOUND
@@ -275,8 +279,9 @@ def test_tenants_never_meet(memory: ReflectiveMemoryServiceStub) -> None:
 # --- from one store to another --------------------------------------------------------------------------------------
 
 
-def filled(stub: ReflectiveMemoryServiceStub, **scope: str) -> None:
+def filled(stub: ReflectiveMemoryServiceStub, **scope: Any) -> None:
     """Memories with all that they can have: links, versions, states, odd texts, strength."""
+    stored = pb.StoreReflectionResponse()
     for number in range(7):
         result = pb.ReflectionResult(
             reflection_text=f"Lesson {number} \U0001f642 \u202a" if number == 3 else f"Lesson {number}.",
@@ -399,7 +404,7 @@ def test_an_import_does_not_raise_trust(memory: ReflectiveMemoryServiceStub) -> 
 def test_disabled(tmp_path: Path) -> None:
     with sidecar(tmp_path, settings={"memory__enabled": "false"}) as server, memories(server) as stub:
         off = Refusal(grpc.StatusCode.FAILED_PRECONDITION, "DISABLED")
-        assert refused(stub.StoreReflection, pb.StoreReflectionRequest(result={"reflection_text": "x"})) == off  # type: ignore[arg-type]
+        assert refused(stub.StoreReflection, pb.StoreReflectionRequest(result={"reflection_text": "x"})) == off
         assert refused(stub.GetReflection, pb.GetReflectionRequest(reflection_id="x")) == off
         assert refused(stub.ExportReflections, pb.ExportReflectionsRequest()) == off
         assert refused(lambda: stub.ImportReflections(iter([pb.ImportReflectionsRequest()]))) == off
@@ -434,7 +439,7 @@ def test_health_and_server_info(tmp_path: Path) -> None:
 
 def test_metadata_comes_back(memory: ReflectiveMemoryServiceStub) -> None:
     result = pb.ReflectionResult(reflection_text="With metadata.")
-    own = {"run": 7, "deep": [{"a": None}, True, "\U0001f642"], "outcome": "partial", "event_count": 3}
+    own: dict[str, Any] = {"run": 7, "deep": [{"a": None}, True, "\U0001f642"], "outcome": "partial", "event_count": 3}
     result.metadata.update(own)
     request = pb.StoreReflectionRequest(result=result, session_id="s", tenant_id="metadata")
     stored = memory.StoreReflection(request, timeout=TIMEOUT_S)

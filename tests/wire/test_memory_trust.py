@@ -64,7 +64,7 @@ def test_there_are_enough_of_them() -> None:
 @pytest.mark.parametrize(("name", "text"), HOSTILE)
 def test_a_planted_text_is_not_recalled(way: str, name: str, text: str, obedient: ReflectiveMemoryServiceStub) -> None:
     """Seen to fail when `Keeper` judged a text without what tools had said, and without the list of wordings."""
-    scope = {"tenant_id": f"{way} {name}"}
+    scope: dict[str, Any] = {"tenant_id": f"{way} {name}"}
     request = pb.GenerateReflectionRequest(events=planted(way, text), outcome=FAILURE, store=True, **scope)
     made = obedient.GenerateReflection(request, timeout=TIMEOUT_S)
     assert made.result.origin == common_pb2.ORIGIN_TOOL
@@ -329,7 +329,9 @@ def everything_said(stub: ReflectiveMemoryServiceStub) -> list[Any]:
     generate.store = wanted.explain = True
     stored = stub.StoreReflection(storing, timeout=TIMEOUT_S)
     update.reflection_id = stored.reflection_id
-    review = pb.ReviewReflectionRequest(reflection_id=stored.reflection_id, state=1, reason=f"key {SECRET}")
+    review = pb.ReviewReflectionRequest(
+        reflection_id=stored.reflection_id, state=pb.MEMORY_STATE_ACTIVE, reason=f"key {SECRET}"
+    )
     return [
         stub.GenerateReflection(generate, timeout=TIMEOUT_S),
         stub.UpdateReflection(update, timeout=TIMEOUT_S),
