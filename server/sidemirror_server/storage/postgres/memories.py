@@ -160,7 +160,8 @@ async def _settle(transaction: Transaction, scope: Scope, draft: MemoryRecord, n
     known = memory_in(*row)
     stronger = strengthened(known, draft, now_us)
     await _replace(transaction, scope, known, stronger)
-    await transaction.change(_SQL["know"], *_scope(scope), known.memory_id, draft.kind, keys)
+    if new := [key for key in keys if key not in known_by(known)]:
+        await transaction.change(_SQL["know"], *_scope(scope), known.memory_id, draft.kind, new)
     return stronger
 
 

@@ -165,7 +165,8 @@ def _settle(connection: sqlite3.Connection, scope: Scope, draft: MemoryRecord, n
     known = memory_in(*row)
     stronger = strengthened(known, draft, now_us)
     _replace(connection, scope, known, stronger)
-    connection.execute(_SQL["know"], {**wanted, "memory_id": known.memory_id})
+    if new := tuple(key for key in known_by(draft) if key not in known_by(known)):
+        connection.execute(_SQL["know"], {**wanted, "known_by": _json(new), "memory_id": known.memory_id})
     return stronger
 
 
