@@ -223,7 +223,7 @@ CARRIED: tuple[tuple[str, str], ...] = (
             r"\bsubprocess\.\w+|\bbase64 -d\b|"
             r"\bdrop (?:table|database)\b|\bdelete from \w+|\btruncate table\b|\bgrant all\b|\bssh \S+@|\bscp \S+|"
             r"\bcrontab\b|"
-            r"\bgit (?:push|remote|config)\b[^\n]{0,30}|\bexport \w+=|\$\([^)\n]+\)|\bxp_cmdshell\b|\bnet user\b|"
+            r"\bgit (?:push|remote|config)\b[^\n]{0,30}|\bexport \w+=|\$\([^)\n]{1,200}\)|\bxp_cmdshell\b|\bnet user\b|"
             r"\breg add\b|\bkubectl (?:delete|exec)\b"
         ),
     ),
