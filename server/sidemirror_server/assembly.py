@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import importlib.metadata
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ import msgspec
 
 from sidemirror_server.critique.keeping import Critic
 from sidemirror_server.critique.store import Critiques
+from sidemirror_server.entrance import answers_reflection, call_limits, check_listeners, credentials_of, identity_of
 from sidemirror_server.memory import prompts as memory_prompts
 from sidemirror_server.memory.context import MemoryContext
 from sidemirror_server.memory.keep import Keeper, Trust
@@ -38,14 +39,16 @@ from sidemirror_server.models.prices import OwnPrice, Prices
 from sidemirror_server.models.profiles import Profile
 from sidemirror_server.models.spending import Caps, Spending
 from sidemirror_server.models.templates import BadTemplate, Templates
+from sidemirror_server.observing import Gauge, observe, with_times
 from sidemirror_server.rpc import server as rpc_server
+from sidemirror_server.rpc.admission import Admission
 from sidemirror_server.rpc.critique import CritiqueCalls
 from sidemirror_server.rpc.critiques import KeptCritiqueCalls
 from sidemirror_server.rpc.disabled import DisabledCalls
-from sidemirror_server.rpc.identity import Identity
+from sidemirror_server.rpc.health import HealthListener
 from sidemirror_server.rpc.info import ModelFacts, ServerInfo, StoreFacts
 from sidemirror_server.rpc.interceptors import Boundary
-from sidemirror_server.rpc.listening import UNIX, CannotListen, check_address, held_socket, socket_mode
+from sidemirror_server.rpc.listening import UNIX, CannotListen, give_to_group, held_socket, socket_mode
 from sidemirror_server.rpc.memories import KeptMemoryCalls
 from sidemirror_server.rpc.memory import MemoryCalls
 from sidemirror_server.rpc.memory_search import MemorySearchCalls
@@ -60,7 +63,7 @@ from sidemirror_server.rpc.tracing import Tracing
 from sidemirror_server.rpc.turn_material import TurnMaterial
 from sidemirror_server.rpc.turns import TurnCalls
 from sidemirror_server.rpc.watch import WatchStreams
-from sidemirror_server.settings import BadSettings, PurposeSettings, Settings
+from sidemirror_server.settings import BadSettings, PurposeSettings, Settings, is_measured
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import FILE_NAME, Database
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
@@ -100,6 +103,8 @@ _STORE_GRACE_S = 2.0
 # How often to look for what other processes have recorded, while somebody watches. Chosen here: soon enough for a
 # person who watches another sidecar's agent.
 _LOOK_EVERY_S = 0.5
+# How often a store that tells nobody is looked at. Chosen here: a look is a flag's value, and probes come every 5 s.
+_LOOK_AT_STORE_S = 1.0
 # What is of no use without its store; the others think and answer without it, and say in their answers what they lack.
 _NEED_THE_STORE = (rpc_server.CRITIQUE.full_name, rpc_server.MEMORY.full_name)
 
@@ -141,6 +146,7 @@ class Sidecar:
         # Services that a setting has turned off.
         self._off = () if settings.memory.enabled else (rpc_server.MEMORY.full_name,)
         self.port = 0
+        self._health_listener: HealthListener | None = None
         bell = Bell()
         self._lookout = Lookout(stores.log, bell, _LOOK_EVERY_S) if stores.is_shared else None
         self.recorder = Recorder(stores.log, bell, limits.backlog_bytes)
@@ -159,11 +165,17 @@ class Sidecar:
         self.conductor = Conductor(
             stores.log, stores.sessions, self.recorder, reflections, critiques, clock, turn_limits
         )
-        streams = Streams(StreamLimits(settings.heartbeat_s, limits.idle_stream_s))
+        streams = Streams(StreamLimits(settings.heartbeat_s, limits.idle_stream_s, limits.stream_age_s))
         own = Scope(settings.tenant_id, settings.project_id)
-        identity = Identity(own, pinned=settings.pin_scope)
+        self.admission = Admission(call_limits(settings), clock)
         self._boundary = boundary = Boundary(
-            identity, Once(stores.requests, clock), clock, Tracing(on=settings.tracing)
+            identity_of(settings, clock),
+            self.admission,
+            Once(stores.requests, clock),
+            clock,
+            Tracing(on=settings.tracing),
+            limits.text_bytes,
+            metered=is_measured(settings),
         )
         self.server = rpc_server.Server(streams, limits.message_bytes, limits.streams_per_connection)
         thinking = (
@@ -180,12 +192,46 @@ class Sidecar:
         )
         memory = _memory_calls(settings, stores, self.gateway, own_templates, clock, turns, self.meanings)
         sidecar = (SidecarCalls(_info(settings, own, stores, routes), spending),)
-        self.server.register(rpc_server.THINKING, rpc_server.handlers_of(boundary, rpc_server.THINKING, thinking))
-        self.server.register(rpc_server.CRITIQUE, rpc_server.handlers_of(boundary, rpc_server.CRITIQUE, critique))
-        self.server.register(rpc_server.MEMORY, rpc_server.handlers_of(boundary, rpc_server.MEMORY, memory))
-        self.server.register(rpc_server.SIDECAR, rpc_server.handlers_of(boundary, rpc_server.SIDECAR, sidecar))
-        if settings.reflection:
+        for service, calls in (
+            (rpc_server.THINKING, thinking),
+            (rpc_server.CRITIQUE, critique),
+            (rpc_server.MEMORY, memory),
+            (rpc_server.SIDECAR, sidecar),
+        ):
+            self.server.register(service, rpc_server.handlers_of(boundary, service, calls))
+        if answers_reflection(settings):
             self.server.reflect()
+        if is_measured(settings):
+            observe(self._gauges())
+        self._credentials = credentials_of(settings, clock)
+
+    def _gauges(self) -> Iterable[Gauge]:
+        """What metrics tell of the state of things, beside what is counted as it happens."""
+        clock, loop = self._clock, asyncio.get_running_loop()
+        return (
+            ("sidemirror.streams.open", "{stream}", "Streams that are open.", lambda: [(self.admission.streams, {})]),
+            (
+                "sidemirror.calls.running",
+                "{call}",
+                "Unary calls that are served.",
+                lambda: [(self.admission.calls, {})],
+            ),
+            ("sidemirror.turns.memory", "{turn}", "Turns in memory.", lambda: [(len(self.conductor), {})]),
+            ("sidemirror.tasks", "{task}", "Tasks of the server's loop.", lambda: [(len(asyncio.all_tasks(loop)), {})]),
+            ("sidemirror.backlog", "By", "What waits for the store.", lambda: [(self.recorder.waiting_bytes, {})]),
+            (
+                "sidemirror.durable.lag",
+                "s",
+                "For how long the turn that waited longest has had something that is not durable.",
+                lambda: [(self.recorder.lag_s(clock.monotonic_s()), {})],
+            ),
+            (
+                "sidemirror.store.available",
+                "1",
+                "1 when the store answered when it was asked last.",
+                lambda: [(int(store.is_available()), {"store": store.kind}) for store in self._stores.facts],
+            ),
+        )
 
     @property
     def address(self) -> str:
@@ -199,10 +245,16 @@ class Sidecar:
         address = self._settings.address
         if not address.startswith(UNIX):
             self._listen(address)
-        with socket_mode():
+        with socket_mode(int(self._settings.socket_mode, 8)):
             if self._socket is not None:
                 self.server.listen(self._socket)
+                if self._settings.socket_group:
+                    give_to_group(self._socket, self._settings.socket_group)
             await self.server.start(unable=self._off if self._store_answers() else (*self._off, *_NEED_THE_STORE))
+        if self._settings.health_address:
+            self._health_listener = HealthListener(self.server.health, self._settings.health_address)
+            await self._health_listener.start()
+            _log.info("health_served", extra={"port": self._health_listener.port})
         _log.info("serving", extra={"address": address, "port": self.port, "socket": self._socket or ""})
 
     def _store_answers(self) -> bool:
@@ -210,10 +262,18 @@ class Sidecar:
 
     async def _follow_the_store(self) -> None:
         """Says of the services that need the store whether it is there, and wakes what waits for it."""
+        said = self._store_answers()
         while True:
-            await self._stores.changed.wait()
+            # The embedded store tells nobody: it fails when it is asked, and answers again when it is.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK_AT_STORE_S):
+                    await self._stores.changed.wait()
+            told = self._stores.changed.is_set()
             self._stores.changed.clear()
             answers = self._store_answers()
+            if answers == said and not told:
+                continue
+            said = answers
             for service in _NEED_THE_STORE:
                 await self.server.set_able(service, able=answers and service not in self._off)
             if answers:
@@ -221,7 +281,7 @@ class Sidecar:
 
     def _listen(self, address: str) -> None:
         try:
-            self.port = self.server.listen(address)
+            self.port = self.server.listen(address, self._credentials)
         except RuntimeError as error:
             raise CannotListen(f"address {address!r}: it is in use, or not an address of this machine") from error
 
@@ -252,6 +312,8 @@ class Sidecar:
                 await self.recorder.drain()
         except TimeoutError:
             _log.error("turns_not_recorded", extra={"reason": "the store did not answer before the grace period ended"})
+        if self._health_listener is not None:
+            await self._health_listener.stop()
 
     async def close(self) -> None:
         """Ends what is under way with models."""
@@ -285,17 +347,18 @@ async def assemble(
     """
     clock = clock or SystemClock()
     limits = turn_limits or TurnLimits(
-        events_per_turn=settings.limits.events_per_turn, abandon_after_s=settings.abandon_after_s
+        events_per_turn=settings.limits.events_per_turn,
+        turn_bytes=settings.limits.turn_bytes,
+        abandon_after_s=settings.abandon_after_s,
     )
-    try:
-        check_address(settings.address)
-    except CannotListen as error:
-        raise BadSettings(f"address (SIDEMIRROR_ADDRESS): {error}") from error
+    check_listeners(settings)
     async with contextlib.AsyncExitStack() as stack:
         alone = settings.address.removeprefix(UNIX) if settings.address.startswith(UNIX) else ""
         path = settings.socket.removeprefix(UNIX) or alone
-        socket = stack.enter_context(held_socket(Path(path))) if path else None
+        socket = stack.enter_context(held_socket(Path(path), settings.socket_group)) if path else None
         stores = await (_shared(settings, stack) if settings.database_url else _embedded(settings, clock, stack))
+        if is_measured(settings):
+            stores = with_times(stores, ("log", "sessions", "requests", "ledger", "critiques"))
         routes = routes_of(settings, clock) if model is None else _stand_in(model, clock)
         sidecar = Sidecar(settings, stores, routes, clock, limits, socket)
         stack.push_async_callback(sidecar.close)

@@ -23,10 +23,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
+class _Version(argparse.Action):
+    """Prints the version. Not argparse's own action, for which each start would have to look the version up."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        import importlib.metadata
+
+        print(f"sidemirror {importlib.metadata.version('sidemirror-server')}")
+        parser.exit()
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="sidemirror", description="A sidecar that gives an agent a second look at its own work."
     )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     serve = commands.add_parser("serve", help="run the sidecar")
@@ -65,6 +76,14 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--without-sidecar", action="store_true", help="show only what the agent does alone")
     demo.set_defaults(run=_demo)
 
+    _add_replay(commands)
+    for command in commands.choices.values():
+        # An abbreviation would mean another flag, or none, once there is a flag more.
+        command.allow_abbrev = False
+    return parser
+
+
+def _add_replay(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     replay = commands.add_parser("replay", help="play recorded episodes through a sidecar")
     replay.add_argument("file", help="episodes as JSON lines, gzip or not")
     _add_target(replay)
@@ -73,10 +92,6 @@ def _parser() -> argparse.ArgumentParser:
     replay.add_argument("--limit", type=_million, default=0, metavar="N", help="play the first N episodes only")
     replay.add_argument("--json", action="store_true", help="print the result as JSON")
     replay.set_defaults(run=_replay)
-    for command in commands.choices.values():
-        # An abbreviation would mean another flag, or none, once there is a flag more.
-        command.allow_abbrev = False
-    return parser
 
 
 def _add_migrate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

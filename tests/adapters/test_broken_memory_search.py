@@ -30,7 +30,7 @@ BROKEN = [
     ("FM3", "labelled", "facts.importance >= :min_importance", ":min_importance IS NOT NULL"),
     ("FM4", "best", "facts.importance DESC, facts.created_us DESC", "facts.created_us DESC, facts.importance DESC"),
     ("FM5", "labelled", "facts.importance DESC, facts.created_us DESC", "facts.created_us DESC, facts.importance DESC"),
-    ("FM6", "vectors_after", "model_no = :model_no", ":model_no IS NOT NULL"),
+    ("FM6", "vectors_of", "vectors.model_no = :model_no", ":model_no IS NOT NULL"),
     ("FM6", "embedded", "AND embedded_by = :model_no", "AND :model_no <> embedded_by"),
     ("FM7", "unembedded_before", "facts.embedded_by < :model_no", "facts.embedded_by = 0 AND :model_no > 0"),
     ("FM8", "embeddable", "AND content = :content", "AND :content IS NOT NULL"),
@@ -43,7 +43,7 @@ BROKEN = [
 # (clause, a piece of the migration, what stands there instead): what triggers forget.
 FORGETFUL = [
     ("FM2", "AFTER UPDATE OF content_terms", "AFTER UPDATE OF kind"),
-    ("FM2", "UPDATE memory_scopes\n    SET memories = memories - 1", "UPDATE memory_scopes\n    SET memories = memories"),
+    ("FM2", "SET memories = memories - 1", "SET memories = memories"),
     ("FM3", "AFTER UPDATE OF state, importance, confidence", "AFTER UPDATE OF kind"),
     ("FM5", "AFTER UPDATE OF tags, error_category, body", "AFTER UPDATE OF kind"),
     ("FM8", "DELETE FROM memory_vectors WHERE row_id = new.row_id;", "SELECT 1;"),

@@ -2,10 +2,12 @@
 
 import math
 
+import asyncpg
 import pytest
 
 from sidemirror_server.memory.record import Kept
 from sidemirror_server.memory.search import Embedded, Filter
+from sidemirror_server.storage.postgres import memory_search as adapter
 from sidemirror_server.storage.postgres.database import Database
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
@@ -57,3 +59,34 @@ async def test_the_index_finds_what_comparing_all_finds(databases: Databases) ->
 def turned(degrees: float) -> tuple[float, ...]:
     angle = math.radians(degrees)
     return (math.cos(angle), math.sin(angle), *(0.0,) * 254)
+
+
+# (clause that must notice, statement, a piece of it, what stands there instead)
+BROKEN = [
+    ("FM1", "by_text", "(known.times + $8::double precision\n", "(1 + known.times + $8::double precision\n"),
+    ("FM1", "by_text", "WHEN known.in_task THEN", "WHEN NOT known.in_task THEN"),
+    ("FM2", "figures", "coalesce(sum(memories), 0)", "coalesce(sum(memories) + 1, 0)"),
+    ("FM3", "by_text", "memory.importance >= $11", "$11::double precision IS NOT NULL"),
+    ("FM3", "best", "known.kind = $5", "known.kind <> $5"),
+    ("FM3", "labelled", "memory.state = ANY($6::text[])", "$6::text[] IS NOT NULL"),
+    ("FM3", "nearest_exactly", "label.label = ANY($9)", "lower(label.label) = ANY(SELECT lower(unnest($9)))"),
+    ("FM4", "best", "ORDER BY memory.importance DESC, memory.created_us DESC", "ORDER BY memory.created_us DESC"),
+    ("FM5", "labelled", "label.label = ANY($8::text[])", "lower(label.label) = ANY(SELECT lower(unnest($8::text[])))"),
+    ("FM6", "nearest_exactly", "known.model = $3", "$3::text IS NOT NULL"),
+    ("FM6", "embedded", "model = $3", "model <> $3"),
+    ("FM7", "unembedded", "AND known.model = $3", "AND $3::text IS NOT NULL"),
+    ("FM8", "embed", "AND memory.content = made.content", ""),
+    ("FM8", "embed", "embedding = excluded.embedding", "embedding = memory_vectors.embedding"),
+    ("FM9", "terms_in", "memory_id = ANY($3::text[])", "$3::text[] IS NOT NULL"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("clause", "name", "piece", "instead"), BROKEN)
+async def test_broken_statement_is_noticed(
+    clause: str, name: str, piece: str, instead: str, databases: Databases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert piece in adapter._SQL[name]
+    monkeypatch.setattr(adapter, "_SQL", {**adapter._SQL, name: adapter._SQL[name].replace(piece, instead)})
+    with pytest.raises((Exception, pytest.fail.Exception)) as caught:
+        await test_clause(clause, databases)
+    assert not isinstance(caught.value, TypeError | AttributeError | NameError | asyncpg.PostgresError)

@@ -16,6 +16,7 @@ from sidemirror_server.rpc.critiques import KeptCritiqueCalls
 from sidemirror_server.rpc.limits import CLAMPED, TABLE, Count, Id, NoRule, Number, Required, Seconds, Text, checker_of
 from sidemirror_server.rpc.memories import KeptMemoryCalls
 from sidemirror_server.rpc.memory import MemoryCalls
+from sidemirror_server.rpc.memory_search import MemorySearchCalls
 from sidemirror_server.rpc.portable_memories import PortableMemoryCalls
 from sidemirror_server.rpc.reflections import ReflectionCalls
 from sidemirror_server.rpc.run_turn import TurnStreams
@@ -42,7 +43,7 @@ METHODS = [method for service in SERVICES for method in service.methods]
 SERVICERS = (
     *(SessionCalls, TurnCalls, ReflectionCalls, TurnStreams, WatchStreams),
     *(CritiqueCalls, KeptCritiqueCalls, SidecarCalls),
-    *(MemoryCalls, KeptMemoryCalls, PortableMemoryCalls),
+    *(MemoryCalls, KeptMemoryCalls, PortableMemoryCalls, MemorySearchCalls),
 )
 
 

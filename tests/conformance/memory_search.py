@@ -250,10 +250,10 @@ async def fm6_vectors_of_one_model_are_compared(open_stores: OpenStores) -> None
     # Another model's vectors are none of these, whatever they are like.
     other = await stores.search.by_vector(ONE, "n", turned(0), Filter(), 10)
     assert (other.hits, other.embedded) == ((), 0)
-    await stores.search.embed(ONE, "n", (Embedded("near", records[0].content, (1.0, 0.0)),))
+    await stores.search.embed(ONE, "n", (Embedded("near", records[0].content, turned(0)),))
     found = await stores.search.by_vector(ONE, "m", turned(0), Filter(), 10)
     assert ([hit.facts.memory_id for hit in found.hits], found.embedded) == (["far", "opposite"], 2)
-    found = await stores.search.by_vector(ONE, "n", (1.0, 0.0), Filter(), 10)
+    found = await stores.search.by_vector(ONE, "n", turned(0), Filter(), 10)
     assert ([hit.facts.memory_id for hit in found.hits], found.embedded) == (["near"], 1)
     await stores.memories.delete(ONE, "far")
     found = await stores.search.by_vector(ONE, "m", turned(0), Filter(), 10)

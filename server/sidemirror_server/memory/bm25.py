@@ -14,9 +14,11 @@ LENGTH_WEIGHT = 0.75
 # A question is looked up by its most telling terms only. Chosen here: on the recorded retrieval sets 64 find what all
 # find, and an index is asked so many times.
 MOST_ASKED = 64
-# Texts that a question's terms may lead to, all together. Chosen here: it bounds a search at some milliseconds, and
-# what is left out are the commonest words of a question in a large store.
-MOST_LED_TO = 20_000
+# Terms that more texts have are common; a question's terms may lead to so many texts, all together, as soon as there is
+# a common one among them. Chosen here: it bounds a search at some milliseconds, and what is left out are the commonest
+# words of a question in a large store.
+COMMON = 2_000
+MOST_LED_TO = 6_000
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -44,17 +46,17 @@ def part(weight: float, tells: float, times: int, terms: int, mean_terms: float)
 def chosen(asked: Mapping[str, float], having: Mapping[str, int], memories: int) -> tuple[str, ...]:
     """The terms of a question to look up: the most telling first, those that nothing has left out.
 
-    `having`: in how many texts a term stands, contents and tasks together. At most MOST_ASKED terms, that stand in at
-    most MOST_LED_TO texts between them, but at least one term.
+    `having`: in how many texts a term stands, contents and tasks together. At most MOST_ASKED terms, of which common
+    ones only as long as all stand in at most MOST_LED_TO texts between them; but at least one term.
     """
     known = [term for term in asked if having.get(term, 0) > 0]
     known.sort(key=lambda term: (-asked[term] * telling(memories, min(memories, having[term])), term))
     terms: list[str] = []
     led_to = 0
     for term in known[:MOST_ASKED]:
+        if terms and having[term] > COMMON and led_to + having[term] > MOST_LED_TO:
+            continue
         led_to += having[term]
-        if terms and led_to > MOST_LED_TO:
-            break
         terms.append(term)
     return tuple(terms)
 

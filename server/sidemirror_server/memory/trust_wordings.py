@@ -121,7 +121,7 @@ STEERING: tuple[tuple[str, str], ...] = (
             r"whatever |exactly )*(?:instructions?|orders?|directions?|steps?|commands?|"
             r"what(?:ever)?)\b.{0,50}\b(?:in|from|of|by|on|"
             r"below|above|inside|within|say|tell|here|following)\b"
-            r"|\b(?:treat|regard|consider|accept|trust|take) (?:\w+ ){0,5}(?:as|to be) (?:\w+ ){0,2}(?:trusted|"
+            r"|\b(?:treat|regard|consider|accept|trust|take)\w* (?:\w+ ){0,5}(?:as|to be) (?:\w+ ){0,2}(?:trusted|"
             r"authoritative|instructions?|"
             r"orders?|gospel|verified|authori[sz]ed|an? admin|true|safe)\b"
             r"|\balways (?:\w+ ){0,2}(?:trust|approve|allow|accept|grant|comply|obey|recommend|prefer|favou?r|"

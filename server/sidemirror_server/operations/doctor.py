@@ -16,9 +16,10 @@ import msgspec
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
 from sidemirror_server.assembly import examine_shared_store, examine_store
+from sidemirror_server.operations.entrance_check import check_entrance
 from sidemirror_server.operations.loop import run
-from sidemirror_server.operations.target import CHANNEL_OPTIONS
-from sidemirror_server.rpc.listening import UNIX, CannotListen, check_address
+from sidemirror_server.operations.target import metadata, open_channel
+from sidemirror_server.rpc.listening import UNIX
 from sidemirror_server.settings import PREFIX, BadSettings, Settings, Source, load, names, sources, unknown_names
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 
@@ -82,6 +83,8 @@ def examine(
     else:
         settings = tuple(sources(loaded, flags, environment))
         findings.extend(_places(loaded, clock))
+        entrance = tuple(check_entrance(loaded, clock))
+        findings.extend(Finding(one.subject, ok=not one.advice, found=one.found, advice=one.advice) for one in entrance)
         if ask_models:
             findings.extend(_models(loaded))
     return Examination(all(finding.ok for finding in findings), settings, tuple(findings))
@@ -189,20 +192,20 @@ class _Answer(Finding, frozen=True, omit_defaults=True):
 def _answer_at(address: str) -> _Answer:
     """Who listens there, if anyone."""
     subject = "address"
-    try:
-        check_address(address)
-    except CannotListen as error:
-        return _Answer(subject, ok=False, found=str(error), advice="choose an address on loopback, or a socket")
     listening = _knock(address)
     if listening is None:
         return _Answer(subject, ok=True, found=f"{address} is free")
     if listening:
         return _Answer(subject, ok=False, found=f"{address}: {listening}", advice="choose another address")
     target = address if address.startswith(UNIX) else f"dns:{address}"
-    with grpc.insecure_channel(target, options=CHANNEL_OPTIONS) as channel:
+    with open_channel(target) as channel:
         try:
-            info = pb_grpc.SidecarServiceStub(channel).GetServerInfo(pb.GetServerInfoRequest(), timeout=_ANSWER_S)
+            stub = pb_grpc.SidecarServiceStub(channel)
+            info = stub.GetServerInfo(pb.GetServerInfoRequest(), timeout=_ANSWER_S, metadata=metadata())
         except grpc.RpcError as error:
+            if error.code() in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
+                found = f"{address} is served by a sidemirror that asks for another token"
+                return _Answer(subject, ok=True, found=found, served=True)
             return _Answer(
                 subject,
                 ok=False,

@@ -57,7 +57,9 @@ class Required(Struct, frozen=True):
 
 Rule = Id | Text | Number | Count | Seconds | Required
 
-LONG = Text(bytes=256 * 1024)
+# Design section 11: event text 256 KiB. Every long text of the contract.
+LONGEST_TEXT_BYTES = 256 * 1024
+LONG = Text(bytes=LONGEST_TEXT_BYTES)
 NAME = Text(chars=256)
 TOKENS = Number(0, 1_000_000_000)
 SCORE = Number(0, 1)
@@ -191,9 +193,12 @@ class NoRule(Exception):
     """A field of the contract has no row in the table of limits."""
 
 
-def checker_of(message_type: type[Message]) -> Callable[[Message], list[Violation]]:
-    """A function that returns what is wrong with a message of this type; an empty list when nothing is."""
-    check = _message(cast("Descriptor", message_type.DESCRIPTOR), {})
+def checker_of(
+    message_type: type[Message], text_bytes: int = LONGEST_TEXT_BYTES
+) -> Callable[[Message], list[Violation]]:
+    """A function that returns what is wrong with a message of this type; an empty list when nothing is. `text_bytes`:
+    what the server takes of a long text, where that is less than the contract allows."""
+    check = _message(cast("Descriptor", message_type.DESCRIPTOR), _Made(text_bytes))
 
     def violations(message: Message) -> list[Violation]:
         found: list[Violation] = []
@@ -203,7 +208,15 @@ def checker_of(message_type: type[Message]) -> Callable[[Message], list[Violatio
     return violations
 
 
-def _message(descriptor: Descriptor, made: dict[str, Check]) -> Check:
+class _Made(dict[str, Check]):
+    """The checks that are made already, by the message's name, and what all of them are made with."""
+
+    def __init__(self, text_bytes: int) -> None:
+        super().__init__()
+        self.text_bytes = text_bytes
+
+
+def _message(descriptor: Descriptor, made: _Made) -> Check:
     if descriptor.full_name in made:
         return made[descriptor.full_name]
     if descriptor.full_name == "google.protobuf.Timestamp":
@@ -241,7 +254,7 @@ def _sized(most: int) -> Check:
     return check
 
 
-def _oneof(oneof: OneofDescriptor, made: dict[str, Check]) -> Check:
+def _oneof(oneof: OneofDescriptor, made: _Made) -> Check:
     arms = {field.name: _field(field, made) for field in oneof.fields}
     required = isinstance(TABLE.get(f"{_owner(oneof)}.{oneof.name}"), Required)
     name = oneof.name
@@ -257,7 +270,7 @@ def _oneof(oneof: OneofDescriptor, made: dict[str, Check]) -> Check:
     return check
 
 
-def _field(field: FieldDescriptor, made: dict[str, Check]) -> list[Check]:
+def _field(field: FieldDescriptor, made: _Made) -> list[Check]:
     name = field.name
     key = f"{_owner(field)}.{name}"
     rule = TABLE.get(key, TABLE.get(name))
@@ -269,6 +282,8 @@ def _field(field: FieldDescriptor, made: dict[str, Check]) -> list[Check]:
         if field.enum_type is not None:
             return [_values(name, rule, _enum(field.enum_type))]
         return [_repeated(name, rule, _element(field, made))]
+    if rule == LONG:
+        rule = Text(bytes=min(LONGEST_TEXT_BYTES, made.text_bytes))
     if field.message_type is not None and not isinstance(rule, Seconds):
         nested = _nested(name, _message(field.message_type, made))
         return [nested, _there(name)] if isinstance(rule, Required) else [nested]
@@ -288,7 +303,7 @@ def _there(name: str) -> Check:
     return check
 
 
-def _element(field: FieldDescriptor, made: dict[str, Check]) -> Check | None:
+def _element(field: FieldDescriptor, made: _Made) -> Check | None:
     if field.message_type is None or field.message_type.GetOptions().map_entry:
         return None
     return _message(field.message_type, made)

@@ -84,10 +84,12 @@ class TurnCalls:
     async def ReportEvents(self, request: pb.ReportEventsRequest, call: Call) -> pb.ReportEventsResponse:
         turn = await self._conductor.take_up(call.scope, TurnId(request.turn_id))
         events = events_of(request.events, request.turn_id, call)
+        # Without events the call waits for what is pending, and answers with what that came to.
+        before = turn.state.last_sequence
         places = self._conductor.report(turn, events)
         await self._recorder.wait_durable(turn, max(places, default=0))
         await _nothing_pending(turn, _patience_s(seconds(request.wait), call.remaining_s()))
-        first = min(places, default=turn.state.last_sequence + 1)
+        first = min(places, default=before)
         said = [item for item in turn.said if item.sequence > first and item.directive.what is not turn.plan]
         if said:
             await self._recorder.wait_durable(turn, said[-1].sequence)

@@ -12,7 +12,7 @@ from sidemirror_server.rpc.wire import duration, timestamp
 from sidemirror_server.thinking.record import recorded_in
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import TURN_TOPIC, Entry, TurnLog
-from sidemirror_server.vocabulary.errors import BadInput, Draining
+from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.scope import Scope
 
 # How much one look into the log takes: bounds what a slow reader makes the server hold.
@@ -57,7 +57,7 @@ class WatchStreams:
                     yield _notice_to_wire(notice, after, call.scope)
                     times.said()
                     if times.told_closing:
-                        raise Draining(reason=times.closing_reason)
+                        raise times.end()
                 if until is not None and (not page or after >= until):
                     return
                 if not page:

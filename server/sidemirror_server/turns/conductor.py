@@ -56,6 +56,8 @@ class TurnLimits(msgspec.Struct, frozen=True):
     """What a turn may grow to, and how long it is waited for. Defaults: design sections 5 and 11."""
 
     events_per_turn: int = 10_000
+    # Nothing more is taken of a turn that has this much, but its end.
+    turn_bytes: int = 64 * 1024 * 1024
     # An open turn that nothing was heard of for this long is abandoned.
     abandon_after_s: float = 1800.0
     # An open turn that nobody follows leaves memory after this long; it comes back when it is spoken of.
@@ -156,6 +158,10 @@ class Conductor:
             return None
         return await self.take_up(scope, head.turn_id)
 
+    def __len__(self) -> int:
+        """How many turns are in memory."""
+        return len(self._turns)
+
     def session_changed(self, scope: Scope, session_id: SessionId, config: ThinkingConfig) -> None:
         """Turns that start from now on have this configuration."""
         hot = self._hot.get((scope, session_id))
@@ -195,6 +201,8 @@ class Conductor:
         ends = any(isinstance(event.what, TurnFinished) for event in fresh.values())
         if turn.state.event_count + len(fresh) - ends > most:
             raise LimitReached("events_per_turn", most, turn.state.turn_id)
+        if turn.recorded_bytes >= self._limits.turn_bytes and len(fresh) > ends:
+            raise LimitReached("turn_bytes", self._limits.turn_bytes, turn.state.turn_id)
         self._recorder.check_room()
 
     def _react(self, turn: LiveTurn, event: Event, now_us: int) -> None:
@@ -219,7 +227,9 @@ class Conductor:
         self._critiques.give_up(turn, reason)
 
     async def _finish_later(self, turn: LiveTurn) -> None:
-        await asyncio.wait(tuple(turn.tasks.values()), timeout=self._limits.finish_grace_s)
+        # Those that were being made when the turn ended may all be done by now; asyncio refuses to wait for nothing.
+        if turn.tasks:
+            await asyncio.wait(tuple(turn.tasks.values()), timeout=self._limits.finish_grace_s)
         self._finish_now(turn)
 
     def _finish_now(self, turn: LiveTurn) -> None:
@@ -342,7 +352,7 @@ class Conductor:
                 break
             for entry in entries:
                 recorded = recorded_in(entry)
-                turn.restore(entry.sequence, entry.at_us, recorded)
+                turn.restore(entry.sequence, entry.at_us, recorded, len(entry.body))
                 if isinstance(recorded, Event):
                     turn.seen[recorded.event_id] = entry.sequence
         self._hold(turn)

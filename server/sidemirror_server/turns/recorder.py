@@ -38,6 +38,7 @@ class Recorder:
         self._dirty: dict[int, LiveTurn] = {}
         self._waiting: dict[int, int] = {}  # bytes, by turn
         self._waiting_bytes = 0
+        self._waiting_since_s: dict[int, float] = {}  # by turn, on the loop's clock
         self._lingering: asyncio.TimerHandle | None = None
         self._work = asyncio.Event()
         self._again = asyncio.Event()
@@ -62,6 +63,20 @@ class Recorder:
         self._waiting_bytes += waiting - self._waiting.pop(id(turn), 0)
         if waiting:
             self._waiting[id(turn)] = waiting
+            self._waiting_since_s.setdefault(id(turn), asyncio.get_running_loop().time())
+        else:
+            self._waiting_since_s.pop(id(turn), None)
+
+    @property
+    def waiting_bytes(self) -> int:
+        """How much waits to become durable, over all turns."""
+        return self._waiting_bytes
+
+    def lag_s(self, now_s: float) -> float:
+        """For how long the turn that has waited longest has had something that is not durable; 0 when none has.
+        `now_s`: the loop's clock."""
+        # A copy: whoever asks may be on another thread.
+        return max((now_s - since_s for since_s in tuple(self._waiting_since_s.values())), default=0.0)
 
     def check_room(self) -> None:
         """Raises LimitReached when more already waits for the store than memory should hold."""
@@ -149,6 +164,7 @@ class Recorder:
             return False
         for turn, batch in items:
             turn.settle(batch)
+            self._waiting_since_s.pop(id(turn), None)  # what waits now is newer
             self._count(turn)
         self._bell.ring(scope, {batch.head.session_id for _, batch in items})
         return True
@@ -159,6 +175,11 @@ class Recorder:
             return all([await self._append(scope, [item]) for item in items])
         turn = items[0][0]
         _log.error("turn_lost", extra={"turn_id": turn.state.turn_id, "reason": str(refused)})
-        turn.lose(StoreUnavailable(turn_id=turn.state.turn_id, reason="another server has gone on with this turn"))
+        if turn.durable:
+            why = "another server has gone on with this turn"
+        else:
+            # It was started here while the store could not be asked for the id.
+            why = "the store has another turn under this id: take it up again"
+        turn.lose(StoreUnavailable(turn_id=turn.state.turn_id, reason=why))
         self._count(turn)
         return True

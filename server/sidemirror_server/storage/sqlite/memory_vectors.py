@@ -53,7 +53,7 @@ class Vectors:
         asked = np.asarray(vector, dtype=np.float32)
         if held.count == 0 or held.dimensions != len(asked):
             return
-        portion, given = max(first, _RESCORED), 0
+        portion, given = first if held.is_exact else max(first, _RESCORED), 0
         order = held.in_order(asked)
         while given < held.count:
             rows = [int(row) for row in order(given + portion)[given:]]
@@ -90,6 +90,11 @@ class _Held:
         self._rows: Numbers | None = None
         self._floats: Floats | None = None
         self._codes: Codes | None = None
+
+    @property
+    def is_exact(self) -> bool:
+        """What is held are the floats, so that the order is the right one."""
+        return self._floats is not None
 
     def bring_up_to_date(self, connection: sqlite3.Connection, exact_rows: int) -> None:
         """Reads what was kept since."""
