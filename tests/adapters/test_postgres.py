@@ -58,6 +58,8 @@ async def test_critiques(clause: str, databases: Databases) -> None:
 async def test_memories(clause: str, databases: Databases) -> None:
     async with databases.opened() as database:
         await MEMORIES[clause](lambda: PostgresMemories(database))
+
+
 @pytest.mark.parametrize("clause", RECEIPTS)
 async def test_receipts(clause: str, databases: Databases) -> None:
     async with databases.opened() as database:
