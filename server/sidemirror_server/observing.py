@@ -3,15 +3,21 @@
 Called by `assembly.py`. With metrics off nothing of this is in the way of a call.
 """
 
+import asyncio
 import inspect
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 from opentelemetry import metrics
 from opentelemetry.metrics import CallbackOptions, Observation
 
+from sidemirror_server.rpc.admission import Admission
+from sidemirror_server.rpc.info import StoreFacts
+from sidemirror_server.turns.conductor import Conductor
+from sidemirror_server.turns.recorder import Recorder
+from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.telemetry import METER, STORE
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -71,3 +77,29 @@ def _callback(read: Read) -> Callable[[CallbackOptions], Iterator[Observation]]:
             yield Observation(value, attributes)
 
     return callback
+
+
+def gauges(
+    admission: Admission, conductor: Conductor, recorder: Recorder, stores: Sequence[StoreFacts], clock: Clock
+) -> Iterable[Gauge]:
+    """What metrics tell of the state of things, beside what is counted as it happens."""
+    loop = asyncio.get_running_loop()
+    return (
+        ("sidemirror.streams.open", "{stream}", "Streams that are open.", lambda: [(admission.streams, {})]),
+        ("sidemirror.calls.running", "{call}", "Unary calls that are served.", lambda: [(admission.calls, {})]),
+        ("sidemirror.turns.memory", "{turn}", "Turns in memory.", lambda: [(len(conductor), {})]),
+        ("sidemirror.tasks", "{task}", "Tasks of the server's loop.", lambda: [(len(asyncio.all_tasks(loop)), {})]),
+        ("sidemirror.backlog", "By", "What waits for the store.", lambda: [(recorder.waiting_bytes, {})]),
+        (
+            "sidemirror.durable.lag",
+            "s",
+            "For how long the turn that waited longest has had something that is not durable.",
+            lambda: [(recorder.lag_s(clock.monotonic_s()), {})],
+        ),
+        (
+            "sidemirror.store.available",
+            "1",
+            "1 when the store answered when it was asked last.",
+            lambda: [(int(store.is_available()), {"store": store.kind}) for store in stores],
+        ),
+    )

@@ -234,6 +234,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # How many connections to it at once, at most; one of them stays when nothing is asked. Chosen here: calls of one
     # agent rarely need more at once, and 200 sidecars share a server of 400.
     database_connections: Annotated[int, Meta(ge=1, le=100)] = 4
+    # A Redis for goal reflections, as redis://, rediss:// or unix://, where other programs read them too; no Cluster.
+    # The reports that they are made from stay in the store above, from which what Redis has lost is published again.
+    # None when empty: reflections are kept there as well.
+    redis_url: Secret = Secret()
     # The scope of calls that name none.
     tenant_id: ScopeName = "default"
     project_id: ScopeName = "default"

@@ -17,9 +17,20 @@ from msgspec.structs import replace
 
 from sidemirror_server.memory.record import Kept, Learned, Lesson, MemoryRecord
 from sidemirror_server.models.ledger import Amount, Cap, Level, Refusal, Reservation
-from sidemirror_server.storage.postgres import critiques, ledger, memories, receipts, requests, sessions, turn_log, work
+from sidemirror_server.storage.postgres import (
+    critiques,
+    journal,
+    ledger,
+    memories,
+    receipts,
+    requests,
+    sessions,
+    turn_log,
+    work,
+)
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.journal import PostgresJournal
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
@@ -33,6 +44,7 @@ from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.queue import Job, NewJob
 from tests.conformance import critiques as critiques_suite
+from tests.conformance import journal as journal_suite
 from tests.conformance import ledger as ledger_suite
 from tests.conformance import memories as memories_suite
 from tests.conformance import receipts as receipts_suite
@@ -49,6 +61,7 @@ CLAUSES = {
     for suite in (
         *(turn_log_suite, sessions_suite, requests_suite, work_suite, ledger_suite, critiques_suite),
         *(receipts_suite, memories_suite),
+        journal_suite,
     )
     for clause, test in clauses_of(suite).items()
 }
@@ -118,6 +131,8 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("WQ19", "list", "ORDER BY created_us DESC, job_id DESC", "ORDER BY created_us DESC, job_id"),
         ("WQ20", "count", "kind = $3", "kind <> $3"),
         ("WQ21", "done", "LIMIT $3", "LIMIT greatest($3, 10)"),
+        ("WQ23", "scopes", "done_us IS NOT NULL AND ", ""),
+        ("WQ24", "forget", "('done', 'dead')", "('done')"),
     ],
     critiques: [
         ("CR1", "keep", "DO NOTHING", "DO UPDATE SET turn_id = excluded.turn_id"),
@@ -129,6 +144,12 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("CR6", "figures", "(50 * confident + 99)", "(50 * confident)"),
         ("CR6", "figures", "created_us < $4", "created_us <= $4"),
         ("CR7", "figures", "provider = $6", "provider >= $6"),
+    ],
+    journal: [
+        ("JO1", "add", "DO NOTHING", "DO UPDATE SET body = excluded.body"),
+        ("JO3", "remove", "group_id = $4", "$4::text IS NOT NULL"),
+        ("JO4", "forget", "at_us <= $4", "at_us < $4"),
+        ("JO5", "remove", "topic = $3", "$3::text IS NOT NULL"),
     ],
     receipts: [
         ("RC1", "issue", "DO NOTHING", "DO UPDATE SET goal_id = excluded.goal_id"),
@@ -400,6 +421,7 @@ def adapter_for(clause: str, database: Database, broken: type[Any] | None) -> An
         "CR": PostgresCritiques,
         "RC": PostgresReceipts,
         "MS": PostgresMemories,
+        "JO": PostgresJournal,
     }
     if clause[:2] in ports:
         return (broken or ports[clause[:2]])(database)

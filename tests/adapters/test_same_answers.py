@@ -323,7 +323,9 @@ class SameAnswers(RuleBasedStateMachine):
         self.claimed += jobs
 
     @rule(
-        verb=st.sampled_from(["extend", "checkpoint", "finish", "fail", "fail for good", "release", "revive"]),
+        verb=st.sampled_from(
+            ["extend", "checkpoint", "finish", "fail", "fail for good", "release", "revive", "forget"]
+        ),
         place=st.integers(0, 20),
         off=st.sampled_from([0, 0, 0, 1]),
         body=bodies,
@@ -346,6 +348,7 @@ class SameAnswers(RuleBasedStateMachine):
                 "fail for good": lambda stores: stores.work.fail(*at, token, text, None, now),
                 "release": lambda stores: stores.work.release(*at, token, now),
                 "revive": lambda stores: stores.work.revive(*at, now),
+                "forget": lambda stores: stores.work.forget(*at),
             }[verb]
         )
         self.ask(lambda stores: stores.work.get(*at))
@@ -367,6 +370,7 @@ class SameAnswers(RuleBasedStateMachine):
     @rule(of=st.sets(kinds), before=times)
     def purge(self, of: set[str], before: int) -> None:
         self.ask(lambda stores: stores.work.purge(sorted(of), before, 1000))
+        self.ask(lambda stores: stores.work.scopes(sorted(of)))
 
     # --- the ledger --------------------------------------------------------------------------------------------------
 

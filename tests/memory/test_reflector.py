@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sidemirror_server import assembly
+from sidemirror_server.assembly.memory import scorer_of
 from sidemirror_server.memory.episode import EventType, ReflectionContext, Step, TaskError, evidence_of, failure_of
 from sidemirror_server.memory.keep import Ids, Keeper, Trust
 from sidemirror_server.memory.prompts import MemoryPrompts
@@ -103,9 +103,9 @@ async def test_a_scorer_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (result.importance, result.confidence) == (1.0, 0.25)
     point = importlib.metadata.EntryPoint("ours", "tests.memory.test_reflector:own_scorer", "sidemirror.scorers")
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [point])
-    assert assembly._scorer("ours") is own_scorer
+    assert scorer_of("ours") is own_scorer
     with pytest.raises(BadSettings, match="there is no 'other'; there are ours"):
-        assembly._scorer("other")
+        scorer_of("other")
 
 
 def own_scorer(scored: Any) -> Scores:

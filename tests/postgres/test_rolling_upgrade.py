@@ -42,7 +42,8 @@ def migrated_by(build: Build, url: str) -> None:
 
 
 async def test_stores_of_an_earlier_schema(databases: Databases, tmp_path: Path) -> None:
-    """The stores of a build that knows five migrations go on with the sixth, which this build has applied."""
+    """The stores of a build that knows five migrations go on with the sixth, which this build has applied. Seen to
+    fail when `migrate` records each migration as not compatible."""
     earlier = earlier_build(STORES_OF_0005, tmp_path)
     assert earlier.migrations == 5
     program = str(ROOT / "tests/postgres/uses_stores.py")
@@ -95,7 +96,8 @@ async def after_a_cut(databases: Databases, name: str, stub: Stub) -> grpc.aio.A
 @pytest.mark.timeout(180)
 async def test_a_server_of_an_earlier_build(databases: Databases, tmp_path: Path) -> None:
     """It serves while this build migrates, works beside it, and refuses what it cannot work with. As long as this build
-    has no migration that the earlier one lacks, one is added here."""
+    has no migration that the earlier one lacks, one is added here. Seen to fail when `migrate` records each migration
+    as not compatible."""
     earlier = earlier_build(SERVER_OF_0006, tmp_path / "build")
     later = KNOWN if len(KNOWN) > earlier.migrations else newer(True)
     assert all(migration.compatible for migration in later), "build on a later commit: this one is to be refused"

@@ -69,7 +69,8 @@ async def test_a_start_without_postgres(durable: Databases, tmp_path: Path) -> N
 
 
 async def test_what_comes_up_must_pass_too(durable: Databases, tmp_path: Path) -> None:
-    """A server that started without its store does not use one that it must not use, and says so once."""
+    """A server that started without its store does not use one that it must not use, and says so once. Seen to fail
+    when `Database._probe` takes any connection for one that may be used."""
     cluster = durable.cluster
     name = await durable.create()
     await durable.as_superuser("ALTER TABLE sidemirror.turns NO FORCE ROW LEVEL SECURITY", name)

@@ -101,7 +101,8 @@ async def first_entry(watch: "grpc.aio.UnaryStreamCall[Any, pb.WatchTurnsRespons
 
 
 async def test_a_watch_outlives_the_store(durable: Databases, tmp_path: Path, asked: list[str]) -> None:
-    """What is recorded while the watch cannot look is shown once it can."""
+    """What is recorded while the watch cannot look is shown once it can. Seen to fail when the lookout looks no more
+    after a look that failed."""
     url = durable.cluster.url("sidecar", await durable.create())
     async with running(tmp_path / "a", database_url=url) as watching, watches(watching.address, 100, 1) as opened:
         await until_settled(asked)

@@ -194,3 +194,16 @@ class MemoryReflectionAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
         tuple[str, ...],
         Meta(max_length=32, description="The ids of the events that the lesson rests on, most telling first."),
     ] = ()
+
+
+class GoalAnswer(msgspec.Struct, frozen=True):
+    """What a finished goal taught."""
+
+    insight: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=2_000,
+            description="One to three short sentences: what mattered for the outcome, and what to do next time.",
+        ),
+    ]

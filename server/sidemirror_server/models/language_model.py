@@ -25,6 +25,7 @@ class Purpose(StrEnum):
     COMPARISON = "comparison"
     TRACE_EVALUATION = "trace_evaluation"
     DEBATE = "debate"
+    GOAL_REFLECTION = "goal_reflection"
     MEMORY_REFLECTION = "memory_reflection"
     # Vectors of memories and of questions: asked for by `models/embedding.py`, never of a language model.
     MEMORY_EMBEDDING = "memory_embedding"

@@ -18,9 +18,10 @@ ValueCheck = Callable[[object], str | None]
 
 
 class Id(Struct, frozen=True):
-    """1 to 128 printable characters, or empty where `required` is not said."""
+    """1 to 128 printable characters, or empty where `required` is not said; none of `taken`."""
 
     required: bool = False
+    taken: tuple[str, ...] = ()
 
 
 class Text(Struct, frozen=True):
@@ -64,6 +65,9 @@ NAME = Text(chars=256)
 TOKENS = Number(0, 1_000_000_000)
 SCORE = Number(0, 1)
 MESSAGES = Count(100)
+# Design section 7: the seed's list of recent goals has the key that this goal's reflections would have.
+TAKEN_GOAL_IDS = ("recent_goals",)
+GOAL = Id(required=True, taken=TAKEN_GOAL_IDS)
 EVENTS = Count(1_000)
 
 # By "Message.field", else by "field"; times and enums follow their type.
@@ -166,6 +170,16 @@ TABLE: dict[str, Rule] = {
     "Usage.cost_usd": Number(0, 1_000_000_000),
     "Usage.latency": Seconds(7 * 24 * 3600),
     "ImportReflectionsRequest.lines": Count(1_000),
+    "goal_id": Id(taken=TAKEN_GOAL_IDS),
+    "report_id": Id(required=True),
+    "objective": Text(bytes=256 * 1024, required=True),
+    "output_summary": LONG,
+    "max_items": Number(0, 10),
+    "GoalTask.name": NAME,
+    "ReportGoalRequest.goal_id": GOAL,
+    "ReportGoalRequest.tasks": Count(100),
+    "GetGoalReflectionsRequest.goal_id": GOAL,
+    "DeleteGoalReflectionsRequest.goal_id": GOAL,
 }
 
 # The most that a whole message takes on the wire. An answer holds at least one event, and has to fit into the 4 MiB
@@ -357,8 +371,8 @@ def _value(field: FieldDescriptor, rule: Rule | None) -> ValueCheck | None:
     if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
         return None
     match rule:
-        case Id(required=required):
-            return _id(required)
+        case Id(required=required, taken=taken):
+            return _id(required, taken)
         case Text():
             return _text(rule)
         case Number(low=low, high=high) if field.cpp_type in _NUMBERS:
@@ -369,13 +383,15 @@ def _value(field: FieldDescriptor, rule: Rule | None) -> ValueCheck | None:
             raise NoRule(f"{_owner(field)}.{field.name}")
 
 
-def _id(required: bool) -> ValueCheck:
+def _id(required: bool, taken: tuple[str, ...]) -> ValueCheck:
     wrong = "1 to 128 printable characters" + (", required" if required else "")
 
     def check(value: object) -> str | None:
         text = cast("str", value)
         if not text:
             return wrong if required else None
+        if text in taken:
+            return f"{text} is taken"
         return None if len(text) <= 128 and text.isprintable() else wrong
 
     return check

@@ -12,7 +12,7 @@ from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_health.v1.health import aio as health_aio
 
-from sidemirror.v1 import critique_pb2, reflective_memory_pb2, sidecar_pb2, thinking_pb2
+from sidemirror.v1 import critique_pb2, goal_reflection_pb2, reflective_memory_pb2, sidecar_pb2, thinking_pb2
 from sidemirror_server.rpc.interceptors import Boundary, Handler
 from sidemirror_server.rpc.streams import Streams
 from sidemirror_server.rpc.symbols import Symbols
@@ -23,6 +23,7 @@ SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 THINKING = thinking_pb2.DESCRIPTOR.services_by_name["ThinkingService"]
 CRITIQUE = critique_pb2.DESCRIPTOR.services_by_name["CritiqueService"]
+GOALS = goal_reflection_pb2.DESCRIPTOR.services_by_name["GoalReflectionService"]
 MEMORY = reflective_memory_pb2.DESCRIPTOR.services_by_name["ReflectiveMemoryService"]
 SIDECAR = sidecar_pb2.DESCRIPTOR.services_by_name["SidecarService"]
 

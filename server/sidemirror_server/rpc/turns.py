@@ -73,6 +73,7 @@ class TurnCalls:
                 budget=request.budget,
                 reflection_mode=request.reflection_mode or pb.REFLECTION_MODE_ON_REQUEST,
                 critique_mode=request.critique_mode,
+                context=request.context if request.HasField("context") else None,
             ),
         )
         event, started = start_event(wire, call)
@@ -110,7 +111,7 @@ class TurnCalls:
 
     async def GetTurn(self, request: pb.GetTurnRequest, call: Call) -> pb.GetTurnResponse:
         turn_id = TurnId(request.turn_id)
-        live = self._conductor.in_memory(call.scope, turn_id)
+        live = self._conductor.in_memory(call.scope, turn_id) or await self._conductor.completed(call.scope, turn_id)
         if live is not None:
             await given_a_moment(self._recorder.wait_durable(live, live.state.last_sequence))
         head = await self._log.head(call.scope, turn_id)

@@ -9,6 +9,7 @@ from opentelemetry import metrics
 # Design section 4. The seed's `secondbrain.agent.reflect` is another product's name (design section 12).
 SPAN_REFLECT = "sidemirror.thinking.reflect"
 SPAN_CRITIQUE = "sidemirror.critique.critique"
+SPAN_GOAL_REFLECT = "sidemirror.goals.reflect"
 SPAN_GENERATE_REFLECTION = "sidemirror.memory.generate_reflection"
 SPAN_EVALUATE = "sidemirror.critique.evaluate_trace"
 

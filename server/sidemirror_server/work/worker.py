@@ -8,6 +8,7 @@ task's token, or does in the transaction that finishes the job.
 import asyncio
 import logging
 import random
+import traceback
 from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
@@ -25,6 +26,11 @@ _ERROR_CHARACTERS = 1000
 
 class Hopeless(Exception):
     """The job can never succeed: no further attempt, it is dead. Raised by handlers."""
+
+
+class NotNow(Exception):
+    """The job cannot go on at present, through no fault of its own: it is given back, and the attempt is not used up.
+    Raised by handlers that have waited for a while already."""
 
 
 class Pace(msgspec.Struct, frozen=True):
@@ -150,6 +156,9 @@ class Worker:
             raise
         except LostClaim:
             _log.warning("job_lost", extra=_of(job))
+        except NotNow as exc:
+            _log.warning("job_given_back", extra={**_of(job), "reason": str(exc)})
+            await self._give_back(job)
         except Exception as exc:
             await self._failed(job, exc)
         finally:
@@ -175,7 +184,8 @@ class Worker:
                 _log.warning("job_lease_not_extended", extra={**_of(job), "reason": str(exc)})
 
     async def _failed(self, job: Job, error: Exception) -> None:
-        _log.warning("job_failed", extra={**_of(job), "reason": repr(error)}, exc_info=error)
+        # What it says may hold contents, and so may what it was raised from: they are kept with the job only.
+        _log.warning("job_failed", extra={**_of(job), "error": type(error).__name__, "place": _place_of(error)})
         # A text that comes from outside like any other: what cannot be stored, or is secret, ends here.
         text = enter(f"{type(error).__name__}: {error}")[:_ERROR_CHARACTERS]
         now_us = self._clock.now_us()
@@ -195,6 +205,12 @@ class Worker:
             await self._work.release(job.scope, job.job_id, job.token, self._clock.now_us())
         except SidemirrorError as exc:
             _log.warning("job_not_released", extra={**_of(job), "reason": str(exc)})
+
+
+def _place_of(error: Exception) -> str:
+    """The file and line that raised it, empty when nobody did."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
 
 
 def _of(job: Job) -> dict[str, object]:

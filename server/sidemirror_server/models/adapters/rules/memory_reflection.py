@@ -8,7 +8,7 @@ from sidemirror_server.models.adapters.rules.findings import Failure, Findings, 
 from sidemirror_server.models.adapters.rules.mid_turn import (
     confidence_of,
     loop_told,
-    named,
+    tool_name,
     what_failed,
     what_worked,
     worst_of,
@@ -64,15 +64,17 @@ def _outcome(outcome: str) -> str:
 
 def _strategy(found: Findings, failure: Failure | None, outcome: str) -> str | None:
     if failure is not None:
-        told = advice(failure.failed.category, named(failure.failed), telling(failure.failed.text))
+        told = advice(failure.failed.category, tool_name(failure.failed), telling(failure.failed.text))
         if failure.recovered_by is not None:
             return f"{told} It worked then in this episode."
         return told
     if found.repeated or found.alternating:
         last = (found.repeated or found.alternating)[-1]
-        return f"Do not call {named(last)} with the same arguments again: use its last result, or change one argument."
+        return (
+            f"Do not call {tool_name(last)} with the same arguments again: use its last result, or change one argument."
+        )
     if outcome == "success" and len(found.worked) > 1:
-        way = list(dict.fromkeys(named(step) for step in found.worked))[:_MOST_STEPS]
+        way = list(dict.fromkeys(tool_name(step) for step in found.worked))[:_MOST_STEPS]
         return f"For a task like this, use {', then '.join(way)}." if len(way) > 1 else None
     return None
 
