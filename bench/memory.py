@@ -6,6 +6,7 @@ import random
 import sqlite3
 import time
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ async def fill(database: Database, corpus: Corpus) -> None:
     for first in range(0, corpus.rows, _AT_ONCE):
         count = min(_AT_ONCE, corpus.rows - first)
         texts, vectors = corpus.texts(count), corpus.vectors(count)
-        await database.write(lambda connection, f=first, t=texts, v=vectors: rows(connection, f, t, v), long=True)
+        await database.write(partial(rows, first=first, texts=texts, vectors=vectors), long=True)
 
 
 class Known:

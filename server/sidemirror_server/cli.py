@@ -49,12 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     health.add_argument("--service", default="", help="one service instead of the whole server")
     health.set_defaults(run=_health)
 
-    usage = commands.add_parser("usage", help="what models have cost, and what is left of the caps")
-    _add_target(usage)
-    usage.add_argument("--tenant-id", default="", help="another tenant than the sidecar's own")
-    usage.add_argument("--project-id", default="", help="another project than the sidecar's own")
-    usage.add_argument("--json", action="store_true", help="print the result as JSON")
-    usage.set_defaults(run=_usage)
+    _add_usage(commands)
 
     watch = commands.add_parser("watch", help="see what happens in turns and what the sidecar says, as it happens")
     _add_target(watch)
@@ -96,6 +91,15 @@ def _add_replay(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     replay.set_defaults(run=_replay)
 
 
+def _add_usage(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    usage = commands.add_parser("usage", help="what models have cost, and what is left of the caps")
+    _add_target(usage)
+    usage.add_argument("--tenant-id", default="", help="another tenant than the sidecar's own")
+    usage.add_argument("--project-id", default="", help="another project than the sidecar's own")
+    usage.add_argument("--json", action="store_true", help="print the result as JSON")
+    usage.set_defaults(run=_usage)
+
+
 def _add_goals(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     goals = commands.add_parser("goals", help="what finished goals have taught, and the reports that came to nothing")
     verbs = goals.add_subparsers(required=True, metavar="VERB")
@@ -118,6 +122,15 @@ def _add_goals(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         _add_target(verb)
         verb.add_argument("--tenant-id", default="", help="another tenant than the sidecar's own")
         verb.add_argument("--project-id", default="", help="another project than the sidecar's own")
+
+
+def _add_usage(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    usage = commands.add_parser("usage", help="what models have cost, and what is left of the caps")
+    _add_target(usage)
+    usage.add_argument("--tenant-id", default="", help="another tenant than the sidecar's own")
+    usage.add_argument("--project-id", default="", help="another project than the sidecar's own")
+    usage.add_argument("--json", action="store_true", help="print the result as JSON")
+    usage.set_defaults(run=_usage)
 
 
 def _add_migrate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

@@ -1,4 +1,4 @@
-"""From settings to who gets in: addresses, tokens, certificates. Used by `assembly.py`, and by `doctor`, which looks.
+"""From settings to who gets in: addresses, tokens, certificates. Used by `assembly/`, and by `doctor`, which looks.
 
 Everything here raises BadSettings with the name of the setting that has to change.
 """

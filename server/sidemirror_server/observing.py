@@ -1,6 +1,6 @@
 """What is seen of a server from outside while metrics are on: gauges, and how long its stores take.
 
-Called by `assembly.py`. With metrics off nothing of this is in the way of a call.
+Called by `assembly/`. With metrics off nothing of this is in the way of a call.
 """
 
 import asyncio
@@ -19,6 +19,7 @@ from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.telemetry import METER, STORE
+from sidemirror_server.work.room import Bounded
 
 T = TypeVar("T", bound=msgspec.Struct)
 # Values with their attributes. Called on a thread of the reader's: it looks, and waits for nothing.
@@ -80,7 +81,12 @@ def _callback(read: Read) -> Callable[[CallbackOptions], Iterator[Observation]]:
 
 
 def gauges(
-    admission: Admission, conductor: Conductor, recorder: Recorder, stores: Sequence[StoreFacts], clock: Clock
+    admission: Admission,
+    conductor: Conductor,
+    recorder: Recorder,
+    queue: Bounded,
+    stores: Sequence[StoreFacts],
+    clock: Clock,
 ) -> Iterable[Gauge]:
     """What metrics tell of the state of things, beside what is counted as it happens."""
     loop = asyncio.get_running_loop()
@@ -88,6 +94,12 @@ def gauges(
         ("sidemirror.streams.open", "{stream}", "Streams that are open.", lambda: [(admission.streams, {})]),
         ("sidemirror.calls.running", "{call}", "Unary calls that are served.", lambda: [(admission.calls, {})]),
         ("sidemirror.turns.memory", "{turn}", "Turns in memory.", lambda: [(len(conductor), {})]),
+        (
+            "sidemirror.jobs.waiting",
+            "{job}",
+            "Jobs that wait or run, of the tenants and projects that put any here.",
+            lambda: [(count, {"kind": kind}) for kind, count in queue.waiting.items()],
+        ),
         ("sidemirror.tasks", "{task}", "Tasks of the server's loop.", lambda: [(len(asyncio.all_tasks(loop)), {})]),
         ("sidemirror.backlog", "By", "What waits for the store.", lambda: [(recorder.waiting_bytes, {})]),
         (

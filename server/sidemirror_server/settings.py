@@ -88,6 +88,9 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # Requests of one tenant in a second, and at once; 0 is no limit. Chosen here: about what one core serves, so that
     # a tenant alone can fill a sidecar.
     requests_per_second: Annotated[float, Meta(ge=0)] = 5_000.0
+    # Jobs of a kind (goal reports) that wait or run in one tenant and project. Chosen here: at a second each, which a
+    # model takes, they are hours of work, and some 100 MiB at most.
+    queued_jobs: Annotated[int, Meta(ge=1)] = 10_000
     # Streams (and calls) at once on one connection. Also what keeps one client from starving the others
     # (research page reliability-and-security, fact 8).
     streams_per_connection: Annotated[int, Meta(ge=1, le=_LARGEST_C_INT)] = 100

@@ -16,7 +16,7 @@ import pytest
 import yaml
 from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2, metrics_service_pb2_grpc
 
-from sidemirror.v1 import critique_pb2, critique_pb2_grpc
+from sidemirror.v1 import critique_pb2, critique_pb2_grpc, goal_reflection_pb2, goal_reflection_pb2_grpc
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1 import thinking_pb2_grpc as pb_grpc
 from tests.acceptance.product import Serving, serving
@@ -43,6 +43,10 @@ def used(server: Serving) -> None:
         stub.FinishTurn(pb.FinishTurnRequest(tenant_id=CANARY, turn_id=CANARY), timeout=20)
         critique = critique_pb2.CritiqueRequest(tenant_id=CANARY, user_message=CANARY, response=CANARY)
         critique_pb2_grpc.CritiqueServiceStub(channel).Critique(critique, timeout=20)
+        goal = goal_reflection_pb2.ReportGoalRequest(
+            tenant_id=CANARY, goal_id=CANARY, objective=CANARY, state=goal_reflection_pb2.GOAL_STATE_FAILED
+        )
+        goal_reflection_pb2_grpc.GoalReflectionServiceStub(channel).ReportGoal(goal, timeout=20)
         with pytest.raises(grpc.RpcError):
             stub.GetTurn(pb.GetTurnRequest(turn_id=CANARY), timeout=20)
 
@@ -69,6 +73,8 @@ def test_every_promise_has_its_figure(scrape: str) -> None:
     assert found["sidemirror_store_available"] == 1
     assert found["sidemirror_backlog_bytes"] == found["sidemirror_durable_lag_seconds"] == 0
     assert found["sidemirror_streams_open"] == 0
+    assert labelled(scrape, "sidemirror_jobs_waiting", kind="goal_report") == 1
+    until(lambda: labelled(scrape, "sidemirror_jobs_total", kind="goal_report", result="done") == 1)
 
 
 def test_no_contents_are_in_them(scrape: str) -> None:

@@ -69,7 +69,8 @@ class House(msgspec.Struct, frozen=True):
     def beside(self, limits: TurnLimits) -> Conductor:
         """Another conductor on the same log, as of another server."""
         own = self.conductor
-        return Conductor(self.log, self.sessions, self.recorder, own._reflections, own._critiques, own._clock, limits)
+        parts = (own._reflections, own._critiques, own._lessons)
+        return Conductor(self.log, self.sessions, self.recorder, *parts, own._clock, limits)
 
     async def start(self, turn_id: str, level: str | None = "medium") -> LiveTurn:
         """A turn that starts with or without the store."""

@@ -10,9 +10,12 @@ import pytest
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
+from sidemirror.v1 import goal_reflection_pb2, goal_reflection_pb2_grpc
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
+from sidemirror_server.models.language_model import LanguageModel
 from sidemirror_server.settings import Limits
+from tests.faults.models import NeverAnswers
 from tests.wire.calls import LIMIT_REACHED, bad_field, finished, refusal_of, refused, said, started
 from tests.wire.sidecar import PATIENCE_S, SidecarThread, sidecar, thinking
 from tests.wire.waiting import until
@@ -28,6 +31,7 @@ def test_the_defaults() -> None:
         open_streams=8_000,
         stream_age_s=86_400.0,
         requests_per_second=5_000.0,
+        queued_jobs=10_000,
         streams_per_connection=100,
         idle_stream_s=600.0,
         backlog_bytes=67_108_864,
@@ -35,9 +39,11 @@ def test_the_defaults() -> None:
 
 
 @contextlib.contextmanager
-def limited(folder: Path, **limits: Any) -> Iterator[tuple[SidecarThread, ThinkingServiceStub]]:
+def limited(
+    folder: Path, model: LanguageModel | None = None, **limits: Any
+) -> Iterator[tuple[SidecarThread, ThinkingServiceStub]]:
     given = {f"limits__{name}": str(value) for name, value in limits.items()}
-    with sidecar(folder, settings=given) as server, thinking(server) as stub:
+    with sidecar(folder, settings=given, model=model) as server, thinking(server) as stub:
         yield server, stub
 
 
@@ -235,3 +241,30 @@ def test_events_of_a_turn(tmp_path: Path) -> None:
         stub.ReportEvents(pb.ReportEventsRequest(turn_id="t", events=[said("1"), said("2")]), timeout=PATIENCE_S)
         more = pb.ReportEventsRequest(turn_id="t", events=[said("3")])
         assert refused(stub.ReportEvents, more) == LIMIT_REACHED
+
+
+def test_queued_jobs(tmp_path: Path) -> None:
+    """Goal reports that wait; one that is there already may come again, and another project has room of its own. Seen
+    to fail when `Bounded.put` does not look at the count."""
+    with (
+        limited(tmp_path, queued_jobs=2, model=NeverAnswers()) as (server, _),
+        grpc.insecure_channel(server.address) as channel,
+    ):
+        stub = goal_reflection_pb2_grpc.GoalReflectionServiceStub(channel)
+        for number in range(2):
+            stub.ReportGoal(goal_report(number), timeout=PATIENCE_S)
+        with pytest.raises(grpc.RpcError) as caught:
+            stub.ReportGoal(goal_report(2), timeout=PATIENCE_S)
+        assert told(caught.value) == ("queued_jobs", "goal_report of tenant default, project default", 1)
+        stub.ReportGoal(goal_report(1), timeout=PATIENCE_S)
+        stub.ReportGoal(goal_report(3, "other"), timeout=PATIENCE_S)
+
+
+def goal_report(number: int, project_id: str = "") -> goal_reflection_pb2.ReportGoalRequest:
+    return goal_reflection_pb2.ReportGoalRequest(
+        project_id=project_id,
+        request_id=f"r{number}",
+        goal_id=f"g{number}",
+        objective="find it",
+        state=goal_reflection_pb2.GOAL_STATE_FAILED,
+    )

@@ -6,7 +6,7 @@ import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
@@ -57,6 +57,8 @@ from sidemirror_server.vocabulary.clock import Clock, SystemClock
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import new_id
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.work.queue import Work
+from sidemirror_server.work.room import Bounded
 from sidemirror_server.work.worker import Pace, Worker
 
 if TYPE_CHECKING:
@@ -137,6 +139,7 @@ class Sidecar:
         )
         self.server = rpc_server.Server(streams, limits.message_bytes, limits.streams_per_connection)
         self._standing = Standing(stores, self.server, self.recorder, _turned_off(settings))
+        self._queue = Bounded(stores.work, limits.queued_jobs, clock)
         turns = TurnMaterial(stores.log, self.conductor, self.recorder)
         served = {
             rpc_server.THINKING: (
@@ -152,7 +155,7 @@ class Sidecar:
             ),
             rpc_server.GOALS: (
                 GoalCalls(
-                    stores.work,
+                    cast("Work", self._queue),
                     stores.goal_reflections,
                     GoalRecords(stores.work, stores.goal_reflections, stores.journal),
                     contexts,
@@ -167,7 +170,7 @@ class Sidecar:
         if answers_reflection(settings):
             self.server.reflect()
         if is_measured(settings):
-            observe(gauges(self.admission, self.conductor, self.recorder, stores.facts, clock))
+            observe(gauges(self.admission, self.conductor, self.recorder, self._queue, stores.facts, clock))
         self._credentials = credentials_of(settings, clock)
 
     @property
@@ -250,6 +253,8 @@ class Sidecar:
         while True:
             await asyncio.sleep(_SWEEP_EVERY_S)
             try:
+                if is_measured(self._settings):
+                    await self._queue.count_again()
                 await self.conductor.sweep()
                 await self._stores.requests.forget(self._clock.now_us(), _FORGET_AT_ONCE)
                 await self._stores.work.purge((GOAL_REPORT,), self._clock.now_us() - _REPORTS_KEPT_US, _FORGET_AT_ONCE)
@@ -292,7 +297,9 @@ async def assemble(
         if stores.is_shared:
             limits = msgspec.structs.replace(limits, summary_due_s=_SUMMARY_DUE_S)
         if is_measured(settings):
-            stores = with_times(stores, ("log", "sessions", "requests", "ledger", "critiques"))
+            stores = with_times(
+                stores, ("log", "sessions", "requests", "ledger", "critiques", "work", "goal_reflections")
+            )
         routes = routes_of(settings, clock) if model is None else stand_in(model, clock)
         sidecar = Sidecar(settings, stores, routes, clock, limits, pace or _PACE, socket)
         stack.push_async_callback(sidecar.close)

@@ -112,7 +112,8 @@ def one_line(text: str, limit: int = ITEM_CHARS) -> str:
     as a heading or a label.
     """
     visible = "".join(" " if _is_blank(c) else c for c in text[: 8 * limit])
-    folded = " ".join(visible.split()).translate(_MARKS)
+    # What comes after the limit is gone before any pattern looks: no text takes them more than a moment.
+    folded = " ".join(visible.split()).translate(_MARKS)[: limit + 1]
     folded = _FORGED_BEGIN.sub("(", _FORGED.sub(r"(\1)", folded))
     return folded if len(folded) <= limit else f"{folded[: limit - 1].rstrip()}…"
 

@@ -40,6 +40,8 @@ MODEL_CALLS = _meter.create_counter(
 )
 MODEL_TOKENS = _meter.create_counter("sidemirror.model.tokens", unit="{token}", description="Tokens, by purpose.")
 MODEL_COST = _meter.create_counter("sidemirror.model.cost", unit="USD", description="What models cost, by purpose.")
+# Attributes: `kind`, `result` (done, failed).
+JOBS = _meter.create_counter("sidemirror.jobs", unit="{job}", description="Attempts at jobs, by kind and result.")
 GAPS = _meter.create_counter(
     "sidemirror.stream.gaps", unit="{gap}", description="Gaps that slow readers of RunTurn were told of."
 )

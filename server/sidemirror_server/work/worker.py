@@ -15,6 +15,7 @@ import msgspec
 
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import LostClaim, NotFound, SidemirrorError
+from sidemirror_server.vocabulary.telemetry import JOBS
 from sidemirror_server.vocabulary.text import enter
 from sidemirror_server.work.queue import Job, Work
 
@@ -150,6 +151,7 @@ class Worker:
                 raise RuntimeError("the handler cancelled itself")
             result = handling.result()
             await self._work.finish(job.scope, job.job_id, job.token, result, self._clock.now_us())
+            JOBS.add(1, {"kind": job.kind, "result": "done"})
         except asyncio.CancelledError:
             await self._end(handling)
             await self._give_back(job)
@@ -184,6 +186,7 @@ class Worker:
                 _log.warning("job_lease_not_extended", extra={**_of(job), "reason": str(exc)})
 
     async def _failed(self, job: Job, error: Exception) -> None:
+        JOBS.add(1, {"kind": job.kind, "result": "failed"})
         # What it says may hold contents, and so may what it was raised from: they are kept with the job only.
         _log.warning("job_failed", extra={**_of(job), "error": type(error).__name__, "place": _place_of(error)})
         # A text that comes from outside like any other: what cannot be stored, or is secret, ends here.
