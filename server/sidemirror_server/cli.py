@@ -115,15 +115,6 @@ def _add_goals(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         verb.add_argument("--project-id", default="", help="another project than the sidecar's own")
 
 
-def _add_usage(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    usage = commands.add_parser("usage", help="what models have cost, and what is left of the caps")
-    _add_target(usage)
-    usage.add_argument("--tenant-id", default="", help="another tenant than the sidecar's own")
-    usage.add_argument("--project-id", default="", help="another project than the sidecar's own")
-    usage.add_argument("--json", action="store_true", help="print the result as JSON")
-    usage.set_defaults(run=_usage)
-
-
 def _add_migrate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     migrate = commands.add_parser("migrate", help="make or update the schema of a Postgres database, as its owner")
     migrate.add_argument("--database-url", required=True, metavar="OWNER_URL", help="postgresql://owner@host/database")
