@@ -71,6 +71,7 @@ class Databases:
     async def _prepare(self) -> None:
         await self.as_superuser(_ROLES)
         await self.as_superuser(f"CREATE DATABASE {_TEMPLATE} OWNER owner")
+        await self.as_superuser("CREATE EXTENSION vector", _TEMPLATE)
         await migrate(self.cluster.url("owner", _TEMPLATE), ["sidecar"], 0)
 
     async def as_superuser(self, statement: str, database: str = "postgres") -> None:

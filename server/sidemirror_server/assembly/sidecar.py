@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, cast
 
 import msgspec
 
-from sidemirror_server.assembly.models import caps_of, info_of, prompts_of, routes_of, stand_in
+from sidemirror_server.assembly.memory import ReflectiveMemory
+from sidemirror_server.assembly.models import caps_of, embedder_of, info_of, routes_of, stand_in, templates_of
 from sidemirror_server.assembly.standing import Standing
 from sidemirror_server.assembly.stores import Stores, open_stores
 from sidemirror_server.critique.keeping import Critic
@@ -45,6 +46,7 @@ from sidemirror_server.rpc.turn_material import TurnMaterial
 from sidemirror_server.rpc.turns import TurnCalls
 from sidemirror_server.rpc.watch import WatchStreams
 from sidemirror_server.settings import Settings, is_measured
+from sidemirror_server.thinking.prompts import ReflectionPrompts
 from sidemirror_server.trace.live import Bell, Lookout
 from sidemirror_server.trace.receipts import KEPT_FOR_US as RECEIPTS_KEPT_FOR_US
 from sidemirror_server.turns.conductor import Conductor, TurnLimits
@@ -108,7 +110,10 @@ class Sidecar:
         self.recorder = Recorder(stores.log, bell, limits.backlog_bytes)
         spending = Spending(stores.ledger, caps_of(settings), clock)
         self.gateway = Gateway(routes, spending, clock)
-        prompts = prompts_of(settings)
+        memory = ReflectiveMemory(settings, stores, embedder_of(settings, spending, clock), clock)
+        self.meanings = memory.meanings
+        own_prompts = templates_of(settings)
+        prompts = ReflectionPrompts(own_prompts)
         reflections = Reflections(self.gateway, prompts, self.recorder, clock)
         critic = Critic(self.gateway, stores.critiques, clock)
         critiques = TurnCritiques(critic, self.recorder, clock)
@@ -134,7 +139,7 @@ class Sidecar:
             metered=is_measured(settings),
         )
         self.server = rpc_server.Server(streams, limits.message_bytes, limits.streams_per_connection)
-        self._standing = Standing(stores, self.server, self.recorder)
+        self._standing = Standing(stores, self.server, self.recorder, _turned_off(settings))
         self._queue = Bounded(stores.work, limits.queued_jobs, clock)
         turns = TurnMaterial(stores.log, self.conductor, self.recorder)
         served = {
@@ -158,6 +163,7 @@ class Sidecar:
                 ),
                 GoalWatchStreams(stores.journal, bell, streams),
             ),
+            rpc_server.MEMORY: memory.calls(self.gateway, own_prompts, turns),
             rpc_server.SIDECAR: (SidecarCalls(info_of(settings, own, stores.facts, routes), spending),),
         }
         for service, calls in served.items():
@@ -207,6 +213,8 @@ class Sidecar:
             ]
             if self._lookout is not None:
                 work.append(self._lookout.run())
+            if self.meanings is not None:
+                work.append(self.meanings.run())
             background = [group.create_task(task) for task in work]
             await stop
             await self.drain()
@@ -228,6 +236,12 @@ class Sidecar:
             _log.error("turns_not_recorded", extra={"reason": "the store did not answer before the grace period ended"})
         if self._health_listener is not None:
             await self._health_listener.stop()
+
+    async def close(self) -> None:
+        """Ends what is under way with models."""
+        await self.gateway.close()
+        if self.meanings is not None:
+            await self.meanings.close()
 
     async def _republish(self) -> None:
         """Publishes again what a Redis has lost."""
@@ -265,6 +279,11 @@ class Sidecar:
             _log.info("forgotten", extra=counts)
 
 
+def _turned_off(settings: Settings) -> tuple[str, ...]:
+    """The services that a setting has turned off, by full name."""
+    return () if settings.memory.enabled else (rpc_server.MEMORY.full_name,)
+
+
 @contextlib.asynccontextmanager
 async def assemble(
     settings: Settings,
@@ -299,5 +318,5 @@ async def assemble(
             )
         routes = routes_of(settings, clock) if model is None else stand_in(model, clock)
         sidecar = Sidecar(settings, stores, routes, clock, limits, pace or _PACE, socket)
-        stack.push_async_callback(sidecar.gateway.close)
+        stack.push_async_callback(sidecar.close)
         yield sidecar
