@@ -100,15 +100,6 @@ def _add_usage(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     usage.set_defaults(run=_usage)
 
 
-def _add_usage(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    usage = commands.add_parser("usage", help="what models have cost, and what is left of the caps")
-    _add_target(usage)
-    usage.add_argument("--tenant-id", default="", help="another tenant than the sidecar's own")
-    usage.add_argument("--project-id", default="", help="another project than the sidecar's own")
-    usage.add_argument("--json", action="store_true", help="print the result as JSON")
-    usage.set_defaults(run=_usage)
-
-
 def _add_goals(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     goals = commands.add_parser("goals", help="what finished goals have taught, and the reports that came to nothing")
     verbs = goals.add_subparsers(required=True, metavar="VERB")

@@ -127,8 +127,8 @@ async def test_embedded(kills: int, total: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("kills", "total"), CASES)
 async def test_on_postgres(kills: int, total: int, durable: Databases, tmp_path: Path) -> None:
-    """Every second kill is Postgres'. Seen to fail when `_ids` of `rpc/memory.py` leaves the lesson_id empty: a write that
-    was repeated after a kill is learned twice."""
+    """Every second kill is Postgres'. Seen to fail when `_ids` of `rpc/memory.py` leaves the lesson_id empty: a write
+    that was repeated after a kill is learned twice."""
     chance = random.Random(12)
     url = durable.cluster.url("sidecar", await durable.create())
     async with Process(tmp_path, {"database_url": url}) as process:
