@@ -126,6 +126,9 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "count": ((*PLACE, "goal"), ROWS),
         "done": ((LATE, ["goal", "dream"], 5), 5),
         "purge": ((*PLACE, ["000003", "000008"], LATE), 2),
+        # All that is done, by its envelopes.
+        "scopes": ((["goal"],), SCOPES * ROWS // 5),
+        "forget": ((*PLACE, "000003"), 1),
     },
     critiques: {
         "keep": ((*PLACE, "new", 1, "rules", 1, True, "", "", b"x"), 0),
@@ -182,7 +185,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
 }
 STATEMENTS = [(adapter, name) for adapter, every in VALUES.items() for name in every]
 # What reads envelopes of every scope.
-ACROSS = {(turn_log, "idle"), (requests, "expired"), (work, "used_up"), (work, "due"), (work, "done")}
+ACROSS = {(turn_log, "idle"), (requests, "expired"), (work, "used_up"), (work, "due"), (work, "done"), (work, "scopes")}
 ACROSS |= {(critiques, "old"), (ledger, "old"), (ledger, "forget_sums")}
 ACROSS |= {(ledger, "used"), (ledger, "take"), (ledger, "replace")}
 
