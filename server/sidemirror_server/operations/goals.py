@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 
 from sidemirror.v1 import goal_reflection_pb2 as pb
 from sidemirror.v1 import goal_reflection_pb2_grpc as pb_grpc
-from sidemirror_server.operations.target import CHANNEL_OPTIONS, address_of
+from sidemirror_server.operations.target import address_of, metadata, open_channel
 
 EXIT_FAILED = 1
 EXIT_UNREACHABLE = 69  # sysexits.h: service unavailable
@@ -53,9 +53,9 @@ def show(place: Place, goal_id: str, *, as_json: bool) -> int:
     def ask(stub: pb_grpc.GoalReflectionServiceStub) -> int:
         if goal_id:
             one = pb.GetGoalReflectionsRequest(goal_id=goal_id, **place.scope)
-            found = list(stub.GetGoalReflections(one, timeout=_TIMEOUT_S).reflections)
+            found = list(stub.GetGoalReflections(one, timeout=_TIMEOUT_S, metadata=metadata()).reflections)
         else:
-            recent = stub.ListRecentGoals(pb.ListRecentGoalsRequest(**place.scope), timeout=_TIMEOUT_S)
+            recent = stub.ListRecentGoals(pb.ListRecentGoalsRequest(**place.scope), timeout=_TIMEOUT_S, metadata=metadata())
             found = [reflection for goal in recent.goals for reflection in goal.reflections]
         if as_json:
             print(json.dumps([_as_json(reflection) for reflection in found], indent=2))
@@ -76,7 +76,7 @@ def retry(place: Place, report_ids: list[str], *, every: bool) -> int:
         for report_id in (*report_ids, *dead):
             request = pb.RetryGoalReportRequest(report_id=report_id, **place.scope)
             try:
-                stub.RetryGoalReport(request, timeout=_TIMEOUT_S)
+                stub.RetryGoalReport(request, timeout=_TIMEOUT_S, metadata=metadata())
             except grpc.RpcError as error:
                 if error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
                     raise
@@ -93,7 +93,7 @@ def retry(place: Place, report_ids: list[str], *, every: bool) -> int:
 
 def _asking(place: Place, ask: "Callable[[pb_grpc.GoalReflectionServiceStub], int]") -> int:
     address = address_of(place.address)
-    with grpc.insecure_channel(address, options=CHANNEL_OPTIONS) as channel:
+    with open_channel(address) as channel:
         try:
             return ask(pb_grpc.GoalReflectionServiceStub(channel))
         except grpc.RpcError as error:
@@ -107,7 +107,7 @@ def _reports(
     token = ""
     while True:
         request = pb.ListGoalReportsRequest(report_state=state, page_size=_PAGE, page_token=token, **place.scope)
-        page = stub.ListGoalReports(request, timeout=_TIMEOUT_S)
+        page = stub.ListGoalReports(request, timeout=_TIMEOUT_S, metadata=metadata())
         yield from page.reports
         token = page.next_page_token
         if not token:
@@ -138,7 +138,7 @@ def _show_reports(reports: list[pb.GoalReport], none: str) -> None:
             _word(pb.GoalState.Name(report.state)),
             _word(pb.GoalReportState.Name(report.report_state)),
             str(report.attempts),
-            report.last_error,
+            _plain(report.last_error),
         )
     console.print(table, markup=False)
 
@@ -154,7 +154,12 @@ def _show_reflections(reflections: list[pb.GoalReflection]) -> None:
         made = f"{reflection.create_time.ToDatetime():%Y-%m-%d %H:%M:%S}"
         ended = _word(pb.GoalState.Name(reflection.goal_state))
         console.print(Text(f"{made} {reflection.goal_id} {ended}, importance {reflection.importance:.1f}", "bold"))
-        console.print(Text(f"  {reflection.objective}\n  {reflection.insight}"))
+        console.print(Text(f"  {_plain(reflection.objective)}\n  {_plain(reflection.insight)}"))
+
+
+def _plain(text: str) -> str:
+    """`text` on one line, without anything that a terminal obeys: agents, tools and models wrote it."""
+    return "".join(char if char.isprintable() else "\ufffd" for char in " ".join(text.split()))
 
 
 def _word(name: str) -> str:
