@@ -18,7 +18,7 @@ from sidemirror_server.storage.sqlite.journal import SqliteJournal
 from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import Note
-from sidemirror_server.vocabulary.errors import LostClaim, ModelFailed, StoreUnavailable
+from sidemirror_server.vocabulary.errors import LostClaim, ModelFailed, NotFound, StoreUnavailable, WrongState
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
@@ -238,6 +238,18 @@ async def test_what_made_room_for_newer_ones_is_told_all_the_same(tmp_path: Path
         result = await made.run()
         assert len(await made.kept()) == 3
         assert await made.told() == [reflection_in(result)]
+
+
+@pytest.mark.parametrize("error", [NotFound("job", "r"), WrongState("job", "r", "queued")])
+async def test_a_deletion_meets_another_one_or_another_try(error: Exception, tmp_path: Path) -> None:
+    """Seen to fail when a report that has gone since it was listed, or is tried again, is an error of the caller's."""
+    async with house(tmp_path) as made:
+        for number in range(2):
+            await made.put(f"r{number}")
+            await made.run()
+        made.work.after["forget"] = error
+        assert await made.records.delete(SCOPE, "g", made.clock.now_us()) == 2
+        assert await made.work.list(SCOPE, KIND, (), None, 10) == ()
 
 
 async def test_a_deletion_takes_ended_reports_and_the_journal_along(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from tests.faults.sidecars import running
 from tests.goals.agents import Stub, a_report, connected, until_ended
+from tests.wire.access import ACME, write_access
 
 
 class RefusesAtFirst:
@@ -83,6 +84,34 @@ async def test_lists_and_another_try(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert "done" in capsys.readouterr().out
         await goals(address, "list", "--tenant-id", "other")
         assert "No goal was reported" in capsys.readouterr().out
+
+
+async def test_what_was_reported_commands_no_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Seen to fail when texts are printed as they are."""
+    hostile = "Reach\x1b]0;owned\x07 it\r\x1b[2Know"
+    async with running(tmp_path) as served, connected(served.address) as stub:
+        await stub.ReportGoal(a_report("g", objective=hostile, error=hostile), timeout=10)
+        await until_done(stub, 1)
+        await goals(served.address, "show", "g")
+        told = capsys.readouterr().out
+        assert "Reach\ufffd]0;owned\ufffd it \ufffd[2Know" in told
+        assert set("\x1b\x07\r").isdisjoint(told)
+
+
+async def test_where_tokens_are_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen to fail when the command opens a channel of its own and shows no token."""
+    token = tmp_path / "token"
+    token.write_text(f"{ACME}\n")
+    async with running(tmp_path, access_file=str(write_access(tmp_path / "access.json"))) as served:
+        of_acme = ("--tenant-id", "acme", "--project-id", "shop")
+        for command in (("list",), ("dead",), ("show",), ("show", "g"), ("retry", "--all")):
+            monkeypatch.delenv("SIDEMIRROR_TOKEN_FILE", raising=False)
+            await goals(served.address, *command, *of_acme, code=1)
+            assert "UNAUTHENTICATED" in capsys.readouterr().err
+            monkeypatch.setenv("SIDEMIRROR_TOKEN_FILE", str(token))
+            await goals(served.address, *command, *of_acme)
 
 
 async def report(stub: Stub, goal_id: str) -> str:

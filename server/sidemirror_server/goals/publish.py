@@ -5,6 +5,7 @@ done with it, and storing and telling are repeated without effect: the reflectio
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -17,7 +18,7 @@ from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import Journal, Note
 from sidemirror_server.vocabulary.budget import LONGEST_MODEL_CALL_S
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import ModelFailed, StoreUnavailable
+from sidemirror_server.vocabulary.errors import ModelFailed, NotFound, StoreUnavailable, WrongState
 from sidemirror_server.vocabulary.ids import derived_id
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus
@@ -124,7 +125,9 @@ class GoalRecords:
             after = JobKey(jobs[-1].created_us, jobs[-1].job_id)
             for job in jobs:
                 if report_in(job.payload).goal_id == goal_id:
-                    await self._work.forget(scope, job.job_id)
+                    # Gone since it was listed, by another deletion, or tried again: it has not ended then.
+                    with contextlib.suppress(NotFound, WrongState):
+                        await self._work.forget(scope, job.job_id)
         return deleted
 
 

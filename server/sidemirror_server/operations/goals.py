@@ -138,7 +138,7 @@ def _show_reports(reports: list[pb.GoalReport], none: str) -> None:
             _word(pb.GoalState.Name(report.state)),
             _word(pb.GoalReportState.Name(report.report_state)),
             str(report.attempts),
-            report.last_error,
+            _plain(report.last_error),
         )
     console.print(table, markup=False)
 
@@ -154,7 +154,12 @@ def _show_reflections(reflections: list[pb.GoalReflection]) -> None:
         made = f"{reflection.create_time.ToDatetime():%Y-%m-%d %H:%M:%S}"
         ended = _word(pb.GoalState.Name(reflection.goal_state))
         console.print(Text(f"{made} {reflection.goal_id} {ended}, importance {reflection.importance:.1f}", "bold"))
-        console.print(Text(f"  {reflection.objective}\n  {reflection.insight}"))
+        console.print(Text(f"  {_plain(reflection.objective)}\n  {_plain(reflection.insight)}"))
+
+
+def _plain(text: str) -> str:
+    """`text` on one line, without anything that a terminal obeys: agents, tools and models wrote it."""
+    return "".join(char if char.isprintable() else "\ufffd" for char in " ".join(text.split()))
 
 
 def _word(name: str) -> str:
