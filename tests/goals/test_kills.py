@@ -69,8 +69,8 @@ async def restart(process: Process) -> None:
 
 
 async def killed_at_random(process: Process, kills: int, total: int, nemesis: Nemesis | None = None) -> Work:
-    """Lets the agents report everything, and kills so many times meanwhile. Before every second kill the nemesis has its
-    turn, where there is one."""
+    """Lets the agents report everything, and kills so many times meanwhile. Before every second kill the nemesis has
+    its turn, where there is one."""
     chance = random.Random(7)
     work = Work(process, total, kills)
     for kill in range(kills):

@@ -18,7 +18,7 @@ from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import Journal, Note
 from sidemirror_server.vocabulary.budget import LONGEST_MODEL_CALL_S
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import ModelFailed, NotFound, StoreUnavailable, WrongState
+from sidemirror_server.vocabulary.errors import ModelFailed, NotFound, PlaceTaken, StoreUnavailable, WrongState
 from sidemirror_server.vocabulary.ids import derived_id
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus
@@ -62,10 +62,13 @@ class Publisher:
         return notes
 
     async def _patiently(self, step: Callable[[], Awaitable[_T]], until_s: float) -> _T:
-        """What `step` comes to, which is tried again while its store is away. Raises NotNow after `until_s`."""
+        """What `step` comes to, which is tried again while its store is away. Raises NotNow after `until_s`; PlaceTaken
+        at once, because other jobs would wait with this one."""
         while True:
             try:
                 return await step()
+            except PlaceTaken:
+                raise
             except StoreUnavailable as error:
                 if self._clock.monotonic_s() >= until_s:
                     raise NotNow(str(error)) from error

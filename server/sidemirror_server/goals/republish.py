@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from sidemirror_server.goals.record import GoalReflection
 from sidemirror_server.goals.store import KEPT_FOR_US, MOST_PER_GOAL, GoalReflections
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import SidemirrorError
+from sidemirror_server.vocabulary.errors import PlaceTaken, SidemirrorError
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.queue import Job, JobKey, JobState, Work
 
@@ -77,8 +77,17 @@ class Republisher:
                 of_goal.append(reflection.created_us)
                 of_goal.sort()
                 del of_goal[:-MOST_PER_GOAL]
-                count += await self._reflections.put(scope, reflection, self._clock.now_us())
+                count += await self._put(scope, reflection)
         return count
+
+    async def _put(self, scope: Scope, reflection: GoalReflection) -> bool:
+        """Whether it had been lost. A goal whose place another program took does not hold up the others."""
+        try:
+            return await self._reflections.put(scope, reflection, self._clock.now_us())
+        except PlaceTaken as error:
+            facts = {"reflection_id": reflection.reflection_id, "reason": str(error)}
+            _log.warning("goal_reflection_not_republished", extra=facts)
+            return False
 
     async def _finished(self, scope: Scope) -> AsyncIterator[GoalReflection]:
         """What reports of the scope have come to and is young enough, those that were reported last first."""
