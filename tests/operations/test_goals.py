@@ -98,6 +98,21 @@ async def test_what_was_reported_commands_no_terminal(tmp_path: Path, capsys: py
         assert set("\x1b\x07\r").isdisjoint(told)
 
 
+async def test_ids_are_whole_however_narrow_the_terminal_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen to fail in a table, which cuts columns: `goals retry` takes what `goals dead` shows."""
+    monkeypatch.setenv("COLUMNS", "80")
+    model = RefusesAtFirst()
+    async with running(tmp_path, model=model) as served, connected(served.address) as stub:
+        goal_id = "a-goal-with-a-name-of-some-length-" + "x" * 60
+        report_id = await report(stub, goal_id)
+        await until_ended(stub, 1, within_s=20)
+        await goals(served.address, "dead")
+        told = capsys.readouterr().out
+        assert f" {report_id} dead\n  {goal_id} failed, 1 try, last error: Hopeless: " in told
+
+
 async def test_where_tokens_are_asked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
