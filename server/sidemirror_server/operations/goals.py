@@ -1,6 +1,7 @@
 """`sidemirror goals`: what finished goals have taught a running sidecar, and the reports it could make nothing of."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -95,7 +96,13 @@ def _asking(place: Place, ask: "Callable[[pb_grpc.GoalReflectionServiceStub], in
     address = address_of(place.address)
     with open_channel(address) as channel:
         try:
-            return ask(pb_grpc.GoalReflectionServiceStub(channel))
+            code = ask(pb_grpc.GoalReflectionServiceStub(channel))
+            sys.stdout.flush()
+            return code
+        except BrokenPipeError:
+            # `sidemirror goals list | head`: the reader has what it wanted. Python would complain once more at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
         except grpc.RpcError as error:
             print(f"sidemirror: {address}: {error.code().name}: {error.details()}", file=sys.stderr)
             return EXIT_UNREACHABLE if error.code() is grpc.StatusCode.UNAVAILABLE else EXIT_FAILED
