@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+import uvloop
 
 from sidemirror_server.memory.record import Kept
 from sidemirror_server.memory.search import Filter
@@ -16,6 +17,7 @@ from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance import memory_search as suite
 from tests.conformance.clauses import clauses_of
 from tests.conformance.memories import ONE, memory
+from tests.faults.waiting import until
 
 CLAUSES = clauses_of(suite)
 
@@ -68,4 +70,39 @@ async def test_a_caller_that_leaves_takes_nobody_elses_answer(tmp_path: Path) ->
             task.cancel()
         found = await asyncio.gather(*asked[1::2])
         assert [len(one) for one in found] == [1 + number % 3 for number in range(1, 30, 2)]
+        await process.close()
+
+
+def test_a_search_that_is_killed_again_and_again(tmp_path: Path) -> None:
+    """Every question is answered or refused, whenever the process goes away under it, on the loop that serves."""
+    uvloop.run(_killed_again_and_again(tmp_path))
+
+
+async def _killed_again_and_again(tmp_path: Path) -> None:
+    async with sqlite_database(tmp_path) as database:
+        await SqliteMemories(database).put(ONE, Kept(memory("a", "join")))
+        process = SearchProcess(tmp_path / FILE_NAME)
+        search = SqliteMemorySearch(database, process)
+        answers = 0
+
+        async def ask() -> None:
+            nonlocal answers
+            refused = 0
+            while refused < 5_000 and answers < 400:
+                try:
+                    assert len(await search.best(ONE, Filter(), 10)) == 1
+                    answers += 1
+                except StoreUnavailable:
+                    refused += 1
+                await asyncio.sleep(0)
+
+        async with asyncio.timeout(50), asyncio.TaskGroup() as group:
+            for _ in range(8):
+                group.create_task(ask())
+            for kills in range(1, 7):
+                enough = 50 * kills
+                await until(lambda: answers >= enough)  # noqa: B023 - it is over before `enough` changes
+                if process._process is not None:
+                    process._process.kill()
+        assert answers >= 400
         await process.close()

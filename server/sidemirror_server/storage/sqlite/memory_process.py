@@ -3,6 +3,7 @@ it is gone."""
 
 import asyncio
 import contextlib
+import logging
 import sys
 from collections import deque
 from pathlib import Path
@@ -11,6 +12,8 @@ import msgspec
 
 from sidemirror_server.storage.sqlite.memory_searcher import LENGTH_BYTES, Answer, Asked, Failed, Found, framed
 from sidemirror_server.vocabulary.errors import StoreUnavailable
+
+_log = logging.getLogger(__name__)
 
 _PROGRAM = "sidemirror_server.storage.sqlite.memory_searcher"
 # What waits for an answer; more are refused, so that a flood of questions does not fill the memory.
@@ -36,7 +39,8 @@ class SearchProcess:
         if len(self._waiting) >= _MOST_WAITING:
             raise StoreUnavailable(store="sqlite", reason="too many searches wait")
         process = await self._started()
-        assert process.stdin is not None
+        if process.stdin is None or process.stdin.is_closing():
+            raise _ended()  # it has just gone, and its reader is about to see that
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         # No await between the two: the order of answers is that of questions.
         self._waiting.append(answer)
@@ -49,17 +53,17 @@ class SearchProcess:
     async def close(self) -> None:
         """Ends the process; questions that wait are refused."""
         self._closed = True
-        if self._process is None:
-            return
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-        try:
-            async with asyncio.timeout(_END_S):
-                await self._process.wait()
-        except TimeoutError:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.kill()
-            await self._process.wait()
+        process = self._process
+        if process is not None:
+            if process.stdin is not None:
+                process.stdin.close()
+            try:
+                async with asyncio.timeout(_END_S):
+                    await process.wait()
+            except TimeoutError:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()
         if self._reading is not None:
             await self._reading
 
@@ -67,7 +71,9 @@ class SearchProcess:
         async with self._starting:
             if self._closed:
                 raise StoreUnavailable(store="sqlite", reason="closed")
-            if self._process is None or self._reading is None or self._reading.done():
+            if self._process is None:
+                if self._reading is not None:
+                    await asyncio.wait([self._reading])
                 # In a session of its own: a terminal's Ctrl-C ends the server, and the server ends this.
                 self._process = await asyncio.create_subprocess_exec(
                     *(sys.executable, "-m", _PROGRAM, str(self._file)),
@@ -91,10 +97,18 @@ class SearchProcess:
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
-            if process.stdin is not None:
-                process.stdin.close()
-            await process.wait()
+            # Before anything is awaited: the next question starts another process, whose answers are its own.
+            self._process = None
             while self._waiting:
                 answer = self._waiting.popleft()
                 if not answer.done():
-                    answer.set_exception(StoreUnavailable(store="sqlite", reason="the search ended; ask again"))
+                    answer.set_exception(_ended())
+            if process.stdin is not None:
+                process.stdin.close()
+            code = await process.wait()
+            if not self._closed:
+                _log.warning("memory_search_ended", extra={"exit_code": code})
+
+
+def _ended() -> StoreUnavailable:
+    return StoreUnavailable(store="sqlite", reason="the search ended; ask again")
