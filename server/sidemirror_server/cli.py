@@ -105,7 +105,7 @@ def _add_goals(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     verbs = goals.add_subparsers(required=True, metavar="VERB")
     for name, told in (("list", "reports, the newest first"), ("dead", "reports that nothing could be made of")):
         verb = verbs.add_parser(name, help=told)
-        verb.add_argument("--limit", type=_million, default=50, metavar="N", help="the newest N only (default: 50)")
+        verb.add_argument("--limit", type=_count, default=50, metavar="N", help="the newest N only (default: 50)")
         verb.add_argument("--json", action="store_true", help="print the result as JSON")
         verb.set_defaults(run=_goals_list, only_dead=name == "dead")
     show = verbs.add_parser("show", help="a goal's reflections, or those of the recent goals")
@@ -185,6 +185,13 @@ def _million(text: str) -> int:
     if not 0 <= number <= 1_000_000:
         raise argparse.ArgumentTypeError("a number from 0 to 1,000,000 is expected")
     return number
+
+
+def _count(text: str) -> int:
+    """How many to show: none would look like there are none."""
+    if _million(text) == 0:
+        raise argparse.ArgumentTypeError("a number from 1 to 1,000,000 is expected")
+    return int(text)
 
 
 def _flag_names() -> list[str]:

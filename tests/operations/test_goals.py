@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +100,21 @@ async def test_what_was_reported_commands_no_terminal(tmp_path: Path, capsys: py
         assert set("\x1b\x07\r").isdisjoint(told)
 
 
+async def test_ids_are_whole_however_narrow_the_terminal_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen to fail in a table, which cuts columns: `goals retry` takes what `goals dead` shows."""
+    monkeypatch.setenv("COLUMNS", "80")
+    model = RefusesAtFirst()
+    async with running(tmp_path, model=model) as served, connected(served.address) as stub:
+        goal_id = "a-goal-with-a-name-of-some-length-" + "x" * 60
+        report_id = await report(stub, goal_id)
+        await until_ended(stub, 1, within_s=20)
+        await goals(served.address, "dead")
+        told = capsys.readouterr().out
+        assert f" {report_id} dead\n  {goal_id} failed, 1 try, last error: Hopeless: " in told
+
+
 async def test_where_tokens_are_asked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,3 +146,24 @@ async def until_done(stub: Stub, count: int) -> None:
 def test_nobody_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["goals", "list", "--address", f"unix:{tmp_path}/none"]) == 69
     assert "UNAVAILABLE" in capsys.readouterr().err
+
+
+def test_none_are_not_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["goals", "list", "--limit", "0"])
+    assert "a number from 1 to 1,000,000 is expected" in capsys.readouterr().err
+
+
+async def test_a_reader_that_has_enough(tmp_path: Path) -> None:
+    """Seen to fail with the traceback of a BrokenPipeError."""
+    async with running(tmp_path / "data") as served, connected(served.address) as stub:
+        await report(stub, "g")
+        await until_done(stub, 1)
+        reading, writing = os.pipe()
+        os.close(reading)
+        call = "import sys; from sidemirror_server.cli import main; sys.exit(main())"
+        command = (sys.executable, "-c", call, "goals", "list", "--json", "--address", served.address)
+        process = await asyncio.create_subprocess_exec(*command, stdout=writing, stderr=asyncio.subprocess.PIPE)
+        os.close(writing)
+        _, told = await process.communicate()
+        assert (process.returncode, told) == (0, b"")

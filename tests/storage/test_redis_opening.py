@@ -138,6 +138,11 @@ async def test_a_wrong_password_is_refused_and_not_shown() -> None:
             assert database.is_available()
 
 
+async def test_a_number_that_no_database_has_is_refused(valkey_itself: RedisServer) -> None:
+    with pytest.raises(StoreRefused, match="it has no database of the number"):
+        await Database.open(f"{valkey_itself.url}?db=9999", SCRIPTS)
+
+
 @pytest.mark.parametrize("url", ["http://localhost", "localhost:6379", "redis://host:port/0"])
 async def test_a_url_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(StoreRefused, match="its URL is not one of"):

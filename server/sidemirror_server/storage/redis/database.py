@@ -23,7 +23,7 @@ from typing import Any, Self
 import redis.exceptions as raised
 from redis.asyncio.connection import Connection, SSLConnection, UnixDomainSocketConnection, parse_url
 
-from sidemirror_server.storage.redis.failures import Meaning, is_refusal, meaning_of, store_failure
+from sidemirror_server.storage.redis.failures import Meaning, meaning_of, refusal, store_failure
 from sidemirror_server.storage.redis.standing import Standing, examine
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused, StoreUnavailable
@@ -116,9 +116,12 @@ class Database:
             await self._examine()
         except StoreRefused:
             raise
-        except StoreUnavailable as exc:
-            if is_refusal(exc):
-                raise StoreRefused(store="redis", reason="it does not take this user and password") from exc
+        except (StoreUnavailable, raised.ResponseError) as exc:
+            refused = refusal(exc)
+            if refused is not None:
+                raise refused from exc
+            if isinstance(exc, raised.ResponseError):
+                raise
             _log.warning("store_away", extra={"store": "redis"})
 
     async def close(self) -> None:

@@ -10,7 +10,13 @@ from enum import Enum
 
 import redis.exceptions as raised
 
-from sidemirror_server.vocabulary.errors import PlaceTaken, SidemirrorError, StoreFull, StoreUnavailable
+from sidemirror_server.vocabulary.errors import (
+    PlaceTaken,
+    SidemirrorError,
+    StoreFull,
+    StoreRefused,
+    StoreUnavailable,
+)
 
 
 class Meaning(Enum):
@@ -90,13 +96,16 @@ def store_failure(error: BaseException) -> SidemirrorError | None:
     return StoreUnavailable(store="redis", reason=told)
 
 
-def is_refusal(error: BaseException | None) -> bool:
-    """Whether user and password are what `error` is about, however often it was wrapped."""
+def refusal(error: BaseException | None) -> StoreRefused | None:
+    """The error to raise at start when the settings have to change first, however often `error` was wrapped; None when
+    they need not."""
     while error is not None:
         if isinstance(error, raised.AuthenticationError):
-            return True
+            return StoreRefused(store="redis", reason="it does not take this user and password")
+        if isinstance(error, raised.ResponseError) and "DB index" in str(error):
+            return StoreRefused(store="redis", reason="it has no database of the number that its URL ends with")
         error = error.__cause__
-    return False
+    return None
 
 
 def _code_of(error: raised.ResponseError) -> str:
