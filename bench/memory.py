@@ -105,7 +105,7 @@ class Known:
     def __init__(self) -> None:
         self.vectors: dict[str, tuple[float, ...]] = {}
 
-    async def of_question(self, _scope: Scope, text: str) -> tuple[float, ...] | None:
+    async def of_question(self, _scope: Scope, text: str, _wait_s: float | None = None) -> tuple[float, ...] | None:
         return self.vectors[text]
 
 

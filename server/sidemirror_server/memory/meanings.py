@@ -51,8 +51,8 @@ class MemoryMeanings:
         """What the vectors are kept under."""
         return self._embedder.name
 
-    async def of_question(self, scope: Scope, text: str) -> tuple[float, ...] | None:
-        """The vector of a question; None when there is none to be had now."""
+    async def of_question(self, scope: Scope, text: str, wait_s: float | None = None) -> tuple[float, ...] | None:
+        """The vector of a question; None when there is none to be had in that time (2 s)."""
         self.wake(scope)  # it may have been written to by another server, or before this one was started
         asked = clip(text, _TEXT_CHARS)
         known = self._questions.get((scope, asked))
@@ -60,7 +60,7 @@ class MemoryMeanings:
             self._questions.move_to_end((scope, asked))
             return known
         try:
-            made = await self._embedder.embed(scope, (asked,), _QUESTION_S)
+            made = await self._embedder.embed(scope, (asked,), _QUESTION_S if wait_s is None else wait_s)
         except ModelFailed as failure:
             _log.info("question_not_embedded", extra={"status": failure.status.name, "reason": failure.detail})
             return None
