@@ -50,7 +50,7 @@ async def search(servers: Servers, scale: Scale) -> list[Figure]:
         direct = sqlite3.connect(folder / FILE_NAME, isolation_level=None)
         texts = asked.texts(scale.searches, words=3)
         vectors = [tuple(map(float, vector)) for vector in asked.vectors(scale.searches)]
-        took: dict[str, list[float]] = {"port": [], "raw": [], "echo": []}
+        took: dict[str, list[float]] = {"port": [], "raw": [], "raw's CPU": [], "echo": []}
         for number, (text, vector) in enumerate(zip(texts, vectors, strict=True)):
             meanings.vectors[text] = vector
             wanted = Filter()
@@ -58,10 +58,11 @@ async def search(servers: Servers, scale: Scale) -> list[Figure]:
             began = now()
             await recall.ask(SCOPE, Question(text, 5, wanted))
             times["port"] = now() - began
-            began = now()
+            began, cpu = now(), time.thread_time()
             lookup.by_text(direct, SCOPE, asked_terms(text), wanted, 50)
             lookup.by_vector(direct, SCOPE, MODEL, vector, wanted, 50)
             times["raw"] = now() - began
+            times["raw's CPU"] = time.thread_time() - cpu
             began = now()
             await echo(b"x" * 262)
             times["echo"] = now() - began

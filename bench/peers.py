@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -13,7 +14,7 @@ from bench.corpus import MODEL, SCOPE, Corpus, keep, record, scope_of
 from bench.environments import PINNED, Unavailable, made, version
 from bench.figures import Figure, Scale, median, now, share
 from bench.memory import Known
-from bench.processes import Servers
+from bench.processes import Servers, cpu_s
 from sidemirror_server.memory.recall import Question, Recall
 from sidemirror_server.memory.record import Lesson
 from sidemirror_server.memory.search import Embedded, Filter
@@ -56,15 +57,29 @@ class Rows(NamedTuple):
 
 
 class Contender(Protocol):
-    """What is measured, seconds each time."""
+    """Who keeps and searches the rows."""
 
     async def fill(self, count: int) -> None: ...
 
-    async def write(self, first: int, count: int, writers: int) -> float: ...
+    async def write(self, first: int, count: int, writers: int) -> "Took": ...
 
-    async def search(self, first: int, count: int) -> list[float]: ...
+    async def search(self, first: int, count: int) -> "Took": ...
 
     async def close(self) -> None: ...
+
+
+class Took(NamedTuple):
+    """Seconds, each question's or those of all rows; and the CPU's, which other work on a machine stretches less."""
+
+    wall: list[float]
+    cpu: float
+
+
+class Cell(NamedTuple):
+    """What one did in one round, for each row or question."""
+
+    wall: list[float]
+    cpu: float
 
 
 async def peers(servers: Servers, scale: Scale) -> list[Figure]:
@@ -107,24 +122,29 @@ def _write(folder: Path, rows: Rows) -> None:
     np.save(folder / "question_vectors.npy", rows.question_vectors)
 
 
-_Took = dict[str, dict[str, list[list[float]]]]
+_Cells = dict[str, dict[str, list[Cell]]]
 
 
-async def _rounds(contenders: dict[str, Contender], scale: Scale, many: int) -> _Took:
+async def _rounds(contenders: dict[str, Contender], scale: Scale, many: int) -> _Cells:
     """Seconds for a row or a question, by contender and by what was done, a list for each round."""
-    took: _Took = {name: {"one": [], "many": [], "search": []} for name in contenders}
+    took: _Cells = {name: {"one": [], "many": [], "search": []} for name in contenders}
     row, names = scale.peer_memories, list(contenders)
     for round_ in range(scale.rounds):
         for name in names[round_ % len(names) :] + names[: round_ % len(names)]:  # nobody is always the first
             contender, own = contenders[name], took[name]
-            own["one"].append([await contender.write(row, _ONE_BY_ONE, 1) / _ONE_BY_ONE])
-            own["many"].append([await contender.write(row + _ONE_BY_ONE, many, _WRITERS) / many])
-            own["search"].append(await contender.search(round_ * _QUESTIONS, _QUESTIONS))
+            own["one"].append(_each(await contender.write(row, _ONE_BY_ONE, 1), _ONE_BY_ONE))
+            own["many"].append(_each(await contender.write(row + _ONE_BY_ONE, many, _WRITERS), many))
+            searched = await contender.search(round_ * _QUESTIONS, _QUESTIONS)
+            own["search"].append(Cell(searched.wall, searched.cpu / _QUESTIONS))
         row += _ONE_BY_ONE + many
     return took
 
 
-def _figures(name: str, goal: _Goal, took: _Took, absent: str, scale: Scale) -> list[Figure]:
+def _each(took: Took, count: int) -> Cell:
+    return Cell([took.wall[0] / count], took.cpu / count)
+
+
+def _figures(name: str, goal: _Goal, took: _Cells, absent: str, scale: Scale) -> list[Figure]:
     title = goal.title.format(version(goal.package))
     wanted = [(kind, f"writes, {'one caller' if kind == 'one' else f'{_WRITERS} callers'}", at_least)
               for kind, at_least in goal.writes]  # fmt: skip
@@ -134,18 +154,20 @@ def _figures(name: str, goal: _Goal, took: _Took, absent: str, scale: Scale) -> 
         ratio, detail = float("nan"), absent
         if not absent:
             own, other = took[_OWN][kind], took[name][kind]
-            ratio = median([median(theirs) / median(ours) for ours, theirs in zip(own, other, strict=True)])
+            ratio = median([median(b.wall) / median(a.wall) for a, b in zip(own, other, strict=True)])
             detail = _told(own, other, is_rate=kind != "search")
         figures.append(Figure(f"{title}: {what}: ours / theirs", ratio, at_least, False, "×", detail))
     return figures
 
 
-def _told(own: Sequence[list[float]], other: Sequence[list[float]], *, is_rate: bool) -> str:
-    ours, theirs = ([value for values in side for value in values] for side in (own, other))
-    if is_rate:
-        return f"{1 / median(ours):,.0f}/s against {1 / median(theirs):,.0f}/s"
-    told = [f"p50 {median(side) * 1000:.1f} p99 {share(side, 0.99) * 1000:.1f} ms" for side in (ours, theirs)]
-    return " against ".join(told)
+def _told(own: Sequence[Cell], other: Sequence[Cell], *, is_rate: bool) -> str:
+    told, cpu = [], []
+    for side in (own, other):
+        wall = [value for cell in side for value in cell.wall]
+        p50, p99 = median(wall), share(wall, 0.99)
+        told.append(f"{1 / p50:,.0f}/s" if is_rate else f"p50 {p50 * 1000:.1f} p99 {p99 * 1000:.1f} ms")
+        cpu.append(f"{median([cell.cpu for cell in side]) * 1000:.2f}")
+    return f"{' against '.join(told)}; CPU {' against '.join(cpu)} ms each"
 
 
 class _Own:
@@ -173,7 +195,7 @@ class _Own:
             until = min(first + _AT_ONCE, count)
             await keep(self._database, first, self._rows.texts[first:until], self._rows.vectors[first:until])
 
-    async def write(self, first: int, count: int, writers: int) -> float:
+    async def write(self, first: int, count: int, writers: int) -> Took:
         ready = [
             (scope_of(number), record(number, self._rows.texts[number]), tuple(self._rows.vectors[number].tolist()))
             for number in range(first, first + count)
@@ -184,19 +206,24 @@ class _Own:
                 await self._memories.learn(scope, Lesson(memory, None, memory.memory_id), memory.created_us)
                 await self._search.embed(scope, MODEL, (Embedded(memory.memory_id, memory.content, vector),))
 
-        began = now()
+        began, cpu = now(), self._cpu_s()
         await asyncio.gather(*[one_writer(at) for at in range(writers)])
-        return now() - began
+        return Took([now() - began], self._cpu_s() - cpu)
 
-    async def search(self, first: int, count: int) -> list[float]:
-        took = []
+    async def search(self, first: int, count: int) -> Took:
+        took, cpu = [], self._cpu_s()
         for text in self._rows.questions[first : first + count]:
             began = now()
             answer = await self._recall.ask(SCOPE, Question(text, 5, Filter()))
             took.append(now() - began)
             if not answer.hits:
                 raise AssertionError(f"nothing found for {text}")
-        return took
+        return Took(took, self._cpu_s() - cpu)
+
+    def _cpu_s(self) -> float:
+        """Of this process and of the one that searches."""
+        searcher = self._process._process  # noqa: SLF001  # its id, for what the kernel says
+        return time.process_time() + (cpu_s(searcher.pid) if searcher is not None else 0.0)
 
     async def close(self) -> None:
         await self._process.close()
@@ -235,11 +262,13 @@ class _Process:
     async def fill(self, count: int) -> None:
         await self._ask("fill", 0, count)
 
-    async def write(self, first: int, count: int, writers: int) -> float:
-        return float(await self._ask("write", first, count, writers))
+    async def write(self, first: int, count: int, writers: int) -> Took:
+        done = await self._ask("write", first, count, writers)
+        return Took([done["took"]], done["cpu"])
 
-    async def search(self, first: int, count: int) -> list[float]:
-        return [float(value) for value in await self._ask("search", first, count)]
+    async def search(self, first: int, count: int) -> Took:
+        done = await self._ask("search", first, count)
+        return Took(done["took"], done["cpu"])
 
     async def close(self) -> None:
         with contextlib.suppress(ProcessLookupError):

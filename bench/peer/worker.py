@@ -66,7 +66,9 @@ def serve(open_peer: Callable[[Data, Path], Peer]) -> None:
     folder = Path(sys.argv[1])
     peer = open_peer(Data(folder), folder / "store")
     for line in sys.stdin:
-        answers.write(json.dumps(_done(peer, **json.loads(line))) + "\n")
+        cpu = time.process_time()
+        took = _done(peer, **json.loads(line))
+        answers.write(json.dumps({"took": took, "cpu": time.process_time() - cpu}) + "\n")
         answers.flush()
 
 
