@@ -69,8 +69,8 @@ async def restart(process: Process) -> None:
 
 
 async def killed_at_random(process: Process, kills: int, total: int, nemesis: Nemesis | None = None) -> Work:
-    """Lets the agents report everything, and kills so many times meanwhile. Before every second kill the nemesis has its
-    turn, where there is one."""
+    """Lets the agents report everything, and kills so many times meanwhile. Before every second kill the nemesis has
+    its turn, where there is one."""
     chance = random.Random(7)
     work = Work(process, total, kills)
     for kill in range(kills):
@@ -139,8 +139,8 @@ async def test_on_postgres_with_redis(
     forgets: bool, kills: int, total: int, databases: Databases, tmp_path: Path
 ) -> None:
     """Before every second kill Redis is killed, or stopped for two seconds, in turn. One that keeps nothing over a
-    restart gets everything again. Seen to fail when nobody puts back what Redis has lost, and when a job has no notes and
-    its reflection a new id each time."""
+    restart gets everything again. Seen to fail when nobody puts back what Redis has lost, and when a job has no
+    notes and its reflection a new id each time."""
     server = RedisServer(appendonly="no") if forgets else RedisServer()
 
     async def nemesis(kill: int) -> None:

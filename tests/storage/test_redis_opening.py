@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from redis.asyncio.connection import Connection
 
 from sidemirror_server.storage.redis import database as redis_database
 from sidemirror_server.storage.redis import goal_reflections
@@ -210,9 +211,9 @@ async def test_a_restart_and_an_eviction_may_have_lost_something(
 
 
 async def test_a_full_one_is_no_news_all_the_time() -> None:
-    """An eviction is told of once a minute, and none is left out. Seen to fail when each look that finds one tells: each
-    makes every sidecar put everything back, which evicts more."""
-    database = Database(redis_database.Connection, {}, SCRIPTS)
+    """An eviction is told of once a minute, and none is left out. Seen to fail when each look that finds one tells:
+    each makes every sidecar put everything back, which evicts more."""
+    database = Database(Connection, {}, SCRIPTS)
 
     def told(standing: Standing) -> bool:
         database._tell_of_losses(standing)

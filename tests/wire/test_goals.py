@@ -385,7 +385,7 @@ def test_health_and_server_info(server: SidecarThread) -> None:
         assert "goal_reflection" in {model.purpose for model in info.models}
 
 
-# --- the end of a watch ------------------------------------------------------------------------------------------------
+# --- the end of a watch ---------------------------------------------------------------------------------------------
 
 
 def test_a_watch_is_told_that_the_server_goes_away(tmp_path: Path) -> None:
@@ -427,7 +427,8 @@ def test_pages_of_large_reports_are_short(stub: GoalReflectionServiceStub) -> No
     """Whoever asks for a thousand makes the server hold a few. Seen to fail when `Work.list` has no bound in bytes."""
     tasks = [pb.GoalTask(name="read", output_summary="x" * 250_000) for _ in range(12)]
     ids = [report(stub, failed_goal("large", f"g{number}", tasks=tasks)).report_id for number in range(4)]
-    pages, token = [], ""
+    pages: list[list[str]] = []
+    token = ""
     while token or not pages:
         asked = pb.ListGoalReportsRequest(tenant_id="large", page_size=1_000, page_token=token)
         answer = stub.ListGoalReports(asked, timeout=TIMEOUT_S)

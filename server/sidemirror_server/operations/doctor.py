@@ -130,14 +130,18 @@ def _redis(settings: Settings) -> Iterable[Finding]:
     """Where the lessons of goals are published."""
     redis = run(examine_redis(settings))
     if redis.problem:
-        advice = "start it, or change redis_url" if "not answer" in redis.problem else "change redis_url, or that server"
+        advice = (
+            "start it, or change redis_url" if "not answer" in redis.problem else "change redis_url, or that server"
+        )
         yield Finding("store", ok=False, found=f"Redis: {redis.problem}", advice=advice)
     elif not redis.risks:
         yield Finding("store", ok=True, found=f"Redis: {redis.durability}")
     for risk in redis.risks:
         evicts = "evict" in risk
         advice = "set maxmemory-policy to noeviction" if evicts else "set appendonly to yes"
-        yield Finding("store", ok=True, found=f"Redis: {risk}", advice=f"{advice}, or let reports bring back what is lost")
+        yield Finding(
+            "store", ok=True, found=f"Redis: {risk}", advice=f"{advice}, or let reports bring back what is lost"
+        )
 
 
 def _shared(settings: Settings, clock: Clock) -> Iterable[Finding]:

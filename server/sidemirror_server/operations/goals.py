@@ -55,7 +55,9 @@ def show(place: Place, goal_id: str, *, as_json: bool) -> int:
             one = pb.GetGoalReflectionsRequest(goal_id=goal_id, **place.scope)
             found = list(stub.GetGoalReflections(one, timeout=_TIMEOUT_S, metadata=metadata()).reflections)
         else:
-            recent = stub.ListRecentGoals(pb.ListRecentGoalsRequest(**place.scope), timeout=_TIMEOUT_S, metadata=metadata())
+            recent = stub.ListRecentGoals(
+                pb.ListRecentGoalsRequest(**place.scope), timeout=_TIMEOUT_S, metadata=metadata()
+            )
             found = [reflection for goal in recent.goals for reflection in goal.reflections]
         if as_json:
             print(json.dumps([_as_json(reflection) for reflection in found], indent=2))

@@ -21,6 +21,7 @@ from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.text import enter
 from sidemirror_server.work.queue import LIST_BYTES, JobKey, JobState, NewJob, Work
 
+
 class GoalCalls:
     """Takes reports, and shows what is kept."""
 

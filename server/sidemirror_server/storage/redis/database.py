@@ -38,8 +38,8 @@ _ANSWER_S = 1.0
 _PROBE_EVERY_S = 0.5
 # How soon it is noticed that a server went away that nobody asks, that it was started again, or that it has evicted.
 _LOOK_EVERY_S = 2.0
-# How often an eviction is news. Chosen here: a full one evicts all the time, and what puts back what it has lost makes it
-# evict more.
+# How often an eviction is news. Chosen here: a full one evicts all the time, and what puts back what it has lost makes
+# it evict more.
 _EVICTED_EVERY_S = 60.0
 # A connection may break by itself; two in a row tell of the server.
 _AWAY_AFTER = 2
