@@ -67,8 +67,8 @@ def writing(url: str, name: str) -> "subprocess.Popen[bytes]":
 
 
 async def test_two_processes(either_server: RedisServer) -> None:
-    """Whoever looks meanwhile sees at most three, never fewer than before, and the goal once. Seen to fail when the
-    script keeps four."""
+    """Whoever looks meanwhile sees at most three, never fewer than before, and the goal once. Seen to fail with
+    the script of the test above."""
     writers = [writing(either_server.url, name) for name in "ab"]
     looks, most = 0, 0
     database = await Database.open(either_server.url, SCRIPTS)
