@@ -43,8 +43,8 @@ async def test_a_search_that_is_killed_is_refused_and_the_next_one_answered(tmp_
         process = SearchProcess(tmp_path / FILE_NAME)
         search = SqliteMemorySearch(database, process)
         assert len(await search.best(ONE, Filter(), 10)) == 1
-        child = process._process
-        assert child is not None
+        assert process._begun is not None
+        child = (await process._begun).process
         asked = [asyncio.create_task(search.best(ONE, Filter(), 10)) for _ in range(50)]
         child.kill()
         async with asyncio.timeout(10):
