@@ -45,8 +45,8 @@ async def test_a_search_that_is_killed_is_refused_and_the_next_one_answered(tmp_
         process = SearchProcess(tmp_path / FILE_NAME)
         search = SqliteMemorySearch(database, process)
         assert len(await search.best(ONE, Filter(), 10)) == 1
-        child = process._process
-        assert child is not None
+        assert process._begun is not None
+        child = (await process._begun).process
         asked = [asyncio.create_task(search.best(ONE, Filter(), 10)) for _ in range(50)]
         child.kill()
         async with asyncio.timeout(10):
@@ -102,7 +102,7 @@ async def _killed_again_and_again(tmp_path: Path) -> None:
             for kills in range(1, 7):
                 enough = 50 * kills
                 await until(lambda: answers >= enough)  # noqa: B023 - it is over before `enough` changes
-                if process._process is not None:
-                    process._process.kill()
+                if process._begun is not None:
+                    (await process._begun).process.kill()
         assert answers >= 400
         await process.close()
