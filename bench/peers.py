@@ -222,8 +222,8 @@ class _Own:
 
     def _cpu_s(self) -> float:
         """Of this process and of the one that searches."""
-        searcher = self._process._process  # noqa: SLF001  # its id, for what the kernel says
-        return time.process_time() + (cpu_s(searcher.pid) if searcher is not None else 0.0)
+        begun = self._process._begun  # noqa: SLF001  # its id, for what the kernel says
+        return time.process_time() + (cpu_s(begun.result().process.pid) if begun is not None else 0.0)
 
     async def close(self) -> None:
         await self._process.close()

@@ -27,6 +27,7 @@ class _Searcher(msgspec.Struct, frozen=True):
     process: subprocess.Popen[bytes]
     questions: asyncio.WriteTransport
     answers: asyncio.StreamReader
+    answering: asyncio.ReadTransport
 
 
 _read_answer = msgspec.msgpack.Decoder(Answer).decode
@@ -107,6 +108,8 @@ class SearchProcess:
                 if not answer.done():
                     answer.set_exception(_ended())
             searcher.questions.close()
+            if not searcher.answering.is_closing():  # uvloop leaves that to us
+                searcher.answering.close()
             await asyncio.to_thread(_end, searcher.process)
             if not self._closed:
                 _log.warning("memory_search_ended", extra={"exit_code": searcher.process.returncode})
@@ -132,9 +135,9 @@ def _popen(file: Path) -> "subprocess.Popen[bytes]":
 async def _connected(process: "subprocess.Popen[bytes]") -> _Searcher:
     loop = asyncio.get_running_loop()
     answers = asyncio.StreamReader()
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(answers), process.stdout)
+    answering, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(answers), process.stdout)
     questions, _ = await loop.connect_write_pipe(asyncio.Protocol, process.stdin)
-    return _Searcher(process, questions, answers)
+    return _Searcher(process, questions, answers, answering)
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
