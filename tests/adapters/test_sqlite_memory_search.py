@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+import uvloop
 
 from sidemirror_server.memory.record import Kept
 from sidemirror_server.memory.search import Filter
@@ -69,3 +70,24 @@ async def test_a_caller_that_leaves_takes_nobody_elses_answer(tmp_path: Path) ->
         found = await asyncio.gather(*asked[1::2])
         assert [len(one) for one in found] == [1 + number % 3 for number in range(1, 30, 2)]
         await process.close()
+
+
+def test_a_search_that_is_ending_is_waited_for(tmp_path: Path) -> None:
+    """On the server's own loop, which takes a write to a closed pipe ill. Seen to fail when `_started` does not look
+    whether the pipe is closing: RuntimeError, which a client sees as INTERNAL."""
+
+    async def asked_twice() -> None:
+        async with sqlite_database(tmp_path) as database:
+            await SqliteMemories(database).put(ONE, Kept(memory("a", "join")))
+            process = SearchProcess(tmp_path / FILE_NAME)
+            search = SqliteMemorySearch(database, process)
+            assert len(await search.best(ONE, Filter(), 10)) == 1
+            child = process._process
+            assert child is not None
+            assert child.stdin is not None
+            child.stdin.close()
+            async with asyncio.timeout(10):
+                assert len(await search.best(ONE, Filter(), 10)) == 1
+            await process.close()
+
+    uvloop.run(asked_twice())

@@ -67,6 +67,9 @@ class SearchProcess:
         async with self._starting:
             if self._closed:
                 raise StoreUnavailable(store="sqlite", reason="closed")
+            if self._process is not None and self._process.stdin is not None and self._process.stdin.is_closing():
+                # It is ending. What is asked of another one before that is known would be refused with the rest.
+                await asyncio.shield(self._reading or asyncio.sleep(0))
             if self._process is None or self._reading is None or self._reading.done():
                 # In a session of its own: a terminal's Ctrl-C ends the server, and the server ends this.
                 self._process = await asyncio.create_subprocess_exec(
