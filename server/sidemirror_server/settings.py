@@ -338,8 +338,8 @@ def load(flags: Mapping[str, str] | None = None, environment: Mapping[str, str] 
 def without_fork_support() -> None:
     """Tells gRPC, which reads it when it is loaded, to do nothing around a fork, unless the environment says otherwise.
 
-    That is for programs that go on with it in the child. Here a child is another program (the search of memories), which
-    did not even start while a thread of the exporter of metrics was in a call.
+    That is for programs that go on with it in the child. Here a child is another program (the search of memories),
+    which did not even start while a thread of the exporter of metrics was in a call.
     """
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 

@@ -312,7 +312,7 @@ def test_streams_end_with_their_token(
         goal_watch = goal_pb.WatchGoalReflectionsRequest(tenant_id="acme", new_only=True)
 
         def opened(token: str) -> list[Any]:
-            given = {"timeout": PATIENCE_S, "metadata": bearer(token)}
+            given: dict[str, Any] = {"timeout": PATIENCE_S, "metadata": bearer(token)}
             return [
                 thinking.RunTurn(kept_open(start), **given),
                 thinking.WatchTurns(watch, **given),
