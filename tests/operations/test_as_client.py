@@ -60,7 +60,7 @@ def test_files_that_a_command_cannot_use(name: str, raw: bytes, tmp_path: Path) 
     """Said in one line, by the variable. Seen to fail: gRPC ended the process for want of a key."""
     for file in ("given", "ca"):
         (tmp_path / file).write_bytes(raw)
-    shown = {"SIDEMIRROR_CA_FILE": str(tmp_path / "ca"), name: str(tmp_path / "given")}
+    shown: dict[str, Any] = {"SIDEMIRROR_CA_FILE": str(tmp_path / "ca"), name: str(tmp_path / "given")}
     told = run("usage", "--address", "127.0.0.1:1", **shown)
     assert told.returncode == 78
     assert told.stderr.startswith("sidemirror: SIDEMIRROR_")
