@@ -66,6 +66,10 @@ class Stores(msgspec.Struct, frozen=True):
     redis: "RedisDatabase | None" = None
 
 
+# The ports among the fields.
+PORTS = tuple(name for name in Stores.__struct_fields__ if name not in ("facts", "is_shared", "changed", "redis"))
+
+
 async def open_stores(settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack) -> Stores:
     """The stores of these settings, which the stack closes. Raises BadSettings, StoreUnavailable, StoreRefused."""
     stores = await (_shared(settings, stack) if settings.database_url else _embedded(settings, clock, stack))
