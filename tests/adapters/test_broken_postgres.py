@@ -15,7 +15,7 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from sidemirror_server.memory.record import Kept, Learned, Lesson, MemoryRecord
+from sidemirror_server.memory.record import Kept, Learned, Lesson, MemoryRecord, Revision
 from sidemirror_server.models.ledger import Amount, Cap, Level, Refusal, Reservation
 from sidemirror_server.storage.postgres import (
     critiques,
@@ -355,6 +355,13 @@ class LearnsWithoutItsTurn(PostgresMemories):
         return Learned(lesson.reflection)
 
 
+class RevisesAgain(PostgresMemories):
+    async def revise(
+        self, scope: Scope, memory_id: str, revision: Revision, now_us: int, if_version: int | None = None
+    ) -> MemoryRecord:
+        return await super().revise(scope, memory_id, replace(revision, revision_id=""), now_us, if_version)
+
+
 class GetsInItsOwnOrder(PostgresMemories):
     async def get(self, scope: Scope, memory_ids: tuple[str, ...]) -> tuple[MemoryRecord, ...]:
         return await super().get(scope, tuple(sorted(memory_ids)))
@@ -394,6 +401,7 @@ BROKEN_VERBS: list[tuple[str, type[Any]]] = [
     ("MS6", GetsInItsOwnOrder),
     ("MS13", TakesOutMarks),
     ("MS14", of_one_project(PostgresMemories)),
+    ("MS15", RevisesAgain),
 ]
 
 
