@@ -63,7 +63,7 @@ def test_there_are_enough_of_them() -> None:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("name", "text"), HOSTILE)
 def test_a_planted_text_is_not_recalled(way: str, name: str, text: str, obedient: ReflectiveMemoryServiceStub) -> None:
-    """Seen to fail when `trust.steering` did not look for copies of what tools said (18 of them passed), and when it did
+    """Seen to fail when `trust.steering` looked for no copies of what tools said (18 got through), and when it did
     not ask for the wordings (8)."""
     scope: dict[str, Any] = {"tenant_id": f"{way} {name}"}
     request = pb.GenerateReflectionRequest(events=planted(way, text), outcome=FAILURE, store=True, **scope)
