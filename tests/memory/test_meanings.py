@@ -1,4 +1,4 @@
-"""Vectors are made in the background whatever the model's endpoint does: refuses a text, changes, has no money, is away."""
+"""Vectors are made in the background whatever is in the way: a text that is refused, another model, no money."""
 
 import asyncio
 import contextlib

@@ -26,7 +26,7 @@ _TEXT_CHARS = 8_000
 # A question waits so long for its vector at most, then words answer it. Chosen here: a person's patience with a search.
 _QUESTION_S = 2.0
 _MEMORIES_S = 30.0
-# What a text that is refused is tried with once more: some models take few tokens, and some scripts many for a character.
+# What a text that is refused is tried with once more: some models take few tokens, some scripts many for a character.
 _SHORT_TEXT_CHARS = 500
 # Vectors of questions that are remembered. Chosen here: some tens of megabytes at most.
 _QUESTIONS = 512
