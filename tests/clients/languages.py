@@ -26,7 +26,40 @@ class Language(NamedTuple):
     run: Sequence[str]
 
 
-LANGUAGES = (Language("python", CLIENTS / "python", "python", (), (sys.executable, "scenario.py")),)
+LANGUAGES = (
+    Language("python", CLIENTS / "python", "python", (), (sys.executable, "scenario.py")),
+    Language(
+        "go",
+        CLIENTS / "go",
+        "go",
+        (("go", "vet", "./..."), ("go", "build", "-o", "target/scenario", "./internal/scenario")),
+        ("target/scenario",),
+    ),
+    Language(
+        "typescript",
+        CLIENTS / "typescript",
+        "npm",
+        (("npm", "ci", "--silent", "--prefix", "../.."), ("npm", "run", "--silent", "build")),
+        ("node", "dist/test/scenario.js"),
+    ),
+    Language(
+        "java",
+        CLIENTS / "java",
+        "mvn",
+        (
+            ("mvn", "-q", "-B", "-f", "../../generated/java", "install"),
+            ("mvn", "-q", "-B", "install", "dependency:build-classpath", "-Dmdep.outputFile=target/classpath"),
+        ),
+        ("sh", "-c", 'exec java -cp "target/classes:target/test-classes:$(cat target/classpath)" Scenario "$0"'),
+    ),
+    Language(
+        "rust",
+        CLIENTS / "rust",
+        "cargo",
+        (("cargo", "build", "--quiet", "--locked", "--example", "scenario"),),
+        ("target/debug/examples/scenario",),
+    ),
+)
 
 
 def ready(language: Language) -> Sequence[str]:
