@@ -9,7 +9,26 @@ const PROBE_MS = 2_000;
  * Turns that are on a stream at once; others wait. The sidecar takes 100 streams on a connection, and of a client that
  * comes back with more than that it refuses some.
  */
-const STREAMS = 80;
+const STREAMS = 72;
+/** The same for turns that the agent has finished already: what they wait for must not hold up its loop. */
+const LATE_STREAMS = 8;
+
+class Pool {
+  private readonly queue: (() => void)[] = [];
+
+  constructor(private free: number) {}
+
+  async take(): Promise<void> {
+    if (this.free > 0) this.free--;
+    else await new Promise<void>((resolve) => this.queue.push(resolve));
+  }
+
+  give(): void {
+    const next = this.queue.shift();
+    if (next) next();
+    else this.free++;
+  }
+}
 
 /** Something that is waited for, and may come again. */
 export class Bell {
@@ -46,8 +65,8 @@ export class Link {
   private told = false;
   private backMs = Number.NEGATIVE_INFINITY;
   private timer: NodeJS.Timeout | undefined;
-  private free = STREAMS;
-  private readonly queue: (() => void)[] = [];
+  private readonly streams = new Pool(STREAMS);
+  private readonly lateStreams = new Pool(LATE_STREAMS);
   private opening: Promise<void> = Promise.resolve();
 
   constructor(
@@ -80,18 +99,19 @@ export class Link {
     while (this.away && !this.closed) await this.changed.rings;
   }
 
-  /** Runs `use` when a stream may be open; streams open one after the other, so that the agent has its turn between. */
-  async withStream(use: () => Promise<void>): Promise<void> {
-    if (this.free > 0) this.free--;
-    else await new Promise<void>((resolve) => this.queue.push(resolve));
+  /**
+   * Runs `use` when a stream may be open, for a turn that is `late`, or not. Streams open one after the other, so that the
+   * agent has its turn between.
+   */
+  async withStream(late: boolean, use: () => Promise<void>): Promise<void> {
+    const pool = late ? this.lateStreams : this.streams;
+    await pool.take();
     try {
       this.opening = this.opening.then(() => new Promise((resolve) => setImmediate(resolve)));
       await this.opening;
       await use();
     } finally {
-      const next = this.queue.shift();
-      if (next) next();
-      else this.free++;
+      pool.give();
     }
   }
 

@@ -176,7 +176,7 @@ export class Turn implements AsyncIterable<TurnDirective> {
       const heard = this.heard;
       let outages = this.link.outages;
       try {
-        await this.link.withStream(() => {
+        await this.link.withStream(this.finishing && this.link.outages > 0, () => {
           outages = this.link.outages;
           return this.stream(outages);
         });
