@@ -29,9 +29,12 @@ struct Runner {
 async fn main() -> Result<(), Failure> {
     let steps: Vec<Value> = serde_json::from_slice(&std::fs::read(std::env::args().nth(1).ok_or("no scenario")?)?)?;
     let has: HashSet<String> = std::env::var("SCENARIO_HAS")?.split(',').map(Into::into).collect();
+    // With the well-known types, which the contract imports.
+    let mut pool = DescriptorPool::global();
+    pool.decode_file_descriptor_set(v1::FILE_DESCRIPTOR_SET)?;
     let mut runner = Runner {
         variables: serde_json::from_str(&std::env::var("SCENARIO_VARIABLES")?)?,
-        pool: DescriptorPool::decode(v1::FILE_DESCRIPTOR_SET)?,
+        pool,
         client: None,
         turns: HashMap::new(),
         told: Arc::default(),
