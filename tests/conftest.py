@@ -4,4 +4,4 @@ import hypothesis
 hypothesis.settings.register_profile("sidemirror", deadline=None)
 hypothesis.settings.load_profile("sidemirror")
 
-pytest_plugins = ["tests.postgres.fixtures"]
+pytest_plugins = ["tests.postgres.fixtures", "tests.redis.fixtures"]

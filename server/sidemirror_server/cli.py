@@ -23,10 +23,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
+class _Version(argparse.Action):
+    """Prints the version. Not argparse's own action, for which each start would have to look the version up."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        import importlib.metadata
+
+        print(f"sidemirror {importlib.metadata.version('sidemirror-server')}")
+        parser.exit()
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="sidemirror", description="A sidecar that gives an agent a second look at its own work."
     )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     serve = commands.add_parser("serve", help="run the sidecar")
@@ -38,12 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     health.add_argument("--service", default="", help="one service instead of the whole server")
     health.set_defaults(run=_health)
 
-    usage = commands.add_parser("usage", help="what models have cost, and what is left of the caps")
-    _add_target(usage)
-    usage.add_argument("--tenant-id", default="", help="another tenant than the sidecar's own")
-    usage.add_argument("--project-id", default="", help="another project than the sidecar's own")
-    usage.add_argument("--json", action="store_true", help="print the result as JSON")
-    usage.set_defaults(run=_usage)
+    _add_usage(commands)
 
     watch = commands.add_parser("watch", help="see what happens in turns and what the sidecar says, as it happens")
     _add_target(watch)
@@ -51,6 +57,8 @@ def _parser() -> argparse.ArgumentParser:
     watch.add_argument("--all-from-start", action="store_true", help="begin with the oldest entry that is kept")
     watch.add_argument("--json", action="store_true", help="print one JSON object a line")
     watch.set_defaults(run=_watch)
+
+    _add_goals(commands)
 
     doctor = commands.add_parser("doctor", help="would `serve` work with these settings? Exit code 0 if so")
     _add_settings(doctor)
@@ -64,6 +72,14 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--without-sidecar", action="store_true", help="show only what the agent does alone")
     demo.set_defaults(run=_demo)
 
+    _add_replay(commands)
+    for command in commands.choices.values():
+        # An abbreviation would mean another flag, or none, once there is a flag more.
+        command.allow_abbrev = False
+    return parser
+
+
+def _add_replay(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     replay = commands.add_parser("replay", help="play recorded episodes through a sidecar")
     replay.add_argument("file", help="episodes as JSON lines, gzip or not")
     _add_target(replay)
@@ -72,10 +88,48 @@ def _parser() -> argparse.ArgumentParser:
     replay.add_argument("--limit", type=_million, default=0, metavar="N", help="play the first N episodes only")
     replay.add_argument("--json", action="store_true", help="print the result as JSON")
     replay.set_defaults(run=_replay)
-    for command in commands.choices.values():
-        # An abbreviation would mean another flag, or none, once there is a flag more.
-        command.allow_abbrev = False
-    return parser
+
+
+def _add_usage(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    usage = commands.add_parser("usage", help="what models have cost, and what is left of the caps")
+    _add_target(usage)
+    usage.add_argument("--tenant-id", default="", help="another tenant than the sidecar's own")
+    usage.add_argument("--project-id", default="", help="another project than the sidecar's own")
+    usage.add_argument("--json", action="store_true", help="print the result as JSON")
+    usage.set_defaults(run=_usage)
+
+
+def _add_goals(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    goals = commands.add_parser("goals", help="what finished goals have taught, and the reports that came to nothing")
+    verbs = goals.add_subparsers(required=True, metavar="VERB")
+    for name, told in (("list", "reports, the newest first"), ("dead", "reports that nothing could be made of")):
+        verb = verbs.add_parser(name, help=told)
+        verb.add_argument("--limit", type=_million, default=50, metavar="N", help="the newest N only (default: 50)")
+        verb.add_argument("--json", action="store_true", help="print the result as JSON")
+        verb.set_defaults(run=_goals_list, only_dead=name == "dead")
+    show = verbs.add_parser("show", help="a goal's reflections, or those of the recent goals")
+    show.add_argument("goal_id", nargs="?", default="", metavar="GOAL")
+    show.add_argument("--json", action="store_true", help="print the result as JSON")
+    show.set_defaults(run=_goals_show)
+    retry = verbs.add_parser("retry", help="queue dead reports again")
+    which = retry.add_mutually_exclusive_group(required=True)
+    which.add_argument("report_ids", nargs="*", default=[], metavar="REPORT")
+    which.add_argument("--all", action="store_true", help="every dead report")
+    retry.set_defaults(run=_goals_retry)
+    for verb in verbs.choices.values():
+        verb.allow_abbrev = False
+        _add_target(verb)
+        verb.add_argument("--tenant-id", default="", help="another tenant than the sidecar's own")
+        verb.add_argument("--project-id", default="", help="another project than the sidecar's own")
+
+
+def _add_usage(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    usage = commands.add_parser("usage", help="what models have cost, and what is left of the caps")
+    _add_target(usage)
+    usage.add_argument("--tenant-id", default="", help="another tenant than the sidecar's own")
+    usage.add_argument("--project-id", default="", help="another project than the sidecar's own")
+    usage.add_argument("--json", action="store_true", help="print the result as JSON")
+    usage.set_defaults(run=_usage)
 
 
 def _add_migrate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -140,6 +194,25 @@ def _usage(options: argparse.Namespace) -> int:
     from sidemirror_server.operations.usage import usage
 
     return usage(options.address, options.tenant_id, options.project_id, as_json=options.json)
+
+
+def _goals_list(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.goals import Place, list_reports
+
+    place = Place(options.address, options.tenant_id, options.project_id)
+    return list_reports(place, only_dead=options.only_dead, limit=options.limit, as_json=options.json)
+
+
+def _goals_show(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.goals import Place, show
+
+    return show(Place(options.address, options.tenant_id, options.project_id), options.goal_id, as_json=options.json)
+
+
+def _goals_retry(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.goals import Place, retry
+
+    return retry(Place(options.address, options.tenant_id, options.project_id), options.report_ids, every=options.all)
 
 
 def _watch(options: argparse.Namespace) -> int:

@@ -52,13 +52,45 @@ class Secret:
         return "[secret]" if self._value else ""
 
 
+class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Files in PEM for the TCP address. All are read again when they change; the key only where nobody else can read
+    it."""
+
+    # The server's certificate, with what leads up to its authority; no TLS when empty.
+    certificate_file: str = ""
+    # Its key.
+    key_file: str = ""
+    # Authorities of clients' certificates: with them a client has to show one. Every client may connect when empty.
+    client_ca_file: str = ""
+
+
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the server accepts. Defaults: design section 11, unless it says otherwise."""
 
     # Largest request, in bytes. gRPC's own default, which clients share.
     message_bytes: Annotated[int, Meta(ge=1, le=_LARGEST_C_INT)] = 4 * 1024 * 1024
+    # Longest text of an event or a request, in bytes. The contract allows no more than the default.
+    text_bytes: Annotated[int, Meta(ge=1, le=256 * 1024)] = 256 * 1024
     # Events that one turn may have.
     events_per_turn: Annotated[int, Meta(ge=1)] = 10_000
+    # Bytes of events that one turn may have, as they are kept. Chosen here: 10,000 events of 6 KiB each, or what a
+    # backlog holds in all.
+    turn_bytes: Bytes = 64 * 1024 * 1024
+    # Unary calls that are served at once. Chosen here: at some 20 KiB each they stay well below the memory that a
+    # sidecar is usually given; an agent makes one at a time.
+    concurrent_calls: Annotated[int, Meta(ge=1)] = 1_000
+    # Streams that are open at once. Chosen here: the 5,000 watches of design section 14, and room for their agents; 25
+    # KiB each.
+    open_streams: Annotated[int, Meta(ge=1)] = 8_000
+    # Seconds after which any stream is ended; whoever needs it longer takes it up again. 0: never. Chosen here: a day
+    # outlasts every turn, and is the longest that a revoked token, or a client that is lost, holds a stream.
+    stream_age_s: Seconds = 86_400.0
+    # Requests of one tenant in a second, and at once; 0 is no limit. Chosen here: about what one core serves, so that
+    # a tenant alone can fill a sidecar.
+    requests_per_second: Annotated[float, Meta(ge=0)] = 5_000.0
+    # Jobs of a kind (goal reports) that wait or run in one tenant and project. Chosen here: at a second each, which a
+    # model takes, they are hours of work, and some 100 MiB at most.
+    queued_jobs: Annotated[int, Meta(ge=1)] = 10_000
     # Streams (and calls) at once on one connection. Also what keeps one client from starving the others
     # (research page reliability-and-security, fact 8).
     streams_per_connection: Annotated[int, Meta(ge=1, le=_LARGEST_C_INT)] = 100
@@ -141,11 +173,24 @@ class Purposes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a server is told before it starts."""
 
-    # Where to listen: host:port, or unix:/path for a Unix socket alone. Only loopback, since calls carry no identity
-    # yet.
+    # Where to listen: host:port, or unix:/path for a Unix socket alone. Beyond loopback only with tls and access_file.
     address: str = "127.0.0.1:50051"
     # A Unix socket to listen on as well, as a path; none when empty.
     socket: str = ""
+    # The group that may use the socket, by name or number; the process's own when empty.
+    socket_group: str = ""
+    # The socket's mode, in octal. Design section 11: its owner and its group.
+    socket_mode: Annotated[str, Meta(pattern="^0?[0-7]{3}$")] = "0660"
+    # Where to tell of health, and of nothing else, without TLS and tokens: host:port, also beyond loopback, because
+    # Kubernetes asks the pod's address. Nowhere when empty.
+    health_address: str = ""
+    # Where Prometheus finds metrics (http://…/metrics): host:port. They hold no contents, and anybody may read them.
+    # Nowhere when empty. Needs the extra `telemetry`.
+    metrics_address: str = ""
+    # A file of tokens, each with the tenants and projects that it is good for; then every call needs one. Read again
+    # when it changes. Everybody who reaches the server may call when empty.
+    access_file: str = ""
+    tls: Tls = Tls()
     # The folder of the embedded store. Made with mode 0700 when it is missing.
     data_dir: Path = Path("sidemirror-data")
     # A Postgres database that many sidecars share, as postgresql://role@host/database; then nothing is kept in
@@ -154,23 +199,31 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # How many connections to it at once, at most; one of them stays when nothing is asked. Chosen here: calls of one
     # agent rarely need more at once, and 200 sidecars share a server of 400.
     database_connections: Annotated[int, Meta(ge=1, le=100)] = 4
+    # A Redis for goal reflections, as redis://, rediss:// or unix://, where other programs read them too; no Cluster.
+    # The reports that they are made from stay in the store above, from which what Redis has lost is published again.
+    # None when empty: reflections are kept there as well.
+    redis_url: Secret = Secret()
     # The scope of calls that name none.
     tenant_id: ScopeName = "default"
     project_id: ScopeName = "default"
     # Refuse every other scope.
     pin_scope: bool = False
-    # Answer server reflection (grpcurl, buf curl). On for loopback and sockets, which is all there is.
-    reflection: bool = True
+    # Answer server reflection (grpcurl, buf curl). null: where only this machine reaches the server (design section 2).
+    reflection: bool | None = None
     # One span for each call, to wherever OTEL_EXPORTER_OTLP_ENDPOINT says. Needs the extra `telemetry`.
     tracing: bool = False
-    # Seconds between heartbeats on a stream that says nothing else (design section 5).
-    heartbeat_s: Annotated[float, Meta(gt=0)] = 20.0
-    # Seconds after which an open turn that nothing was heard of is abandoned (design section 5: 30 minutes).
-    abandon_after_s: Seconds = 1800.0
+    # Metrics, to wherever OTEL_EXPORTER_OTLP_ENDPOINT says. Needs the extra `telemetry`.
+    metrics: bool = False
+    # Seconds between heartbeats on a stream that says nothing else (design section 5). With less than the minimum quiet
+    # streams would keep the server busy.
+    heartbeat_s: Annotated[float, Meta(ge=0.01)] = 20.0
+    # Seconds after which an open turn that nothing was heard of is abandoned (design section 5: 30 minutes). With less
+    # than the minimum a turn could end between two events of an agent at work.
+    abandon_after_s: Annotated[float, Meta(ge=1)] = 1800.0
     # Seconds that running calls get when the server is told to stop. Chosen here: what Kubernetes' default of 30 s
     # leaves room for three times over.
     grace_s: Seconds = 10.0
-    # debug, info, warning or error.
+    # debug, info, warning or error; in capitals too.
     log_level: Annotated[str, Meta(pattern="^(debug|info|warning|error)$")] = "info"
     # A folder of templates that take the place of the built-in prompts; none when empty.
     prompts_dir: str = ""
@@ -178,6 +231,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model: Model = Model()
     spend: Spend = Spend()
     purposes: Purposes = Purposes()
+
+
+def is_measured(settings: Settings) -> bool:
+    """Whether somebody is told of metrics."""
+    return settings.metrics or bool(settings.metrics_address)
 
 
 class BadSettings(Exception):
@@ -200,6 +258,8 @@ def load(flags: Mapping[str, str] | None = None, environment: Mapping[str, str] 
     environment = os.environ if environment is None else environment
     given = {**_from_environment(environment), **(flags or {})}
     given.update(_of_providers(given, environment))
+    if level := given.get("log_level"):
+        given["log_level"] = level.lower()
     nested: dict[str, object] = {}
     for name, value in given.items():
         *groups, last = name.split("__")
@@ -224,7 +284,29 @@ def unknown_names(environment: Mapping[str, str] | None = None) -> tuple[str, ..
 
 
 # Names that clients read; the server leaves them alone.
-OTHERS = {"SIDEMIRROR_TOKEN_FILE"}
+_AS_CLIENT = {
+    "token": "SIDEMIRROR_TOKEN_FILE",
+    "ca": "SIDEMIRROR_CA_FILE",
+    "certificate": "SIDEMIRROR_CLIENT_CERTIFICATE_FILE",
+    "key": "SIDEMIRROR_CLIENT_KEY_FILE",
+}
+OTHERS = set(_AS_CLIENT.values())
+
+
+class AsClient(msgspec.Struct, frozen=True):
+    """What a command shows to a sidecar that it calls: the file of its token, the authorities whose certificates it
+    takes (with any, it speaks TLS), its own certificate and key. Empty: none."""
+
+    token: str = ""
+    ca: str = ""
+    certificate: str = ""
+    key: str = ""
+
+
+def as_client(environment: Mapping[str, str] | None = None) -> AsClient:
+    """From the environment, where clients of every language look for it."""
+    given = os.environ if environment is None else environment
+    return AsClient(**{field: given.get(name, "") for field, name in _AS_CLIENT.items()})
 
 
 def sources(

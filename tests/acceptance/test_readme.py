@@ -10,6 +10,7 @@ import re
 import shutil
 import socket
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,19 @@ def test_the_critique_goes_as_written(server: Serving, grpcurl: Path) -> None:
     assert shown is not None
     assert not more
     assert_shows(json.loads(shown.text), json.loads(printed_by(command, server, grpcurl)))
+
+
+def test_the_goal_goes_as_written(server: Serving, grpcurl: Path) -> None:
+    (((report, listed, asked), shown),) = steps_of("What did a finished goal teach?")
+    assert shown is not None
+    printed_by(report, server, grpcurl)
+    ends_s = time.monotonic() + 20
+    answered: dict[str, Any] = {}
+    while not answered.get("block") and time.monotonic() < ends_s:
+        answered = json.loads(printed_by(asked, server, grpcurl))
+    assert_shows(json.loads(shown.text), answered)
+    table = printed_by(f"{listed} --address {server.address}", server)
+    assert re.search(r"weekly-re.*failed.*done", table)
 
 
 def test_the_walk_begins_with_serve_and_names_a_version_of_grpcurl() -> None:

@@ -46,6 +46,10 @@ BROKEN_STATEMENTS = [
     ("WQ20", "count", "kind = :kind", "kind <> :kind"),
     ("WQ21", "purge", "state = 'done'", "state IN ('done', 'dead')"),
     ("WQ21", "purge", "updated_us < :done_before_us", "updated_us <= :done_before_us"),
+    ("WQ23", "scopes", "state = 'done'", "state IN ('done', 'dead')"),
+    ("WQ23", "scopes", "DISTINCT ", ""),
+    ("WQ24", "forget", "AND state IN ('done', 'dead')", ""),
+    ("WQ24", "forget", "project_id = :project_id", ":project_id IS NOT NULL"),
 ]
 
 

@@ -3,12 +3,15 @@
 import pytest
 
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
+from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
+from sidemirror_server.storage.postgres.journal import PostgresJournal
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
+from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 from sidemirror_server.storage.postgres.work import PostgresWork
-from tests.conformance import critiques, ledger, requests, sessions, turn_log, work
+from tests.conformance import critiques, goal_reflections, journal, ledger, receipts, requests, sessions, turn_log, work
 from tests.conformance.clauses import clauses_of
 from tests.conformance.turn_log import Stores
 from tests.postgres.databases import Databases
@@ -16,6 +19,9 @@ from tests.postgres.databases import Databases
 TURNS = {**clauses_of(turn_log), **clauses_of(sessions)}
 REQUESTS = clauses_of(requests)
 CRITIQUES = clauses_of(critiques)
+JOURNAL = clauses_of(journal)
+RECEIPTS = clauses_of(receipts)
+GOAL_REFLECTIONS = clauses_of(goal_reflections)
 LEDGER = clauses_of(ledger)
 WORK = clauses_of(work)
 
@@ -48,3 +54,21 @@ async def test_ledger(clause: str, databases: Databases) -> None:
 async def test_critiques(clause: str, databases: Databases) -> None:
     async with databases.opened() as database:
         await CRITIQUES[clause](lambda: PostgresCritiques(database))
+
+
+@pytest.mark.parametrize("clause", RECEIPTS)
+async def test_receipts(clause: str, databases: Databases) -> None:
+    async with databases.opened() as database:
+        await RECEIPTS[clause](lambda: PostgresReceipts(database))
+
+
+@pytest.mark.parametrize("clause", GOAL_REFLECTIONS)
+async def test_goal_reflections(clause: str, databases: Databases) -> None:
+    async with databases.opened() as database:
+        await GOAL_REFLECTIONS[clause](lambda: PostgresGoalReflections(database))
+
+
+@pytest.mark.parametrize("clause", JOURNAL)
+async def test_journal(clause: str, databases: Databases) -> None:
+    async with databases.opened() as database:
+        await JOURNAL[clause](lambda: PostgresJournal(database))

@@ -13,27 +13,43 @@ import asyncpg
 import pytest
 
 from sidemirror_server.critique.store import CritiqueRecord
+from sidemirror_server.goals.record import GoalReflection, GoalState
 from sidemirror_server.models.ledger import Amount
-from sidemirror_server.storage.postgres import critiques, ledger, requests, sessions, turn_log, work
+from sidemirror_server.storage.postgres import (
+    critiques,
+    goal_reflections,
+    journal,
+    ledger,
+    receipts,
+    requests,
+    sessions,
+    turn_log,
+    work,
+)
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
+from sidemirror_server.storage.postgres.journal import PostgresJournal
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
+from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 from sidemirror_server.storage.postgres.work import PostgresWork
 from sidemirror_server.thinking.store import SessionRecord
-from sidemirror_server.trace.log import TURN_TOPIC, TurnStanding
+from sidemirror_server.trace.log import TURN_TOPIC, Note, TurnStanding
+from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKind
 from sidemirror_server.trace.requests import Answered
 from sidemirror_server.vocabulary.errors import NotFound, SidemirrorError
 from sidemirror_server.vocabulary.ids import JobId, RequestId, SessionId, TurnId
+from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.queue import NewJob
 from tests.conformance.turn_log import EVERYTHING, T0, batch, head, start
 from tests.postgres.databases import Databases
 
 MINE, SIBLING, FOREIGN = Scope("acme", "shop"), Scope("acme", "blog"), Scope("other", "shop")
-ADAPTERS = (critiques, ledger, requests, sessions, turn_log, work)
+ADAPTERS = (critiques, goal_reflections, journal, ledger, receipts, requests, sessions, turn_log, work)
 DAY = T0 // 86_400_000_000
 S1, T1, J1, R1 = SessionId("s1"), TurnId("t1"), JobId("j1"), RequestId("r1")
 
@@ -79,6 +95,11 @@ async def fill(database: Database, scope: Scope, body: bytes) -> None:
     await PostgresWork(database).put(scope, NewJob(J1, "goal", body), T0)
     kept = CritiqueRecord("c1", T0, "rules", 500_000, False, "t1", "s1", body)
     await PostgresCritiques(database).keep(scope, kept)
+    shown = (ReceiptItem("i", 1, "lesson", b"everybody's"), ReceiptItem("j", 1, "lesson", body))
+    await PostgresReceipts(database).issue(scope, Receipt("r1", ReceiptKind.GOAL, T0, shown, goal_id=body.decode()))
+    lesson = GoalReflection("x", "g", "send it", body.decode(), 0.5, GoalState.FAILED, T0, Origin.TOOL)
+    await PostgresGoalReflections(database).put(scope, lesson, T0)
+    await PostgresJournal(database).add(scope, "noted", Note("k", "g", T0, body), T0)
     await PostgresLedger(database).reserve(scope, "reflect", Amount(1, 1), {}, 30.0, T0)
 
 
@@ -93,6 +114,12 @@ READS: list[tuple[int, Callable[[Database], Awaitable[Any]]]] = [
     (1, lambda db: PostgresSessions(db).list(MINE, None, 10)),
     (1, lambda db: PostgresWork(db).list(MINE, "goal", (), None, 10)),
     (1, lambda db: PostgresLedger(db).spent(MINE, DAY, T0)),
+    (1, lambda db: PostgresJournal(db).tail(MINE, "noted", None, 0, 10, EVERYTHING)),
+    (1, lambda db: PostgresReceipts(db).list(MINE, None, None, 10)),
+    (1, lambda db: PostgresReceipts(db).list(MINE, ReceiptKind.GOAL, None, 10)),
+    (1, lambda db: PostgresGoalReflections(db).of_goal(MINE, "g", T0)),
+    (1, lambda db: PostgresGoalReflections(db).recent(MINE, T0)),
+    (1, lambda db: PostgresGoalReflections(db).similar(MINE, frozenset({"send"}), 10, T0)),
     (1, lambda db: PostgresCritiques(db).list(MINE, None, None, None, 10)),
     (1, lambda db: PostgresCritiques(db).list(MINE, "t1", None, None, 10)),
     (1, lambda db: PostgresCritiques(db).list(MINE, None, "s1", None, 10)),
@@ -115,6 +142,8 @@ async def test_look_ups_show_their_scope_alone(database: Database) -> None:
     assert session is not None
     assert (session.body, session.turn_count) == (b'{"of":0}', 1)
     assert (await PostgresRequests(database).recall(MINE, "M", R1, T0)) == Answered(b"d", b'{"of":0}')
+    receipts_ = PostgresReceipts(database)
+    assert await receipts_.shown(MINE, [b'{"of":0}', b'{"of":1}', b"everybody's"]) == {b'{"of":0}', b"everybody's"}
     job = await PostgresWork(database).get(MINE, J1)
     assert job is not None
     assert job.payload == b'{"of":0}'
@@ -122,7 +151,7 @@ async def test_look_ups_show_their_scope_alone(database: Database) -> None:
     (figures,) = await PostgresCritiques(database).figures(MINE, T0, T0 + 1, None, None)
     assert figures.count == 1
     log = PostgresTurnLog(database)
-    assert await log.last_position(MINE) == (await log.tail(MINE, TURN_TOPIC, None, 0, 10, EVERYTHING))[-1].position
+    assert await log.last_position(MINE) == (await log.tail(MINE, "noted", None, 0, 10, EVERYTHING))[-1].position
 
 
 async def test_nobody_sees_nothing(database: Database) -> None:
@@ -131,6 +160,8 @@ async def test_nobody_sees_nothing(database: Database) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setitem(globals(), "MINE", nobody)
             assert await read(database) == ()
+    assert await PostgresReceipts(database).get(nobody, "r1") is None
+    assert await PostgresReceipts(database).shown(nobody, [b"everybody's"]) == frozenset()
     assert await PostgresSessions(database).get(nobody, S1) is None
     assert await PostgresTurnLog(database).head(nobody, T1) is None
     assert await PostgresTurnLog(database).newest(nobody, S1) is None
@@ -214,6 +245,8 @@ async def test_without_a_scope_nothing_is_seen_and_nothing_is_kept(database: Dat
         "requests",
         "jobs",
         "critiques",
+        "receipts",
+        "receipt_items",
         "ledger_totals",
         "ledger_reservations",
     )
@@ -293,8 +326,9 @@ async def test_envelopes_hold_ids_times_and_marks_only(databases: Databases) -> 
     columns = {(table, column) for table, column, _ in rows}
     assert {table for table, _ in columns} == {
         *("open_turn_envelopes", "request_envelopes", "job_envelopes", "ledger_envelopes"),
+        "receipt_envelopes",
     }
     assert {column for _, column, kind in rows if kind == "text"} == {
-        *("tenant_id", "project_id", "turn_id", "job_id", "request_id", "method", "kind", "purpose"),
+        *("tenant_id", "project_id", "turn_id", "job_id", "request_id", "method", "kind", "purpose", "receipt_id"),
     }
     assert {kind for *_, kind in rows} == {"text", "bigint", "boolean"}

@@ -23,6 +23,7 @@ from sidemirror_server.models.ledger import Amount, Cap, Ledger, Level, Refusal,
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.database import Database as PostgresDatabase
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
+from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
@@ -30,12 +31,14 @@ from sidemirror_server.storage.postgres.work import PostgresWork
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import Database as SqliteDatabase
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
+from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.requests import SqliteRequests
 from sidemirror_server.storage.sqlite.sessions import SqliteSessions
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.thinking.store import SessionKey, SessionRecord, Sessions
 from sidemirror_server.trace.log import TURN_TOPIC, Batch, Draft, Entry, HeadKey, TurnHead, TurnLog, TurnStanding
+from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKey, ReceiptKind, Receipts
 from sidemirror_server.trace.requests import Answered, Requests
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import JobId, RequestId, SessionId, TurnId
@@ -55,6 +58,7 @@ class Stores(msgspec.Struct, frozen=True):
     work: Work
     ledger: Ledger
     critiques: Critiques
+    receipts: Receipts
 
 
 # Whatever an id or a text can hold once it was let in; what sorts apart by language and together by code point.
@@ -84,12 +88,15 @@ bodies = st.one_of(
     st.binary(max_size=20),
     st.builds(lambda text: (text.encode() * (1 << 20))[: 1 << 20], st.sampled_from(["x", "\ufffd", "\U0001f642", "ש"])),
 )
-entries = bodies.filter(bool)  # the log's bodies are JSON objects: never empty
 times = st.integers(0, 4).map(lambda number: T0 + number * SECOND)  # few, so that many are equal
 limits = st.sampled_from([1, 2, 3, 7, ALL])
 byte_limits = st.sampled_from([1, 10, 1 << 20, ALL])
 standings = st.sampled_from(list(TurnStanding))
 kinds = st.sampled_from(["goal", "dream", "ש"])
+receipt_kinds = st.sampled_from(list(ReceiptKind))
+shown_items = st.lists(
+    st.builds(ReceiptItem, names, st.integers(1, 3), kinds, st.sampled_from([b"", b"\x00", b"\xff"])), max_size=3
+)
 amounts = st.builds(Amount, st.sampled_from([0, 1, 1000]), st.sampled_from([0, 1, 10**8]))
 
 
@@ -120,6 +127,7 @@ class SameAnswers(RuleBasedStateMachine):
         self.session_keys: dict[Scope, SessionKey] = {}
         self.job_keys: dict[Any, JobKey] = {}
         self.critique_keys: dict[Any, CritiqueKey] = {}
+        self.receipt_keys: dict[Any, ReceiptKey] = {}
         self.claimed: list[Job] = []
         self.reservations: list[tuple[Reservation, Reservation]] = []
 
@@ -132,10 +140,12 @@ class SameAnswers(RuleBasedStateMachine):
             Stores(
                 *(SqliteTurnLog(one), SqliteSessions(one), SqliteRequests(one)),
                 *(SqliteWork(one), SqliteLedger(one), SqliteCritiques(one)),
+                SqliteReceipts(one),
             ),
             Stores(
                 *(PostgresTurnLog(other), PostgresSessions(other), PostgresRequests(other)),
                 *(PostgresWork(other), PostgresLedger(other), PostgresCritiques(other)),
+                PostgresReceipts(other),
             ),
         )
 
@@ -167,7 +177,7 @@ class SameAnswers(RuleBasedStateMachine):
         scope=scopes,
         parts=st.lists(
             st.tuples(
-                names, names, st.lists(entries, max_size=3), st.integers(-1, 1), standings, times, times, st.booleans()
+                names, names, st.lists(bodies, max_size=3), st.integers(-1, 1), standings, times, times, st.booleans()
             ),
             min_size=1,
             max_size=3,
@@ -313,7 +323,9 @@ class SameAnswers(RuleBasedStateMachine):
         self.claimed += jobs
 
     @rule(
-        verb=st.sampled_from(["extend", "checkpoint", "finish", "fail", "fail for good", "release", "revive"]),
+        verb=st.sampled_from(
+            ["extend", "checkpoint", "finish", "fail", "fail for good", "release", "revive", "forget"]
+        ),
         place=st.integers(0, 20),
         off=st.sampled_from([0, 0, 0, 1]),
         body=bodies,
@@ -336,6 +348,7 @@ class SameAnswers(RuleBasedStateMachine):
                 "fail for good": lambda stores: stores.work.fail(*at, token, text, None, now),
                 "release": lambda stores: stores.work.release(*at, token, now),
                 "revive": lambda stores: stores.work.revive(*at, now),
+                "forget": lambda stores: stores.work.forget(*at),
             }[verb]
         )
         self.ask(lambda stores: stores.work.get(*at))
@@ -357,6 +370,7 @@ class SameAnswers(RuleBasedStateMachine):
     @rule(of=st.sets(kinds), before=times)
     def purge(self, of: set[str], before: int) -> None:
         self.ask(lambda stores: stores.work.purge(sorted(of), before, 1000))
+        self.ask(lambda stores: stores.work.scopes(sorted(of)))
 
     # --- the ledger --------------------------------------------------------------------------------------------------
 
@@ -447,6 +461,33 @@ class SameAnswers(RuleBasedStateMachine):
     )
     def figures(self, scope: Scope, start: int, end: int, bucket: int | None, provider: str | None) -> None:
         self.ask(lambda stores: stores.critiques.figures(scope, start, end, bucket, provider))
+
+    # --- receipts ----------------------------------------------------------------------------------------------------
+
+    @rule(
+        scope=scopes, receipt=names, kind=receipt_kinds, at=times, items=shown_items, held=st.lists(names, max_size=2)
+    )
+    def issue(
+        self, scope: Scope, receipt: str, kind: ReceiptKind, at: int, items: list[ReceiptItem], held: list[str]
+    ) -> None:
+        made = Receipt(receipt, kind, at, tuple(items), tuple(held), goal_id=receipt)
+        self.ask(lambda stores: stores.receipts.issue(scope, made))
+        self.ask(lambda stores: stores.receipts.get(scope, receipt))
+
+    @rule(scope=scopes, hashes=st.sets(st.sampled_from([b"", b"\x00", b"\xff"])))
+    def shown(self, scope: Scope, hashes: set[bytes]) -> None:
+        self.ask(lambda stores: stores.receipts.shown(scope, hashes))
+
+    @rule(scope=scopes, kind=st.none() | receipt_kinds, limit=st.integers(1, 3), begin=st.booleans())
+    def list_receipts(self, scope: Scope, kind: ReceiptKind | None, limit: int, begin: bool) -> None:
+        after = None if begin else self.receipt_keys.get((scope, kind))
+        page = self.one(lambda stores: stores.receipts.list(scope, kind, after, limit))
+        if page:
+            self.receipt_keys[scope, kind] = ReceiptKey(page[-1].time_us, page[-1].receipt_id)
+
+    @rule(before=times)
+    def forget_receipts(self, before: int) -> None:
+        self.ask(lambda stores: stores.receipts.forget(before, 1000))
 
     @rule()
     def envelopes_are_in_step(self) -> None:

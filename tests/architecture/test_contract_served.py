@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
-from sidemirror.v1 import critique_pb2, errors_pb2, sidecar_pb2, thinking_pb2
+from sidemirror.v1 import critique_pb2, errors_pb2, goal_reflection_pb2, sidecar_pb2, thinking_pb2
 from sidemirror_server.rpc import limits, server
 from sidemirror_server.rpc.critique import CritiqueCalls
 from sidemirror_server.rpc.critiques import KeptCritiqueCalls
+from sidemirror_server.rpc.goal_watch import GoalWatchStreams
+from sidemirror_server.rpc.goals import GoalCalls
 from sidemirror_server.rpc.limits import CLAMPED, TABLE, Count, Id, NoRule, Number, Required, Seconds, Text, checker_of
 from sidemirror_server.rpc.reflections import ReflectionCalls
 from sidemirror_server.rpc.run_turn import TurnStreams
@@ -27,13 +29,17 @@ from tests.architecture.repository import checked, run_tool
 
 SERVICES = [
     service
-    for file in (thinking_pb2.DESCRIPTOR, critique_pb2.DESCRIPTOR, sidecar_pb2.DESCRIPTOR)
+    for file in (
+        *(thinking_pb2.DESCRIPTOR, critique_pb2.DESCRIPTOR),
+        goal_reflection_pb2.DESCRIPTOR,
+        sidecar_pb2.DESCRIPTOR,
+    )
     for service in file.services_by_name.values()
 ]
 METHODS = [method for service in SERVICES for method in service.methods]
 SERVICERS = (
     *(SessionCalls, TurnCalls, ReflectionCalls, TurnStreams, WatchStreams),
-    *(CritiqueCalls, KeptCritiqueCalls, SidecarCalls),
+    *(CritiqueCalls, KeptCritiqueCalls, GoalCalls, GoalWatchStreams, SidecarCalls),
 )
 
 
@@ -46,7 +52,7 @@ def test_every_rpc_is_implemented_once(method: Any) -> None:
 
 
 def test_every_service_of_the_contract_is_served() -> None:
-    served = (server.THINKING, server.CRITIQUE, server.SIDECAR)
+    served = (server.THINKING, server.CRITIQUE, server.GOALS, server.SIDECAR)
     assert {service.full_name for service in SERVICES} == {service.full_name for service in served}
 
 

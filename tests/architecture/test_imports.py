@@ -19,10 +19,11 @@ ROOMS = (
         "trace",
         "work",
         "vocabulary",
+        "assembly",
     ),
     *("models", "models/adapters", "storage", "storage/sqlite", "storage/postgres"),
 )
-FILES = ("cli.py", "assembly.py", "settings.py", "models/adapters/rules.py", "storage/sql.py")
+FILES = ("cli.py", "assembly/stores.py", "settings.py", "models/adapters/rules.py", "storage/sql.py")
 
 
 def empty_house(folder: Path) -> Path:
@@ -80,10 +81,10 @@ def test_import_contracts_hold() -> None:
         ("models/planted.py", "anthropic", DRIVERS),
         ("models/planted.py", "openai.types", DRIVERS),
         ("work/planted.py", "redis.asyncio", DRIVERS),
-        ("assembly.py", "asyncpg", DRIVERS),
+        ("assembly/stores.py", "asyncpg", DRIVERS),
         ("turns/planted.py", "grpc.aio", WIRE),
         ("thinking/planted.py", "google.protobuf.message", WIRE),
-        ("assembly.py", "sidemirror.v1.thinking_pb2", WIRE),
+        ("assembly/stores.py", "sidemirror.v1.thinking_pb2", WIRE),
         ("operations/planted.py", "sqlite3", DRIVERS),
     ],
 )
@@ -96,7 +97,7 @@ def test_a_planted_violation_is_found(tmp_path: Path, module: str, imports: str,
 @pytest.mark.parametrize(
     ("module", "imports"),
     [
-        ("assembly.py", "sidemirror_server.storage.sqlite, sidemirror_server.models.adapters.rules"),
+        ("assembly/stores.py", "sidemirror_server.storage.sqlite, sidemirror_server.models.adapters.rules"),
         ("storage/sqlite/planted.py", "sqlite3, sidemirror_server.memory, sidemirror_server.storage.sql"),
         ("models/adapters/planted.py", "anthropic, openai"),
         ("rpc/planted.py", "grpc, google.protobuf, sidemirror.v1.thinking_pb2, sidemirror_server.turns"),

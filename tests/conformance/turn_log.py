@@ -187,6 +187,9 @@ async def tl1_append_keeps_every_batch_or_none(open_stores: OpenStores) -> None:
     await log.append(ONE, (batch(head("t1", 2), b'{"n":2}'), batch(head("t1", 4), b'{"n":3}', b'{"n":4}')))
     assert [entry.sequence for entry in await entries(other.log)] == [1, 2, 3, 4]
     assert await other.log.head(ONE, TurnId("t1")) == head("t1", 4)
+    # An empty body is a body, also when there is no other in the call.
+    await log.append(ONE, (start("t4", b""),))
+    assert await bodies(log, "t4") == [b""]
 
 
 async def tl2_a_hole_is_refused(open_stores: OpenStores) -> None:

@@ -358,3 +358,42 @@ async def wq22_arrived_tells_of_new_work(open_work: OpenWork) -> None:
     assert not work.arrived.is_set()
     await work.revive(ONE, job.job_id, T0)
     assert work.arrived.is_set()
+
+
+async def wq23_scopes_that_have_done_jobs(open_work: OpenWork) -> None:
+    work = open_work()
+    scopes = (Scope("b", "x"), Scope("a", "y"), Scope("a", "x"))
+    for scope in (*scopes, OTHER):
+        for number in range(2):
+            await work.put(scope, new(f"j{number}", kind="dream" if scope == OTHER else "goal"), T0)
+    assert await work.scopes(("goal", "dream")) == ()
+    for job in await claim(work, T0):
+        await work.finish(job.scope, job.job_id, job.token, None, T0)
+    (dream, _) = await claim(work, T0, kinds=("dream",))
+    await work.fail(dream.scope, dream.job_id, dream.token, "e", None, T0)
+    assert await work.scopes(("goal",)) == await open_work().scopes(("goal", "dream")) == tuple(sorted(scopes))
+    assert await work.scopes(("dream",)) == await work.scopes(()) == ()
+
+
+async def wq24_forget_removes_what_has_ended(open_work: OpenWork) -> None:
+    work = open_work()
+    for name in ("done", "dead", "running", "retrying"):
+        await work.put(ONE, new(name), T0)
+        await work.put(OTHER, new(name), T0)
+    await work.put(ONE, new("queued", at=T0 + 9), T0)
+    for job in await claim(work, T0):
+        if job.job_id == "done":
+            await work.finish(job.scope, job.job_id, job.token, None, T0)
+        elif job.job_id != "running":
+            await work.fail(job.scope, job.job_id, job.token, "e", T0 + 9 if job.job_id == "retrying" else None, T0)
+    for name in ("queued", "running", "retrying"):
+        before = await kept(work, name)
+        with pytest.raises(WrongState):
+            await work.forget(ONE, before.job_id)
+        assert await kept(work, name) == before
+    for name in ("done", "dead"):
+        await work.forget(ONE, JobId(name))
+        assert await work.get(ONE, JobId(name)) is None
+        assert await work.get(OTHER, JobId(name)) is not None
+        with pytest.raises(NotFound):
+            await work.forget(ONE, JobId(name))

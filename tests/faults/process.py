@@ -14,6 +14,11 @@ from tests.architecture.repository import ROOT
 from tests.faults.waiting import until
 
 
+def path_of(tree: Path) -> str:
+    """PYTHONPATH for a build's files."""
+    return os.pathsep.join([str(tree), str(tree / "server"), str(tree / "generated" / "python")])
+
+
 class Process:
     """`sidemirror serve`, on a port that the system chooses unless told otherwise. Its log is a file in `folder`, of
     level info at least: that is how it says that it serves."""
@@ -25,10 +30,13 @@ class Process:
         *,
         module: str = "tests.faults.serving",
         arguments: tuple[str, ...] = (),
+        tree: Path = ROOT,
     ) -> None:
-        """`module`: what to run; `arguments`: of the program, before the settings' flags."""
+        """`module`: what to run; `arguments`: of the program, before the settings' flags; `tree`: another
+        build's files, in the place of this one's."""
         self.log = folder / "serve.log"
         self.port = 0
+        self._tree = tree
         self._popen: subprocess.Popen[bytes] | None = None
         given = {"address": "127.0.0.1:0", "data_dir": str(folder / "data"), **(settings or {})}
         flags = [part for name, value in given.items() for part in (f"--{name.replace('_', '-')}", value)]
@@ -66,11 +74,11 @@ class Process:
         """Starts it and does not wait for it."""
         assert not self.running
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SIDEMIRROR_")}
-        environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "server")])
+        environment["PYTHONPATH"] = path_of(self._tree)
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self._popen = subprocess.Popen(
-                self._command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                self._command, cwd=self._tree, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
 
     @property

@@ -1,6 +1,7 @@
 """`sidemirror serve` with what a test puts in its place. Its own arguments come before those of serve:
 
 --model never   a model that never answers
+--grace S       a turn that was finished waits so long for what is being made for it
 --switch        the store is behind a switch: SIGUSR1 takes it away, SIGUSR2 gives it back
 """
 
@@ -8,9 +9,12 @@ import argparse
 import signal
 import sys
 from functools import partial
+from typing import Any
 
 from sidemirror_server import assembly, cli
+from sidemirror_server.assembly import stores as opened
 from sidemirror_server.operations import serve
+from sidemirror_server.turns.conductor import TurnLimits
 from tests.faults.models import NeverAnswers
 from tests.faults.sidecars import PORTS
 from tests.faults.stores import Fault, Switch, behind
@@ -19,14 +23,19 @@ from tests.faults.stores import Fault, Switch, behind
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--model", choices=["rules", "never"], default="rules")
+    parser.add_argument("--grace", type=float)
     parser.add_argument("--switch", action="store_true")
     options, rest = parser.parse_known_args(arguments)
+    given: dict[str, Any] = {}
     if options.model == "never":
-        vars(serve)["assemble"] = partial(assembly.assemble, model=NeverAnswers())
+        given["model"] = NeverAnswers()
+    if options.grace is not None:
+        given["turn_limits"] = TurnLimits(finish_grace_s=options.grace)
+    vars(serve)["assemble"] = partial(assembly.assemble, **given)
     if options.switch:
         switch = Switch()
         for name in PORTS:
-            vars(assembly)[name] = behind(switch, getattr(assembly, name))
+            vars(opened)[name] = behind(switch, getattr(opened, name))
         signal.signal(signal.SIGUSR1, lambda *_: switch.turn(Fault.AWAY))
         signal.signal(signal.SIGUSR2, lambda *_: switch.turn(Fault.NONE))
     return cli.main(["serve", *rest])

@@ -11,6 +11,7 @@ import pytest
 
 from sidemirror.v1 import thinking_pb2_grpc as pb_grpc
 from sidemirror_server import assembly
+from sidemirror_server.assembly import stores as opened
 from sidemirror_server.models.language_model import LanguageModel
 from sidemirror_server.settings import load
 from sidemirror_server.turns.conductor import TurnLimits
@@ -46,7 +47,7 @@ async def running(
     with pytest.MonkeyPatch.context() as patch:
         if switch is not None:
             for name in PORTS:
-                patch.setattr(assembly, name, behind(switch, getattr(assembly, name)))
+                patch.setattr(opened, name, behind(switch, getattr(opened, name)))
         made = assembly.assemble(load(given, {}), model=model, clock=clock, turn_limits=turn_limits)
         async with made as sidecar:
             await sidecar.start()

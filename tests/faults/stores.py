@@ -24,6 +24,8 @@ class Switch:
     def __init__(self) -> None:
         self.slow_s = 0.0
         self.writes = 0
+        # Questions that are waiting for an answer, those that only look.
+        self.readers = 0
         self._fault = Fault.NONE
         self._changed = asyncio.Event()
 
@@ -37,8 +39,12 @@ class Switch:
         self.writes += write
         if self.slow_s:
             await asyncio.sleep(self.slow_s)
-        while self._fault is Fault.HANGS:
-            await self._changed.wait()
+        self.readers += not write
+        try:
+            while self._fault is Fault.HANGS:
+                await self._changed.wait()
+        finally:
+            self.readers -= not write
         if self._fault is Fault.AWAY:
             raise StoreUnavailable(store="test", reason="told so")
         if self._fault is Fault.FULL and write:

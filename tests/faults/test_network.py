@@ -76,7 +76,9 @@ async def test_the_server_lets_go_of_a_client_that_is_gone_without_a_word(tmp_pa
 
 
 async def test_latency_is_not_multiplied(tmp_path: Path) -> None:
-    """100 events in flight on a connection of 2 × 50 ms take about one round trip: the stream waits for nobody."""
+    """100 events in flight on a connection of 2 × 50 ms take about one round trip: the stream waits for nobody.
+    Seen to fail when `_TurnStream.read` waits until each request is durable before it reads the next: two seconds
+    instead of a tenth."""
     async with running(tmp_path) as served, FaultProxy(served.address) as proxy, connected(proxy.address) as stub:
         talk = Talk(stub)
         await talk.say(started("t", "s"))

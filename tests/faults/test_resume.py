@@ -71,6 +71,7 @@ async def test_a_refused_resume_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 async def test_a_stream_on_a_turn_that_is_over_says_how_it_ended(tmp_path: Path) -> None:
+    """Seen to fail when `_TurnStream.compose` gives the summary only to the stream that started the turn."""
     async with running(tmp_path) as served:
         talk = Talk(served.stub)
         await talk.say(started("t", "s"), pb.TurnEvent(turn_finished=pb.TurnFinished()))

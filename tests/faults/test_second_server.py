@@ -52,6 +52,8 @@ async def test_refused(place: str, tmp_path: Path, short_folder: Path) -> None:
 
 
 async def test_what_a_killed_server_left_behind_is_no_obstacle(tmp_path: Path, short_folder: Path) -> None:
+    """Seen to fail when `held_socket` refuses a path where a socket is, instead of removing it: the lock has told
+    that nobody is there."""
     path = short_folder / "s.sock"
     process = Process(tmp_path, {"socket": str(path)})
     async with process:

@@ -1,10 +1,12 @@
 """What the command line refuses, and how it says so: exit code, the setting's name, and no traceback."""
 
+import importlib.metadata
 from pathlib import Path
 
 import pytest
 
 from sidemirror_server.cli import main
+from sidemirror_server.settings import BadSettings, load
 
 
 @pytest.mark.parametrize(
@@ -69,3 +71,23 @@ def test_the_help_of_serve_names_each_variable_and_default(
     assert "SIDEMIRROR_HEARTBEAT_S (default: 20.0)" in told
     assert "SIDEMIRROR_LIMITS__EVENTS_PER_TURN (default: 10000)" in told
     assert "API_KEY" not in told
+
+
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"sidemirror {importlib.metadata.version('sidemirror-server')}\n"
+
+
+@pytest.mark.parametrize("level", ["debug", "INFO", "Warning"])
+def test_the_log_level_in_any_case(level: str) -> None:
+    assert load({}, {"SIDEMIRROR_LOG_LEVEL": level}).log_level == level.lower()
+    assert load({"log_level": level}, {}).log_level == level.lower()
+
+
+@pytest.mark.parametrize(("name", "least"), [("heartbeat_s", 0.01), ("abandon_after_s", 1.0)])
+def test_the_least_that_makes_sense(name: str, least: float) -> None:
+    assert getattr(load({name: str(least)}, {}), name) == least
+    with pytest.raises(BadSettings, match=name):
+        load({name: str(least * 0.9)}, {})

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from sidemirror.v1 import common_pb2
+from sidemirror.v1 import common_pb2, goal_reflection_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.models.language_model import Ask, Completion
 from sidemirror_server.operations.demo import alone_attempt, sidecar_attempt
-from sidemirror_server.operations.demo.books import right_answer
+from sidemirror_server.operations.demo.attempt import block_in
+from sidemirror_server.operations.demo.books import QUESTION, right_answer
 from sidemirror_server.operations.demo.policy import Step, Tactic, tactic_in
 from sidemirror_server.operations.demo.review import Witness, reviews
 from sidemirror_server.operations.demo.tools import Outcome
@@ -25,6 +26,10 @@ class Notes:
         self.steps: list[tuple[str, bool]] = []
         self.tactics: list[Tactic | None] = []
         self.said: list[pb.TurnDirective] = []
+        self.lesson: goal_reflection_pb2.GoalReflection | None = None
+
+    def learned(self, reflection: goal_reflection_pb2.GoalReflection | None) -> None:
+        self.lesson = reflection
 
     def began(self, directives: Sequence[pb.TurnDirective]) -> None:
         self.said.extend(directives)
@@ -95,6 +100,23 @@ async def test_with_a_sidecar_whose_model_fails_only_the_nudge_helps() -> None:
     assert {tactic for tactic in notes.tactics if tactic} == {Tactic.CHANGE_ARGUMENTS}
     assert notes.steps[3] == ("search_contracts", False)
     assert notes.steps[4:8] == [("run_sql", True)] * 4
+
+
+async def test_the_second_attempt_starts_with_what_the_first_one_taught() -> None:
+    """The first failed call of the attempt before does not happen again, and the reflection on it is saved."""
+    first = Witness(Notes())
+    await alone_attempt(first)
+    notes = Notes()
+
+    result = await sidecar_attempt(notes, after=first.results)
+
+    assert notes.lesson is not None
+    assert (notes.lesson.goal_id, round(notes.lesson.importance, 6)) == ("what-ortega-owes", 1.0)
+    block = block_in(notes.said)
+    assert block.splitlines() == ["[PAST REFLECTIONS]", f"• [Goal: {QUESTION}] {notes.lesson.insight}"]
+    assert notes.tactics[0] is Tactic.LOOK_UP
+    assert (result.steps, result.errors, result.nudges, result.reflections) == (10, 2, 1, 3)
+    assert result.answer == right_answer()
 
 
 @pytest.mark.parametrize(

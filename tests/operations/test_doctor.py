@@ -36,6 +36,7 @@ def test_a_folder_that_is_not_made_yet_is_well_and_stays_unmade(tmp_path: Path) 
         ("address", True),
         ("store", True),
         ("clock", True),
+        ("access", True),
     ]
     assert "not made yet, schema 0 of " in examination.findings[0].found
     assert list(tmp_path.iterdir()) == []
@@ -72,7 +73,7 @@ def test_a_setting_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_an_address_that_is_not_loopback(tmp_path: Path) -> None:
     (finding,) = wrong(tmp_path, address="0.0.0.0:50051")
-    assert finding.advice == "choose an address on loopback, or a socket"
+    assert finding.advice == "choose an address on loopback or a socket, or set up TLS and tokens"
 
 
 def test_an_address_that_something_else_has(tmp_path: Path) -> None:

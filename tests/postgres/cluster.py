@@ -63,6 +63,9 @@ class Cluster:
             shutil.chown(self.socket, self._user)
         self._run("initdb", "-D", str(self._data), "-U", "superuser", "-A", "trust", "-E", "UTF8", "--no-sync",
                   "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C")  # fmt: skip
+        # Of all roles, members of this one are asked for their password; the first line that fits counts.
+        rules = self._data / "pg_hba.conf"
+        rules.write_text(f"local all +asked_for_password scram-sha-256\n{rules.read_text()}")
 
     def _reachable(self, installation: Path) -> Path:
         """The installation where the user of the server can read it."""

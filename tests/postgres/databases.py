@@ -17,6 +17,7 @@ _ROLES = """
 CREATE ROLE owner LOGIN;
 CREATE ROLE sidecar LOGIN;
 CREATE ROLE bypass LOGIN BYPASSRLS;
+CREATE ROLE asked_for_password;
 """
 _TABLES = """
 SELECT format('%I.%I', schemaname, tablename) FROM pg_tables
@@ -26,6 +27,7 @@ WHERE schemaname = 'sidemirror' AND tablename <> 'schema_migrations'
 _STRAYS = """
 WITH turns AS (SELECT tenant_id, project_id, turn_id, updated_us FROM sidemirror.turns WHERE standing = 'open'),
      requests AS (SELECT tenant_id, project_id, method, request_id, expires_us FROM sidemirror.requests),
+     receipts AS (SELECT tenant_id, project_id, receipt_id, time_us FROM sidemirror.receipts),
      jobs AS (SELECT tenant_id, project_id, job_id, kind, position, due_us,
                      state = 'running' AND attempts >= max_attempts, CASE WHEN state = 'done' THEN updated_us END
               FROM sidemirror.jobs),
@@ -37,6 +39,9 @@ SELECT stray::text FROM ((TABLE turns EXCEPT TABLE sidemirror.open_turn_envelope
 UNION ALL
 SELECT stray::text FROM ((TABLE requests EXCEPT TABLE sidemirror.request_envelopes)
                          UNION ALL (TABLE sidemirror.request_envelopes EXCEPT TABLE requests)) AS stray
+UNION ALL
+SELECT stray::text FROM ((TABLE receipts EXCEPT TABLE sidemirror.receipt_envelopes)
+                         UNION ALL (TABLE sidemirror.receipt_envelopes EXCEPT TABLE receipts)) AS stray
 UNION ALL
 SELECT stray::text FROM ((TABLE jobs EXCEPT TABLE sidemirror.job_envelopes)
                          UNION ALL (TABLE sidemirror.job_envelopes EXCEPT TABLE jobs)) AS stray

@@ -22,6 +22,7 @@ from tests.architecture.repository import ROOT
 from tests.conformance import critiques, ledger, requests, sessions, turn_log, work
 from tests.conformance.clauses import clauses_of
 from tests.conformance.turn_log import Stores
+from tests.faults.figures import show
 from tests.postgres.databases import Databases
 from tests.postgres.pooler import Pooler, found
 
@@ -46,6 +47,8 @@ def pooler(databases: Databases) -> Iterator[Pooler]:
 
 @pytest.mark.parametrize("clause", [*TURNS, *OTHERS])
 async def test_clause(clause: str, databases: Databases, pooler: Pooler) -> None:
+    """Seen to fail, for six clauses, when `connect` keeps statements prepared (`statement_cache_size=100`): another
+    connection does not have them."""
     async with databases.empty_one() as name:
         database = await Database.open(pooler.url(name))
         try:
@@ -61,7 +64,9 @@ async def test_clause(clause: str, databases: Databases, pooler: Pooler) -> None
 
 
 async def test_sidecars_of_many_tenants_share_a_connection(databases: Databases, pooler: Pooler) -> None:
-    """Ten sidecars of ten tenants, each with up to four connections to the pooler, which has two to Postgres."""
+    """Ten sidecars of ten tenants, each with up to four connections to the pooler, which has two to Postgres. Seen
+    to fail when the scope is set for the session before the transaction begins, instead of within it: rows of one
+    tenant are refused as another's."""
     async with databases.fresh() as name:
         sidecars = [await Database.open(pooler.url(name)) for _ in range(10)]
 
@@ -81,21 +86,47 @@ async def test_sidecars_of_many_tenants_share_a_connection(databases: Databases,
                 await database.close()
 
 
+# What is about the embedded store: its files, and its name.
+LEFT_OUT = (
+    "tests/wire/test_text_entry.py::test_a_secret_is_seen_nowhere_again",
+    "tests/wire/test_server.py::test_what_the_server_says_about_itself",
+)
+# What looks most at the store; the rest takes most of the time.
+SOME = ("tests/wire/test_turns.py", "tests/wire/test_sessions.py", "tests/wire/test_request_ids.py")
+
+
 @pytest.mark.timeout(180)
-def test_the_wire_tests_pass(request: pytest.FixtureRequest, databases: Databases, pooler: Pooler) -> None:
+def test_the_wire_tests_pass(databases: Databases, pooler: Pooler) -> None:
+    """Seen to fail when `connect` gives `statement_timeout` to the session it opens, which PgBouncer refuses."""
+    passed, _ = wire_tests(databases, pooler, *SOME)
+    assert passed > 50
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_every_wire_test_passes(databases: Databases, pooler: Pooler) -> None:
+    """The long ones too; none is skipped, and none left out but those named here.
+
+    Seen to fail as the test above.
+    """
+    passed, told = wire_tests(databases, pooler, "tests/wire")
+    assert f"{len(LEFT_OUT)} deselected" in told
+    assert "skipped" not in told
+    show(f"behind PgBouncer in transaction mode: {told}")
+    assert passed >= 300
+
+
+def wire_tests(databases: Databases, pooler: Pooler, *which: str) -> tuple[int, str]:
+    """How many of these tests passed, and pytest's last line. Each sidecar has a database behind the pooler."""
     environment = {
         **os.environ,
         "SIDEMIRROR_TEST_CLUSTER": databases.cluster.url(),
         "SIDEMIRROR_TEST_URL": pooler.url("%s"),
     }
-    command = [sys.executable, "-m", "pytest", "-p", "tests.postgres.wire_on_postgres", "-q", "tests/wire"]
-    if "not long" in request.config.option.markexpr:
-        # What looks most at the store; the rest takes most of the time.
-        command[-1:] = ["tests/wire/test_turns.py", "tests/wire/test_sessions.py", "tests/wire/test_request_ids.py"]
-    # What is about the embedded store: its files, and its name.
-    left_out = [
-        "--deselect=tests/wire/test_text_entry.py::test_a_secret_is_seen_nowhere_again",
-        "--deselect=tests/wire/test_server.py::test_what_the_server_says_about_itself",
-    ]
-    done = subprocess.run([*command, *left_out], cwd=ROOT, env=environment, capture_output=True, check=False)
-    assert done.returncode == 0, done.stdout.decode()[-3000:]
+    command = [sys.executable, "-m", "pytest", "-p", "tests.postgres.wire_on_postgres", "-q", "-m", "", *which]
+    command += [f"--deselect={name}" for name in LEFT_OUT]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
+    told = done.stdout.decode()
+    assert done.returncode == 0, told[-3000:]
+    last = told.splitlines()[-1]
+    return int(last.split()[0]), last

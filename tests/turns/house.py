@@ -8,8 +8,11 @@ from pathlib import Path
 import msgspec
 
 from sidemirror_server.critique.keeping import Critic
+from sidemirror_server.goals.context import GoalContexts
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflections
+from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.sessions import SqliteSessions
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.thinking.prompts import ReflectionPrompts
@@ -18,10 +21,11 @@ from sidemirror_server.trace.event import Event, ThinkingWish, TurnStarted, What
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.turns.conductor import Conductor, TurnLimits
 from sidemirror_server.turns.critiquing import TurnCritiques
+from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import Reflections
-from sidemirror_server.vocabulary.clock import SystemClock
+from sidemirror_server.vocabulary.clock import Clock, SystemClock
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.ids import EventId, SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope
@@ -62,6 +66,12 @@ class House(msgspec.Struct, frozen=True):
     sessions: HeldSessions
     desk: Desk
 
+    def beside(self, limits: TurnLimits) -> Conductor:
+        """Another conductor on the same log, as of another server."""
+        own = self.conductor
+        parts = (own._reflections, own._critiques, own._lessons)
+        return Conductor(self.log, self.sessions, self.recorder, *parts, own._clock, limits)
+
     async def start(self, turn_id: str, level: str | None = "medium") -> LiveTurn:
         """A turn that starts with or without the store."""
         started = TurnStarted(SESSION, wish=ThinkingWish(level=level))
@@ -71,6 +81,10 @@ class House(msgspec.Struct, frozen=True):
 
     def report(self, turn: LiveTurn, *whats: What) -> None:
         self.conductor.report(turn, [event(f"{turn.state.last_sequence}/{n}", what) for n, what in enumerate(whats)])
+
+
+def lessons_on(database: Database, clock: Clock) -> Lessons:
+    return Lessons(GoalContexts(SqliteGoalReflections(database), SqliteReceipts(database)), clock)
 
 
 def event(event_id: str, what: What) -> Event:
@@ -89,7 +103,9 @@ async def house(folder: Path, limits: TurnLimits | None = None) -> AsyncIterator
         limits = limits or TurnLimits(finish_grace_s=PATIENCE_S)
         recording = asyncio.create_task(recorder.run())
         try:
-            conductor = Conductor(log, sessions, recorder, reflections, critiques, clock, limits)
+            conductor = Conductor(
+                log, sessions, recorder, reflections, critiques, lessons_on(database, clock), clock, limits
+            )
             yield House(conductor, recorder, log, sessions, asked)
         finally:
             recording.cancel()

@@ -131,3 +131,17 @@ async def test_a_turn_that_cannot_be_read_does_not_keep_the_others_from_being_ab
             await after.conductor.take_up(SCOPE, TurnId("bad"))
         good = await after.conductor.take_up(SCOPE, TurnId("good"))
         assert good.state.standing is TurnStanding.ABANDONED
+
+
+@pytest.mark.parametrize(("due_s", "completes"), [(0.0, True), (3600.0, False)])
+async def test_another_server_is_given_time_for_its_summary(due_s: float, completes: bool, tmp_path: Path) -> None:
+    """Seen to fail when `completed` does not look at `summary_due_s`."""
+    async with house(tmp_path) as own, asyncio.timeout(PATIENCE_S):
+        own.desk.model.gate.clear()
+        turn = await own.start("turn")
+        own.report(turn, ToolFailed("", "gone"), TurnFinished())
+        await own.recorder.wait_durable(turn, turn.state.last_sequence)
+        beside = own.beside(TurnLimits(summary_due_s=due_s))
+        found = await beside.completed(SCOPE, TurnId("turn"))
+        assert (found is not None and found.over) is completes
+        own.desk.model.gate.set()

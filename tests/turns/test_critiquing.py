@@ -29,6 +29,7 @@ from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus
 from tests.adapters.sqlite_store import sqlite_database
 from tests.critique.cast import SCOPE, Cast, critical, gateway_of, issue, until
+from tests.turns.house import lessons_on
 
 DRAFT = Event(EventId("draft"), 1, ResponseDrafted("It is 4,208 metres high."), origin_of(ResponseDrafted("")))
 
@@ -52,7 +53,9 @@ async def turn_of(
         reflections = Reflections(gateway, ReflectionPrompts(), recorder, clock)
         critiques = TurnCritiques(Critic(gateway, store(database), clock), recorder, clock)
         limits = TurnLimits(finish_grace_s=0.01)
-        conductor = Conductor(log, SqliteSessions(database), recorder, reflections, critiques, clock, limits)
+        conductor = Conductor(
+            log, SqliteSessions(database), recorder, reflections, critiques, lessons_on(database, clock), clock, limits
+        )
         if await log.head(SCOPE, TurnId("t")) is None:
             started = TurnStarted("s", critique_mode="always")
             event = Event(EventId("start"), 1, started, origin_of(started))

@@ -58,6 +58,8 @@ def write(stub: ThinkingServiceStub, turn_id: str, durable: list[str], enough: t
 
 
 def test_what_was_called_durable_survives(tmp_path: Path) -> None:
+    """Seen to fail when the recorder settles a batch before its append, which takes 20 ms, and when the writer
+    answers before COMMIT."""
     durable: dict[str, list[str]] = {}
     for number in range(ROUNDS):
         with served(tmp_path) as (pid, stub):

@@ -39,8 +39,9 @@ REQUEST_ID = "a request of acme"
 class Owned:
     """What acme has: the ids that another tenant will try, by the names of fields."""
 
-    def __init__(self, address: str) -> None:
-        with grpc.insecure_channel(address) as channel:
+    def __init__(self, address: str, metadata: Any = None) -> None:
+        with grpc.insecure_channel(address) as plain:
+            channel = plain if metadata is None else grpc.intercept_channel(plain, Carries(metadata))
             stub = rpc_stub(channel)
             stub.CreateSession(pb.CreateSessionRequest(tenant_id="acme", session_id="s", config=MEDIUM), timeout=20)
             start = pb.StartTurnRequest(
@@ -58,6 +59,18 @@ class Owned:
             "page_token": page.next_page_token,
             "cursor": watched.entry.cursor,
         }
+
+
+class Carries(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor):
+    """Adds metadata to each call."""
+
+    def __init__(self, metadata: Any) -> None:
+        self._metadata = metadata
+
+    def intercept_unary_unary(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
+        return continuation(client_call_details._replace(metadata=self._metadata), request)
+
+    intercept_unary_stream = intercept_unary_unary
 
 
 def rpc_stub(channel: grpc.Channel) -> Any:
@@ -81,7 +94,9 @@ def requests(method: MethodDescriptor, tenant_id: str, owned: Owned) -> Iterator
         yield request
 
 
-def answers(channel: grpc.Channel, method: MethodDescriptor, request: Message) -> list[Message] | grpc.StatusCode:
+def answers(
+    channel: grpc.Channel, method: MethodDescriptor, request: Message, metadata: Any = None
+) -> list[Message] | grpc.StatusCode:
     """What the call answers, or how it is refused."""
     path = f"/{method.containing_service.full_name}/{method.name}"
     coding: Any = {
@@ -90,10 +105,10 @@ def answers(channel: grpc.Channel, method: MethodDescriptor, request: Message) -
     }
     try:
         if method.client_streaming:
-            return list(channel.stream_stream(path, **coding)(iter([request]), timeout=20))
+            return list(channel.stream_stream(path, **coding)(iter([request]), timeout=20, metadata=metadata))
         if method.server_streaming:
-            return list(channel.unary_stream(path, **coding)(request, timeout=20))
-        return [channel.unary_unary(path, **coding)(request, timeout=20)]
+            return list(channel.unary_stream(path, **coding)(request, timeout=20, metadata=metadata))
+        return [channel.unary_unary(path, **coding)(request, timeout=20, metadata=metadata)]
     except grpc.RpcError as error:
         return refusal_of(error).code
 

@@ -81,6 +81,7 @@ def test_reflection_lists_every_service_and_describes_ours(grpc_channel: grpc.Ch
         "grpc.reflection.v1alpha.ServerReflection",
         "sidemirror.v1.SidecarService",
         "sidemirror.v1.CritiqueService",
+        "sidemirror.v1.GoalReflectionService",
         "sidemirror.v1.ThinkingService",
     }
     (described,) = reflected(grpc_channel, file_containing_symbol="sidemirror.v1.ThinkingService")
@@ -88,6 +89,16 @@ def test_reflection_lists_every_service_and_describes_ours(grpc_channel: grpc.Ch
     services = {service.name: service for file in files for service in file.service}
     expected = [method.name for method in pb.DESCRIPTOR.services_by_name["ThinkingService"].methods]
     assert [method.name for method in services["ThinkingService"].method] == expected
+
+
+def test_reflection_describes_a_method(grpc_channel: grpc.Channel) -> None:
+    """As `grpcurl describe` asks for one; and a method that there is not is not found."""
+    (described,) = reflected(grpc_channel, file_containing_symbol="sidemirror.v1.ThinkingService.RunTurn")
+    files = [FileDescriptorProto.FromString(file) for file in described.file_descriptor_response.file_descriptor_proto]
+    assert "sidemirror/v1/thinking.proto" in {file.name for file in files}
+    for unknown in ("sidemirror.v1.ThinkingService.Nothing", "sidemirror.v1.Nothing.RunTurn"):
+        (refused_,) = reflected(grpc_channel, file_containing_symbol=unknown)
+        assert refused_.error_response.error_code == grpc.StatusCode.NOT_FOUND.value[0]
 
 
 def test_reflection_can_be_turned_off(tmp_path: Path) -> None:

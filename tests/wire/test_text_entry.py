@@ -114,9 +114,9 @@ def test_the_walk_finds_every_text() -> None:
     with_text = {method.name for method in METHODS if texts_of(method.input_type)}
     assert sent == with_text - {"RunTurn"}
     assert sent == {"StartTurn", "ReportEvents", "Reflect", "GetReflectionPrompt", "GetThinkingPrompt"}
-    assert texts_of(pb.TurnEvent.DESCRIPTOR) == 18
+    assert texts_of(pb.TurnEvent.DESCRIPTOR) == 19
     # Without the agent, which every event has.
-    assert sum(len(fill_arm(event)) for event in events("x")) == 17
+    assert sum(len(fill_arm(event)) for event in events("x")) == 18
 
 
 def fill_arm(event: pb.TurnEvent) -> list[str]:

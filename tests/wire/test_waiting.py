@@ -1,5 +1,6 @@
 """ReportEvents with `wait`: what is still being made is named, and nobody waits longer than needed or allowed."""
 
+import asyncio
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,11 @@ from google.protobuf.duration_pb2 import Duration
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
+from sidemirror_server.vocabulary.ids import TurnId
+from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE
 from sidemirror_server.vocabulary.status import ResultStatus
+from tests.faults.sidecars import running
+from tests.faults.waiting import until
 from tests.wire.calls import MEDIUM, called, entries, failed, finished, kinds, returned, said
 from tests.wire.scripted import ScriptedModel
 from tests.wire.sidecar import PATIENCE_S, sidecar, thinking
@@ -81,6 +86,23 @@ def test_a_wait_ends_when_all_is_made(slow: ThinkingServiceStub, model: Scripted
     assert list(directive.caused_by) == ["e1"]
     assert list(directive.reasons) == [pb.REFLECTION_REASON_TOOL_ERROR]
     assert list(done.ack.pending_ids) == []
+
+
+async def test_without_events_it_waits_for_what_is_pending(tmp_path: Path) -> None:
+    model = ScriptedModel(held=True)
+    async with running(tmp_path, model=model) as served:
+        asked = pb.StartTurnRequest(turn_id="t", config=MEDIUM, reflection_mode=pb.REFLECTION_MODE_AUTO)
+        await served.stub.StartTurn(asked)
+        (pending,) = (await served.stub.ReportEvents(report("t"))).ack.pending_ids
+        turn = served.sidecar.conductor.in_memory(DEFAULT_SCOPE, TurnId("t"))
+        assert turn is not None
+        nothing_new = pb.ReportEventsRequest(turn_id="t", wait=Duration(seconds=60))
+        waiting = asyncio.ensure_future(served.stub.ReportEvents(nothing_new, timeout=PATIENCE_S))
+        await until(lambda: bool(turn._listeners))
+        model.let_go()
+        answer = await waiting
+    assert [directive.directive_id for directive in answer.directives] == [pending]
+    assert list(answer.ack.pending_ids) == []
 
 
 def test_a_wait_for_nothing_takes_no_time(slow: ThinkingServiceStub) -> None:

@@ -55,6 +55,8 @@ async def assert_each_ended_with_its_effect_once(database: Database) -> None:
 
 
 async def test_cancelled_tasks(tmp_path: Path) -> None:
+    """Seen to fail when `claim` leaves a job without the time at which its lease ends: jobs of killed workers never
+    come back."""
     chance = random.Random(11)
     async with sqlite_database(tmp_path) as database:
         await put_jobs(database)
@@ -82,6 +84,8 @@ async def test_cancelled_tasks(tmp_path: Path) -> None:
 
 
 async def test_killed_processes(tmp_path: Path) -> None:
+    """Seen to fail when `claim` leaves a job without the time at which its lease ends: jobs of killed workers never
+    come back."""
     chance = random.Random(12)
     async with sqlite_database(tmp_path) as database:
         await put_jobs(database)

@@ -1,6 +1,7 @@
 """The worker: what it does with what handlers return and raise, and how it stops."""
 
 import asyncio
+import json
 import random
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
@@ -8,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from sidemirror_server.operations.logs import JsonLines
 from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.work.queue import Job, JobState, NewJob
-from sidemirror_server.work.worker import Handler, Hopeless, Pace, Task, Worker
+from sidemirror_server.work.queue import Job, JobState, NewJob, Work
+from sidemirror_server.work.worker import Handler, Hopeless, NotNow, Pace, Task, Worker
 from tests.adapters.sqlite_store import sqlite_database
 
 SCOPE = Scope("acme", "shop")
@@ -41,7 +43,7 @@ async def work(tmp_path: Path) -> AsyncIterator[SqliteWork]:
 
 @asynccontextmanager
 async def working(
-    work: SqliteWork, handlers: Mapping[str, Handler], clock: SetClock | None = None, **pace: float
+    work: Work, handlers: Mapping[str, Handler], clock: SetClock | None = None, **pace: float
 ) -> AsyncIterator[None]:
     quick = Pace(**{"poll_s": 0.01, **pace})  # type: ignore[arg-type]
     running = asyncio.create_task(Worker(work, handlers, clock or SetClock(), random.Random(1), "w", quick).run())
@@ -53,11 +55,11 @@ async def working(
         assert running.cancelled()
 
 
-async def put(work: SqliteWork, job_id: str = "a", attempts: int = 3, payload: bytes = b"p") -> None:
+async def put(work: Work, job_id: str = "a", attempts: int = 3, payload: bytes = b"p") -> None:
     await work.put(SCOPE, NewJob(JobId(job_id), "kind", payload, attempts), T0)
 
 
-async def when(work: SqliteWork, arrived: Callable[[Job], bool], job_id: str = "a") -> Job:
+async def when(work: Work, arrived: Callable[[Job], bool], job_id: str = "a") -> Job:
     async with asyncio.timeout(10):
         while True:
             job = await work.get(SCOPE, JobId(job_id))
@@ -130,6 +132,25 @@ async def test_the_last_attempt_and_the_hopeless_end_dead(work: SqliteWork) -> N
     async with working(work, {"kind": raising(Hopeless("never"))}):
         job = await when(work, lambda job: job.state is JobState.DEAD, "hopeless")
     assert (job.last_error, job.attempts) == ("Hopeless: never", 1)
+
+
+async def test_what_cannot_go_on_now_is_given_back_unattempted(work: SqliteWork) -> None:
+    """Seen to fail when the worker treats NotNow like any other failure: the job waits for its retry, one attempt
+    used up."""
+    tries = 0
+
+    async def handle(task: Task) -> bytes | None:
+        nonlocal tries
+        tries += 1
+        if tries < 6:
+            raise NotNow("its store is away")
+        return b"r"
+
+    await put(work, attempts=2)
+    async with working(work, {"kind": handle}):
+        job = await when(work, lambda job: job.state in {JobState.DONE, JobState.DEAD})
+    assert (job.state, job.attempts, job.result, job.last_error) == (JobState.DONE, 1, b"r", None)
+    assert tries == 6
 
 
 async def test_a_handler_that_cancels_itself_has_failed(work: SqliteWork) -> None:
@@ -273,3 +294,26 @@ async def test_a_store_that_is_away_does_not_end_the_worker(work: SqliteWork) ->
     async with working(away, {"kind": noting([], gate)}, clock, retry_s=0.0):
         for number in range(5):
             await when(work, lambda job: job.state is JobState.DONE, f"j{number}")
+
+
+async def test_what_an_error_says_is_not_in_the_log(work: SqliteWork, caplog: pytest.LogCaptureFixture) -> None:
+    """An error may quote what a job is about, and so may the one it was raised from. The log has its type and where it
+    was raised. Seen to fail when the log has `repr(error)`, and when it has the traceback."""
+
+    async def handle(task: Task) -> bytes | None:
+        try:
+            raise KeyError("canary-cause")
+        except KeyError as cause:
+            raise ValueError("canary-error") from cause
+
+    await put(work, attempts=1)
+    with caplog.at_level("DEBUG"):
+        async with working(work, {"kind": handle}):
+            job = await when(work, lambda job: job.state is JobState.DEAD)
+    assert job.last_error == "ValueError: canary-error"
+    (record,) = (record for record in caplog.records if record.message == "job_failed")
+    line = json.loads(JsonLines().format(record))
+    assert line["error"] == "ValueError"
+    assert line["place"].startswith(f"{__file__}:")
+    said = "".join(JsonLines().format(record) for record in caplog.records)
+    assert "canary" not in said

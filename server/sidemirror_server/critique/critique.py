@@ -22,7 +22,7 @@ from sidemirror_server.models.profiles import Within
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
-from sidemirror_server.vocabulary.telemetry import SPAN_CRITIQUE
+from sidemirror_server.vocabulary.telemetry import CRITIQUES, SPAN_CRITIQUE
 
 _tracer = trace.get_tracer("sidemirror.critique")
 
@@ -52,6 +52,7 @@ async def critique(
         if verdict.detail:
             span.set_status(StatusCode.ERROR, verdict.status.value)
         tell_dimensions(span, verdict)
+        CRITIQUES.add(1, {"status": verdict.status.value})
         return verdict
 
 

@@ -131,3 +131,16 @@ class DebateAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     issues: Annotated[
         tuple[IssueAnswer, ...], Meta(max_length=8, description="The problems that the argument rests on; may be none.")
     ] = ()
+
+
+class GoalAnswer(msgspec.Struct, frozen=True):
+    """What a finished goal taught."""
+
+    insight: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=2_000,
+            description="One to three short sentences: what mattered for the outcome, and what to do next time.",
+        ),
+    ]

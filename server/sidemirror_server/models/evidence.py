@@ -12,7 +12,8 @@ from sidemirror_server.vocabulary.ids import EventId
 class EvidenceStep(msgspec.Struct, frozen=True, omit_defaults=True):
     """One thing that happened.
 
-    `kind`: user_message, model_text, tool_call, tool_result, tool_failure, uncertainty, reflection or response.
+    `kind`: user_message, model_text, tool_call, tool_result, tool_failure, uncertainty, reflection, response, or
+    goal_end, whose name is how the goal ended (completed, failed) and whose text is why it failed.
     `name`: the tool's; empty for the other kinds. `text`: what was said, a call's arguments, its result or its error.
     `category`: of a failed step, the value of an error category, such as `not_found`.
     `answers`: the event id of the call that a result or failure belongs to.

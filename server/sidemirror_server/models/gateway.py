@@ -21,6 +21,7 @@ from sidemirror_server.models.prices import Prices
 from sidemirror_server.models.profiles import Profile, Within, fitted, most_input_tokens, most_output_tokens
 from sidemirror_server.models.sharing import SharedCalls
 from sidemirror_server.models.spending import Spending
+from sidemirror_server.models.telemetry import model_call
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.scope import Scope
@@ -244,8 +245,10 @@ class Gateway:
             if left_s <= 0:
                 actual = Amount()
                 raise ModelFailed(ResultStatus.SKIPPED_DEADLINE, "no time was left to answer")
-            async with asyncio.timeout(left_s):
-                completion = await call.provider.model.complete(call.ask, left_s)
+            with model_call(call.provider.model, call.ask) as told:
+                async with asyncio.timeout(left_s):
+                    completion = await call.provider.model.complete(call.ask, left_s)
+                told.took(completion.usage, ResultStatus.OK)
             actual = call.prices.of(completion.usage)
             return completion
         except ModelFailed as failure:

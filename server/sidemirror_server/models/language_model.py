@@ -25,6 +25,7 @@ class Purpose(StrEnum):
     COMPARISON = "comparison"
     TRACE_EVALUATION = "trace_evaluation"
     DEBATE = "debate"
+    GOAL_REFLECTION = "goal_reflection"
 
 
 class Ask(msgspec.Struct, Generic[AnswerT], frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed, StoreFull, StoreUnavailable
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus
+from sidemirror_server.vocabulary.telemetry import MODEL_CALLS, MODEL_COST, MODEL_TOKENS
 
 _log = logging.getLogger(__name__)
 
@@ -88,6 +89,10 @@ class Spending:
 
     def settle(self, reservation: Reservation, actual: Amount) -> None:
         """Has the ledger told what the call took. Nobody waits for that: until then it is reserved, which counts."""
+        purpose = {"purpose": reservation.purpose}
+        MODEL_CALLS.add(1, purpose)
+        MODEL_TOKENS.add(actual.tokens, purpose)
+        MODEL_COST.add(actual.usd, purpose)
         task = asyncio.get_running_loop().create_task(self._settle(reservation, actual))
         self._settling.add(task)
         task.add_done_callback(self._settling.discard)

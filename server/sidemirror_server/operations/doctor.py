@@ -15,10 +15,11 @@ import msgspec
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
-from sidemirror_server.assembly import examine_store
+from sidemirror_server.assembly import examine_shared_store, examine_store
+from sidemirror_server.operations.entrance_check import check_entrance
 from sidemirror_server.operations.loop import run
-from sidemirror_server.operations.target import CHANNEL_OPTIONS
-from sidemirror_server.rpc.listening import UNIX, CannotListen, check_address
+from sidemirror_server.operations.target import metadata, open_channel
+from sidemirror_server.rpc.listening import UNIX
 from sidemirror_server.settings import PREFIX, BadSettings, Settings, Source, load, names, sources, unknown_names
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 
@@ -82,6 +83,8 @@ def examine(
     else:
         settings = tuple(sources(loaded, flags, environment))
         findings.extend(_places(loaded, clock))
+        entrance = tuple(check_entrance(loaded, clock))
+        findings.extend(Finding(one.subject, ok=not one.advice, found=one.found, advice=one.advice) for one in entrance)
         if ask_models:
             findings.extend(_models(loaded))
     return Examination(all(finding.ok for finding in findings), settings, tuple(findings))
@@ -113,6 +116,40 @@ def _unknown(name: str) -> Finding:
 
 
 def _places(settings: Settings, clock: Clock) -> Iterable[Finding]:
+    if settings.database_url:
+        yield from _shared(settings, clock)
+        yield from _answers(settings)
+        yield _clock(0, clock.now_us())
+    else:
+        yield from _embedded(settings, clock)
+
+
+def _shared(settings: Settings, clock: Clock) -> Iterable[Finding]:
+    """The Postgres that takes the folder's place."""
+    store = run(examine_shared_store(settings, clock.now_us()))
+    yield from (Finding("store", ok=False, found=problem, advice=_shared_advice(problem)) for problem in store.problems)
+    yield from (Finding("store", ok=True, found=fact) for fact in store.facts)
+    for told in store.advice:
+        found, _, advice = told.partition("; ")
+        yield Finding("store", ok=True, found=found, advice=advice)
+    if abs(store.clock_ahead_us) > _AHEAD_US:
+        seconds = f"{abs(store.clock_ahead_us) / 1e6:,.0f} s {'ahead' if store.clock_ahead_us > 0 else 'behind'}"
+        advice = "set the machines' clocks, and keep them in step"
+        yield Finding("clock", ok=False, found=f"the database's clock is {seconds}", advice=advice)
+
+
+def _shared_advice(problem: str) -> str:
+    """What to change, where the problem does not say it itself (after its colon)."""
+    if "superuser" in problem or "BYPASSRLS" in problem:
+        return "CREATE ROLE another, with LOGIN and nothing else, and `sidemirror migrate --grant-to` it"
+    if "newer than this server" in problem or "is not the one this server has" in problem:
+        return "use the server that has migrated this database, or another database"
+    if "is not in force" in problem:
+        return "as the owner: ALTER TABLE … ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY"
+    return problem.rpartition(": ")[2] if ": " in problem else "look into the server's log"
+
+
+def _embedded(settings: Settings, clock: Clock) -> Iterable[Finding]:
     store = examine_store(settings)
     yield from (Finding("store", ok=False, found=problem, advice=_store_advice(problem)) for problem in store.problems)
     size = f"{store.size_bytes / _MIB:.1f} MiB" if store.exists else "not made yet"
@@ -126,12 +163,16 @@ def _places(settings: Settings, clock: Clock) -> Iterable[Finding]:
     if store.free_bytes < _LITTLE_ROOM_BYTES:
         room = msgspec.structs.replace(room, ok=False, advice="make room, or choose another data_dir")
     yield room
-    socket_path = settings.socket.removeprefix(UNIX)
-    listeners = [settings.address, *([f"{UNIX}{Path(socket_path).absolute()}"] if socket_path else [])]
-    answers = [_answer_at(address) for address in listeners]
+    answers = _answers(settings)
     yield from answers
     yield _holder(store.held_by, [answer.served for answer in answers])
     yield _clock(store.newest_us, clock.now_us())
+
+
+def _answers(settings: Settings) -> "list[_Answer]":
+    socket_path = settings.socket.removeprefix(UNIX)
+    listeners = [settings.address, *([f"{UNIX}{Path(socket_path).absolute()}"] if socket_path else [])]
+    return [_answer_at(address) for address in listeners]
 
 
 def _store_advice(problem: str) -> str:
@@ -151,20 +192,20 @@ class _Answer(Finding, frozen=True, omit_defaults=True):
 def _answer_at(address: str) -> _Answer:
     """Who listens there, if anyone."""
     subject = "address"
-    try:
-        check_address(address)
-    except CannotListen as error:
-        return _Answer(subject, ok=False, found=str(error), advice="choose an address on loopback, or a socket")
     listening = _knock(address)
     if listening is None:
         return _Answer(subject, ok=True, found=f"{address} is free")
     if listening:
         return _Answer(subject, ok=False, found=f"{address}: {listening}", advice="choose another address")
     target = address if address.startswith(UNIX) else f"dns:{address}"
-    with grpc.insecure_channel(target, options=CHANNEL_OPTIONS) as channel:
+    with open_channel(target) as channel:
         try:
-            info = pb_grpc.SidecarServiceStub(channel).GetServerInfo(pb.GetServerInfoRequest(), timeout=_ANSWER_S)
+            stub = pb_grpc.SidecarServiceStub(channel)
+            info = stub.GetServerInfo(pb.GetServerInfoRequest(), timeout=_ANSWER_S, metadata=metadata())
         except grpc.RpcError as error:
+            if error.code() in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
+                found = f"{address} is served by a sidemirror that asks for another token"
+                return _Answer(subject, ok=True, found=found, served=True)
             return _Answer(
                 subject,
                 ok=False,

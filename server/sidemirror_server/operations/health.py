@@ -5,7 +5,7 @@ import sys
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from sidemirror_server.operations.target import CHANNEL_OPTIONS, address_of
+from sidemirror_server.operations.target import address_of, open_channel
 
 EXIT_NOT_SERVING = 1
 # A sidecar that serves answers within milliseconds; Kubernetes gives a probe one second unless told otherwise, and a
@@ -16,7 +16,7 @@ _TIMEOUT_S = 5.0
 def health(address: str, service: str) -> int:
     """Prints the status of `service` (empty: the whole server) and returns 0 if it is SERVING, else 1."""
     address = address_of(address)
-    with grpc.insecure_channel(address, options=CHANNEL_OPTIONS) as channel:
+    with open_channel(address) as channel:
         try:
             request = health_pb2.HealthCheckRequest(service=service)
             # The stub's methods are made at run time; its types know none of them.

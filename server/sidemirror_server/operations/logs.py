@@ -26,8 +26,20 @@ class JsonLines(logging.Formatter):
         return _encode(line).decode()
 
 
+class _ClientLeft(logging.Filter):
+    """Leaves out what grpc.aio says, with a traceback, of each client that is gone while it is being written to.
+
+    Nothing is wrong with this server then, and whoever wants to could fill its log.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        kind = record.exc_info[0] if record.exc_info else None
+        return kind is None or kind.__name__ != "ExecuteBatchError"
+
+
 def log_to_stderr(level: str) -> None:
     """From now on, log from `level` (debug, info, warning, error) upwards."""
     handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(_ClientLeft())
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

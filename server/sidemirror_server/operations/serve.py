@@ -11,7 +11,7 @@ from sidemirror_server.assembly import assemble
 from sidemirror_server.operations.logs import log_to_stderr
 from sidemirror_server.operations.loop import run
 from sidemirror_server.rpc.listening import CannotListen
-from sidemirror_server.settings import Settings, load, unknown_names
+from sidemirror_server.settings import Settings, is_measured, load, unknown_names
 from sidemirror_server.vocabulary.errors import SidemirrorError
 
 EXIT_FAILED = 1
@@ -24,7 +24,7 @@ def serve(flags: Mapping[str, str]) -> int:
     for name in unknown_names():
         print(f"sidemirror: {name} is no setting of this server", file=sys.stderr)
     try:
-        with _traced(settings):
+        with _traced(settings), _measured(settings):
             run(_serve(settings))
     except (CannotListen, SidemirrorError) as error:
         print(f"sidemirror: {error}", file=sys.stderr)
@@ -38,6 +38,16 @@ def _traced(settings: Settings) -> AbstractContextManager[None]:
     from sidemirror_server.operations.telemetry import traces_exported
 
     return traces_exported(importlib.metadata.version("sidemirror-server"))
+
+
+def _measured(settings: Settings) -> AbstractContextManager[None]:
+    if not is_measured(settings):
+        return nullcontext()
+    from sidemirror_server.operations.telemetry import metrics_exported
+
+    return metrics_exported(
+        importlib.metadata.version("sidemirror-server"), otlp=settings.metrics, address=settings.metrics_address
+    )
 
 
 async def _serve(settings: Settings) -> None:

@@ -2,11 +2,13 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import grpc
 
-from sidemirror_server.settings import load, sources
+from sidemirror_server.settings import AsClient, BadSettings, as_client, load, sources
 
 # A sidecar is on this machine: a proxy that the environment names is not for it.
 CHANNEL_OPTIONS = (("grpc.enable_http_proxy", 0),)
@@ -35,13 +37,86 @@ class Unreachable(Exception):
     """Nothing answers where the sidecar should be."""
 
 
+def open_channel(address: str) -> grpc.Channel:
+    """A channel to `address`: host:port or unix:/path, with TLS where the environment names authorities. Raises
+    BadSettings."""
+    credentials = _credentials(as_client())
+    if credentials is None or address.startswith("unix:"):
+        return grpc.insecure_channel(address, options=CHANNEL_OPTIONS)
+    return grpc.secure_channel(address, credentials, options=CHANNEL_OPTIONS)
+
+
+def metadata() -> tuple[tuple[str, str | bytes], ...]:
+    """What a call carries besides its request: the token, when the environment names a file with one. Raises
+    BadSettings."""
+    path = as_client().token
+    if not path:
+        return ()
+    return (("authorization", f"Bearer {_read(path, 'SIDEMIRROR_TOKEN_FILE').decode().strip()}"),)
+
+
+def _credentials(given: AsClient) -> grpc.ChannelCredentials | None:
+    if not given.ca:
+        return None
+    key = _read(given.key, "SIDEMIRROR_CLIENT_KEY_FILE") if given.key else None
+    chain = _read(given.certificate, "SIDEMIRROR_CLIENT_CERTIFICATE_FILE") if given.certificate else None
+    return grpc.ssl_channel_credentials(_read(given.ca, "SIDEMIRROR_CA_FILE"), key, chain)
+
+
+def _read(path: str, name: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise BadSettings(f"{name}: {path}: {error.strerror}") from error
+
+
 @contextlib.asynccontextmanager
 async def dial(address: str) -> AsyncIterator[grpc.aio.Channel]:
     """A channel to `address`: host:port or unix:/path. Raises Unreachable when nothing answers there."""
-    async with grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS) as channel:
+    async with _aio_channel(address) as channel:
         try:
             async with asyncio.timeout(_CONNECT_S):
                 await channel.channel_ready()
         except TimeoutError as error:
             raise Unreachable(f"nothing can be reached at {address}. Is `sidemirror serve` running there?") from error
         yield channel
+
+
+def _aio_channel(address: str) -> grpc.aio.Channel:
+    credentials = _credentials(as_client())
+    carried = metadata()
+    interceptors: list[grpc.aio.ClientInterceptor] = [_Unary(carried), _ServerStream(carried), _BidiStream(carried)]
+    if not carried:
+        interceptors.clear()
+    if credentials is None or address.startswith("unix:"):
+        return grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS, interceptors=interceptors)
+    return grpc.aio.secure_channel(address, credentials, options=CHANNEL_OPTIONS, interceptors=interceptors)
+
+
+class _Carries:
+    """Adds metadata to every call. grpc.aio wants one interceptor for each kind of call."""
+
+    def __init__(self, carried: Sequence[tuple[str, str | bytes]]) -> None:
+        self._carried = carried
+
+    async def _go_on(
+        self, continuation: Callable[..., Any], details: grpc.aio.ClientCallDetails, request: object
+    ) -> Any:
+        carried = grpc.aio.Metadata(*self._carried, *(details.metadata or ()))
+        given = (details.method, details.timeout, carried, details.credentials, details.wait_for_ready)
+        return await continuation(grpc.aio.ClientCallDetails(*given), request)
+
+
+class _Unary(_Carries, grpc.aio.UnaryUnaryClientInterceptor):
+    async def intercept_unary_unary(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
+        return await self._go_on(continuation, client_call_details, request)
+
+
+class _ServerStream(_Carries, grpc.aio.UnaryStreamClientInterceptor):
+    async def intercept_unary_stream(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
+        return await self._go_on(continuation, client_call_details, request)
+
+
+class _BidiStream(_Carries, grpc.aio.StreamStreamClientInterceptor):
+    async def intercept_stream_stream(self, continuation: Any, client_call_details: Any, request_iterator: Any) -> Any:
+        return await self._go_on(continuation, client_call_details, request_iterator)

@@ -1,12 +1,22 @@
-"""Where traces go: to the OTLP endpoint that OTEL_EXPORTER_OTLP_ENDPOINT names, by the OpenTelemetry SDK.
+"""Where traces and metrics go, by the OpenTelemetry SDK: to the OTLP endpoint that OTEL_EXPORTER_OTLP_ENDPOINT names,
+and metrics to whoever scrapes them.
 
-Imported only when tracing is on: the SDK and its exporter take longer to load than the whole server.
+Imported only when one of them is on: the SDK and its exporters take longer to load than the whole server.
 """
 
 import contextlib
+import logging
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from sidemirror_server.rpc.listening import CannotListen
 from sidemirror_server.settings import BadSettings
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.metrics.export import MetricReader
+    from opentelemetry.sdk.resources import Resource
+
+_log = logging.getLogger(__name__)
 
 
 @contextlib.contextmanager
@@ -15,17 +25,69 @@ def traces_exported(version: str) -> Iterator[None]:
     try:
         from opentelemetry import trace
         from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
-        from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as error:
         raise BadSettings("tracing (SIDEMIRROR_TRACING): install sidemirror-server[telemetry]") from error
-    # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, which the SDK reads, come on top of these.
-    resource = Resource.create({"service.name": "sidemirror", "service.version": version})
-    provider = TracerProvider(resource=resource)
+    provider = TracerProvider(resource=_resource(version))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(provider)
     try:
         yield
     finally:
         provider.shutdown()
+
+
+@contextlib.contextmanager
+def metrics_exported(version: str, *, otlp: bool, address: str) -> Iterator[None]:
+    """Within, metrics are sent by OTLP once a minute (OTEL_METRIC_EXPORT_INTERVAL), and served as http://address/metrics
+    when there is an address. Raises BadSettings without the extra, CannotListen when the address is taken."""
+    try:
+        from opentelemetry import metrics
+        from opentelemetry.sdk.metrics import MeterProvider
+    except ImportError as error:
+        raise BadSettings("metrics (SIDEMIRROR_METRICS): install sidemirror-server[telemetry]") from error
+    readers: list[MetricReader] = []
+    with contextlib.ExitStack() as stack:
+        if address:
+            readers.append(stack.enter_context(_scraped(address)))
+        if otlp:
+            readers.append(_sent())
+        provider = MeterProvider(readers, resource=_resource(version))
+        metrics.set_meter_provider(provider)
+        stack.callback(provider.shutdown)
+        yield
+
+
+def _resource(version: str) -> "Resource":
+    from opentelemetry.sdk.resources import Resource
+
+    # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, which the SDK reads, come on top of these.
+    return Resource.create({"service.name": "sidemirror", "service.version": version})
+
+
+def _sent() -> "MetricReader":
+    from opentelemetry.exporter.otlp.proto.grpc.metric_exporter import OTLPMetricExporter
+    from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+
+    return PeriodicExportingMetricReader(OTLPMetricExporter())
+
+
+@contextlib.contextmanager
+def _scraped(address: str) -> "Iterator[MetricReader]":
+    """Serves them on a thread of its own. Beside ours there is what the process takes: memory, files, CPU."""
+    from opentelemetry.exporter.prometheus import PrometheusMetricReader
+    from prometheus_client import start_http_server
+
+    host, _, port = address.rpartition(":")
+    try:
+        server, thread = start_http_server(int(port), host.strip("[]"))
+    except OSError as error:
+        raise CannotListen(f"metrics_address {address!r}: {error.strerror or error}") from error
+    _log.info("metrics_served", extra={"address": f"{host}:{server.server_port}"})
+    try:
+        yield PrometheusMetricReader()
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
-from sidemirror_server.operations.target import CHANNEL_OPTIONS, address_of
+from sidemirror_server.operations.target import address_of, metadata, open_channel
 
 EXIT_UNREACHABLE = 69  # sysexits.h: service unavailable
 _TIMEOUT_S = 5.0
@@ -20,9 +20,9 @@ def usage(address: str, tenant_id: str, project_id: str, *, as_json: bool) -> in
     """Prints the spend of the last days and the caps; empty ids are the sidecar's own. Returns the exit code."""
     address = address_of(address)
     request = pb.GetServerInfoRequest(tenant_id=tenant_id, project_id=project_id)
-    with grpc.insecure_channel(address, options=CHANNEL_OPTIONS) as channel:
+    with open_channel(address) as channel:
         try:
-            info = pb_grpc.SidecarServiceStub(channel).GetServerInfo(request, timeout=_TIMEOUT_S)
+            info = pb_grpc.SidecarServiceStub(channel).GetServerInfo(request, timeout=_TIMEOUT_S, metadata=metadata())
         except grpc.RpcError as error:
             print(f"sidemirror: {address}: {error.code().name}: {error.details()}", file=sys.stderr)
             return EXIT_UNREACHABLE

@@ -26,7 +26,11 @@ _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 2.0
 # A stream that has been silent for longer than two heartbeats (20 s each) is broken and does not know it.
 _SILENCE_S = 45.0
-_BROKEN = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED)
+_BROKEN = (
+    *(grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED),
+    # Too many at once, or this one for too long: there will be room again.
+    grpc.StatusCode.RESOURCE_EXHAUSTED,
+)
 
 Say = Callable[[str], None]
 

@@ -7,6 +7,7 @@ import msgspec
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.critique.gate import GateReason
 from sidemirror_server.critique.record import critique_in
+from sidemirror_server.rpc.blocks import block_to_wire
 from sidemirror_server.rpc.events import (
     CRITIQUE_MODE_NUMBERS,
     LEVEL_NUMBERS,
@@ -93,6 +94,7 @@ def plan_to_wire(plan: TurnPlan) -> pb.TurnPlan:
         reflection_mode=MODE_NUMBERS[plan.reflection_mode],
         critique_mode=CRITIQUE_MODE_NUMBERS[plan.critique_mode],
         budget=budget_to_wire(plan.budget),
+        context=None if plan.context is None else block_to_wire(plan.context),
     )
 
 

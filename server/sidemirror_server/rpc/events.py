@@ -15,7 +15,7 @@ from sidemirror_server.rpc.wire import (
     timestamp,
 )
 from sidemirror_server.trace import event as records
-from sidemirror_server.trace.event import Event, Message, ThinkingWish, What, origin_of
+from sidemirror_server.trace.event import ContextWish, Event, Message, ThinkingWish, What, origin_of
 from sidemirror_server.vocabulary.budget import TurnBudget
 from sidemirror_server.vocabulary.ids import EventId
 from sidemirror_server.vocabulary.text import enter, enter_json
@@ -93,7 +93,12 @@ def _turn_started(what: pb.TurnStarted) -> records.TurnStarted:
         deadline_us=microseconds(what.deadline) if what.HasField("deadline") else None,
         reflection_mode=MODES.get(what.reflection_mode, "auto"),
         critique_mode=CRITIQUE_MODES.get(what.critique_mode, "off"),
+        context=_context(what.context) if what.HasField("context") else None,
     )
+
+
+def _context(wish: pb.ContextWish) -> ContextWish:
+    return ContextWish(wish.goal_id, enter(wish.task), wish.max_items)
 
 
 def _user_message(what: pb.UserMessage) -> records.UserMessage:
@@ -203,8 +208,13 @@ def _write_started(wire: pb.TurnEvent, what: records.TurnStarted) -> None:
             deadline=None if what.deadline_us is None else timestamp(what.deadline_us),
             reflection_mode=MODE_NUMBERS[what.reflection_mode],
             critique_mode=CRITIQUE_MODE_NUMBERS[what.critique_mode],
+            context=None if what.context is None else _context_to_wire(what.context),
         )
     )
+
+
+def _context_to_wire(wish: ContextWish) -> pb.ContextWish:
+    return pb.ContextWish(goal_id=wish.goal_id, task=wish.task, max_items=wish.max_items)
 
 
 def _write_finished(wire: pb.TurnEvent, what: records.TurnFinished) -> None:

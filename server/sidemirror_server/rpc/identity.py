@@ -1,22 +1,92 @@
-"""Who is calling, and so in whose scope: today from the settings, with tokens from the token that the call carries."""
+"""Who is calling, and so in whose scope: from the token that the call carries, or without an access file from the
+settings alone."""
 
-from sidemirror_server.vocabulary.errors import NotPermitted
+import logging
+from collections.abc import Callable
+from typing import NoReturn
+
+from sidemirror_server.rpc.access import Token, find
+from sidemirror_server.rpc.call import Context
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.errors import NotPermitted, SidemirrorError, Unauthenticated
 from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE, Scope
+
+_log = logging.getLogger(__name__)
+
+_HEADER = "authorization"
+_SCHEME = "bearer "
 
 
 class Identity:
-    """Supplies the scope of every call. Empty fields of a request mean the sidecar's own scope (design section 2)."""
+    """Supplies the scope of every call, and writes one line for each that it refuses."""
 
-    def __init__(self, own: Scope = DEFAULT_SCOPE, *, pinned: bool = False) -> None:
-        """`pinned`: no other scope than `own` is served."""
+    def __init__(
+        self,
+        own: Scope = DEFAULT_SCOPE,
+        *,
+        pinned: bool = False,
+        tokens: Callable[[], tuple[Token, ...]] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        """`pinned`: no other scope than `own` is served. `tokens`: those that are known now; None lets everybody call.
+        `clock` says when one has expired."""
         self.own = own
         self._pinned = pinned
+        self._tokens = tokens
+        self._clock = clock
 
-    def scope_of(self, tenant_id: str, project_id: str) -> Scope:
-        """The scope that a request asks for. Raises NotPermitted when this server does not serve it."""
-        if not tenant_id and not project_id:
-            return self.own
-        asked = Scope(tenant_id or self.own.tenant_id, project_id or self.own.project_id)
+    def caller_of(self, method: str, context: Context) -> Token | None:
+        """The token that the call carries; None when this server asks for none. Raises Unauthenticated."""
+        if self._tokens is None:
+            return None
+        presented = [
+            value for key, value in context.invocation_metadata() or () if key == _HEADER and isinstance(value, str)
+        ]
+        if not presented:
+            _refuse(Unauthenticated(reason="the call carries no token"), method, context)
+        if len(presented) > 1 or presented[0][: len(_SCHEME)].lower() != _SCHEME:
+            _refuse(Unauthenticated(reason="`authorization: Bearer TOKEN` is expected, once"), method, context)
+        token = find(self._tokens(), presented[0][len(_SCHEME) :].strip())
+        if token is None:
+            _refuse(Unauthenticated(reason="the token is not known"), method, context)
+        if token.expires_us is not None and self._clock is not None and self._clock.now_us() >= token.expires_us:
+            _refuse(Unauthenticated(reason="the token has expired"), method, context, token.name)
+        return token
+
+    def scope_of(self, caller: Token | None, tenant_id: str, project_id: str, method: str, context: Context) -> Scope:
+        """The scope that a request asks for. Empty fields mean the sidecar's own scope (design section 2) or, for a
+        token that is good for exactly one other, that one. Raises NotPermitted."""
+        own = self.own
+        if caller is None:
+            if not tenant_id and not project_id:
+                return own
+        elif not caller.covers(own):
+            own = caller.only_scope() or own
+        asked = Scope(tenant_id or own.tenant_id, project_id or own.project_id)
+        name = "" if caller is None else caller.name
         if self._pinned and asked != self.own:
-            raise NotPermitted(reason="this sidecar serves its own tenant and project only")
+            reason = "this sidecar serves its own tenant and project only"
+            _refuse(NotPermitted(reason=reason), method, context, name, asked)
+        if caller is not None and not caller.covers(asked):
+            reason = "the token is not good for this tenant and project"
+            _refuse(NotPermitted(reason=reason), method, context, name, asked)
         return asked
+
+
+def _refuse(
+    error: SidemirrorError, method: str, context: Context, token: str = "", asked: Scope | None = None
+) -> NoReturn:
+    """One line for whoever looks for strangers. What was presented is never in it: a token that is not known here may
+    well be known elsewhere."""
+    _log.warning(
+        "call_refused",
+        extra={
+            "method": method,
+            "reason": error.facts["reason"],
+            "peer": context.peer(),
+            "token": token,
+            "tenant_id": asked.tenant_id[:128] if asked else "",
+            "project_id": asked.project_id[:128] if asked else "",
+        },
+    )
+    raise error

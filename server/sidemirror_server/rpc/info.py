@@ -8,11 +8,12 @@ from sidemirror_server.vocabulary.scope import Scope
 
 
 class StoreFacts(msgspec.Struct, frozen=True):
-    """One store: technology, what it holds, what an OK survives, and whether it answered when it was asked last."""
+    """One store: technology, what it holds, what an OK survives as far as is known now, and whether it answered when it
+    was asked last."""
 
     kind: str
     holds: str
-    durability: str
+    durability: Callable[[], str]
     is_available: Callable[[], bool]
 
 

@@ -1,4 +1,4 @@
-"""The boundary of every call: parse, check, identify, serve once, translate errors, trace.
+"""The boundary of every call: admit, identify, parse, check, serve once, translate errors, trace.
 
 Wrapped around each method when it is registered, not hooked into every call: grpc.aio looks an interceptor chain up
 again for each call, which costs about 7 % of a small one (research page performance, section 1).
@@ -13,14 +13,18 @@ import msgspec
 from google.protobuf.message import DecodeError, Message
 from grpc_status import rpc_status
 
+from sidemirror_server.rpc.access import Token
+from sidemirror_server.rpc.admission import Admission
 from sidemirror_server.rpc.call import Call, Context
 from sidemirror_server.rpc.identity import Identity
 from sidemirror_server.rpc.limits import checker_of
+from sidemirror_server.rpc.metering import Metering
 from sidemirror_server.rpc.requests import Once, Served, digest_of
-from sidemirror_server.rpc.status import INTERNAL, row_of, status_of
+from sidemirror_server.rpc.status import INTERNAL, reason_of, row_of, status_of
 from sidemirror_server.rpc.tracing import Tracing
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import BadInput, Draining, MalformedMessage
+from sidemirror_server.vocabulary.telemetry import REFUSED
 
 _log = logging.getLogger(__name__)
 
@@ -56,11 +60,26 @@ class BidiStream(Protocol):
 class Boundary:
     """Turns servicer methods into gRPC method handlers."""
 
-    def __init__(self, identity: Identity, once: Once, clock: Clock, tracing: Tracing) -> None:
+    def __init__(
+        self,
+        identity: Identity,
+        admission: Admission,
+        once: Once,
+        clock: Clock,
+        tracing: Tracing,
+        text_bytes: int,
+        *,
+        metered: bool = False,
+    ) -> None:
+        """`text_bytes`: the longest text that a field takes, where the contract allows as much. `metered`: calls are
+        timed."""
         self._identity = identity
+        self._admission = admission
         self._once = once
         self._clock = clock
         self._tracing = tracing
+        self._text_bytes = text_bytes
+        self._metering = Metering(on=metered)
         self._draining = False
 
     def refuse(self) -> None:
@@ -77,48 +96,68 @@ class Boundary:
     ) -> Handler:
         """The handler of a method that takes one request and gives one answer. `complete` adds to an answer what must
         not be kept with it; `binds` says of an answer whether it binds the request_id: without it, each one does."""
-        read = _reader(request_type)
+        parse, check = _reader(request_type, self._text_bytes)
         is_write = "request_id" in request_type.DESCRIPTOR.fields_by_name
 
         async def handle(raw: bytes, context: Context) -> bytes:
             try:
-                request = read(raw)
-                call = self._call(method, request, context)
-                if is_write and call.request_id:
-                    call = _with_digest(call, request)
-                    answer = await self._once.answer(
-                        call.scope, method, call.request_id, call.digest, lambda: _answer(serve(request, call), binds)
-                    )
+                self._admission.enter_call()
+                try:
+                    caller = self._identity.caller_of(method, context)
+                    request = parse(raw)
+                    call = self._call(method, request, context, caller)
+                    check(request)
+                    if is_write and call.request_id:
+                        call = _with_digest(call, request)
+                        answer = await self._once.answer(
+                            call.scope,
+                            method,
+                            call.request_id,
+                            call.digest,
+                            lambda: _answer(serve(request, call), binds),
+                        )
+                    else:
+                        answer = (await serve(request, call)).SerializeToString()
                     return answer if complete is None else complete(request, answer)
-                answer = (await serve(request, call)).SerializeToString()
-                return answer if complete is None else complete(request, answer)
+                finally:
+                    self._admission.leave_call()
             except Exception as error:
                 await _abort(method, context, error)
                 raise
 
-        return grpc.unary_unary_rpc_method_handler(self._tracing.unary(method, handle))
+        return grpc.unary_unary_rpc_method_handler(self._tracing.unary(method, self._metering.unary(method, handle)))
 
     def server_stream(
         self, method: str, request_type: type[Message], serve: ServerStream, binds: Binds | None = None
     ) -> Handler:
         """The handler of a method that takes one request and answers with a stream. `binds`: as for `unary`."""
-        read = _reader(request_type)
+        parse, check = _reader(request_type, self._text_bytes)
         is_write = "request_id" in request_type.DESCRIPTOR.fields_by_name
 
         async def handle(raw: bytes, context: Context) -> AsyncIterator[bytes]:
             try:
-                request = read(raw)
-                call = self._call(method, request, context)
-                if is_write and call.request_id:
-                    call = _with_digest(call, request)
-                    once = self._once.stream(
-                        call.scope, method, call.request_id, call.digest, lambda: _answers(serve(request, call), binds)
-                    )
-                    async for answer in once:
-                        yield answer
-                    return
-                async for response in serve(request, call):
-                    yield response.SerializeToString()
+                self._admission.enter_stream()
+                try:
+                    caller = self._identity.caller_of(method, context)
+                    request = parse(raw)
+                    call = self._call(method, request, context, caller)
+                    check(request)
+                    if is_write and call.request_id:
+                        call = _with_digest(call, request)
+                        once = self._once.stream(
+                            call.scope,
+                            method,
+                            call.request_id,
+                            call.digest,
+                            lambda: _answers(serve(request, call), binds),
+                        )
+                        async for answer in once:
+                            yield answer
+                        return
+                    async for response in serve(request, call):
+                        yield response.SerializeToString()
+                finally:
+                    self._admission.leave_stream()
             except Exception as error:
                 await _abort(method, context, error)
                 raise
@@ -127,26 +166,41 @@ class Boundary:
 
     def bidi_stream(self, method: str, request_type: type[Message], serve: BidiStream) -> Handler:
         """The handler of a method that takes a stream and answers with a stream."""
-        read = _reader(request_type)
+        parse, check = _reader(request_type, self._text_bytes)
 
         async def handle(raws: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
-            requests = (read(raw) async for raw in raws)
             try:
-                async for response in serve(requests, lambda first: self._call(method, first, context)):
-                    yield response.SerializeToString()
+                self._admission.enter_stream()
+                try:
+                    caller = self._identity.caller_of(method, context)
+
+                    def begin(first: Message) -> Call:
+                        call = self._call(method, first, context, caller)
+                        check(first)
+                        return call
+
+                    async for response in serve(_requests(raws, parse, check), begin):
+                        yield response.SerializeToString()
+                finally:
+                    self._admission.leave_stream()
             except Exception as error:
                 await _abort(method, context, error)
                 raise
 
         return grpc.stream_stream_rpc_method_handler(self._tracing.stream(method, handle))
 
-    def _call(self, method: str, request: Message, context: Context) -> Call:
+    def _call(self, method: str, request: Message, context: Context, caller: Token | None) -> Call:
+        """The call that `request` begins. Whose it is comes before what is wrong with it, so that a stranger learns
+        nothing but that."""
         if self._draining:
             raise Draining
+        asked: Any = request
+        scope = self._identity.scope_of(caller, asked.tenant_id, asked.project_id, method, context)
+        self._admission.count_request(scope.tenant_id)
         # None without a deadline, whatever the stubs say.
         remaining_s = cast("float | None", context.time_remaining())
         return Call(
-            scope=self._identity.scope_of(request.tenant_id, request.project_id),  # type: ignore[attr-defined]
+            scope=scope,
             method=method,
             request_id=getattr(request, "request_id", ""),
             clock=self._clock,
@@ -154,20 +208,34 @@ class Boundary:
         )
 
 
-def _reader(request_type: type[Req]) -> Callable[[bytes], Req]:
-    """Parses and checks a request. grpc.aio itself would answer bytes that do not parse with UNKNOWN."""
-    violations_of = checker_of(request_type)
+def _reader(request_type: type[Req], text_bytes: int) -> tuple[Callable[[bytes], Req], Callable[[Req], None]]:
+    """What parses a request, and what checks it. grpc.aio itself would answer bytes that do not parse with UNKNOWN."""
+    violations_of = checker_of(request_type, text_bytes)
 
-    def read(raw: bytes) -> Req:
+    def parse(raw: bytes) -> Req:
         try:
-            request = request_type.FromString(raw)
+            return request_type.FromString(raw)
         except DecodeError as error:
             raise MalformedMessage(expected=request_type.DESCRIPTOR.full_name) from error
+
+    def check(request: Req) -> None:
         if violations := violations_of(request):
             raise BadInput(violations)
-        return request
 
-    return read
+    return parse, check
+
+
+async def _requests(
+    raws: AsyncIterator[bytes], parse: Callable[[bytes], Req], check: Callable[[Req], None]
+) -> AsyncIterator[Req]:
+    """What the client sends. The first is checked once it is known whose it is."""
+    is_first = True
+    async for raw in raws:
+        request = parse(raw)
+        if not is_first:
+            check(request)
+        is_first = False
+        yield request
 
 
 async def _answer(response: Awaitable[Message], binds: Binds | None) -> Served:
@@ -187,6 +255,7 @@ def _with_digest(call: Call, request: Message) -> Call:
 async def _abort(method: str, context: Context, error: Exception) -> None:
     """Ends the call with the error's row of the table. Always raises, unless the call is over already."""
     row = row_of(error)
+    REFUSED.add(1, {"code": row.code.name, "reason": reason_of(row)})
     if row is INTERNAL:
         _log.error("call_failed", extra={"method": method}, exc_info=error)
     else:

@@ -17,9 +17,10 @@ ValueCheck = Callable[[object], str | None]
 
 
 class Id(Struct, frozen=True):
-    """1 to 128 printable characters, or empty where `required` is not said."""
+    """1 to 128 printable characters, or empty where `required` is not said; none of `taken`."""
 
     required: bool = False
+    taken: tuple[str, ...] = ()
 
 
 class Text(Struct, frozen=True):
@@ -56,11 +57,16 @@ class Required(Struct, frozen=True):
 
 Rule = Id | Text | Number | Count | Seconds | Required
 
-LONG = Text(bytes=256 * 1024)
+# Design section 11: event text 256 KiB. Every long text of the contract.
+LONGEST_TEXT_BYTES = 256 * 1024
+LONG = Text(bytes=LONGEST_TEXT_BYTES)
 NAME = Text(chars=256)
 TOKENS = Number(0, 1_000_000_000)
 SCORE = Number(0, 1)
 MESSAGES = Count(100)
+# Design section 7: the seed's list of recent goals has the key that this goal's reflections would have.
+TAKEN_GOAL_IDS = ("recent_goals",)
+GOAL = Id(required=True, taken=TAKEN_GOAL_IDS)
 EVENTS = Count(1_000)
 
 # By "Message.field", else by "field"; times and enums follow their type.
@@ -129,6 +135,16 @@ TABLE: dict[str, Rule] = {
     "EvaluateTraceRequest.events": EVENTS,
     "EvaluateTraceRequest.checklist": Count(50, chars=1_000),
     "ReportCritiqueOutcomeRequest.critique_id": Id(required=True),
+    "goal_id": Id(taken=TAKEN_GOAL_IDS),
+    "report_id": Id(required=True),
+    "objective": Text(bytes=256 * 1024, required=True),
+    "output_summary": LONG,
+    "max_items": Number(0, 10),
+    "GoalTask.name": NAME,
+    "ReportGoalRequest.goal_id": GOAL,
+    "ReportGoalRequest.tasks": Count(100),
+    "GetGoalReflectionsRequest.goal_id": GOAL,
+    "DeleteGoalReflectionsRequest.goal_id": GOAL,
 }
 
 # The most that a whole message takes on the wire. An answer holds at least one event, and has to fit into the 4 MiB
@@ -153,9 +169,12 @@ class NoRule(Exception):
     """A field of the contract has no row in the table of limits."""
 
 
-def checker_of(message_type: type[Message]) -> Callable[[Message], list[Violation]]:
-    """A function that returns what is wrong with a message of this type; an empty list when nothing is."""
-    check = _message(cast("Descriptor", message_type.DESCRIPTOR), {})
+def checker_of(
+    message_type: type[Message], text_bytes: int = LONGEST_TEXT_BYTES
+) -> Callable[[Message], list[Violation]]:
+    """A function that returns what is wrong with a message of this type; an empty list when nothing is. `text_bytes`:
+    what the server takes of a long text, where that is less than the contract allows."""
+    check = _message(cast("Descriptor", message_type.DESCRIPTOR), _Made(text_bytes))
 
     def violations(message: Message) -> list[Violation]:
         found: list[Violation] = []
@@ -165,7 +184,15 @@ def checker_of(message_type: type[Message]) -> Callable[[Message], list[Violatio
     return violations
 
 
-def _message(descriptor: Descriptor, made: dict[str, Check]) -> Check:
+class _Made(dict[str, Check]):
+    """The checks that are made already, by the message's name, and what all of them are made with."""
+
+    def __init__(self, text_bytes: int) -> None:
+        super().__init__()
+        self.text_bytes = text_bytes
+
+
+def _message(descriptor: Descriptor, made: _Made) -> Check:
     if descriptor.full_name in made:
         return made[descriptor.full_name]
     if descriptor.full_name == "google.protobuf.Timestamp":
@@ -201,7 +228,7 @@ def _sized(most: int) -> Check:
     return check
 
 
-def _oneof(oneof: OneofDescriptor, made: dict[str, Check]) -> Check:
+def _oneof(oneof: OneofDescriptor, made: _Made) -> Check:
     arms = {field.name: _field(field, made) for field in oneof.fields}
     required = isinstance(TABLE.get(f"{_owner(oneof)}.{oneof.name}"), Required)
     name = oneof.name
@@ -217,7 +244,7 @@ def _oneof(oneof: OneofDescriptor, made: dict[str, Check]) -> Check:
     return check
 
 
-def _field(field: FieldDescriptor, made: dict[str, Check]) -> list[Check]:
+def _field(field: FieldDescriptor, made: _Made) -> list[Check]:
     name = field.name
     key = f"{_owner(field)}.{name}"
     rule = TABLE.get(key, TABLE.get(name))
@@ -227,6 +254,8 @@ def _field(field: FieldDescriptor, made: dict[str, Check]) -> list[Check]:
         if field.cpp_type == FieldDescriptor.CPPTYPE_STRING and rule.chars is not None:
             return [_texts(name, rule, _text(Text(chars=rule.chars)))]
         return [_repeated(name, rule, _element(field, made))]
+    if rule == LONG:
+        rule = Text(bytes=min(LONGEST_TEXT_BYTES, made.text_bytes))
     if field.message_type is not None and not isinstance(rule, Seconds):
         return [_nested(name, _message(field.message_type, made))]
     value_check = _value(field, rule)
@@ -237,7 +266,7 @@ def _owner(part: FieldDescriptor | OneofDescriptor) -> str:
     return part.containing_type.name if part.containing_type is not None else ""
 
 
-def _element(field: FieldDescriptor, made: dict[str, Check]) -> Check | None:
+def _element(field: FieldDescriptor, made: _Made) -> Check | None:
     return _message(field.message_type, made) if field.message_type is not None else None
 
 
@@ -289,8 +318,8 @@ def _value(field: FieldDescriptor, rule: Rule | None) -> ValueCheck | None:
     if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
         return None
     match rule:
-        case Id(required=required):
-            return _id(required)
+        case Id(required=required, taken=taken):
+            return _id(required, taken)
         case Text():
             return _text(rule)
         case Number(low=low, high=high) if field.cpp_type in _NUMBERS:
@@ -301,13 +330,15 @@ def _value(field: FieldDescriptor, rule: Rule | None) -> ValueCheck | None:
             raise NoRule(f"{_owner(field)}.{field.name}")
 
 
-def _id(required: bool) -> ValueCheck:
+def _id(required: bool, taken: tuple[str, ...]) -> ValueCheck:
     wrong = "1 to 128 printable characters" + (", required" if required else "")
 
     def check(value: object) -> str | None:
         text = cast("str", value)
         if not text:
             return wrong if required else None
+        if text in taken:
+            return f"{text} is taken"
         return None if len(text) <= 128 and text.isprintable() else wrong
 
     return check

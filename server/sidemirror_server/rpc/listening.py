@@ -1,7 +1,8 @@
-"""Where a server may listen: loopback and Unix sockets, and only where nobody else does."""
+"""Where a server may listen: loopback and Unix sockets, further with TLS and tokens; only where nobody else does."""
 
 import contextlib
 import fcntl
+import grp
 import ipaddress
 import os
 from collections.abc import Iterator
@@ -11,7 +12,6 @@ from pathlib import Path
 UNIX = "unix:"
 # A longer path is refused by the kernel (108 bytes with the closing NUL).
 _LONGEST_SOCKET_PATH = 107
-_SOCKET_MASK = 0o117  # the socket is 0660: its owner and its group
 _FOLDER_MODE = 0o750
 
 
@@ -19,34 +19,49 @@ class CannotListen(Exception):
     """The server may not, or cannot, listen where it is told to."""
 
 
-def check_address(address: str) -> str:
-    """`address` if it is host:port on loopback, or a Unix socket's path. Raises CannotListen otherwise: calls carry no
-    identity, so whoever reaches the port is trusted."""
+def is_local(address: str) -> bool:
+    """Whether only this machine reaches the address: a Unix socket, or host:port on loopback. Raises CannotListen when
+    it is neither that nor another host:port."""
     if address.startswith(UNIX) and address != UNIX:
-        return address
+        return True
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdigit() or int(port) > 65_535:
         raise CannotListen(f"address {address!r}: host:port or unix:/path is expected")
     host = host.removeprefix("[").removesuffix("]")
     try:
-        loopback = host == "localhost" or ipaddress.ip_address(host).is_loopback
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
-        loopback = False
-    if not loopback:
-        raise CannotListen(f"address {address!r}: only loopback (127.0.0.1, [::1], localhost) can be listened on")
+        return False
+
+
+def check_address(address: str, *, has_tls: bool = False, has_tokens: bool = False) -> str:
+    """`address` if it may be listened on: what only this machine reaches, and with both TLS and tokens any other.
+
+    Raises CannotListen otherwise: whoever reached the port would be trusted, or could be overheard.
+    """
+    if not is_local(address) and not (has_tls and has_tokens):
+        lacking = [
+            *([] if has_tls else ["TLS (tls__certificate_file, tls__key_file)"]),
+            *([] if has_tokens else ["tokens (access_file)"]),
+        ]
+        raise CannotListen(
+            f"address {address!r}: only loopback (127.0.0.1, [::1], localhost) can be listened on "
+            f"without {' and '.join(lacking)}"
+        )
     return address
 
 
 @contextlib.contextmanager
-def held_socket(path: Path) -> Iterator[str]:
+def held_socket(path: Path, group: str = "") -> Iterator[str]:
     """The address of a Unix socket that this process alone may bind: gRPC itself would take it from a running server.
 
-    Makes the folder with mode 0750 when it is missing, and removes what a server that died has left behind.
+    Makes the folder with mode 0750 when it is missing, for `group` when one is named, and removes what a server that
+    died has left behind.
     """
     if len(os.fsencode(path.absolute())) > _LONGEST_SOCKET_PATH:
         raise CannotListen(f"socket {str(path)!r}: the path is longer than {_LONGEST_SOCKET_PATH} bytes")
     try:
-        path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+        _make_folder(path.parent, group)
         lock = os.open(path.with_name(f"{path.name}.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o640)
     except OSError as error:
         raise CannotListen(f"socket {str(path)!r}: {error.strerror} ({error.filename})") from error
@@ -64,11 +79,40 @@ def held_socket(path: Path) -> Iterator[str]:
         os.close(lock)
 
 
+def _make_folder(folder: Path, group: str) -> None:
+    if folder.is_dir():
+        return
+    folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+    if group:
+        os.chown(folder, -1, group_id(group))
+
+
+def group_id(group: str) -> int:
+    """The number of a group that is given by name or number. Raises CannotListen when there is none of that name."""
+    if group.isdigit():
+        return int(group)
+    try:
+        return grp.getgrnam(group).gr_gid
+    except KeyError as error:
+        raise CannotListen(f"socket_group {group!r}: there is no such group on this machine") from error
+
+
 @contextlib.contextmanager
-def socket_mode() -> Iterator[None]:
-    """Sockets made within get mode 0660, from the moment that they exist."""
-    before = os.umask(_SOCKET_MASK)
+def socket_mode(mode: int = 0o660) -> Iterator[None]:
+    """Sockets made within get this mode, from the moment that they exist."""
+    before = os.umask(0o777 & ~mode)
     try:
         yield
     finally:
         os.umask(before)
+
+
+def give_to_group(socket: str, group: str) -> None:
+    """Lets the group use the socket, as its mode says. Raises CannotListen when this process may not give it away."""
+    path = socket.removeprefix(UNIX)
+    try:
+        os.chown(path, -1, group_id(group))
+    except OSError as error:
+        raise CannotListen(
+            f"socket_group {group!r}: {error.strerror}; the server's user has to be in the group"
+        ) from error

@@ -21,8 +21,9 @@ from sidemirror_server.thinking.record import TurnPlan, TurnSummary
 from sidemirror_server.trace.event import TurnStarted
 from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.live import LiveTurn, Said
-from sidemirror_server.vocabulary.errors import BadInput, Draining
+from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.ids import TurnId
+from sidemirror_server.vocabulary.telemetry import GAPS
 
 # How many turns of the loop pass between the news that there is something to say and saying it. On an idle loop they
 # take microseconds; on a busy one the events that arrive meanwhile share the acknowledgement.
@@ -156,9 +157,13 @@ class _TurnStream:
         missed, said = self._listener.take()
         if said and isinstance(said[-1].directive.what, TurnSummary):
             self._summary = said.pop()
-        directives = [] if missed is None else [self._unrecorded(gap=_gap(missed))]
+        directives = []
+        if missed is not None:
+            GAPS.add(1)
+            directives.append(self._unrecorded(gap=_gap(missed)))
         directives.extend(self._directive(item) for item in said)
-        ends = half_closed or self._turn.over or self._times.idle or self._streams.grace_s is not None
+        times = self._times
+        ends = half_closed or self._turn.over or times.idle or times.old or self._streams.grace_s is not None
         if (ack := self._ack(at_once=bool(directives) or ends)) is not None:
             directives.append(self._unrecorded(ack=ack))
         if self._times.closing_due():
@@ -218,12 +223,12 @@ class _TurnStream:
             await asyncio.sleep(0)
 
     def check(self) -> None:
-        """Raises when the stream cannot go on: the turn is another server's now, or this server goes away and what the
-        agent sent is safe."""
+        """Raises when the stream cannot go on: the turn is another server's now, or this server goes away or the stream
+        is too old, and what the agent sent is safe."""
         if self._turn.lost is not None:
             raise self._turn.lost
         if self._times.told_closing and self._durable == self._received:
-            raise Draining(reason=self._times.closing_reason)
+            raise self._times.end()
 
     def read_ended(self, reader: "asyncio.Task[None]") -> None:
         """Nothing more is read. What reading has raised is looked at here too: a stream that is cancelled first does

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import grpc
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
@@ -12,15 +12,18 @@ from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_health.v1.health import aio as health_aio
 
-from sidemirror.v1 import critique_pb2, sidecar_pb2, thinking_pb2
+from sidemirror.v1 import critique_pb2, goal_reflection_pb2, sidecar_pb2, thinking_pb2
 from sidemirror_server.rpc.interceptors import Boundary, Handler
 from sidemirror_server.rpc.streams import Streams
+from sidemirror_server.rpc.symbols import Symbols
 
 _log = logging.getLogger(__name__)
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
+NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 THINKING = thinking_pb2.DESCRIPTOR.services_by_name["ThinkingService"]
 CRITIQUE = critique_pb2.DESCRIPTOR.services_by_name["CritiqueService"]
+GOALS = goal_reflection_pb2.DESCRIPTOR.services_by_name["GoalReflectionService"]
 SIDECAR = sidecar_pb2.DESCRIPTOR.services_by_name["SidecarService"]
 
 
@@ -71,8 +74,8 @@ class Server:
     def __init__(self, streams: Streams, message_bytes: int, streams_per_connection: int) -> None:
         self._server = grpc.aio.server(options=options(message_bytes, streams_per_connection))
         self._streams = streams
-        self._health = health_aio.HealthServicer()
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        self.health = health_aio.HealthServicer()
+        health_pb2_grpc.add_HealthServicer_to_server(self.health, self._server)
         self._names: list[str] = []
 
     def register(self, service: ServiceDescriptor, handlers: Mapping[str, Handler]) -> None:
@@ -88,24 +91,28 @@ class Server:
         from grpc_reflection.v1alpha import reflection
 
         names = (*self._names, "grpc.health.v1.Health", reflection.SERVICE_NAME)
-        reflection.enable_server_reflection(names, self._server)
+        reflection.enable_server_reflection(names, self._server, pool=Symbols())  # type: ignore[arg-type]  # it is used as one
 
-    def listen(self, address: str) -> int:
-        """Adds an address; returns the port (1 for a Unix socket). Raises RuntimeError when it is taken."""
+    def listen(self, address: str, credentials: grpc.ServerCredentials | None = None) -> int:
+        """Adds an address, with TLS when there are credentials; returns the port (1 for a Unix socket). Raises
+        RuntimeError when it is taken."""
+        if credentials is not None:
+            return self._server.add_secure_port(address, credentials)
         return self._server.add_insecure_port(address)
 
-    async def start(self) -> None:
-        """Serves from now on."""
-        await self._set_health(SERVING)
+    async def start(self, unable: Collection[str] = ()) -> None:
+        """Serves from now on, all but the services `unable`, of which it says so."""
+        for name in ("", *self._names):
+            await self.set_able(name, able=name not in unable)
         await self._server.start()
 
-    async def _set_health(self, status: int) -> None:
-        for name in ("", *self._names):
-            await self._health.set(name, status)
+    async def set_able(self, service: str, *, able: bool) -> None:
+        """What health says of a service ("" is the whole server), until the end is announced."""
+        await self.health.set(service, SERVING if able else NOT_SERVING)
 
     async def announce_end(self, grace_s: float) -> None:
         """NOT_SERVING for whoever watches, `closing` on every stream."""
-        await self._health.enter_graceful_shutdown()
+        await self.health.enter_graceful_shutdown()
         self._streams.close_all(grace_s)
         # Streams say so when they are woken, which happens in the next turns of the loop.
         await asyncio.sleep(0)

@@ -43,7 +43,7 @@ class SidecarCalls:
             project_id=info.own_scope.project_id,
             stores=[
                 pb.StoreInfo(
-                    kind=store.kind, holds=store.holds, durability=store.durability, available=store.is_available()
+                    kind=store.kind, holds=store.holds, durability=store.durability(), available=store.is_available()
                 )
                 for store in info.stores
             ],

@@ -59,11 +59,15 @@ def row_of(error: BaseException) -> Row:
     return INTERNAL
 
 
+def reason_of(row: Row) -> str:
+    """The row's reason, as ErrorInfo has it."""
+    return pb.ErrorReason.Name(row.reason).removeprefix(_PREFIX)
+
+
 def status_of(error: BaseException) -> status_pb2.Status:
     """The rich status that a client gets for `error`: code, text, ErrorInfo, and what the kind of error adds."""
     row = row_of(error)
-    reason = pb.ErrorReason.Name(row.reason).removeprefix(_PREFIX)
-    info = error_details_pb2.ErrorInfo(reason=reason, domain=DOMAIN)
+    info = error_details_pb2.ErrorInfo(reason=reason_of(row), domain=DOMAIN)
     text = INTERNAL_TEXT
     details: list[Message] = [info]
     if isinstance(error, errors.SidemirrorError):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import msgspec
 
 from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.errors import Draining, LimitReached, SidemirrorError
 
 # No stream looks at its times more often. Chosen here: far below any time that is worth setting.
 _SOONEST_S = 0.05
@@ -18,6 +19,8 @@ class StreamLimits(msgspec.Struct, frozen=True):
     heartbeat_s: float = 20.0
     # A stream on which the agent sends nothing is ended. Watches are not: they have nothing to send.
     idle_s: float = 600.0
+    # Any stream is ended after this long; 0: never.
+    age_s: float = 86_400.0
 
 
 class Streams:
@@ -60,9 +63,10 @@ class StreamTimes:
         self._clock = clock
         self._wake = wake
         self._ends_idle = ends_idle
-        self._said_s = self._heard_s = clock.monotonic_s()
+        self._began_s = self._said_s = self._heard_s = clock.monotonic_s()
         self.told_closing = False
         self.idle = False
+        self.old = False
         streams.enter(wake)
         self._timer = self._arm(self._said_s)
 
@@ -72,6 +76,8 @@ class StreamTimes:
         next_s = beat_s + limits.heartbeat_s
         if self._ends_idle and not self.idle:
             next_s = min(next_s, self._heard_s + limits.idle_s)
+        if limits.age_s and not self.old:
+            next_s = min(next_s, self._began_s + limits.age_s)
         after_s = max(_SOONEST_S, next_s - self._clock.monotonic_s())
         return asyncio.get_running_loop().call_later(after_s, self._tick)
 
@@ -79,8 +85,10 @@ class StreamTimes:
         limits, now_s = self._streams.limits, self._clock.monotonic_s()
         if self._ends_idle and now_s - self._heard_s >= limits.idle_s:
             self.idle = True
+        if limits.age_s and now_s - self._began_s >= limits.age_s:
+            self.old = True
         beats = self.heartbeat_due()
-        if self.idle or beats:
+        if self.idle or self.old or beats:
             self._wake()
         # A reader that takes nothing is not woken again before the next beat.
         self._timer = self._arm(now_s if beats else self._said_s)
@@ -98,7 +106,7 @@ class StreamTimes:
 
     def closing_due(self) -> bool:
         """True once, when the stream is to say that it ends."""
-        if self.told_closing or not (self.idle or self._streams.grace_s is not None):
+        if self.told_closing or not (self.idle or self.old or self._streams.grace_s is not None):
             return False
         self.told_closing = True
         return True
@@ -111,7 +119,15 @@ class StreamTimes:
     def closing_reason(self) -> str:
         if self._streams.grace_s is not None:
             return "the server is shutting down"
+        if self.old:
+            return f"the stream has been open for {self._streams.limits.age_s:g} s; take it up on a new one"
         return f"nothing was sent for {self._streams.limits.idle_s:g} s"
+
+    def end(self) -> SidemirrorError:
+        """How a stream ends that has said `closing` and may be gone on with elsewhere."""
+        if self._streams.grace_s is not None:
+            return Draining(reason=self.closing_reason)
+        return LimitReached("stream_age_s", int(self._streams.limits.age_s), "this stream", passes=True)
 
     def close(self) -> None:
         self._timer.cancel()

@@ -81,14 +81,14 @@ class Tracing:
 
 
 def _end(span: Span, context: Context, *, finished: bool) -> None:
-    code = _code(context) if finished else grpc.StatusCode.CANCELLED
+    code = code_of(context) if finished else grpc.StatusCode.CANCELLED
     span.set_attribute("rpc.grpc.status_code", code.value[0])
     if code in _SERVER_FAULTS:
         span.set_status(StatusCode.ERROR, code.name)
     span.end()
 
 
-def _code(context: Context) -> grpc.StatusCode:
+def code_of(context: Context) -> grpc.StatusCode:
     """The call's code so far: grpc.aio gives a number, an enum value, or None for OK."""
     code: object = context.code()
     if isinstance(code, grpc.StatusCode):

@@ -73,6 +73,7 @@ class TurnCalls:
                 budget=request.budget,
                 reflection_mode=request.reflection_mode or pb.REFLECTION_MODE_ON_REQUEST,
                 critique_mode=request.critique_mode,
+                context=request.context if request.HasField("context") else None,
             ),
         )
         event, started = start_event(wire, call)
@@ -84,10 +85,12 @@ class TurnCalls:
     async def ReportEvents(self, request: pb.ReportEventsRequest, call: Call) -> pb.ReportEventsResponse:
         turn = await self._conductor.take_up(call.scope, TurnId(request.turn_id))
         events = events_of(request.events, request.turn_id, call)
+        # Without events the call waits for what is pending, and answers with what that came to.
+        before = turn.state.last_sequence
         places = self._conductor.report(turn, events)
         await self._recorder.wait_durable(turn, max(places, default=0))
         await _nothing_pending(turn, _patience_s(seconds(request.wait), call.remaining_s()))
-        first = min(places, default=turn.state.last_sequence + 1)
+        first = min(places, default=before)
         said = [item for item in turn.said if item.sequence > first and item.directive.what is not turn.plan]
         if said:
             await self._recorder.wait_durable(turn, said[-1].sequence)
@@ -108,7 +111,7 @@ class TurnCalls:
 
     async def GetTurn(self, request: pb.GetTurnRequest, call: Call) -> pb.GetTurnResponse:
         turn_id = TurnId(request.turn_id)
-        live = self._conductor.in_memory(call.scope, turn_id)
+        live = self._conductor.in_memory(call.scope, turn_id) or await self._conductor.completed(call.scope, turn_id)
         if live is not None:
             await given_a_moment(self._recorder.wait_durable(live, live.state.last_sequence))
         head = await self._log.head(call.scope, turn_id)

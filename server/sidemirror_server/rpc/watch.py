@@ -1,5 +1,6 @@
 """WatchTurns: the record as it grows, read from the log alone, so that nothing that it shows can be lost."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 
 from sidemirror.v1 import thinking_pb2 as pb
@@ -11,23 +12,25 @@ from sidemirror_server.rpc.wire import duration, timestamp
 from sidemirror_server.thinking.record import recorded_in
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import TURN_TOPIC, Entry, TurnLog
-from sidemirror_server.vocabulary.errors import BadInput, Draining
+from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.scope import Scope
 
 # How much one look into the log takes: bounds what a slow reader makes the server hold.
 _PAGE = 200
 _PAGE_BYTES = 1024 * 1024
+# How many watches look at once. Chosen here: half of the connections that a sidecar has to its store, so that thousands
+# which are woken together neither wait there in vain nor keep others from it.
+_READERS = 2
 
 
 class WatchStreams:
     """The streaming call of ThinkingService that follows the record."""
 
-    def __init__(self, log: TurnLog, bell: Bell, streams: Streams, poll_s: float) -> None:
-        """`poll_s`: how often to look for what other processes have recorded; they ring no bell here."""
+    def __init__(self, log: TurnLog, bell: Bell, streams: Streams) -> None:
         self._log = log
         self._bell = bell
         self._streams = streams
-        self._poll_s = poll_s
+        self._reading = asyncio.Semaphore(_READERS)
 
     async def WatchTurns(
         self, request: pb.WatchTurnsRequest, call: Call
@@ -36,17 +39,16 @@ class WatchStreams:
         follow = request.follow if request.HasField("follow") else True
         # The present is where the record ends now: one that grows all the time would never let go.
         until = None if follow else await self._log.last_position(call.scope)
-        waiter = self._bell.waiter(self._poll_s)
+        waiter = self._bell.waiter(call.scope, request.session_id or None)
         times = StreamTimes(self._streams, call.clock, waiter.wake, ends_idle=False)
         try:
             if request.new_only and follow:
                 # Where the present is, at once: a watch that breaks before its first entry can go on from here.
                 yield _notice_to_wire(_heartbeat(call.clock.now_us()), after, call.scope)
+            page: tuple[Entry, ...] = ()
             while True:
-                waiter.clear()
-                page = await self._log.tail(
-                    call.scope, TURN_TOPIC, request.session_id or None, after, _PAGE, _PAGE_BYTES
-                )
+                # After a page there may be more of it; else only where the bell rang, not for each heartbeat.
+                page = await self._page(request, call, after) if waiter.clear() or page else ()
                 for entry in page:
                     yield pb.WatchTurnsResponse(entry=_entry_to_wire(entry, call.scope))
                     after = entry.position
@@ -55,7 +57,7 @@ class WatchStreams:
                     yield _notice_to_wire(notice, after, call.scope)
                     times.said()
                     if times.told_closing:
-                        raise Draining(reason=times.closing_reason)
+                        raise times.end()
                 if until is not None and (not page or after >= until):
                     return
                 if not page:
@@ -63,6 +65,11 @@ class WatchStreams:
         finally:
             times.close()
             waiter.close()
+
+    async def _page(self, request: pb.WatchTurnsRequest, call: Call, after: int) -> tuple[Entry, ...]:
+        session_id = request.session_id or None
+        async with self._reading:
+            return await self._log.tail(call.scope, TURN_TOPIC, session_id, after, _PAGE, _PAGE_BYTES)
 
     async def _begin(self, request: pb.WatchTurnsRequest, scope: Scope) -> int:
         """The position after which the watch begins."""

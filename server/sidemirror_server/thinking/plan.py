@@ -7,6 +7,7 @@ from sidemirror_server.thinking.levels import ThinkLevel, level_named
 from sidemirror_server.thinking.provider_parameters import plan_thinking
 from sidemirror_server.thinking.record import Carry, TurnPlan
 from sidemirror_server.trace.event import ThinkingWish, TurnStarted
+from sidemirror_server.vocabulary.block import ContextBlock
 from sidemirror_server.vocabulary.budget import TurnBudget
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
 
@@ -34,6 +35,7 @@ def make_plan(
     carried: Carry,
     now_us: int,
     warnings: tuple[str, ...],
+    context: ContextBlock | None = None,
 ) -> TurnPlan:
     """The plan of a turn that starts at `now_us`; `warnings` are put before the plan's own."""
     resolved = resolve(started.wish, config)
@@ -57,6 +59,7 @@ def make_plan(
         budget=budget,
         carried=carried,
         critique_mode=started.critique_mode,
+        context=context,
     )
 
 

@@ -10,6 +10,7 @@ from sidemirror_server.thinking.detectors import Pattern
 from sidemirror_server.thinking.schedule import Reason
 from sidemirror_server.trace.event import Event
 from sidemirror_server.trace.log import Draft, Entry
+from sidemirror_server.vocabulary.block import ContextBlock
 from sidemirror_server.vocabulary.budget import BudgetLeft, TurnBudget
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId, TurnId
@@ -48,7 +49,7 @@ class Carry(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class TurnPlan(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_plan"):
     """How a turn is run; the second entry of every turn. `reflection_mode`: auto or on_request; `critique_mode`: off,
-    gated or always."""
+    gated or always; `context`: None when the turn asked for none, or it could not be read."""
 
     turn_id: TurnId
     session_id: SessionId
@@ -62,6 +63,7 @@ class TurnPlan(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_plan")
     budget: TurnBudget
     carried: Carry = Carry()
     critique_mode: str = "off"
+    context: ContextBlock | None = None
 
 
 class Nudge(msgspec.Struct, frozen=True, tag="nudge"):

@@ -34,6 +34,15 @@ class ThinkingWish(msgspec.Struct, frozen=True, omit_defaults=True):
     periodic_scope: str | None = None
 
 
+class ContextWish(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Which lessons from earlier work the turn's plan is to bring. `task` empty: the turn's; `max_items` 0: the usual
+    number."""
+
+    goal_id: str = ""
+    task: str = ""
+    max_items: int = 0
+
+
 class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_started"):
     """The first event of every turn. `reflection_mode`: auto or on_request; `critique_mode`: off, gated or always."""
 
@@ -48,6 +57,7 @@ class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_sta
     deadline_us: int | None = None
     reflection_mode: str = "auto"
     critique_mode: str = "off"
+    context: ContextWish | None = None
 
 
 class UserMessage(msgspec.Struct, frozen=True, tag="user_message"):

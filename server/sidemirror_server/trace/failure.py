@@ -7,6 +7,7 @@ fits wins.
 """
 
 import re
+from collections.abc import Callable
 from enum import StrEnum
 
 from sidemirror_server.trace.failure_wordings import TOOL_WORDINGS, WORDINGS
@@ -100,12 +101,20 @@ def telling_line(error_text: str) -> str:
     return next((line for line in lines if _ERROR_WORD.search(line)), lines[0] if lines else "")
 
 
-_MASKS = (
+def _without_number(found: re.Match[str]) -> str:
+    """A word with a digit in it, and what trails it."""
+    word = found[0].rstrip("-")
+    return f"<n>{found[0][len(word) :]}" if any(map(str.isdecimal, word)) else found[0]
+
+
+# Each is tried at the beginning of what it may match only: from every place within takes time with the square of a
+# long line.
+_MASKS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"https?://[^\s'\"<>]+"), "<url>"),
     (re.compile(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`'\n]{0,200}[`']"), "<quoted>"),
-    (re.compile(r"(?:\b[A-Za-z]:)?(?:[\w.~*-]*[/\\])+[\w.~*-]*"), "<path>"),
+    (re.compile(r"(?:\b[A-Za-z]:|(?<![\w.~*-]))(?:[\w.~*-]*+[/\\])++[\w.~*-]*+"), "<path>"),
     (re.compile(r"\b(?:0x)?[0-9a-f]{8}(?:-?[0-9a-f]{4,12}){0,4}\b"), "<id>"),
-    (re.compile(r"#?\b[\w-]*\d[\w-]*\b"), "<n>"),
+    (re.compile(r"#?\b\w[\w-]*+"), _without_number),
 )
 _SIGNATURE_CHARS = 160
 

@@ -1,9 +1,11 @@
 """The log: what happened and what was said, in numbered entries that are only ever appended.
 
-`TurnLog` is written by `turns/recorder.py` and read by `turns/`; `Log` is what a watch reads, of any service. An
+`TurnLog` is written by `turns/recorder.py` and read by `turns/`; `Journal` is written by rooms whose entries stand
+alone; `Log` is what a watch reads, of any service. An
 entry's body is JSON that the store never looks into. Two numbers lead to an entry: its `position`, unique and rising
 within the scope over all topics, which a watch uses as its cursor; and its `sequence` within its key (a turn), from 1
-without holes. Adapters: `storage/sqlite/turn_log.py`.
+without holes. Adapters: `storage/*/turn_log.py`,
+`storage/*/journal.py`.
 """
 
 import enum
@@ -92,6 +94,33 @@ class Log(Protocol):
     async def last_position(self, scope: Scope) -> int: ...
 
 
+class Note(msgspec.Struct, frozen=True):
+    """An entry that stands alone: the only one of its key. `body` is a JSON object."""
+
+    key: str
+    group: str
+    at_us: int
+    body: bytes
+
+
+class Journal(Log, Protocol):
+    """Appends entries that stand alone, of topics other than turns, each once.
+
+    JO1  `add` appends a note under a sequence of 1 and returns True; of one key in a topic the first stays, and another
+         add returns False. When it returns, it is durable.
+    JO2  `tail` shows notes in the order in which they were added.
+    JO3  `remove` removes the notes of a group in a topic, and returns how many; they may be added again.
+    JO4  `add` forgets, some at a time, what its topic has in its scope that is older than its own note by four times
+         `kept_us` and more; what is younger stays.
+    JO5  Scopes and topics never meet: the same key in two of them is two notes.
+    Raises StoreUnavailable (what was asked may or may not have happened), StoreFull (it has not).
+    """
+
+    async def add(self, scope: Scope, topic: str, note: Note, kept_us: int) -> bool: ...
+
+    async def remove(self, scope: Scope, topic: str, group: str) -> int: ...
+
+
 TURN_TOPIC = "turn"
 
 
@@ -99,6 +128,7 @@ class TurnLog(Log, Protocol):
     """Appends turns' entries and reads them back.
 
     TL1  `append` is one transaction: every batch of the call is kept, or none. When it returns, they are durable.
+         Bodies come back byte for byte, empty ones too.
     TL2  A draft takes exactly the sequence it names; `append` refuses (WrongState) a batch that would leave a hole.
     TL3  Appending again what is there already, equal in place and body, changes nothing and succeeds.
     TL4  Appending another body in a place that is taken is refused (WrongState) and changes nothing.

@@ -13,7 +13,7 @@ import msgspec
 
 from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.thinking.plan import make_plan
-from sidemirror_server.thinking.record import Carry, Directive, Nudge, recorded_in
+from sidemirror_server.thinking.record import Carry, Directive, Nudge, TurnSummary, recorded_in
 from sidemirror_server.thinking.reflect import Extra
 from sidemirror_server.thinking.schedule import Reason
 from sidemirror_server.thinking.sessions import config_body, config_in
@@ -23,10 +23,12 @@ from sidemirror_server.trace.event import Event, ResponseDrafted, TurnFinished, 
 from sidemirror_server.trace.log import TurnLog, TurnStanding
 from sidemirror_server.turns.critiquing import TurnCritiques
 from sidemirror_server.turns.head import head_in
+from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.past import Hot, Past
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import Reflections
+from sidemirror_server.vocabulary.block import ContextBlock
 from sidemirror_server.vocabulary.budget import Claim
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import (
@@ -56,6 +58,8 @@ class TurnLimits(msgspec.Struct, frozen=True):
     """What a turn may grow to, and how long it is waited for. Defaults: design sections 5 and 11."""
 
     events_per_turn: int = 10_000
+    # Nothing more is taken of a turn that has this much, but its end.
+    turn_bytes: int = 64 * 1024 * 1024
     # An open turn that nothing was heard of for this long is abandoned.
     abandon_after_s: float = 1800.0
     # An open turn that nobody follows leaves memory after this long; it comes back when it is spoken of.
@@ -63,6 +67,9 @@ class TurnLimits(msgspec.Struct, frozen=True):
     # How long the end of a turn waits for reflections that are being made. Chosen here: enough for `rules`, and no
     # delay that an agent notices; a model that takes longer would speak about a turn that is over.
     finish_grace_s: float = 0.25
+    # A finished turn whose summary is missing for this long was left so by a crash, and not by another server that is
+    # about to record it. Nought where there is no other server.
+    summary_due_s: float = 0.0
 
 
 class Conductor:
@@ -75,6 +82,7 @@ class Conductor:
         recorder: Recorder,
         reflections: Reflections,
         critiques: TurnCritiques,
+        lessons: Lessons,
         clock: Clock,
         limits: TurnLimits,
     ) -> None:
@@ -83,6 +91,7 @@ class Conductor:
         self._recorder = recorder
         self._reflections = reflections
         self._critiques = critiques
+        self._lessons = lessons
         self._clock = clock
         self._limits = limits
         self._turns: dict[tuple[Scope, TurnId], LiveTurn] = {}
@@ -112,9 +121,10 @@ class Conductor:
                     raise
                 warnings = ("the store is away: the session's earlier turns are not known",)
                 past = Past()
+            context, missing = await self._lessons.for_turn(scope, turn_id, started)
             # The store makes the session when it is not there, or not there any more.
             turn = LiveTurn(scope, config_body(past.config))
-            self._record_start(turn, turn_id, event, started, past, warnings)
+            self._record_start(turn, turn_id, event, started, past, (*warnings, *missing), context)
             self._hold(turn)
             self._hot[scope, session_id] = Hot(past.config, past.turn_count + 1, turn, is_known=not warnings)
             return turn
@@ -136,6 +146,20 @@ class Conductor:
         turn.heard_s = self._clock.monotonic_s()
         return turn
 
+    async def completed(self, scope: Scope, turn_id: TurnId) -> LiveTurn | None:
+        """Takes up a turn that was finished and never got its summary, because a crash came first: it gets it now. None
+        for every other turn. Raises StoreUnavailable."""
+        head = await self._log.head(scope, turn_id)
+        if head is None or head.standing is not TurnStanding.FINISHED:
+            return None
+        if self._clock.now_us() - head.updated_us < self._limits.summary_due_s * 1e6:
+            return None
+        last = await self._log.read(scope, turn_id, head.last_sequence - 1, 1, _PAGE_BYTES)
+        recorded = recorded_in(last[0]) if last else None
+        if isinstance(recorded, Directive) and isinstance(recorded.what, TurnSummary):
+            return None
+        return await self.take_up(scope, turn_id)
+
     def in_memory(self, scope: Scope, turn_id: TurnId) -> LiveTurn | None:
         """The turn, if it is in memory. One that another server has gone on with is let go: the log has what counts."""
         turn = self._turns.get((scope, turn_id))
@@ -155,6 +179,10 @@ class Conductor:
         if head is None or head.standing is not TurnStanding.OPEN:
             return None
         return await self.take_up(scope, head.turn_id)
+
+    def __len__(self) -> int:
+        """How many turns are in memory."""
+        return len(self._turns)
 
     def session_changed(self, scope: Scope, session_id: SessionId, config: ThinkingConfig) -> None:
         """Turns that start from now on have this configuration."""
@@ -195,6 +223,8 @@ class Conductor:
         ends = any(isinstance(event.what, TurnFinished) for event in fresh.values())
         if turn.state.event_count + len(fresh) - ends > most:
             raise LimitReached("events_per_turn", most, turn.state.turn_id)
+        if turn.recorded_bytes >= self._limits.turn_bytes and len(fresh) > ends:
+            raise LimitReached("turn_bytes", self._limits.turn_bytes, turn.state.turn_id)
         self._recorder.check_room()
 
     def _react(self, turn: LiveTurn, event: Event, now_us: int) -> None:
@@ -219,7 +249,9 @@ class Conductor:
         self._critiques.give_up(turn, reason)
 
     async def _finish_later(self, turn: LiveTurn) -> None:
-        await asyncio.wait(tuple(turn.tasks.values()), timeout=self._limits.finish_grace_s)
+        # Those that were being made when the turn ended may all be done by now; asyncio refuses to wait for nothing.
+        if turn.tasks:
+            await asyncio.wait(tuple(turn.tasks.values()), timeout=self._limits.finish_grace_s)
         self._finish_now(turn)
 
     def _finish_now(self, turn: LiveTurn) -> None:
@@ -342,7 +374,7 @@ class Conductor:
                 break
             for entry in entries:
                 recorded = recorded_in(entry)
-                turn.restore(entry.sequence, entry.at_us, recorded)
+                turn.restore(entry.sequence, entry.at_us, recorded, len(entry.body))
                 if isinstance(recorded, Event):
                     turn.seen[recorded.event_id] = entry.sequence
         self._hold(turn)
@@ -380,11 +412,14 @@ class Conductor:
         started: TurnStarted,
         past: Past,
         warnings: tuple[str, ...],
+        context: ContextBlock | None,
     ) -> None:
         now_us = self._clock.now_us()
         turn.heard_s = self._clock.monotonic_s()
         session_id = SessionId(started.session_id)
-        plan = make_plan(turn_id, session_id, past.turn_count + 1, started, past.config, past.carried, now_us, warnings)
+        plan = make_plan(
+            turn_id, session_id, past.turn_count + 1, started, past.config, past.carried, now_us, warnings, context
+        )
         turn.seen[event.event_id] = turn.record(event, now_us)
         turn.record(Directive(DirectiveId(new_id(now_us)), now_us, plan, (event.event_id,)), now_us)
         self._recorder.submit(turn)

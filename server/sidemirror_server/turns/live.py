@@ -12,6 +12,7 @@ from sidemirror_server.thinking.record import Directive, Recorded, TurnPlan, dra
 from sidemirror_server.thinking.turn import apply
 from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
+from sidemirror_server.turns.counting import count
 from sidemirror_server.turns.head import head_body
 from sidemirror_server.vocabulary.errors import SidemirrorError, WrongState
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId
@@ -50,6 +51,8 @@ class LiveTurn:
         self.finishing: asyncio.Task[None] | None = None
         self._pending: list[Draft] = []
         self._pending_bytes = 0
+        # All of its entries, as the log keeps them.
+        self.recorded_bytes = 0
         self._session_body = session_body
         self._listeners: set[Listener] = set()
 
@@ -58,15 +61,18 @@ class LiveTurn:
         state = self.state
         sequence = state.last_sequence + 1
         apply(state, sequence, now_us, recorded)
+        count(recorded)
         entry = draft(sequence, now_us, recorded)
         self._pending.append(entry)
         self._pending_bytes += len(entry.body)
+        self.recorded_bytes += len(entry.body)
         if isinstance(recorded, Directive):
             self._keep(sequence, recorded)
         return sequence
 
-    def restore(self, sequence: int, at_us: int, recorded: Recorded) -> None:
-        """Takes in an entry that the log already has."""
+    def restore(self, sequence: int, at_us: int, recorded: Recorded, size_bytes: int = 0) -> None:
+        """Takes in an entry that the log already has, with as many bytes."""
+        self.recorded_bytes += size_bytes
         apply(self.state, sequence, at_us, recorded)
         self.durable = self._read_up_to = sequence
         if isinstance(recorded, Directive):

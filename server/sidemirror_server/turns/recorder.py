@@ -17,8 +17,8 @@ from sidemirror_server.vocabulary.scope import Scope
 
 _log = logging.getLogger(__name__)
 
-# How long to wait before a failed append is tried again: doubled each time. The first success has to come within 5 s of
-# the store's return (reliability research, P6), so the longest wait stays well below that.
+# How long to wait before a failed append is tried again, unless `try_again` says sooner: doubled each time. The first
+# success has to come within 5 s of the store's return (reliability research, P6), so the longest wait stays well below.
 FIRST_RETRY_S = 0.05
 LAST_RETRY_S = 2.0
 # How long events that nobody waits for are gathered before they are appended. Chosen here: an append takes the loop for
@@ -38,8 +38,10 @@ class Recorder:
         self._dirty: dict[int, LiveTurn] = {}
         self._waiting: dict[int, int] = {}  # bytes, by turn
         self._waiting_bytes = 0
+        self._waiting_since_s: dict[int, float] = {}  # by turn, on the loop's clock
         self._lingering: asyncio.TimerHandle | None = None
         self._work = asyncio.Event()
+        self._again = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
         self._stopping = False
@@ -61,6 +63,20 @@ class Recorder:
         self._waiting_bytes += waiting - self._waiting.pop(id(turn), 0)
         if waiting:
             self._waiting[id(turn)] = waiting
+            self._waiting_since_s.setdefault(id(turn), asyncio.get_running_loop().time())
+        else:
+            self._waiting_since_s.pop(id(turn), None)
+
+    @property
+    def waiting_bytes(self) -> int:
+        """How much waits to become durable, over all turns."""
+        return self._waiting_bytes
+
+    def lag_s(self, now_s: float) -> float:
+        """For how long the turn that has waited longest has had something that is not durable; 0 when none has.
+        `now_s`: the loop's clock."""
+        # A copy: whoever asks may be on another thread.
+        return max((now_s - since_s for since_s in tuple(self._waiting_since_s.values())), default=0.0)
 
     def check_room(self) -> None:
         """Raises LimitReached when more already waits for the store than memory should hold."""
@@ -86,20 +102,33 @@ class Recorder:
         finally:
             listener.close()
 
+    def try_again(self) -> None:
+        """The store is known to answer again: what failed is not kept waiting any longer."""
+        self._again.set()
+
     async def run(self) -> None:
         """Serves until cancelled."""
         delay_s = FIRST_RETRY_S
         while True:
             await self._work.wait()
             self._work.clear()
+            self._again.clear()
             if await self._flush():
                 delay_s = FIRST_RETRY_S
                 if not self._dirty:
                     self._idle.set()
             else:
-                await asyncio.sleep(delay_s)
-                delay_s = min(2 * delay_s, LAST_RETRY_S)
+                delay_s = FIRST_RETRY_S if await self._told_within(delay_s) else min(2 * delay_s, LAST_RETRY_S)
                 self._work.set()
+
+    async def _told_within(self, delay_s: float) -> bool:
+        """Waits, and says whether `try_again` ended that."""
+        try:
+            async with asyncio.timeout(delay_s):
+                await self._again.wait()
+        except TimeoutError:
+            return False
+        return True
 
     async def drain(self) -> None:
         """Returns when nothing waits."""
@@ -135,8 +164,9 @@ class Recorder:
             return False
         for turn, batch in items:
             turn.settle(batch)
+            self._waiting_since_s.pop(id(turn), None)  # what waits now is newer
             self._count(turn)
-        self._bell.ring()
+        self._bell.ring(scope, {batch.head.session_id for _, batch in items})
         return True
 
     async def _append_singly(self, scope: Scope, items: list[tuple[LiveTurn, Batch]], refused: WrongState) -> bool:
@@ -145,6 +175,11 @@ class Recorder:
             return all([await self._append(scope, [item]) for item in items])
         turn = items[0][0]
         _log.error("turn_lost", extra={"turn_id": turn.state.turn_id, "reason": str(refused)})
-        turn.lose(StoreUnavailable(turn_id=turn.state.turn_id, reason="another server has gone on with this turn"))
+        if turn.durable:
+            why = "another server has gone on with this turn"
+        else:
+            # It was started here while the store could not be asked for the id.
+            why = "the store has another turn under this id: take it up again"
+        turn.lose(StoreUnavailable(turn_id=turn.state.turn_id, reason=why))
         self._count(turn)
         return True

@@ -11,7 +11,7 @@
     ├── Unauthenticated      no identity
     ├── NotPermitted         an identity, but not for this scope
     ├── StoreUnavailable     the store did not answer; what was asked may or may not have happened
-    │   └── StoreRefused     the store is not one that this server can use; said at start
+    │   └── StoreRefused     the store is not one that this server can use; at start it ends the server
     ├── StoreFull            the store has no room left; nothing was written
     ├── LostClaim            a job's lease was taken over by another worker
     ├── ModelFailed          a language model gave no usable answer

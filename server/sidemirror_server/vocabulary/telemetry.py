@@ -1,9 +1,64 @@
-"""Names that telemetry uses, in one place, so that dashboards and tests can rely on them."""
+"""Names that telemetry uses, and the instruments, in one place, so that dashboards and tests can rely on them.
+
+Without an SDK the instruments do nothing. What is observed from outside (gauges) is in `observing.py`. No attribute
+holds what an agent or a user wrote, nor an id.
+"""
+
+from opentelemetry import metrics
 
 # Design section 4. The seed's `secondbrain.agent.reflect` is another product's name (design section 12).
 SPAN_REFLECT = "sidemirror.thinking.reflect"
 SPAN_CRITIQUE = "sidemirror.critique.critique"
+SPAN_GOAL_REFLECT = "sidemirror.goals.reflect"
 SPAN_EVALUATE = "sidemirror.critique.evaluate_trace"
 
 # OpenTelemetry semantic conventions for generative AI, "Evaluation".
 EVENT_EVALUATION_RESULT = "gen_ai.evaluation.result"
+
+METER = "sidemirror"
+_meter = metrics.get_meter(METER)
+
+# Seconds. Chosen here: around what design section 14 promises, and up to the longest that a model may take.
+_CALL_S = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+
+TURNS_STARTED = _meter.create_counter("sidemirror.turns.started", unit="{turn}", description="Turns that began.")
+# Attributes: `outcome` (success, failure, partial, timeout, error, none; abandoned).
+TURNS_ENDED = _meter.create_counter(
+    "sidemirror.turns.ended", unit="{turn}", description="Turns that ended, by outcome; abandoned ones are one."
+)
+EVENTS = _meter.create_counter("sidemirror.turn.events", unit="{event}", description="Events taken into turns.")
+NUDGES = _meter.create_counter("sidemirror.nudges", unit="{nudge}", description="Nudges, by the detector's pattern.")
+# Attributes: `status` (design section 3), `provider` (empty when nothing was asked).
+REFLECTIONS = _meter.create_counter(
+    "sidemirror.reflections", unit="{reflection}", description="Mid-turn reflections, by status and provider."
+)
+CRITIQUES = _meter.create_counter("sidemirror.critiques", unit="{critique}", description="Critiques, by status.")
+# Attributes: `purpose`.
+MODEL_CALLS = _meter.create_counter(
+    "sidemirror.model.calls", unit="{call}", description="Calls to models that cost something, by purpose."
+)
+MODEL_TOKENS = _meter.create_counter("sidemirror.model.tokens", unit="{token}", description="Tokens, by purpose.")
+MODEL_COST = _meter.create_counter("sidemirror.model.cost", unit="USD", description="What models cost, by purpose.")
+# Attributes: `kind`, `result` (done, failed).
+JOBS = _meter.create_counter("sidemirror.jobs", unit="{job}", description="Attempts at jobs, by kind and result.")
+GAPS = _meter.create_counter(
+    "sidemirror.stream.gaps", unit="{gap}", description="Gaps that slow readers of RunTurn were told of."
+)
+# Attributes: `code`, `reason` (errors.proto).
+REFUSED = _meter.create_counter(
+    "sidemirror.calls.refused", unit="{call}", description="Calls that ended in an error, by code and reason."
+)
+# Attributes: `rpc.service`, `rpc.method`, `code`.
+CALLS = _meter.create_histogram(
+    "sidemirror.call.duration",
+    unit="s",
+    description="How long unary calls took, by method and code.",
+    explicit_bucket_boundaries_advisory=_CALL_S,
+)
+# Attributes: `store` (the port), `verb`, `failed`.
+STORE = _meter.create_histogram(
+    "sidemirror.store.duration",
+    unit="s",
+    description="How long the store took for a verb of a port.",
+    explicit_bucket_boundaries_advisory=_CALL_S,
+)

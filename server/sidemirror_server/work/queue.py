@@ -108,6 +108,9 @@ class Work(Protocol):
     WQ21 `purge` removes jobs of the given kinds that are DONE since before `done_before_us`, of every scope, at most
          `limit`, and returns how many; a job in another state is never removed.
     WQ22 `arrived` is set when a `put` or `revive` of this object has made a job due; whoever waits for it clears it.
+    WQ23 `scopes` returns every scope that has jobs of the given kinds that are DONE, each once, in order.
+    WQ24 `forget` removes a job that is DONE or DEAD; a job in another state is refused (WrongState), an unknown one
+         too (NotFound).
     Raises StoreUnavailable (what was asked may or may not have happened), StoreFull (it has not).
     """
 
@@ -143,3 +146,7 @@ class Work(Protocol):
     async def count(self, scope: Scope, kind: str) -> Mapping[JobState, int]: ...
 
     async def purge(self, kinds: Collection[str], done_before_us: int, limit: int) -> int: ...
+
+    async def scopes(self, kinds: Collection[str]) -> tuple[Scope, ...]: ...
+
+    async def forget(self, scope: Scope, job_id: JobId) -> None: ...

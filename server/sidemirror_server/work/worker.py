@@ -8,12 +8,15 @@ task's token, or does in the transaction that finishes the job.
 import asyncio
 import logging
 import random
+import traceback
 from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import LostClaim, NotFound, SidemirrorError
+from sidemirror_server.vocabulary.telemetry import JOBS
+from sidemirror_server.vocabulary.text import enter
 from sidemirror_server.work.queue import Job, Work
 
 _log = logging.getLogger(__name__)
@@ -24,6 +27,11 @@ _ERROR_CHARACTERS = 1000
 
 class Hopeless(Exception):
     """The job can never succeed: no further attempt, it is dead. Raised by handlers."""
+
+
+class NotNow(Exception):
+    """The job cannot go on at present, through no fault of its own: it is given back, and the attempt is not used up.
+    Raised by handlers that have waited for a while already."""
 
 
 class Pace(msgspec.Struct, frozen=True):
@@ -143,12 +151,16 @@ class Worker:
                 raise RuntimeError("the handler cancelled itself")
             result = handling.result()
             await self._work.finish(job.scope, job.job_id, job.token, result, self._clock.now_us())
+            JOBS.add(1, {"kind": job.kind, "result": "done"})
         except asyncio.CancelledError:
             await self._end(handling)
             await self._give_back(job)
             raise
         except LostClaim:
             _log.warning("job_lost", extra=_of(job))
+        except NotNow as exc:
+            _log.warning("job_given_back", extra={**_of(job), "reason": str(exc)})
+            await self._give_back(job)
         except Exception as exc:
             await self._failed(job, exc)
         finally:
@@ -174,8 +186,11 @@ class Worker:
                 _log.warning("job_lease_not_extended", extra={**_of(job), "reason": str(exc)})
 
     async def _failed(self, job: Job, error: Exception) -> None:
-        _log.warning("job_failed", extra={**_of(job), "reason": repr(error)}, exc_info=error)
-        text = f"{type(error).__name__}: {error}"[:_ERROR_CHARACTERS]
+        JOBS.add(1, {"kind": job.kind, "result": "failed"})
+        # What it says may hold contents, and so may what it was raised from: they are kept with the job only.
+        _log.warning("job_failed", extra={**_of(job), "error": type(error).__name__, "place": _place_of(error)})
+        # A text that comes from outside like any other: what cannot be stored, or is secret, ends here.
+        text = enter(f"{type(error).__name__}: {error}")[:_ERROR_CHARACTERS]
         now_us = self._clock.now_us()
         retry_at_us = None if isinstance(error, Hopeless) else now_us + self._wait_us(job.attempts)
         try:
@@ -193,6 +208,12 @@ class Worker:
             await self._work.release(job.scope, job.job_id, job.token, self._clock.now_us())
         except SidemirrorError as exc:
             _log.warning("job_not_released", extra={**_of(job), "reason": str(exc)})
+
+
+def _place_of(error: Exception) -> str:
+    """The file and line that raised it, empty when nobody did."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
 
 
 def _of(job: Job) -> dict[str, object]:

@@ -416,3 +416,16 @@ async def test_what_fails_while_the_model_thinks_is_reflected_on_after_it(tmp_pa
         await agent.send(finished())
         await agent.end()
         assert len(model.prompts) == 2
+
+
+async def test_a_turn_that_ends_while_its_reflection_comes_in_has_a_summary(stub: Stub) -> None:
+    """Its end and the reflection's meet in every way there is. Seen to fail when `_finish_later` waits for tasks that
+    are all gone: asyncio refuses, and the stream never ended."""
+    for number in range(40):
+        agent = Agent(stub)
+        await agent.start()
+        await agent.send(*(said(f"{step}") for step in range(number)), called("sql"), failed())
+        await agent.send(finished())
+        await agent.end()
+        assert await agent.code() is grpc.StatusCode.OK
+        assert agent.kinds[-1] == "turn_summary"

@@ -2,16 +2,19 @@
 
 Nothing here is a recording: the agent (policy.py) really calls its tools (tools.py), they really fail (service.py,
 books.py), and a sidecar on a port of its own is really told and really answers. Both attempts run the same code from
-the same start; the second one differs by what the sidecar says, and by nothing else.
+the same start; the second one differs by what the sidecar says, and by nothing else. The first one ends with a report
+that the goal has failed; what the sidecar has made of it is there when the second one starts.
 """
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
-from sidemirror.v1 import thinking_pb2_grpc
+from sidemirror.v1 import common_pb2, thinking_pb2_grpc
 from sidemirror_server.models.language_model import LanguageModel
 from sidemirror_server.operations.demo.attempt import Attempt, Onlooker, alone, attempt
 from sidemirror_server.operations.demo.books import QUESTION, right_answer, write_books
+from sidemirror_server.operations.demo.goal import report_goal
 from sidemirror_server.operations.demo.review import Witness, reviews
 from sidemirror_server.operations.demo.service import Service
 from sidemirror_server.operations.demo.tools import Tools
@@ -39,11 +42,12 @@ async def _show(*, without_sidecar: bool) -> int:
         "The agent has the books as a SQLite file and a service for payments and rates over HTTP. Both are real."
     )
     screen.title("First attempt: the agent alone")
-    attempts = {"alone": await alone_attempt(screen)}
+    first = Witness(screen)
+    attempts = {"alone": await alone_attempt(first)}
     if not without_sidecar:
         screen.title("Second attempt: the same agent, with a sidecar beside it")
         witness = Witness(screen)
-        attempts["with a sidecar"] = await sidecar_attempt(witness)
+        attempts["with a sidecar"] = await sidecar_attempt(witness, after=first.results)
         screen.title("Before the answer leaves: two drafts of it, and does each hold up?")
         for review in await reviews(witness.results):
             screen.review(review)
@@ -60,17 +64,22 @@ async def alone_attempt(onlooker: Onlooker) -> Attempt:
             return await attempt(_tools(Path(folder), service), alone, onlooker)
 
 
-async def sidecar_attempt(onlooker: Onlooker, model: LanguageModel | None = None) -> Attempt:
-    """The same with a sidecar, which asks `model` for its reflections (default: the built-in rules)."""
+async def sidecar_attempt(
+    onlooker: Onlooker, model: LanguageModel | None = None, after: Sequence[common_pb2.ToolResult] = ()
+) -> Attempt:
+    """The same with a sidecar, which asks `model` for its reflections (default: the built-in rules), `after` an attempt
+    that has failed: what its tools returned is reported first."""
     with tempfile.TemporaryDirectory(prefix="sidemirror-demo-") as folder:
         service = Service()
         async with (
             service.running(),
             own_sidecar(model) as address,
             dial(address) as channel,
-            TurnStream(thinking_pb2_grpc.ThinkingServiceStub(channel)) as stream,
         ):
-            return await attempt(_tools(Path(folder), service), stream.report, onlooker)
+            if after:
+                onlooker.learned(await report_goal(channel, after))
+            async with TurnStream(thinking_pb2_grpc.ThinkingServiceStub(channel)) as stream:
+                return await attempt(_tools(Path(folder), service), stream.report, onlooker)
 
 
 def _tools(folder: Path, service: Service) -> Tools:

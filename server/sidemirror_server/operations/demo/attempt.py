@@ -7,9 +7,10 @@ from typing import Protocol
 
 import msgspec
 
-from sidemirror.v1 import common_pb2
+from sidemirror.v1 import common_pb2, goal_reflection_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.operations.demo.books import QUESTION
+from sidemirror_server.operations.demo.goal import GOAL_ID
 from sidemirror_server.operations.demo.policy import Policy, Step, Tactic
 from sidemirror_server.operations.demo.tools import Call, Outcome, Tools
 
@@ -20,6 +21,9 @@ Report = Callable[[Sequence[pb.TurnEvent]], Awaitable[list[pb.TurnDirective]]]
 
 class Onlooker(Protocol):
     """Who is shown what happens."""
+
+    def learned(self, reflection: goal_reflection_pb2.GoalReflection | None) -> None:
+        """The goal was reported as failed, and this is what the sidecar has made of it, if anything."""
 
     def began(self, directives: Sequence[pb.TurnDirective]) -> None:
         """The attempt has begun, and this is what the sidecar has said to it."""
@@ -51,7 +55,10 @@ async def attempt(tools: Tools, report: Report, onlooker: Onlooker) -> Attempt:
     """Works until the question is answered or the steps are used up. What `report` raises ends it."""
     policy, result = Policy(), Attempt()
     last: Call | None = None
-    onlooker.began(await report([_started()]))
+    directives = await report([_started()])
+    onlooker.began(directives)
+    if (tactic := policy.read(block_in(directives))) is not None:
+        onlooker.heard([], tactic)
     while (step := policy.next_step()) is not None and result.steps < STEP_LIMIT:
         result.steps += 1
         result.repeated += step.call == last
@@ -69,6 +76,11 @@ async def attempt(tools: Tools, report: Report, onlooker: Onlooker) -> Attempt:
         result.answer = policy.answer()
     await report([_finished(result)])
     return result
+
+
+def block_in(directives: Sequence[pb.TurnDirective]) -> str:
+    """What earlier goals have taught, as the plan has it; empty when there is nothing."""
+    return "\n".join(one.turn_plan.context.text for one in directives if one.HasField("turn_plan"))
 
 
 async def _do(tools: Tools, report: Report, step: Step, number: int) -> tuple[Outcome, list[pb.TurnDirective]]:
@@ -93,6 +105,7 @@ def _started() -> pb.TurnEvent:
             task=QUESTION,
             messages=[common_pb2.Message(role=common_pb2.MESSAGE_ROLE_USER, content=QUESTION)],
             config=pb.ThinkingConfig(level=pb.THINK_LEVEL_MEDIUM),
+            context=pb.ContextWish(goal_id=GOAL_ID),
         ),
     )
 

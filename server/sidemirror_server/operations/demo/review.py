@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from sidemirror.v1 import common_pb2, critique_pb2, critique_pb2_grpc
+from sidemirror.v1 import common_pb2, critique_pb2, critique_pb2_grpc, goal_reflection_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.models.language_model import LanguageModel
 from sidemirror_server.operations.demo.attempt import Onlooker
@@ -43,6 +43,9 @@ class Witness:
     def __init__(self, onlooker: Onlooker) -> None:
         self._onlooker = onlooker
         self.results: list[common_pb2.ToolResult] = []
+
+    def learned(self, reflection: goal_reflection_pb2.GoalReflection | None) -> None:
+        self._onlooker.learned(reflection)
 
     def began(self, directives: Sequence[pb.TurnDirective]) -> None:
         self._onlooker.began(directives)

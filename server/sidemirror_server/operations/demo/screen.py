@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sidemirror.v1 import common_pb2
+from sidemirror.v1 import common_pb2, goal_reflection_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.operations.demo.attempt import STEP_LIMIT, Attempt
 from sidemirror_server.operations.demo.books import right_answer
@@ -35,14 +35,24 @@ class Screen:
         """A line."""
         self._console.print(Text(text))
 
+    def learned(self, reflection: goal_reflection_pb2.GoalReflection | None) -> None:
+        """What the sidecar has made of the goal that failed."""
+        self._line(
+            Text("agent: I report that the goal has failed, and what each tool returned last", style="bold yellow")
+        )
+        if reflection is not None:
+            self._sidecar("lesson", f"{reflection.insight} (importance {reflection.importance:.1f})")
+
     def began(self, directives: Sequence[pb.TurnDirective]) -> None:
-        """The sidecar's plan for the turn."""
+        """The sidecar's plan for the turn, with what earlier goals have taught."""
         for directive in directives:
             plan = directive.turn_plan
             level = pb.ThinkLevel.Name(plan.config.level).removeprefix("THINK_LEVEL_")
             self._sidecar(
                 "plan", f"level {level}, {plan.budget.max_reflections} reflections at most, {plan.token_budget} tokens"
             )
+            for line in plan.context.text.splitlines():
+                self._sidecar("context", line)
 
     def did(self, number: int, step: Step, outcome: Outcome) -> None:
         """A step of the agent."""

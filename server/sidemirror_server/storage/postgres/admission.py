@@ -4,7 +4,7 @@ Asked of every connection and not only at start: a failover may lead to another 
 meanwhile.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import asyncpg
@@ -27,24 +27,42 @@ class Standing(msgspec.Struct, frozen=True):
 async def admit(connection: asyncpg.Connection, known: Sequence[Migration]) -> Standing:
     """What the server is like.
 
-    Raises StoreUnavailable, saying why, when the connection may not be used.
+    Raises StoreRefused, saying why, when the connection may not be used.
     """
     # In one transaction: behind a pooler each statement could otherwise reach another server process.
     await connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY")
-    standing = await connection.fetchrow(_SQL["role"])
-    role = standing["role"]
-    if standing["is_superuser"]:
-        raise refused(f"role {role!r} is a superuser, or may become one: row level security would not hold it")
-    if standing["bypasses"]:
-        raise refused(f"role {role!r} has BYPASSRLS, or may take it: row level security would not hold it")
-    if standing["owns"]:
-        raise refused(f"role {role!r} owns the tables, or may act as their owner: use one that owns nothing")
-    if not standing["is_migrated"]:
-        raise refused("this database has no schema of ours: run `sidemirror migrate`")
-    if not standing["is_granted"]:
-        raise refused(f"role {role!r} may not use the schema: run `sidemirror migrate --grant-to {role}`")
-    if standing["unprotected"]:
-        raise refused(f"row level security is not in force on {', '.join(standing['unprotected'])}")
-    check_schema([Recorded(*row) for row in await connection.fetch(_SQL["migrations"])], known)
+    standing, reasons = await look(connection)
+    for reason in reasons:
+        raise refused(reason)
+    check_schema(await recorded(connection), known)
     await connection.execute("COMMIT")
-    return Standing(commit_waits=standing["synchronous_commit"] != "off", is_durable=standing["fsync"] == "on")
+    return standing
+
+
+async def look(connection: asyncpg.Connection) -> tuple[Standing, tuple[str, ...]]:
+    """What the server is like, and every reason but the schema's version why the connection may not be used, the
+    gravest first. In the caller's transaction."""
+    found = await connection.fetchrow(_SQL["role"])
+    standing = Standing(commit_waits=found["synchronous_commit"] != "off", is_durable=found["fsync"] == "on")
+    return standing, tuple(_reasons(found))
+
+
+async def recorded(connection: asyncpg.Connection) -> list[Recorded]:
+    """The migrations that were applied, in order."""
+    return [Recorded(*row) for row in await connection.fetch(_SQL["migrations"])]
+
+
+def _reasons(found: asyncpg.Record) -> Iterator[str]:
+    role = found["role"]
+    if found["is_superuser"]:
+        yield f"role {role!r} is a superuser, or may become one: row level security would not hold it"
+    if found["bypasses"]:
+        yield f"role {role!r} has BYPASSRLS, or may take it: row level security would not hold it"
+    if found["owns"]:
+        yield f"role {role!r} owns the tables, or may act as their owner: use one that owns nothing"
+    if not found["is_migrated"]:
+        yield "this database has no schema of ours: run `sidemirror migrate`"
+    elif not found["is_granted"]:
+        yield f"role {role!r} may not use the schema: run `sidemirror migrate --grant-to {role}`"
+    if found["unprotected"]:
+        yield f"row level security is not in force on {', '.join(found['unprotected'])}"

@@ -93,13 +93,17 @@ class Connections:
         while self._idle:
             self._idle.pop().connection.terminate()
 
+    def discard_all(self) -> None:
+        """Cuts those in use too: whoever waits on one that hangs is told at once."""
+        self.discard_idle()
+        for connection in tuple(self._taken):
+            self.discard(connection)
+
     def close(self) -> None:
         """Cuts everything."""
         if self._trimming is not None:
             self._trimming.cancel()
-        self.discard_idle()
-        for connection in tuple(self._taken):
-            self.discard(connection)
+        self.discard_all()
 
     def _trim(self) -> None:
         loop = asyncio.get_running_loop()

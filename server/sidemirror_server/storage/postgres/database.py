@@ -11,12 +11,13 @@ serves anybody next, and a pooler such as PgBouncer may put each transaction on 
 prepared for the same reason.
 
 A store that goes away is asked again every half second, by nobody's call: until it answers, calls are refused at once.
+So is one that was never there: a server starts without it, and works with it once it answers.
 """
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from hashlib import blake2b
 from typing import Any, Self
 
@@ -24,9 +25,9 @@ import asyncpg
 
 from sidemirror_server.storage.postgres.admission import Standing, admit
 from sidemirror_server.storage.postgres.connections import Connections
-from sidemirror_server.storage.postgres.failures import Meaning, meaning_of, store_failure
-from sidemirror_server.storage.postgres.migrate import Migration, connect, read_migrations
-from sidemirror_server.vocabulary.errors import SidemirrorError, StoreUnavailable
+from sidemirror_server.storage.postgres.failures import Meaning, connect_failure, meaning_of, store_failure
+from sidemirror_server.storage.postgres.migrate import DRIVER_ERRORS, Migration, connect, read_migrations
+from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused, StoreUnavailable
 from sidemirror_server.vocabulary.scope import Scope
 
 _log = logging.getLogger(__name__)
@@ -39,10 +40,13 @@ _IDLE_S = 30.0
 # Chosen here. Waiting for a connection, and for its making; a transaction from its beginning to its commit.
 _TAKE_S = 2.0
 TRANSACTION_S = 5.0
-# Design of the issue: the first success comes within 5 s of the store's return. The recorder waits 2 s at most between
-# two tries, which leaves as much for noticing.
+# Less than the pool waits, so that it is told what took so long.
+_CONNECT_S = 0.9 * _TAKE_S
+# Design of the issue: the first success comes within 5 s of the store's return. One try lasts long: a server that was
+# stopped answers the try that is waiting when it goes on, where one that was given up is only in the way of the next;
+# and a lost packet is sent again within 2 s.
 _PROBE_EVERY_S = 0.5
-_PROBE_S = 1.5
+_PROBE_S = 4.0
 # A connection may break by itself; two in a row tell of the server.
 _AWAY_AFTER = 2
 
@@ -75,13 +79,23 @@ class Transaction:
 class Database:
     """One Postgres database, by a role that owns nothing in it. To be used from one event loop."""
 
-    def __init__(self, url: str, known: Sequence[Migration], connections: int, idle_s: float) -> None:
+    def __init__(
+        self,
+        url: str,
+        known: Sequence[Migration],
+        connections: int,
+        idle_s: float,
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
         """Use `open`."""
         self._url = url
         self._known = known
         self._connections = Connections(self._connect, connections, _TAKE_S, idle_s)
+        self._changed = changed
         self._standing = Standing()
+        self._told_of_durability = False
         self._failures = 0
+        self._refused = False
         self._probing: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -93,17 +107,28 @@ class Database:
         connections: int = CONNECTIONS,
         idle_s: float = _IDLE_S,
         known: Sequence[Migration] | None = None,
+        must_answer: bool = True,
+        changed: Callable[[], None] = lambda: None,
     ) -> Self:
         """Connects and looks whether this server may work there. `known`: the server's own migrations by default.
+        `changed` is called each time after which `is_available` says something else.
 
-        Raises StoreUnavailable, saying why: nobody answers, the role could look past row level security, or the schema
-        is not one that this server knows how to use.
+        Raises StoreRefused, saying why: a setting is wrong, the role could look past row level security, or the schema
+        is not one that this server knows how to use. When nobody answers: StoreUnavailable, or with `must_answer` False
+        a store that is away, and is asked again until it answers.
         """
-        database = cls(url, read_migrations() if known is None else known, connections, idle_s)
-        async with database._translated(), database._connection():
-            pass
-        if not database._standing.is_durable:
-            _log.warning("store_not_durable", extra={"store": "postgres", "reason": "fsync is off"})
+        database = cls(url, read_migrations() if known is None else known, connections, idle_s, changed)
+        try:
+            async with database._translated(), database._connection():
+                pass
+        except StoreUnavailable as failure:
+            if must_answer or isinstance(failure, StoreRefused):
+                await database.close()
+                raise
+            database._away(failure)
+        except BaseException:
+            await database.close()
+            raise
         return database
 
     async def close(self) -> None:
@@ -139,7 +164,8 @@ class Database:
         committed is not known) and StoreFull, besides what the block raises.
         """
         if self._closed or self._is_away():
-            raise StoreUnavailable(store="postgres", reason="it did not answer; it is being asked again")
+            why = "it cannot be used as it is; the log says why" if self._refused else "it did not answer"
+            raise StoreUnavailable(store="postgres", reason=f"{why}; it is being asked again")
         begin = _begin(
             scope, reads_only=reads_only, in_turn=in_turn, within_s=within_s, told=not self._standing.commit_waits
         )
@@ -187,47 +213,87 @@ class Database:
         except SidemirrorError:
             raise
         except Exception as exc:
-            if meaning_of(exc) is Meaning.AWAY:
-                self._went_away()
             failure = store_failure(exc)
             if failure is None:
                 raise
             _log.warning("store_failed", extra={"store": "postgres", "reason": failure.facts["reason"]})
+            if meaning_of(exc) is Meaning.AWAY:
+                self._failed(failure, hangs=isinstance(exc, TimeoutError))
             raise failure from exc
 
-    async def _connect(self) -> asyncpg.Connection:
-        connection = await connect(self._url, _TAKE_S)
+    async def _connect(self, within_s: float = _CONNECT_S) -> asyncpg.Connection:
+        """A connection that may be used. Raises StoreUnavailable, saying what to change."""
         try:
-            self._standing = await admit(connection, self._known)
-        except BaseException:
-            connection.terminate()
+            connection = await connect(self._url, within_s)
+            try:
+                self._standing = await admit(connection, self._known)
+            except BaseException:
+                connection.terminate()
+                raise
+        except StoreRefused as refusal:
+            self._away(refusal)
             raise
+        except DRIVER_ERRORS as exc:
+            failure = connect_failure(exc)
+            if failure is None:
+                raise
+            if not self._is_away():
+                _log.warning("store_failed", extra={"store": "postgres", "reason": failure.facts["reason"]})
+            self._failed(failure, hangs=isinstance(exc, TimeoutError))
+            raise failure from exc
+        if not (self._standing.is_durable or self._told_of_durability):
+            self._told_of_durability = True
+            _log.warning("store_not_durable", extra={"store": "postgres", "reason": "fsync is off"})
         return connection
 
     # --- while it is away --------------------------------------------------------------------------------------------
 
-    def _went_away(self) -> None:
+    def _failed(self, failure: SidemirrorError, *, hangs: bool) -> None:
+        """Nobody answered. `hangs`: nor will those who have been asked already."""
         self._failures += 1
-        if self._failures >= _AWAY_AFTER and not (self._closed or self._is_away()):
-            _log.warning("store_away", extra={"store": "postgres"})
-            self._connections.discard_idle()
-            self._probing = asyncio.get_running_loop().create_task(self._probe())
+        if self._failures >= _AWAY_AFTER:
+            self._away(failure, hangs=hangs)
 
-    async def _probe(self) -> None:
-        """Asks until it answers."""
+    def _away(self, failure: SidemirrorError, *, hangs: bool = False) -> None:
+        """From now on it is asked by nobody but `_probe`."""
+        if self._closed or self._is_away():
+            return
+        self._log_why(failure)
+        if hangs:
+            self._connections.discard_all()
+        else:
+            self._connections.discard_idle()
+        self._probing = asyncio.get_running_loop().create_task(self._probe(failure))
+        self._changed()
+
+    def _log_why(self, failure: SidemirrorError) -> None:
+        self._refused = isinstance(failure, StoreRefused)
+        told = {"store": "postgres", "reason": failure.facts["reason"]}
+        if self._refused:
+            _log.error("store_refused", extra=told)
+        else:
+            _log.warning("store_away", extra=told)
+
+    async def _probe(self, failure: SidemirrorError) -> None:
+        """Asks until it answers. Says why it cannot be used each time that this changes."""
         connection = None
         while connection is None:
             await asyncio.sleep(_PROBE_EVERY_S)
             try:
                 async with asyncio.timeout(_PROBE_S):
-                    connection = await self._connect()
-            except SidemirrorError as refusal:
-                _log.error("store_refused", extra={"store": "postgres", "reason": str(refusal)})
-            except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, EOFError):
+                    connection = await self._connect(_PROBE_S)
+            except SidemirrorError as again:
+                if again.facts != failure.facts:
+                    self._log_why(again)
+                failure = again
+            except DRIVER_ERRORS:
                 continue
         self._connections.adopt(connection)
         self._failures = 0
+        self._refused = False
+        self._probing = None
         _log.info("store_back", extra={"store": "postgres"})
+        self._changed()
 
 
 def _begin(scope: Scope | None, *, reads_only: bool, in_turn: tuple[str, ...], within_s: float, told: bool) -> str:

@@ -1,16 +1,18 @@
 """What asyncpg's and Postgres' errors mean to a caller. The only place that reads their classes and codes.
 
 A code's first two characters are its class (https://www.postgresql.org/docs/current/errcodes-appendix.html). Postgres'
-messages carry values of rows, and asyncpg adds them to an error's text: none of that leaves this place, only the code
-and what asyncpg calls it.
+messages carry values of rows, and asyncpg adds them to an error's text, the driver's and the network's name hosts: none
+of that leaves this place, only the code, what asyncpg calls it, and fixed words on what to change.
 """
 
+import errno
+import socket
 import ssl
 from enum import Enum
 
 import asyncpg
 
-from sidemirror_server.vocabulary.errors import SidemirrorError, StoreFull, StoreUnavailable
+from sidemirror_server.vocabulary.errors import SidemirrorError, StoreFull, StoreRefused, StoreUnavailable
 
 
 class Meaning(Enum):
@@ -61,6 +63,35 @@ _AWAY = (
 )
 
 
+# What to change, in fixed words, for what stands between this server and its store. By code, then by class.
+_URL = "SIDEMIRROR_DATABASE_URL (serve) or --database-url (migrate)"
+_HINTS = {
+    "28P01": f"the password is wrong, or the role does not exist: change them in {_URL}",
+    "28000": (
+        "the server does not let this role in: it may not exist, may lack LOGIN, or pg_hba.conf has no line for it; "
+        f"change the role in {_URL}, or the server's set-up"
+    ),
+    "3D000": f"there is no such database: change its name in {_URL}, or create it",
+    "42501": "the role may not connect to this database: GRANT CONNECT ON DATABASE … TO the role",
+    "53300": (
+        "the server has no connection left: raise its max_connections, lower SIDEMIRROR_DATABASE_CONNECTIONS, or put "
+        "PgBouncer between"
+    ),
+    "57P03": "the server is starting or stopping",
+    "08P01": (
+        "a pooler turned the connection away (no such database or role, or it cannot log in itself): look into its "
+        f"log, and at {_URL}"
+    ),
+    "25006": f"this server is read-only: a standby; name the primary in {_URL}",
+}
+# The settings are at fault, and stay so until somebody changes something.
+_SETTINGS_CODES = {"28P01", "28000", "3D000", "42501"}
+_TLS_HINT = (
+    f"no TLS connection could be made: look at sslmode and sslrootcert in {_URL}, and at the server's certificate"
+)
+_HOST_HINT = f"the host's name cannot be resolved: change it in {_URL}, or mend DNS"
+
+
 def meaning_of(error: BaseException) -> Meaning:
     """What `error`, raised by asyncpg, tells of. Whatever is not known to come from outside is a defect."""
     if isinstance(error, asyncpg.PostgresError):
@@ -79,6 +110,35 @@ def store_failure(error: BaseException) -> SidemirrorError | None:
     if meaning is Meaning.FULL:
         return StoreFull(store="postgres", reason=_told(error))
     return StoreUnavailable(store="postgres", reason=_told(error))
+
+
+def connect_failure(error: BaseException) -> StoreUnavailable | None:
+    """The error to raise instead when no connection could be made: StoreRefused when the settings have to change first,
+    StoreUnavailable when the store may be there later. None for what neither the store nor the network raises."""
+    code = getattr(error, "sqlstate", None) if isinstance(error, asyncpg.PostgresError) else None
+    if code is None and meaning_of(error) is Meaning.DEFECT:
+        return None
+    hint = _HINTS.get(code, "") if code else _network_hint(error)
+    told = f"{_told(error)}: {hint}" if hint else _told(error)
+    if code in _SETTINGS_CODES or isinstance(error, ssl.SSLCertVerificationError):
+        return StoreRefused(store="postgres", reason=told)
+    return StoreUnavailable(store="postgres", reason=told)
+
+
+def _network_hint(error: BaseException) -> str:
+    if isinstance(error, ssl.SSLError) or (type(error) is ConnectionError and "SSL" in str(error)):
+        return _TLS_HINT  # the second is asyncpg's own: the server has TLS switched off
+    if isinstance(error, socket.gaierror):
+        return _HOST_HINT
+    if isinstance(error, (ConnectionRefusedError, FileNotFoundError)):
+        return f"nobody listens there: start the server, or change host and port in {_URL}"
+    if isinstance(error, PermissionError):
+        return f"this user may not use the server's socket: change its rights, or the host in {_URL}"
+    if isinstance(error, TimeoutError):
+        return f"no answer in time: look at the network and the server, or change host and port in {_URL}"
+    if isinstance(error, OSError) and error.errno in (errno.EHOSTUNREACH, errno.ENETUNREACH):
+        return f"there is no way to that host: mend the network, or change the host in {_URL}"
+    return "the connection was cut while it was made" if isinstance(error, (ConnectionError, EOFError)) else ""
 
 
 def _told(error: BaseException) -> str:

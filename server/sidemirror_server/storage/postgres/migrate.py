@@ -8,16 +8,18 @@ migrations before go on working with it:
 What was applied is recorded with a checksum and that answer. `serve` never changes the schema: it only compares.
 """
 
+import contextlib
 import hashlib
 import re
+import ssl
 from collections.abc import Sequence
 from pathlib import Path
 
 import asyncpg
 import msgspec
 
-from sidemirror_server.storage.postgres.failures import store_failure
-from sidemirror_server.vocabulary.errors import StoreUnavailable
+from sidemirror_server.storage.postgres.failures import connect_failure, store_failure
+from sidemirror_server.vocabulary.errors import StoreRefused
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 
@@ -35,6 +37,8 @@ CREATE TABLE IF NOT EXISTS sidemirror.schema_migrations (
     applied_us bigint NOT NULL
 )
 """
+# All that asyncpg raises when a server, the network or a statement fails.
+DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, EOFError)
 _RECORDED = "SELECT number, name, checksum, compatible FROM sidemirror.schema_migrations ORDER BY number"
 _RECORD = "INSERT INTO sidemirror.schema_migrations VALUES ($1, $2, $3, $4, $5)"
 # What is made later is granted too, so that a later migration need not be told the roles again.
@@ -92,7 +96,7 @@ def read_migrations(folder: Path = MIGRATIONS) -> tuple[Migration, ...]:
 
 
 def check_schema(recorded: Sequence[Recorded], known: Sequence[Migration]) -> None:
-    """Raises StoreUnavailable, saying what to do, when a server that knows `known` cannot work with this schema."""
+    """Raises StoreRefused, saying what to do, when a server that knows `known` cannot work with this schema."""
     _check_same(recorded, known)
     if len(recorded) < len(known):
         raise refused(f"migration {known[len(recorded)]} is missing: run `sidemirror migrate`")
@@ -108,12 +112,14 @@ def _check_same(recorded: Sequence[Recorded], known: Sequence[Migration]) -> Non
 
 
 async def connect(url: str, within_s: float) -> asyncpg.Connection:
-    """A connection whose statements are not kept prepared. Raises StoreUnavailable for a URL that is none, and what
-    asyncpg raises."""
+    """A connection whose statements are not kept prepared. Raises StoreRefused when the settings have to change (a URL
+    that is none, a wrong password, …), saying which, and what asyncpg raises when nobody answers."""
     try:
         return await asyncpg.connect(
             url, timeout=within_s, statement_cache_size=0, server_settings={"application_name": "sidemirror"}
         )
+    except ssl.SSLError:  # one of its kinds is a ValueError
+        raise
     except (asyncpg.ClientConfigurationError, ValueError) as exc:
         # Its text may show parts of the URL.
         raise refused("its URL cannot be used: postgresql://role:password@host:port/database is expected") from exc
@@ -123,18 +129,27 @@ async def migrate(
     url: str, grant_to: Sequence[str], now_us: int, known: Sequence[Migration] | None = None
 ) -> tuple[str, ...]:
     """Applies what is missing, each file in its own transaction, and lets the roles use what there is; returns the
-    migrations applied now, by name. Safe to run twice, and at the same time.
+    migrations applied now, by name. Safe to run twice, and at the same time. Changes nothing when a role cannot be
+    granted anything.
 
-    `url`: of the owner. Raises StoreUnavailable, saying why.
+    `url`: of the owner. Raises StoreUnavailable (StoreRefused when something has to be changed), saying why.
     """
+    known = read_migrations() if known is None else known
     try:
         connection = await connect(url, 10)
-        try:
-            return await _migrate(connection, grant_to, now_us, read_migrations() if known is None else known)
-        finally:
-            await connection.close(timeout=5)
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as exc:
+    except DRIVER_ERRORS as exc:
+        raise (connect_failure(exc) or refused(type(exc).__name__)) from exc
+    try:
+        for role in grant_to:
+            await _check_role(connection, role)
+        return await _migrate(connection, grant_to, now_us, known)
+    except DRIVER_ERRORS as exc:
+        # The owner reads this, of statements that hold nobody's data.
         raise (store_failure(exc) or refused(str(exc))) from exc
+    finally:
+        # It may be broken, and closing it politely then raises instead of what was wrong.
+        with contextlib.suppress(*DRIVER_ERRORS):
+            await connection.close(timeout=5)
 
 
 async def _migrate(
@@ -161,16 +176,19 @@ async def _migrate(
     return tuple(applied)
 
 
-async def _grant(connection: asyncpg.Connection, role: str) -> None:
+async def _check_role(connection: asyncpg.Connection, role: str) -> None:
     unfit = await connection.fetchval(_UNFIT, role)
     if unfit is None:
-        raise refused(f"there is no role {role!r}")
+        raise refused(f"there is no role {role!r}: CREATE ROLE it first, with LOGIN and nothing else")
     if unfit:
         raise refused(f"role {role!r} could look past row level security: it owns the schema, or is allowed to")
+
+
+async def _grant(connection: asyncpg.Connection, role: str) -> None:
     for grant in _GRANTS:
         await connection.execute(await connection.fetchval("SELECT format($1, $2::text)", grant, role))
 
 
-def refused(reason: str) -> StoreUnavailable:
-    """The store is there and must not be used."""
-    return StoreUnavailable(store="postgres", reason=reason)
+def refused(reason: str) -> StoreRefused:
+    """The store is there and must not be used as it is."""
+    return StoreRefused(store="postgres", reason=reason)

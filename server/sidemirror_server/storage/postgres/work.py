@@ -107,6 +107,19 @@ class PostgresWork:
                 purged += await transaction.change(_SQL["purge"], *_place(scope), job_ids, done_before_us)
         return purged
 
+    async def scopes(self, kinds: Collection[str]) -> tuple[Scope, ...]:
+        async with self._database.transaction(None, reads_only=True) as transaction:
+            found = await transaction.fetch(_SQL["scopes"], list(kinds))
+        return tuple(Scope(tenant_id, project_id) for tenant_id, project_id in found)
+
+    async def forget(self, scope: Scope, job_id: JobId) -> None:
+        async with self._database.transaction(scope) as transaction:
+            if await transaction.change(_SQL["forget"], *_place(scope), job_id) == 0:
+                job = await _get(transaction, scope, job_id)
+                if job is None:
+                    raise NotFound("job", job_id)
+                raise WrongState("job", job_id, job.state)
+
     async def _as_claimant(self, verb: str, scope: Scope, job_id: JobId, token: int, now_us: int, *values: Any) -> None:
         async with self._database.transaction(scope) as transaction:
             await _change_claimed(transaction, verb, scope, job_id, token, now_us, *values)

@@ -128,3 +128,15 @@ FOR UPDATE SKIP LOCKED
 -- Removes those of these jobs that are done since before a time.
 DELETE FROM sidemirror.jobs
 WHERE tenant_id = $1 AND project_id = $2 AND job_id = ANY ($3::text[]) AND state = 'done' AND updated_us < $4
+
+-- name: scopes
+-- Across scopes: those that have jobs of these kinds that are done.
+SELECT DISTINCT tenant_id, project_id
+FROM sidemirror.job_envelopes
+WHERE done_us IS NOT NULL AND kind = ANY ($1::text[])
+ORDER BY tenant_id, project_id
+
+-- name: forget
+-- Removes a job that is done or dead.
+DELETE FROM sidemirror.jobs
+WHERE tenant_id = $1 AND project_id = $2 AND job_id = $3 AND state IN ('done', 'dead')

@@ -102,8 +102,9 @@ class _Bodies:
     """The bodies of many rows as one parameter."""
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
-        self._end = 1  # SQLite counts bytes from 1
+        # Never empty: SQLite takes a part of an empty value for NULL, and an empty body is a body.
+        self._parts: list[bytes] = [b"\0"]
+        self._end = 2  # SQLite counts bytes from 1
 
     def add(self, body: bytes) -> tuple[int, int]:
         """Takes a body in; returns where it begins and how long it is."""

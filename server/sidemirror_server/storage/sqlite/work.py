@@ -109,6 +109,22 @@ class SqliteWork:
             lambda connection: connection.execute(_SQL["purge"], wanted).rowcount, long=True
         )
 
+    async def scopes(self, kinds: Collection[str]) -> tuple[Scope, ...]:
+        found = await self._database.search(
+            lambda connection: connection.execute(_SQL["scopes"], {"kinds": _array(kinds)}).fetchall()
+        )
+        return tuple(Scope(tenant_id, project_id) for tenant_id, project_id in found)
+
+    async def forget(self, scope: Scope, job_id: JobId) -> None:
+        def change(connection: sqlite3.Connection) -> None:
+            if connection.execute(_SQL["forget"], _key(scope, job_id)).rowcount == 0:
+                job = _get(connection, scope, job_id)
+                if job is None:
+                    raise NotFound("job", job_id)
+                raise WrongState("job", job_id, job.state)
+
+        await self._database.write(change)
+
     async def _as_claimant(
         self, verb: str, scope: Scope, job_id: JobId, token: int, now_us: int, **values: Any
     ) -> None:

@@ -119,3 +119,15 @@ WHERE position IN (
     ORDER BY updated_us
     LIMIT :limit
 )
+
+-- name: scopes
+-- Across scopes: those that have jobs of these kinds that are done.
+SELECT DISTINCT tenant_id, project_id
+FROM jobs
+WHERE state = 'done' AND kind IN (SELECT value FROM json_each(:kinds))
+ORDER BY tenant_id, project_id
+
+-- name: forget
+-- Removes a job that is done or dead.
+DELETE FROM jobs
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND job_id = :job_id AND state IN ('done', 'dead')

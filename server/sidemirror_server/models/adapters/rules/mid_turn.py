@@ -64,23 +64,23 @@ def _what_worked(found: Findings) -> str:
     if not found.worked:
         return f"None of the {done} tool calls so far has worked." if done > 1 else "The only tool call so far failed."
     last = found.worked[-1]
-    return f"{len(found.worked)} of {done} tool calls worked, the last of them {_tool(last)} {_cite(last)}."
+    return f"{len(found.worked)} of {done} tool calls worked, the last of them {tool_name(last)} {_cite(last)}."
 
 
 def _what_failed(found: Findings, failure: Failure) -> str:
     failed, cause = failure.failed, failure.cause
     said = (
-        f"its error {_cite(failed)} says {_quoted(telling(failed.text))}"
+        f"its error {_cite(failed)} says {quoted(telling(failed.text))}"
         if failed.text.strip()
         else f"{_cite(failed)} says no more"
     )
     kind = f", a {failed.category.replace('_', ' ')} failure" if failed.category not in {None, "", "unknown"} else ""
     if cause is failed:
-        call = f"{_tool(failed)}"
+        call = f"{tool_name(failed)}"
     elif cause.kind == "tool_call":
-        call = f"the call of {_tool(failed)} {_cite(cause)} with {_quoted(cause.text)}"
+        call = f"the call of {tool_name(failed)} {_cite(cause)} with {quoted(cause.text)}"
     else:
-        call = f"{_tool(failed)} on what was said in {_cite(cause)}"
+        call = f"{tool_name(failed)} on what was said in {_cite(cause)}"
     others = len(found.failures) - 1
     more = f"; {others} more failed" if others else ""
     then = f"; it worked later {_cite(failure.recovered_by)}" if failure.recovered_by else ""
@@ -91,38 +91,37 @@ def _loop(found: Findings) -> str:
     if found.repeated:
         loop = found.repeated
         cited = " ".join(map(_cite, loop[-_MOST_CITED_FOR_ONE:]))
-        return f"{_tool(loop[-1])} was called {len(loop)} times with the same arguments {cited}."
+        return f"{tool_name(loop[-1])} was called {len(loop)} times with the same arguments {cited}."
     one, other = found.alternating[-2:]
     cited = " ".join(map(_cite, found.alternating))
-    return f"The last calls alternate between {_tool(one)} and {_tool(other)} without anything new {cited}."
+    return f"The last calls alternate between {tool_name(one)} and {tool_name(other)} without anything new {cited}."
 
 
 def _open(found: Findings, evidence: Evidence) -> str:
     parts = []
     if found.unanswered:
         shown = found.unanswered[:_MOST_CITED_FOR_ONE]
-        parts.append(", ".join(f"{_tool(call)} {_cite(call)}" for call in shown) + " never returned")
+        parts.append(", ".join(f"{tool_name(call)} {_cite(call)}" for call in shown) + " never returned")
     if found.unmentioned:
-        parts.append("no call or result mentions " + ", ".join(map(_quoted, found.unmentioned)))
+        parts.append("no call or result mentions " + ", ".join(map(quoted, found.unmentioned)))
     if not parts and found.drafted is None and (evidence.question or evidence.task):
-        parts.append(f"the question {_quoted(evidence.question or evidence.task)}")
+        parts.append(f"the question {quoted(evidence.question or evidence.task)}")
     return f"Still open: {'; '.join(parts)}." if parts else ""
 
 
 def _next(found: Findings, failure: Failure | None) -> str:
     loop = found.repeated or found.alternating
     if failure is not None and failure.recovered_by is None:
-        return advice(failure.failed.category, _tool(failure.failed), telling(failure.failed.text))
+        return advice(failure.failed.category, tool_name(failure.failed), telling(failure.failed.text))
     if loop:
-        return (
-            f"Do not call {_tool(loop[-1])} with the same arguments again: use its last result, or change one argument."
-        )
+        again = f"Do not call {tool_name(loop[-1])} with the same arguments again"
+        return f"{again}: use its last result, or change one argument."
     if found.unanswered:
-        return f"Get the result of {_tool(found.unanswered[0])} or call it again before relying on it."
+        return f"Get the result of {tool_name(found.unanswered[0])} or call it again before relying on it."
     if found.unmentioned:
-        return f"Look up {_quoted(found.unmentioned[0])}, which the question names and nothing has covered yet."
+        return f"Look up {quoted(found.unmentioned[0])}, which the question names and nothing has covered yet."
     if found.worked:
-        return f"Check that what {_tool(found.worked[-1])} returned answers the question, then answer it."
+        return f"Check that what {tool_name(found.worked[-1])} returned answers the question, then answer it."
     return "Call the tool that brings the first fact the question asks for."
 
 
@@ -139,11 +138,13 @@ def _cite(step: EvidenceStep) -> str:
     return f"[{step.event_id}]"
 
 
-def _tool(step: EvidenceStep) -> str:
+def tool_name(step: EvidenceStep) -> str:
+    """The tool's name in backquotes, on one line, clipped."""
     name = " ".join(step.name.translate(_QUOTE_MARKS).split())
     return f"`{clip(name, _NAME_CHARS)}`" if name else "the tool"
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """A recorded text in quotation marks, on one line, clipped."""
     shown = "".join(c if c.isprintable() else " " for c in text[:_READ_CHARS]).translate(_QUOTE_MARKS)
     return f"“{clip(' '.join(shown.split()), _QUOTE_CHARS)}”"

@@ -1,0 +1,16 @@
+"""From settings to a server: the one place that knows every adapter, and that owns every lifetime.
+
+async with assemble(settings) as sidecar:
+    await sidecar.serve_until(stop)
+
+`stores.py` opens what holds the records, `models.py` makes what answers, `sidecar.py` puts the server together,
+`standing.py` lets health follow the stores.
+"""
+
+from sidemirror_server.assembly.models import ASKED_FOR as ASKED_FOR
+from sidemirror_server.assembly.models import routes_of as routes_of
+from sidemirror_server.assembly.sidecar import Sidecar as Sidecar
+from sidemirror_server.assembly.sidecar import assemble as assemble
+from sidemirror_server.assembly.stores import examine_shared_store as examine_shared_store
+from sidemirror_server.assembly.stores import examine_store as examine_store
+from sidemirror_server.assembly.stores import migrate_shared as migrate_shared

@@ -1,0 +1,139 @@
+"""What answers for each purpose, at what price and under which caps, as the settings have it.
+
+Called by `assembly/sidecar.py`: the only place that knows the adapters of models.
+"""
+
+import importlib.metadata
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from sidemirror_server.models.adapters.anthropic import AnthropicModel
+from sidemirror_server.models.adapters.openai_compatible import OpenAICompatibleModel
+from sidemirror_server.models.adapters.rules import RulesModel
+from sidemirror_server.models.gateway import Provider, Route
+from sidemirror_server.models.language_model import LanguageModel, Purpose
+from sidemirror_server.models.ledger import NANO, Cap
+from sidemirror_server.models.prices import OwnPrice, Prices
+from sidemirror_server.models.profiles import Profile
+from sidemirror_server.models.spending import Caps
+from sidemirror_server.models.templates import BadTemplate, Templates
+from sidemirror_server.rpc.info import ModelFacts, ServerInfo, StoreFacts
+from sidemirror_server.settings import BadSettings, PurposeSettings, Settings
+from sidemirror_server.thinking.prompts import ReflectionPrompts, templates
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.scope import Scope
+
+# The provider's small model (research page critique-and-thinking, section 3). openai_compatible: OpenAI's, at its own
+# address only; what another server has nobody knows.
+_SMALL = {"anthropic": "claude-haiku-5-5", "openai_compatible": "gpt-5-mini", "rules": RulesModel.name}
+# Where another package offers a provider: a callable (model name, API key or None, base URL or None) → LanguageModel.
+_ENTRY_POINTS = "sidemirror.models"
+
+
+def routes_of(settings: Settings, clock: Clock) -> dict[Purpose, Route]:
+    """What answers for each purpose, as the settings have it. Raises BadSettings."""
+    chosen = settings.model
+    make = _maker(chosen.provider)
+    small = "" if chosen.base_url and chosen.provider == "openai_compatible" else _SMALL.get(chosen.provider, "")
+    own_price = None
+    if chosen.input_usd_per_mtok is not None and chosen.output_usd_per_mtok is not None:
+        own_price = OwnPrice(chosen.input_usd_per_mtok, chosen.output_usd_per_mtok)
+    providers: dict[str, Provider] = {}
+    routes = {}
+    for purpose in Purpose:
+        own: PurposeSettings = getattr(settings.purposes, purpose.value, PurposeSettings())
+        name = own.model or chosen.name or small
+        if not name:
+            raise BadSettings(f"model__name (SIDEMIRROR_MODEL__NAME): {chosen.provider} needs the name of a model")
+        if name not in providers:
+            prices = Prices(chosen.provider, name, chosen.base_url or None, own_price)
+            model = make(name, chosen.api_key.reveal() or None, chosen.base_url or None)
+            is_free = isinstance(model, RulesModel)
+            providers[name] = Provider(model, None if is_free else prices, chosen.concurrency, clock)
+        routes[purpose] = Route(providers[name], Profile(own.effort, own.temperature, own.max_tokens))
+    return routes
+
+
+def _maker(provider: str) -> Callable[[str, str | None, str | None], LanguageModel]:
+    """What makes a model of the provider from its name, key and address. Raises BadSettings for an unknown one."""
+    ours: dict[str, Callable[[str, str | None, str | None], LanguageModel]] = {
+        "rules": lambda _name, _key, _url: RulesModel(),
+        "anthropic": AnthropicModel,
+        "openai_compatible": OpenAICompatibleModel,
+    }
+    if provider in ours:
+        return ours[provider]
+    offered = {point.name: point for point in importlib.metadata.entry_points(group=_ENTRY_POINTS)}
+    if provider not in offered:
+        known = ", ".join([*ours, *sorted(offered)])
+        raise BadSettings(f"model__provider (SIDEMIRROR_MODEL__PROVIDER): there is no {provider!r}; there are {known}")
+    found: Callable[[str, str | None, str | None], LanguageModel] = offered[provider].load()
+    return found
+
+
+def stand_in(model: LanguageModel, clock: Clock) -> dict[Purpose, Route]:
+    """This model for every purpose, at no cost."""
+    provider = Provider(model, None, 1, clock)
+    return {purpose: Route(provider) for purpose in Purpose}
+
+
+def caps_of(settings: Settings) -> Caps:
+    """What may be spent in a day."""
+    spend = settings.spend
+    return Caps(
+        total=_cap(spend.tokens_per_day, spend.usd_per_day),
+        tenant=_cap(spend.tenant_tokens_per_day, spend.tenant_usd_per_day),
+        project=_cap(spend.project_tokens_per_day, spend.project_usd_per_day),
+        purposes={
+            purpose: _cap(own.tokens_per_day, own.usd_per_day)
+            for purpose in Purpose
+            if (own := getattr(settings.purposes, purpose.value, None)) is not None
+        },
+    )
+
+
+def _cap(tokens: int | None, usd: float | None) -> Cap:
+    return Cap(tokens, None if usd is None else round(usd * NANO))
+
+
+def prompts_of(settings: Settings) -> ReflectionPrompts:
+    """The built-in prompts with the operator's own in their place. Raises BadSettings."""
+    if not settings.prompts_dir:
+        return ReflectionPrompts()
+    try:
+        return ReflectionPrompts(Templates(Path(settings.prompts_dir), templates()))
+    except BadTemplate as error:
+        raise BadSettings(f"prompts_dir (SIDEMIRROR_PROMPTS_DIR): {error}") from error
+
+
+# The purposes that something asks for by now.
+ASKED_FOR = (
+    Purpose.MID_TURN_REFLECTION,
+    Purpose.CRITIQUE,
+    Purpose.REVISION,
+    Purpose.COMPARISON,
+    Purpose.TRACE_EVALUATION,
+    Purpose.DEBATE,
+    Purpose.GOAL_REFLECTION,
+)
+
+
+def info_of(
+    settings: Settings, own: Scope, stores: Sequence[StoreFacts], routes: Mapping[Purpose, Route]
+) -> ServerInfo:
+    """What the server says about itself."""
+    limits = {name: int(value) for name, value in msgspec.structs.asdict(settings.limits).items()}
+    return ServerInfo(
+        version=importlib.metadata.version("sidemirror-server"),
+        own_scope=own,
+        stores=tuple(stores),
+        models=tuple(_facts(purpose, routes[purpose].provider) for purpose in ASKED_FOR),
+        limits=limits,
+    )
+
+
+def _facts(purpose: Purpose, provider: Provider) -> ModelFacts:
+    model, breaker = provider.model, provider.breaker
+    return ModelFacts(purpose.value, model.provider, model.name, lambda: breaker.state != "open")

@@ -1,0 +1,287 @@
+"""A server that is put together of its stores, models, rooms and calls, and every lifetime in it."""
+
+import asyncio
+import contextlib
+import logging
+import random
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import msgspec
+
+from sidemirror_server.assembly.models import caps_of, info_of, prompts_of, routes_of, stand_in
+from sidemirror_server.assembly.standing import Standing
+from sidemirror_server.assembly.stores import Stores, open_stores
+from sidemirror_server.critique.keeping import Critic
+from sidemirror_server.entrance import answers_reflection, call_limits, check_listeners, credentials_of, identity_of
+from sidemirror_server.goals.context import GoalContexts
+from sidemirror_server.goals.publish import GoalRecords, Publisher
+from sidemirror_server.goals.report import KIND as GOAL_REPORT
+from sidemirror_server.goals.report import reflection_of
+from sidemirror_server.goals.republish import Republisher
+from sidemirror_server.models.gateway import Gateway, Route
+from sidemirror_server.models.language_model import LanguageModel, Purpose
+from sidemirror_server.models.spending import Spending
+from sidemirror_server.observing import gauges, observe, with_times
+from sidemirror_server.rpc import server as rpc_server
+from sidemirror_server.rpc.admission import Admission
+from sidemirror_server.rpc.critique import CritiqueCalls
+from sidemirror_server.rpc.critiques import KeptCritiqueCalls
+from sidemirror_server.rpc.goal_watch import GoalWatchStreams
+from sidemirror_server.rpc.goals import GoalCalls
+from sidemirror_server.rpc.health import HealthListener
+from sidemirror_server.rpc.interceptors import Boundary
+from sidemirror_server.rpc.listening import UNIX, CannotListen, give_to_group, held_socket, socket_mode
+from sidemirror_server.rpc.reflections import ReflectionCalls
+from sidemirror_server.rpc.requests import Once
+from sidemirror_server.rpc.run_turn import TurnStreams
+from sidemirror_server.rpc.sessions import SessionCalls
+from sidemirror_server.rpc.sidecar import SidecarCalls
+from sidemirror_server.rpc.streams import StreamLimits, Streams
+from sidemirror_server.rpc.tracing import Tracing
+from sidemirror_server.rpc.turn_material import TurnMaterial
+from sidemirror_server.rpc.turns import TurnCalls
+from sidemirror_server.rpc.watch import WatchStreams
+from sidemirror_server.settings import Settings, is_measured
+from sidemirror_server.trace.live import Bell, Lookout
+from sidemirror_server.trace.receipts import KEPT_FOR_US as RECEIPTS_KEPT_FOR_US
+from sidemirror_server.turns.conductor import Conductor, TurnLimits
+from sidemirror_server.turns.critiquing import TurnCritiques
+from sidemirror_server.turns.lessons import Lessons
+from sidemirror_server.turns.recorder import Recorder
+from sidemirror_server.turns.reflecting import Reflections
+from sidemirror_server.vocabulary.clock import Clock, SystemClock
+from sidemirror_server.vocabulary.errors import SidemirrorError
+from sidemirror_server.vocabulary.ids import new_id
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.work.queue import Work
+from sidemirror_server.work.room import Bounded
+from sidemirror_server.work.worker import Pace, Worker
+
+if TYPE_CHECKING:
+    pass
+
+_log = logging.getLogger(__name__)
+
+# How often turns that need no memory are let go, idle ones abandoned and expired answers forgotten.
+_SWEEP_EVERY_S = 30.0
+_FORGET_AT_ONCE = 1_000
+# How long the reports of finished goals are kept. Design section 7 says 7 days, and so long they are shown; the rest is
+# for a clock that is ahead for a while.
+_REPORTS_KEPT_US = 16 * 24 * 3600 * 1_000_000
+# Chosen here: a sidecar that was killed finds its own work again when it is back.
+_PACE = Pace(lease_s=10.0)
+# What of the grace period is kept for the store, after the calls had theirs.
+_STORE_GRACE_S = 2.0
+# How often to look for what other processes have recorded, while somebody watches. Chosen here: soon enough for a
+# person who watches another sidecar's agent.
+_LOOK_EVERY_S = 0.5
+# When a turn that another sidecar has finished gets its summary from whoever reads it. Chosen here: many times what a
+# healthy sidecar takes, and soon enough for a person.
+_SUMMARY_DUE_S = 10.0
+
+
+class Sidecar:
+    """A server that is put together. `port` is known once it is started."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        stores: Stores,
+        routes: Mapping[Purpose, Route],
+        clock: Clock,
+        turn_limits: TurnLimits,
+        pace: Pace,
+        socket: str | None,
+    ) -> None:
+        limits = settings.limits
+        self._settings = settings
+        self._stores = stores
+        self._clock = clock
+        self._socket = socket
+        self.port = 0
+        self._health_listener: HealthListener | None = None
+        bell = Bell()
+        self._lookout = Lookout(stores.log, bell, _LOOK_EVERY_S) if stores.is_shared else None
+        self.recorder = Recorder(stores.log, bell, limits.backlog_bytes)
+        spending = Spending(stores.ledger, caps_of(settings), clock)
+        self.gateway = Gateway(routes, spending, clock)
+        prompts = prompts_of(settings)
+        reflections = Reflections(self.gateway, prompts, self.recorder, clock)
+        critic = Critic(self.gateway, stores.critiques, clock)
+        critiques = TurnCritiques(critic, self.recorder, clock)
+        contexts = GoalContexts(stores.goal_reflections, stores.receipts)
+        lessons = Lessons(contexts, clock)
+        self.conductor = Conductor(
+            stores.log, stores.sessions, self.recorder, reflections, critiques, lessons, clock, turn_limits
+        )
+        publisher = Publisher(self.gateway, stores.goal_reflections, stores.journal, bell, clock)
+        self._worker = Worker(
+            stores.work, {GOAL_REPORT: publisher.handle}, clock, random.Random(), new_id(clock.now_us()), pace
+        )
+        streams = Streams(StreamLimits(settings.heartbeat_s, limits.idle_stream_s, limits.stream_age_s))
+        own = Scope(settings.tenant_id, settings.project_id)
+        self.admission = Admission(call_limits(settings), clock)
+        self._boundary = boundary = Boundary(
+            identity_of(settings, clock),
+            self.admission,
+            Once(stores.requests, clock),
+            clock,
+            Tracing(on=settings.tracing),
+            limits.text_bytes,
+            metered=is_measured(settings),
+        )
+        self.server = rpc_server.Server(streams, limits.message_bytes, limits.streams_per_connection)
+        self._standing = Standing(stores, self.server, self.recorder)
+        self._queue = Bounded(stores.work, limits.queued_jobs, clock)
+        turns = TurnMaterial(stores.log, self.conductor, self.recorder)
+        served = {
+            rpc_server.THINKING: (
+                SessionCalls(stores.sessions, self.conductor),
+                TurnCalls(stores.log, self.conductor, self.recorder),
+                ReflectionCalls(stores.sessions, self.conductor, self.recorder, prompts),
+                TurnStreams(self.conductor, streams),
+                WatchStreams(stores.log, bell, streams),
+            ),
+            rpc_server.CRITIQUE: (
+                CritiqueCalls(self.gateway, critic, turns),
+                KeptCritiqueCalls(self.gateway, stores.critiques, turns),
+            ),
+            rpc_server.GOALS: (
+                GoalCalls(
+                    cast("Work", self._queue),
+                    stores.goal_reflections,
+                    GoalRecords(stores.work, stores.goal_reflections, stores.journal),
+                    contexts,
+                ),
+                GoalWatchStreams(stores.journal, bell, streams),
+            ),
+            rpc_server.SIDECAR: (SidecarCalls(info_of(settings, own, stores.facts, routes), spending),),
+        }
+        for service, calls in served.items():
+            self.server.register(service, rpc_server.handlers_of(boundary, service, calls))
+        if answers_reflection(settings):
+            self.server.reflect()
+        if is_measured(settings):
+            observe(gauges(self.admission, self.conductor, self.recorder, self._queue, stores.facts, clock))
+        self._credentials = credentials_of(settings, clock)
+
+    @property
+    def address(self) -> str:
+        """Where it listens, once it is started, as a client says it; the TCP address when there are two."""
+        if self._settings.address.startswith(UNIX):
+            return self._settings.address
+        return f"{self._settings.address.rpartition(':')[0]}:{self.port}"
+
+    async def start(self) -> None:
+        """Listens and serves. Raises CannotListen when the address is taken."""
+        address = self._settings.address
+        if not address.startswith(UNIX):
+            self._listen(address)
+        with socket_mode(int(self._settings.socket_mode, 8)):
+            if self._socket is not None:
+                self.server.listen(self._socket)
+                if self._settings.socket_group:
+                    give_to_group(self._socket, self._settings.socket_group)
+            await self.server.start(unable=self._standing.unable())
+        if self._settings.health_address:
+            self._health_listener = HealthListener(self.server.health, self._settings.health_address)
+            await self._health_listener.start()
+            _log.info("health_served", extra={"port": self._health_listener.port})
+        _log.info("serving", extra={"address": address, "port": self.port, "socket": self._socket or ""})
+
+    def _listen(self, address: str) -> None:
+        try:
+            self.port = self.server.listen(address, self._credentials)
+        except RuntimeError as error:
+            raise CannotListen(f"address {address!r}: it is in use, or not an address of this machine") from error
+
+    async def serve_until(self, stop: Awaitable[object]) -> None:
+        """Serves until `stop` is done, then drains. A background task that fails ends the server, loudly."""
+        async with asyncio.TaskGroup() as group:
+            work = [
+                *(self.recorder.run(), self._sweep(), self.gateway.prepare(), self._standing.follow_the_store()),
+                *(self._worker.run(), self._republish(), self._standing.follow_goals()),
+            ]
+            if self._lookout is not None:
+                work.append(self._lookout.run())
+            background = [group.create_task(task) for task in work]
+            await stop
+            await self.drain()
+            for task in background:
+                task.cancel()
+
+    async def drain(self) -> None:
+        """Says that it goes away, lets calls end, and makes durable what turns have recorded."""
+        grace_s = self._settings.grace_s
+        ends_s = self._clock.monotonic_s() + grace_s
+        self._boundary.refuse()
+        await self.server.announce_end(grace_s)
+        await self.server.stop(max(0.0, grace_s - _STORE_GRACE_S))
+        self.conductor.give_up_all()
+        try:
+            async with asyncio.timeout(max(0.5, ends_s - self._clock.monotonic_s())):
+                await self.recorder.drain()
+        except TimeoutError:
+            _log.error("turns_not_recorded", extra={"reason": "the store did not answer before the grace period ended"})
+        if self._health_listener is not None:
+            await self._health_listener.stop()
+
+    async def _republish(self) -> None:
+        """Publishes again what a Redis has lost."""
+        stores = self._stores
+        if stores.redis is not None:
+            republisher = Republisher(stores.work, GOAL_REPORT, reflection_of, stores.goal_reflections, self._clock)
+            await republisher.run(stores.redis.may_have_forgotten)
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(_SWEEP_EVERY_S)
+            try:
+                if is_measured(self._settings):
+                    await self._queue.count_again()
+                await self.conductor.sweep()
+                await self._stores.requests.forget(self._clock.now_us(), _FORGET_AT_ONCE)
+                await self._stores.work.purge((GOAL_REPORT,), self._clock.now_us() - _REPORTS_KEPT_US, _FORGET_AT_ONCE)
+                await self._stores.receipts.forget(self._clock.now_us() - RECEIPTS_KEPT_FOR_US, _FORGET_AT_ONCE)
+            except SidemirrorError as error:
+                _log.warning("sweep_failed", extra={"reason": str(error)})
+
+
+@contextlib.asynccontextmanager
+async def assemble(
+    settings: Settings,
+    *,
+    model: LanguageModel | None = None,
+    clock: Clock | None = None,
+    turn_limits: TurnLimits | None = None,
+    pace: Pace | None = None,
+) -> AsyncIterator[Sidecar]:
+    """A server made of these settings, with everything that it owns; all of it is closed at the end.
+
+    `model`, `clock`, `turn_limits` and `pace` (of background work) stand in for the settings' own, for tests and
+    demonstrations; such a model costs nothing. Raises BadSettings, StoreUnavailable, CannotListen.
+    """
+    clock = clock or SystemClock()
+    limits = turn_limits or TurnLimits(
+        events_per_turn=settings.limits.events_per_turn,
+        turn_bytes=settings.limits.turn_bytes,
+        abandon_after_s=settings.abandon_after_s,
+    )
+    check_listeners(settings)
+    async with contextlib.AsyncExitStack() as stack:
+        alone = settings.address.removeprefix(UNIX) if settings.address.startswith(UNIX) else ""
+        path = settings.socket.removeprefix(UNIX) or alone
+        socket = stack.enter_context(held_socket(Path(path), settings.socket_group)) if path else None
+        stores = await open_stores(settings, clock, stack)
+        if stores.is_shared:
+            limits = msgspec.structs.replace(limits, summary_due_s=_SUMMARY_DUE_S)
+        if is_measured(settings):
+            stores = with_times(
+                stores, ("log", "sessions", "requests", "ledger", "critiques", "work", "goal_reflections")
+            )
+        routes = routes_of(settings, clock) if model is None else stand_in(model, clock)
+        sidecar = Sidecar(settings, stores, routes, clock, limits, pace or _PACE, socket)
+        stack.push_async_callback(sidecar.gateway.close)
+        yield sidecar

@@ -1,0 +1,161 @@
+"""Which store holds what, as the settings have it: the only place that knows the adapters of storage.
+
+Called by `assembly/sidecar.py`; the commands that look at a store without serving come here too.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from sidemirror_server.critique.store import Critiques
+from sidemirror_server.goals.store import GoalReflections
+from sidemirror_server.models.ledger import Ledger
+from sidemirror_server.rpc.info import StoreFacts
+from sidemirror_server.settings import Settings
+from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
+from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflections
+from sidemirror_server.storage.sqlite.journal import SqliteJournal
+from sidemirror_server.storage.sqlite.ledger import SqliteLedger
+from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
+from sidemirror_server.storage.sqlite.requests import SqliteRequests
+from sidemirror_server.storage.sqlite.sessions import SqliteSessions
+from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
+from sidemirror_server.storage.sqlite.work import SqliteWork
+from sidemirror_server.thinking.store import Sessions
+from sidemirror_server.trace.log import Journal, TurnLog
+from sidemirror_server.trace.receipts import Receipts
+from sidemirror_server.trace.requests import Requests
+from sidemirror_server.vocabulary.clock import Clock, SystemClock
+from sidemirror_server.work.queue import Work
+
+if TYPE_CHECKING:
+    from sidemirror_server.storage.postgres.examine import ExaminedShared
+    from sidemirror_server.storage.redis.database import Database as RedisDatabase
+    from sidemirror_server.storage.sqlite.examine import Examined
+
+
+class Stores(msgspec.Struct, frozen=True):
+    """The ports that the server keeps its records in, and what there is to say about them. `is_shared`: other processes
+    put records there too. `changed` is set when the store went away or came back."""
+
+    log: TurnLog
+    sessions: Sessions
+    requests: Requests
+    ledger: Ledger
+    critiques: Critiques
+    receipts: Receipts
+    facts: tuple[StoreFacts, ...]
+    is_shared: bool
+    changed: asyncio.Event
+    goal_reflections: GoalReflections
+    work: Work
+    journal: Journal
+    # Where goal reflections are when they are not with the rest.
+    redis: "RedisDatabase | None" = None
+
+
+async def open_stores(settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack) -> Stores:
+    """The stores of these settings, which the stack closes. Raises BadSettings, StoreUnavailable, StoreRefused."""
+    stores = await (_shared(settings, stack) if settings.database_url else _embedded(settings, clock, stack))
+    return await _with_redis(settings, stores, stack) if settings.redis_url else stores
+
+
+async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack) -> Stores:
+    """Everything in a SQLite file of this sidecar's own."""
+    database = await Database.open(settings.data_dir, now_us=clock.now_us())
+    stack.push_async_callback(database.close)
+    durability = "an OK survives a crash of the sidecar and of the machine (WAL, synchronous=FULL)"
+    return Stores(
+        log=SqliteTurnLog(database),
+        sessions=SqliteSessions(database),
+        requests=SqliteRequests(database),
+        ledger=SqliteLedger(database),
+        critiques=SqliteCritiques(database),
+        goal_reflections=SqliteGoalReflections(database),
+        receipts=SqliteReceipts(database),
+        work=SqliteWork(database),
+        journal=SqliteJournal(database),
+        facts=(StoreFacts("sqlite", "everything", lambda: durability, database.answers),),
+        is_shared=False,
+        changed=asyncio.Event(),
+    )
+
+
+async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Stores:
+    """Everything in a Postgres database that many sidecars share, be it there or away; raises StoreRefused when it must
+    not be used. Its driver is loaded only here."""
+    from sidemirror_server.storage.postgres.critiques import PostgresCritiques
+    from sidemirror_server.storage.postgres.database import Database as PostgresDatabase
+    from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
+    from sidemirror_server.storage.postgres.journal import PostgresJournal
+    from sidemirror_server.storage.postgres.ledger import PostgresLedger
+    from sidemirror_server.storage.postgres.receipts import PostgresReceipts
+    from sidemirror_server.storage.postgres.requests import PostgresRequests
+    from sidemirror_server.storage.postgres.sessions import PostgresSessions
+    from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
+    from sidemirror_server.storage.postgres.work import PostgresWork
+
+    changed = asyncio.Event()
+    database = await PostgresDatabase.open(
+        settings.database_url.reveal(),
+        connections=settings.database_connections,
+        # Thinking goes on while the store is away, also from the start.
+        must_answer=False,
+        changed=changed.set,
+    )
+    stack.push_async_callback(database.close)
+    durability = "an OK survives a crash of the sidecar and of the database (synchronous_commit)"
+    return Stores(
+        log=PostgresTurnLog(database),
+        sessions=PostgresSessions(database),
+        requests=PostgresRequests(database),
+        ledger=PostgresLedger(database),
+        critiques=PostgresCritiques(database),
+        goal_reflections=PostgresGoalReflections(database),
+        receipts=PostgresReceipts(database),
+        work=PostgresWork(database),
+        journal=PostgresJournal(database),
+        facts=(StoreFacts("postgres", "everything", lambda: durability, database.is_available),),
+        is_shared=True,
+        changed=changed,
+    )
+
+
+async def _with_redis(settings: Settings, stores: Stores, stack: contextlib.AsyncExitStack) -> Stores:
+    """The same, with goal reflections in a Redis. Its driver is loaded only here."""
+    from sidemirror_server.storage.redis.database import Database as RedisDatabase
+    from sidemirror_server.storage.redis.goal_reflections import SCRIPTS, RedisGoalReflections
+
+    database = await RedisDatabase.open(settings.redis_url.reveal(), SCRIPTS)
+    stack.push_async_callback(database.close)
+    rest = tuple(msgspec.structs.replace(store, holds="everything but goal reflections") for store in stores.facts)
+    redis = StoreFacts("redis", "goal reflections", database.durability, database.is_available)
+    return msgspec.structs.replace(
+        stores, goal_reflections=RedisGoalReflections(database), facts=(*rest, redis), redis=database
+    )
+
+
+async def migrate_shared(url: str, grant_to: Sequence[str]) -> tuple[str, ...]:
+    """Brings the schema of a Postgres database up to date, as its owner, and lets the roles use it; returns the
+    migrations applied now, by name. Raises StoreUnavailable, saying why."""
+    from sidemirror_server.storage.postgres.migrate import migrate
+
+    return await migrate(url, grant_to, SystemClock().now_us())
+
+
+def examine_store(settings: Settings) -> "Examined":
+    """What is found where these settings keep records, without opening it as a server does."""
+    from sidemirror_server.storage.sqlite.examine import examine
+
+    return examine(settings.data_dir)
+
+
+async def examine_shared_store(settings: Settings, now_us: int) -> "ExaminedShared":
+    """The same of the Postgres that these settings name."""
+    from sidemirror_server.storage.postgres.examine import examine_shared
+
+    return await examine_shared(settings.database_url.reveal(), settings.database_connections, now_us)

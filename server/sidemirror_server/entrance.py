@@ -1,0 +1,104 @@
+"""From settings to who gets in: addresses, tokens, certificates. Used by `assembly/`, and by `doctor`, which looks.
+
+Everything here raises BadSettings with the name of the setting that has to change.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sidemirror_server.rpc.access import Token, read_access
+from sidemirror_server.rpc.admission import CallLimits
+from sidemirror_server.rpc.identity import Identity
+from sidemirror_server.rpc.listening import UNIX, CannotListen, check_address, group_id, is_local
+from sidemirror_server.rpc.secret_files import CannotUse, Reread
+from sidemirror_server.settings import PREFIX, BadSettings, Settings
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.scope import Scope
+
+if TYPE_CHECKING:
+    from sidemirror_server.rpc.tls import Credentials, TlsFiles
+
+_log = logging.getLogger(__name__)
+
+
+@contextmanager
+def _named(setting: str) -> Iterator[None]:
+    """What goes wrong within is that setting's."""
+    try:
+        yield
+    except (CannotListen, CannotUse) as error:
+        raise BadSettings(f"{setting} ({PREFIX}{setting.upper()}): {error}") from error
+
+
+def check_listeners(settings: Settings) -> None:
+    """Whether these settings say where to listen in a way that may be; looks at no file. Raises BadSettings."""
+    tls = settings.tls
+    with _named("tls__key_file" if tls.certificate_file else "tls__certificate_file"):
+        if bool(tls.certificate_file) != bool(tls.key_file) or (tls.client_ca_file and not tls.key_file):
+            raise CannotUse("TLS needs a certificate and its key")
+    with _named("address"):
+        check_address(settings.address, has_tls=bool(tls.key_file), has_tokens=bool(settings.access_file))
+    others = (("health_address", settings.health_address), ("metrics_address", settings.metrics_address))
+    for setting, address in others:
+        with _named(setting):
+            if address.startswith(UNIX):
+                raise CannotListen(f"address {address!r}: host:port is expected")
+            if address:
+                is_local(address)
+    with _named("socket_group"):
+        if settings.socket_group:
+            group_id(settings.socket_group)
+
+
+def answers_reflection(settings: Settings) -> bool:
+    """Whether the services are described to whoever asks: where only this machine does, unless it is said."""
+    return is_local(settings.address) if settings.reflection is None else settings.reflection
+
+
+def call_limits(settings: Settings) -> CallLimits:
+    """What the server takes on at once."""
+    limits = settings.limits
+    return CallLimits(limits.concurrent_calls, limits.open_streams, limits.requests_per_second)
+
+
+def identity_of(settings: Settings, clock: Clock) -> Identity:
+    """Who calls. Raises BadSettings when the access file cannot be used."""
+    own = Scope(settings.tenant_id, settings.project_id)
+    tokens: Callable[[], tuple[Token, ...]] | None = None
+    if settings.access_file:
+        path = Path(settings.access_file)
+        with _named("access_file"):
+            tokens = Reread((path,), lambda: read_access(path), clock, _access_told).current
+    return Identity(own, pinned=settings.pin_scope, tokens=tokens, clock=clock)
+
+
+def _access_told(error: CannotUse | None) -> None:
+    if error is None:
+        _log.info("access_file_changed")
+    else:
+        _log.error("access_file_not_read", extra={"reason": str(error)})
+
+
+def tls_files(settings: Settings) -> "TlsFiles | None":
+    """The files of TLS; None without."""
+    tls = settings.tls
+    if not tls.key_file:
+        return None
+    from sidemirror_server.rpc.tls import TlsFiles  # ssl is loaded only where there is TLS
+
+    client_ca = Path(tls.client_ca_file) if tls.client_ca_file else None
+    return TlsFiles(Path(tls.certificate_file), Path(tls.key_file), client_ca)
+
+
+def credentials_of(settings: Settings, clock: Clock) -> "Credentials | None":
+    """What the TCP address shows; None without TLS. Raises BadSettings."""
+    files = tls_files(settings)
+    if files is None:
+        return None
+    from sidemirror_server.rpc import tls
+
+    with _named("tls__certificate_file"):
+        return tls.credentials_of(files, clock)

@@ -1,0 +1,82 @@
+"""What earlier goals have taught, for a goal or a task that comes up now: the `[PAST REFLECTIONS]` block."""
+
+from collections.abc import Iterable
+
+from sidemirror_server.goals.record import GoalReflection
+from sidemirror_server.goals.store import GoalReflections
+from sidemirror_server.goals.words import likeness, words_of
+from sidemirror_server.trace.receipts import Receipt, ReceiptKind, Receipts, receipt_items
+from sidemirror_server.vocabulary.block import BlockItem, ContextBlock, Lesson, render
+from sidemirror_server.vocabulary.scope import Scope
+
+# Seed goal-reflection, "Context Injection" and "Limits".
+HEADING = "PAST REFLECTIONS"
+MAX_ITEMS = 2
+ITEM_KIND = "goal_reflection"
+# How many similar goals are looked at. Chosen here: their reflections are more than a block has room for.
+_SIMILAR_GOALS = 5
+# Chosen here: one word in common says little, unless it is all that the goal says.
+_SHARED_WORDS = 2
+
+
+class GoalContexts:
+    """Makes blocks, and issues a receipt for each that holds anything."""
+
+    def __init__(self, reflections: GoalReflections, receipts: Receipts) -> None:
+        self._reflections = reflections
+        self._receipts = receipts
+
+    async def build(
+        self, scope: Scope, goal_id: str, task: str, max_items: int, receipt_id: str, now_us: int
+    ) -> ContextBlock:
+        """The block for a goal, for a task, or of what is recent when both are empty. `max_items` 0 means 2. Raises
+        StoreUnavailable, StoreFull."""
+        return await self._block(scope, goal_id, task, max_items, Receipt(receipt_id, ReceiptKind.GOAL, now_us))
+
+    async def of_turn(self, scope: Scope, goal_id: str, task: str, max_items: int, receipt: Receipt) -> ContextBlock:
+        """The same for a turn that starts; `receipt` says which, and its items are filled in."""
+        return await self._block(scope, goal_id, task, max_items, receipt)
+
+    async def _block(self, scope: Scope, goal_id: str, task: str, max_items: int, receipt: Receipt) -> ContextBlock:
+        lessons = await self._lessons(scope, goal_id, task, receipt.time_us)
+        block = render(HEADING, lessons, max_items or MAX_ITEMS, receipt_id=receipt.receipt_id)
+        if block.items:
+            issued = Receipt(
+                *(receipt.receipt_id, receipt.kind, receipt.time_us, receipt_items(block.items), receipt.held_back),
+                *(receipt.turn_id, receipt.session_id, goal_id),
+            )
+            await self._receipts.issue(scope, issued)
+        return block
+
+    async def _lessons(self, scope: Scope, goal_id: str, task: str, now_us: int) -> list[Lesson]:
+        """What could be shown, the best first."""
+        lessons: list[Lesson] = []
+        if goal_id:
+            own = await self._reflections.of_goal(scope, goal_id, now_us)
+            lessons += [_lesson(reflection, 1.0) for reflection in by_importance(own)]
+        if task:
+            lessons += await self._similar(scope, goal_id, task, now_us)
+        if not (goal_id or task):
+            recent = [each for goal in await self._reflections.recent(scope, now_us) for each in goal]
+            lessons += [_lesson(reflection, reflection.importance) for reflection in by_importance(recent)]
+        return lessons
+
+    async def _similar(self, scope: Scope, goal_id: str, task: str, now_us: int) -> list[Lesson]:
+        asked = words_of(task)
+        found: dict[GoalReflection, float] = {}
+        for goal in await self._reflections.similar(scope, asked, _SIMILAR_GOALS, now_us):
+            words = words_of(goal[0].objective)
+            if goal[0].goal_id != goal_id and len(asked & words) >= min(_SHARED_WORDS, len(words)):
+                found.update(dict.fromkeys(goal, likeness(asked, words)))
+        return [_lesson(reflection, found[reflection]) for reflection in by_importance(found)]
+
+
+def by_importance(reflections: Iterable[GoalReflection]) -> list[GoalReflection]:
+    """The most important first, then the newest."""
+    return sorted(reflections, key=lambda one: (one.importance, one.created_us, one.reflection_id), reverse=True)
+
+
+def _lesson(reflection: GoalReflection, score: float) -> Lesson:
+    item = BlockItem(reflection.reflection_id, 1, ITEM_KIND, reflection.insight, score, reflection.origin)
+    # What another program wrote into a shared Redis may name no objective.
+    return Lesson(item, f"Goal: {reflection.objective or reflection.goal_id}")

@@ -1,0 +1,13 @@
+"""How much a reflection matters: seed goal-reflection, "Importance Scoring", by its table (design section 12)."""
+
+from sidemirror_server.goals.record import GoalState
+
+FAILED = 0.8
+COMPLETED = 0.5
+ERROR_BONUS = 0.2
+
+
+def importance(state: GoalState, *, task_error: bool) -> float:
+    """From 0 to 1. `task_error`: a task carries an error, in its field and not somewhere in its text."""
+    base = FAILED if state is GoalState.FAILED else COMPLETED
+    return min(1.0, round(base + (ERROR_BONUS if task_error else 0.0), 2))

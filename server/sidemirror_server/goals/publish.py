@@ -1,0 +1,134 @@
+"""The way of a report to a stored reflection: the handler of its job, and what the store holds for whoever asks.
+
+A job may be run again after a crash at any moment. The model's answer is noted with the job before anything else is
+done with it, and storing and telling are repeated without effect: the reflection's id is derived from its report.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from sidemirror_server.goals.record import GoalReflection
+from sidemirror_server.goals.reflect import Asking, reflect
+from sidemirror_server.goals.report import KIND, reflection_body, reflection_in, reflection_of, report_in
+from sidemirror_server.goals.store import KEPT_FOR_US, MOST_PER_GOAL, GoalReflections
+from sidemirror_server.trace.live import Bell
+from sidemirror_server.trace.log import Journal, Note
+from sidemirror_server.vocabulary.budget import LONGEST_MODEL_CALL_S
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.errors import ModelFailed, StoreUnavailable
+from sidemirror_server.vocabulary.ids import derived_id
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.status import ResultStatus
+from sidemirror_server.work.queue import Job, JobKey, JobState, Work
+from sidemirror_server.work.worker import Hopeless, NotNow, Task
+
+_log = logging.getLogger(__name__)
+
+# The topic of the log that watches read. Stored; never changes.
+TOPIC = "goal_reflection"
+# How long a job in hand waits for a store that is away, and how often it looks: a store that comes back finds it at
+# once, and no attempt is used up. Chosen here.
+_PATIENCE_S = 20.0
+_LOOK_AGAIN_S = 0.25
+_PAGE = 100
+
+_T = TypeVar("_T")
+
+
+class Publisher:
+    """Makes reflections of reports, and stores and tells each once."""
+
+    def __init__(self, model: Asking, reflections: GoalReflections, journal: Journal, bell: Bell, clock: Clock) -> None:
+        self._model = model
+        self._reflections = reflections
+        self._journal = journal
+        self._bell = bell
+        self._clock = clock
+
+    async def handle(self, task: Task) -> bytes:
+        """The worker's handler; its result is the reflection. Raises ModelFailed, Hopeless, NotNow and what the stores
+        raise."""
+        job = task.job
+        until_s = self._clock.monotonic_s() + _PATIENCE_S + LONGEST_MODEL_CALL_S
+        notes = job.checkpoint
+        if notes is None:
+            made = await self._patiently(lambda: self._reflect(job), until_s)
+            notes = reflection_body(made)
+            await self._patiently(lambda: task.checkpoint(notes), until_s)
+        await self._patiently(lambda: self._publish(job.scope, reflection_in(notes)), until_s)
+        return notes
+
+    async def _patiently(self, step: Callable[[], Awaitable[_T]], until_s: float) -> _T:
+        """What `step` comes to, which is tried again while its store is away. Raises NotNow after `until_s`."""
+        while True:
+            try:
+                return await step()
+            except StoreUnavailable as error:
+                if self._clock.monotonic_s() >= until_s:
+                    raise NotNow(str(error)) from error
+                await asyncio.sleep(_LOOK_AGAIN_S)
+
+    async def _reflect(self, job: Job) -> GoalReflection:
+        facts = {"report_id": job.job_id, "attempts": job.attempts}
+        _log.info("reflection_generation_started", extra=facts)
+        reflection_id = derived_id(job.scope, "goal reflection", job.job_id)
+        try:
+            made = await reflect(
+                self._model, job.scope, reflection_id, report_in(job.payload), self._clock, LONGEST_MODEL_CALL_S
+            )
+        except ModelFailed as failure:
+            _log.warning("reflection_generation_failed", extra={**facts, "status": failure.status.value})
+            if failure.status is ResultStatus.REFUSED:
+                raise Hopeless(str(failure)) from failure
+            raise
+        _log.info("reflection_generated", extra={**facts, "importance": made.importance})
+        return made
+
+    async def _publish(self, scope: Scope, reflection: GoalReflection) -> None:
+        """Stores and tells it, as far as an earlier try has not."""
+        now_us = self._clock.now_us()
+        is_new = await self._reflections.put(scope, reflection, now_us)
+        if not is_new and not await self._may_be_told(scope, reflection, now_us):
+            return
+        note = Note(reflection.reflection_id, reflection.goal_id, reflection.created_us, reflection_body(reflection))
+        if await self._journal.add(scope, TOPIC, note, KEPT_FOR_US):
+            _log.info("reflection_stored", extra={"reflection_id": reflection.reflection_id})
+            self._bell.ring(scope, {reflection.goal_id})
+
+    async def _may_be_told(self, scope: Scope, reflection: GoalReflection, now_us: int) -> bool:
+        """Whether a reflection that the store did not take is stored already, or was and made room for newer ones. What
+        was deleted meanwhile is not told."""
+        kept = await self._reflections.of_goal(scope, reflection.goal_id, now_us)
+        is_kept = any(one.reflection_id == reflection.reflection_id for one in kept)
+        return is_kept or (len(kept) == MOST_PER_GOAL and all(one.created_us >= reflection.created_us for one in kept))
+
+
+class GoalRecords:
+    """Deletes what is kept of a goal, wherever it is."""
+
+    def __init__(self, work: Work, reflections: GoalReflections, journal: Journal) -> None:
+        self._work = work
+        self._reflections = reflections
+        self._journal = journal
+
+    async def delete(self, scope: Scope, goal_id: str, now_us: int) -> int:
+        """Deletes the goal's reflections, its entries in the log and its reports that have ended; returns how many
+        reflections there were. Doing it again goes on where it broke off. Raises what the stores raise."""
+        deleted = await self._reflections.delete(scope, goal_id, now_us)
+        await self._journal.remove(scope, TOPIC, goal_id)
+        after: JobKey | None = None
+        ended = (JobState.DONE, JobState.DEAD)
+        while jobs := await self._work.list(scope, KIND, ended, after, _PAGE):
+            after = JobKey(jobs[-1].created_us, jobs[-1].job_id)
+            for job in jobs:
+                if report_in(job.payload).goal_id == goal_id:
+                    await self._work.forget(scope, job.job_id)
+        return deleted
+
+
+def is_shown(job: Job, now_us: int) -> bool:
+    """Whether a report is listed: one that is done, as long as its reflection is shown."""
+    reflection = reflection_of(job)
+    return reflection is None or reflection.created_us + KEPT_FOR_US > now_us

@@ -1,0 +1,28 @@
+"""What a finished goal taught, as it is kept."""
+
+import enum
+
+import msgspec
+
+from sidemirror_server.vocabulary.origin import Origin
+
+
+class GoalState(enum.StrEnum):
+    """How a goal ended. The values are the seed's (goal-reflection, "Storage") and are stored."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+class GoalReflection(msgspec.Struct, frozen=True):
+    """An insight. `importance` from 0 to 1; `objective` is empty and `reflection_id` too where another program wrote
+    the entry, by the seed alone."""
+
+    reflection_id: str
+    goal_id: str
+    objective: str
+    insight: str
+    importance: float
+    goal_state: GoalState
+    created_us: int
+    origin: Origin

@@ -1,0 +1,86 @@
+"""Publishes again what Redis has lost: the finished reports of the last 7 days still hold their reflections.
+
+`assembly` runs it where goal reflections are kept apart from the reports that they are made from. Such a store may
+evict, or forget on a restart, and says when that may have happened; besides, it is looked through now and then. A
+`put` of what is there, was deleted, or is too old changes nothing, so everything is put, by every sidecar.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+
+from sidemirror_server.goals.record import GoalReflection
+from sidemirror_server.goals.store import KEPT_FOR_US, MOST_PER_GOAL, GoalReflections
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.errors import SidemirrorError
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.work.queue import Job, JobKey, JobState, Work
+
+_log = logging.getLogger(__name__)
+
+# Chosen here. For what was lost without a sign, such as the last second before a machine's crash.
+_LOOK_EVERY_S = 3600.0
+_RETRY_S = 1.0
+_PAGE = 100
+
+
+class Republisher:
+    """Keeps the published reflections complete."""
+
+    def __init__(
+        self,
+        work: Work,
+        kind: str,
+        reflection_of: Callable[[Job], GoalReflection | None],
+        reflections: GoalReflections,
+        clock: Clock,
+    ) -> None:
+        """`kind`: of the jobs that make reflections; `reflection_of`: the one that such a job has made, if any."""
+        self._work = work
+        self._kind = kind
+        self._reflection_of = reflection_of
+        self._reflections = reflections
+        self._clock = clock
+
+    async def run(self, may_have_forgotten: asyncio.Event) -> None:
+        """Publishes again whenever the event is set, which it clears, and every hour; until cancelled."""
+        while True:
+            try:
+                async with asyncio.timeout(_LOOK_EVERY_S):
+                    await may_have_forgotten.wait()
+            except TimeoutError:
+                pass
+            may_have_forgotten.clear()
+            try:
+                count = await self.republish()
+            except SidemirrorError as error:
+                _log.warning("goal_reflections_not_republished", extra={"reason": str(error)})
+                may_have_forgotten.set()
+                await asyncio.sleep(_RETRY_S)
+            else:
+                if count:
+                    _log.warning("goal_reflections_republished", extra={"count": count})
+
+    async def republish(self) -> int:
+        """Puts what finished reports hold, and returns how many reflections had been lost.
+
+        Raises StoreUnavailable, StoreFull.
+        """
+        count = 0
+        for scope in await self._work.scopes((self._kind,)):
+            found: dict[str, int] = {}
+            async for reflection in self._finished(scope):
+                found[reflection.goal_id] = found.get(reflection.goal_id, 0) + 1
+                if found[reflection.goal_id] <= MOST_PER_GOAL:
+                    count += await self._reflections.put(scope, reflection, self._clock.now_us())
+        return count
+
+    async def _finished(self, scope: Scope) -> AsyncIterator[GoalReflection]:
+        """What reports of the scope have come to and is young enough, of a goal nearly the newest first."""
+        after: JobKey | None = None
+        while jobs := await self._work.list(scope, self._kind, (JobState.DONE,), after, _PAGE):
+            after = JobKey(jobs[-1].created_us, jobs[-1].job_id)
+            for job in jobs:
+                reflection = self._reflection_of(job)
+                if reflection is not None and reflection.created_us + KEPT_FOR_US > self._clock.now_us():
+                    yield reflection

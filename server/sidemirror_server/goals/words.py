@@ -1,0 +1,43 @@
+"""How alike two goals are, by the words of their objectives. Pure, so that every store finds the same ones."""
+
+import re
+import unicodedata
+from collections.abc import Set
+
+# Chosen here: an objective is a sentence or two.
+MOST_WORDS = 32
+_WORD = re.compile(r"\w+")
+# Words that nearly every objective has say nothing about it.
+_COMMON = frozenset(
+    re.findall(
+        r"\w+",
+        "a an and are as at be by can do for from has have how i in into is it its me my not of on or our please so "
+        "that the then there this to up us we what when which will with you your",
+    )
+)
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text that tell it from others, in lower case, without accents, plurals made singular; at most
+    MOST_WORDS, the first ones."""
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
+    found: dict[str, None] = {}
+    for word in _WORD.findall(plain):
+        if word not in _COMMON:
+            found[_singular(word)] = None
+        if len(found) == MOST_WORDS:
+            break
+    return frozenset(found)
+
+
+def _singular(word: str) -> str:
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+def likeness(asked: Set[str], words: Set[str]) -> float:
+    """From 0, nothing in common, to 1, the same words: what is common by what there is in both."""
+    either = asked | words
+    return len(asked & words) / len(either) if either else 0.0

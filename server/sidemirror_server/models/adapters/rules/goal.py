@@ -1,0 +1,50 @@
+"""What a finished goal taught, from its tasks and their errors: one to three sentences that name them.
+
+The wordings are written for this project. Recorded texts stand in quotation marks, on one line, clipped, and without
+the marks that this module itself uses.
+"""
+
+from sidemirror_server.models.adapters.rules.advice import advice, telling
+from sidemirror_server.models.adapters.rules.mid_turn import quoted, tool_name
+from sidemirror_server.models.answers import GoalAnswer
+from sidemirror_server.models.evidence import Evidence, EvidenceStep
+
+
+def goal_answer(evidence: Evidence) -> GoalAnswer:
+    """The insight that `evidence` supports: what failed first and what to do about it, or what the goal was reached
+    by."""
+    tasks = [step for step in evidence.steps if step.kind != "goal_end"]
+    end = next((step for step in evidence.steps if step.kind == "goal_end"), None)
+    failed = [step for step in tasks if step.is_error]
+    worked = [step for step in tasks if not step.is_error]
+    if end is not None and end.name == "failed":
+        return GoalAnswer(_of_failed(failed[0] if failed else end, len(failed), len(tasks)))
+    return GoalAnswer(_of_completed(worked, failed))
+
+
+def _of_failed(cause: EvidenceStep, failed: int, tasks: int) -> str:
+    what = _task(cause)
+    said = f"{quoted(telling(cause.text))}" if cause.text.strip() else "no reason was reported"
+    if cause.kind == "goal_end":
+        begun = f"The goal failed: {said}." if cause.text.strip() else "The goal failed, and no reason was reported."
+        return f"{begun} {advice(cause.category, 'what failed', telling(cause.text))}"
+    among = f", the first of {failed} failures in {tasks} tasks" if failed > 1 else ""
+    return f"The goal failed at {what}{among}: {said}. {advice(cause.category, what, telling(cause.text))}"
+
+
+def _of_completed(worked: list[EvidenceStep], failed: list[EvidenceStep]) -> str:
+    if not worked and not failed:
+        return "The goal was completed; no tasks were reported, so there is nothing to repeat or to avoid."
+    last = worked[-1] if worked else None
+    brought = f": {quoted(last.text)}" if last is not None and last.text.strip() else ""
+    parts = [f"The goal was completed, last by {_task(last)}{brought}." if last else "The goal was completed."]
+    if failed:
+        cause = failed[0]
+        said = f": {quoted(telling(cause.text))}" if cause.text.strip() else ""
+        parts.append(f"On the way {_task(cause)} failed{said}.")
+        parts.append(advice(cause.category, _task(cause), telling(cause.text)))
+    return " ".join(parts)
+
+
+def _task(step: EvidenceStep) -> str:
+    return tool_name(step) if step.name.strip() else "a task without a name"

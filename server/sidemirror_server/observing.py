@@ -1,0 +1,117 @@
+"""What is seen of a server from outside while metrics are on: gauges, and how long its stores take.
+
+Called by `assembly/`. With metrics off nothing of this is in the way of a call.
+"""
+
+import asyncio
+import inspect
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+from opentelemetry import metrics
+from opentelemetry.metrics import CallbackOptions, Observation
+
+from sidemirror_server.rpc.admission import Admission
+from sidemirror_server.rpc.info import StoreFacts
+from sidemirror_server.turns.conductor import Conductor
+from sidemirror_server.turns.recorder import Recorder
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.telemetry import METER, STORE
+from sidemirror_server.work.room import Bounded
+
+T = TypeVar("T", bound=msgspec.Struct)
+# Values with their attributes. Called on a thread of the reader's: it looks, and waits for nothing.
+Read = Callable[[], Iterable[tuple[float, dict[str, str]]]]
+# Name, unit, description, and how it is read.
+Gauge = tuple[str, str, str, Read]
+
+
+class Timed:
+    """A port whose verbs are timed; everything else is the port's own."""
+
+    def __init__(self, name: str, port: object) -> None:
+        self._name = name
+        self._port = port
+
+    def __getattr__(self, verb: str) -> Any:
+        found = getattr(self._port, verb)
+        if inspect.iscoroutinefunction(found):
+            found = _timed(self._name, verb, found)
+            setattr(self, verb, found)  # so that it is looked for once
+        return found
+
+
+def _timed(store: str, verb: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    well = {"store": store, "verb": verb, "failed": "false"}
+    ill = {**well, "failed": "true"}
+
+    async def timed(*arguments: Any, **named: Any) -> Any:
+        began_s = time.perf_counter()
+        attributes = ill
+        try:
+            answer = await call(*arguments, **named)
+            attributes = well
+            return answer
+        finally:
+            STORE.record(time.perf_counter() - began_s, attributes)
+
+    return timed
+
+
+def with_times(stores: T, ports: Iterable[str]) -> T:
+    """The same stores, with the verbs of these fields timed."""
+    return msgspec.structs.replace(stores, **{name: Timed(name, getattr(stores, name)) for name in ports})
+
+
+def observe(gauges: Iterable[Gauge]) -> None:
+    """Has these told from now on."""
+    meter = metrics.get_meter(METER)
+    for name, unit, description, read in gauges:
+        meter.create_observable_gauge(name, callbacks=[_callback(read)], unit=unit, description=description)
+
+
+def _callback(read: Read) -> Callable[[CallbackOptions], Iterator[Observation]]:
+    def callback(_: CallbackOptions) -> Iterator[Observation]:
+        for value, attributes in read():
+            yield Observation(value, attributes)
+
+    return callback
+
+
+def gauges(
+    admission: Admission,
+    conductor: Conductor,
+    recorder: Recorder,
+    queue: Bounded,
+    stores: Sequence[StoreFacts],
+    clock: Clock,
+) -> Iterable[Gauge]:
+    """What metrics tell of the state of things, beside what is counted as it happens."""
+    loop = asyncio.get_running_loop()
+    return (
+        ("sidemirror.streams.open", "{stream}", "Streams that are open.", lambda: [(admission.streams, {})]),
+        ("sidemirror.calls.running", "{call}", "Unary calls that are served.", lambda: [(admission.calls, {})]),
+        ("sidemirror.turns.memory", "{turn}", "Turns in memory.", lambda: [(len(conductor), {})]),
+        (
+            "sidemirror.jobs.waiting",
+            "{job}",
+            "Jobs that wait or run, of the tenants and projects that put any here.",
+            lambda: [(count, {"kind": kind}) for kind, count in queue.waiting.items()],
+        ),
+        ("sidemirror.tasks", "{task}", "Tasks of the server's loop.", lambda: [(len(asyncio.all_tasks(loop)), {})]),
+        ("sidemirror.backlog", "By", "What waits for the store.", lambda: [(recorder.waiting_bytes, {})]),
+        (
+            "sidemirror.durable.lag",
+            "s",
+            "For how long the turn that waited longest has had something that is not durable.",
+            lambda: [(recorder.lag_s(clock.monotonic_s()), {})],
+        ),
+        (
+            "sidemirror.store.available",
+            "1",
+            "1 when the store answered when it was asked last.",
+            lambda: [(int(store.is_available()), {"store": store.kind}) for store in stores],
+        ),
+    )

@@ -1,0 +1,92 @@
+"""WatchGoalReflections: each reflection as it is stored, read from the log alone, whichever sidecar made it."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+from sidemirror.v1 import goal_reflection_pb2 as pb
+from sidemirror.v1 import thinking_pb2
+from sidemirror_server.goals.publish import TOPIC
+from sidemirror_server.goals.report import reflection_in
+from sidemirror_server.goals.store import KEPT_FOR_US
+from sidemirror_server.rpc.call import Call
+from sidemirror_server.rpc.goal_messages import reflection_to_wire
+from sidemirror_server.rpc.pages import place_in, token_for
+from sidemirror_server.rpc.streams import Streams, StreamTimes
+from sidemirror_server.rpc.wire import duration
+from sidemirror_server.trace.live import Bell
+from sidemirror_server.trace.log import Entry, Log
+from sidemirror_server.vocabulary.errors import BadInput, Draining
+from sidemirror_server.vocabulary.scope import Scope
+
+# How much one look into the log takes: bounds what a slow reader makes the server hold.
+_PAGE = 200
+_PAGE_BYTES = 1024 * 1024
+# How many watches look at once (rpc/watch.py says why).
+_READERS = 2
+
+
+class GoalWatchStreams:
+    """The streaming call of GoalReflectionService."""
+
+    def __init__(self, log: Log, bell: Bell, streams: Streams) -> None:
+        self._log = log
+        self._bell = bell
+        self._streams = streams
+        self._reading = asyncio.Semaphore(_READERS)
+
+    async def WatchGoalReflections(
+        self, request: pb.WatchGoalReflectionsRequest, call: Call
+    ) -> AsyncGenerator[pb.WatchGoalReflectionsResponse, None]:
+        after = await self._begin(request, call.scope)
+        follow = request.follow if request.HasField("follow") else True
+        until = None if follow else await self._log.last_position(call.scope)
+        waiter = self._bell.waiter(call.scope, request.goal_id or None)
+        times = StreamTimes(self._streams, call.clock, waiter.wake, ends_idle=False)
+        try:
+            if request.new_only and follow:
+                yield _heartbeat(after, call.scope)
+            page: tuple[Entry, ...] = ()
+            while True:
+                # After a page there may be more of it; else only where the bell rang, not for each heartbeat.
+                page = await self._page(request, call, after) if waiter.clear() or page else ()
+                for entry in page:
+                    after = entry.position
+                    if entry.at_us + KEPT_FOR_US > call.clock.now_us():
+                        reflection = reflection_to_wire(reflection_in(entry.body))
+                        yield pb.WatchGoalReflectionsResponse(
+                            cursor=token_for(after, call.scope, TOPIC), reflection=reflection
+                        )
+                        times.said()
+                if times.closing_due():
+                    closing = thinking_pb2.Closing(
+                        reason=times.closing_reason, grace=duration(int(times.grace_s * 1e6))
+                    )
+                    yield pb.WatchGoalReflectionsResponse(cursor=token_for(after, call.scope, TOPIC), closing=closing)
+                    raise Draining(reason=times.closing_reason)
+                if times.heartbeat_due():
+                    yield _heartbeat(after, call.scope)
+                    times.said()
+                if until is not None and (not page or after >= until):
+                    return
+                if not page:
+                    await waiter.wait()
+        finally:
+            times.close()
+            waiter.close()
+
+    async def _page(self, request: pb.WatchGoalReflectionsRequest, call: Call, after: int) -> tuple[Entry, ...]:
+        async with self._reading:
+            return await self._log.tail(call.scope, TOPIC, request.goal_id or None, after, _PAGE, _PAGE_BYTES)
+
+    async def _begin(self, request: pb.WatchGoalReflectionsRequest, scope: Scope) -> int:
+        """The position after which the watch begins."""
+        after = place_in(request.cursor, int, "cursor", scope, TOPIC)
+        if request.new_only and after is not None:
+            raise BadInput([("new_only", "not together with a cursor")])
+        if request.new_only:
+            return await self._log.last_position(scope)
+        return after or 0
+
+
+def _heartbeat(after: int, scope: Scope) -> pb.WatchGoalReflectionsResponse:
+    return pb.WatchGoalReflectionsResponse(cursor=token_for(after, scope, TOPIC), heartbeat=thinking_pb2.Heartbeat())

@@ -1,0 +1,115 @@
+"""What can be said of a shared store without using it as a server does: it changes nothing, and is bounded in time."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import asyncpg
+import msgspec
+
+from sidemirror_server.storage.postgres.admission import look, recorded
+from sidemirror_server.storage.postgres.failures import connect_failure
+from sidemirror_server.storage.postgres.migrate import DRIVER_ERRORS, check_schema, connect, read_migrations
+from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.vocabulary.errors import StoreRefused, StoreUnavailable
+
+_SQL = load_statements(Path(__file__).with_name("examine.sql"))
+# Chosen here: longer than `serve` waits for a connection, short enough for somebody who waits for the answer.
+_CONNECT_S = 3.0
+_LOOK_S = 3.0
+
+
+class ExaminedShared(msgspec.Struct, frozen=True):
+    """A shared store as it was found. `facts`: what there is to know. `advice`: what works and could be better.
+    `problems`: why a server could not use it. `clock_ahead_us`: of its machine, of this one."""
+
+    facts: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    clock_ahead_us: int = 0
+
+
+async def examine_shared(url: str, connections: int, now_us: int) -> ExaminedShared:
+    """Looks at the database as the role of `url`, for a server that would use so many connections. Whatever is wrong is
+    told in `problems`; raises nothing."""
+    try:
+        connection = await connect(url, _CONNECT_S)
+    except StoreRefused as refusal:
+        return ExaminedShared(problems=(refusal.facts["reason"],))
+    except DRIVER_ERRORS as exc:
+        failure = connect_failure(exc)
+        return ExaminedShared(problems=(failure.facts["reason"] if failure else type(exc).__name__,))
+    try:
+        async with asyncio.timeout(_LOOK_S):
+            return await _looked(connection, connections, now_us)
+    except StoreUnavailable as failure:
+        return ExaminedShared(problems=(failure.facts["reason"],))
+    except DRIVER_ERRORS as exc:
+        code = getattr(exc, "sqlstate", None)
+        return ExaminedShared(problems=(f"{type(exc).__name__}{f' ({code})' if code else ''} while it was looked at",))
+    finally:
+        connection.terminate()
+
+
+async def _looked(connection: asyncpg.Connection, connections: int, now_us: int) -> ExaminedShared:
+    await connection.execute(
+        "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; "
+        f"SET LOCAL statement_timeout = {int(_LOOK_S * 1000)}; SET LOCAL lock_timeout = {int(_LOOK_S * 1000)}"
+    )
+    standing, reasons = await look(connection)
+    server = await connection.fetchrow(_SQL["server"])
+    known, problems = read_migrations(), list(reasons)
+    applied = 0
+    if not any("schema" in reason for reason in reasons):
+        there = await recorded(connection)
+        applied = len(there)
+        try:
+            check_schema(there, known)
+        except StoreRefused as refusal:
+            problems.append(refusal.facts["reason"])
+    await connection.execute("COMMIT")
+    is_pooled = server["pid"] != connection.get_server_pid()
+    if server["reads_only"]:
+        problems.append("this server is read-only, or a standby: name the primary")
+    if not is_pooled:
+        problems.extend(_shortage(server, connections))
+    return ExaminedShared(
+        facts=(
+            f"PostgreSQL {server['version']}{', behind a pooler such as PgBouncer' if is_pooled else ''}",
+            f"schema {applied} of {len(known)}, row level security forced on {server['protected']} tables",
+            _vector(server),
+            _connections(server, connections, is_pooled),
+        ),
+        advice=() if standing.is_durable else ("fsync is off: what it keeps may not survive a crash; switch fsync on",),
+        problems=tuple(problems),
+        clock_ahead_us=server["now_us"] - now_us,
+    )
+
+
+def _vector(server: asyncpg.Record) -> str:
+    if server["vector"]:
+        return f"pgvector {server['vector']}"
+    there = server["vector_there"]
+    return f"pgvector {there} is installed and not created here" if there else "pgvector is not installed"
+
+
+def _connections(server: asyncpg.Record, connections: int, is_pooled: bool) -> str:
+    if is_pooled:
+        return f"up to {connections} connections, to the pooler"
+    own = "" if server["own_limit"] is None else f", at most {server['own_limit']} for this role here"
+    return f"up to {connections} connections; {server['taken']} of {server['most']} are taken{own}"
+
+
+def _shortage(server: asyncpg.Record, connections: int) -> Iterator[str]:
+    if server["own_limit"] is not None and server["own_limit"] < connections:
+        yield (
+            f"the role or the database is limited to {server['own_limit']} connections, and this server uses up to "
+            f"{connections}: lower database_connections, or raise CONNECTION LIMIT"
+        )
+    # The one that looks is among them.
+    free = server["most"] - server["taken"] + 1
+    if free < connections:
+        yield (
+            f"{free} connections are left, and this server uses up to {connections}: raise max_connections, lower "
+            "database_connections, or put PgBouncer between"
+        )

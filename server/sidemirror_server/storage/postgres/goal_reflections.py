@@ -1,0 +1,108 @@
+"""Goal reflections in Postgres. Who puts and deletes reflections of one goal takes turns: otherwise two that each see
+only their own would leave more than there may be."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import asyncpg
+
+from sidemirror_server.goals.alike import CANDIDATES, Goals, by_goal, most_alike
+from sidemirror_server.goals.record import GoalReflection, GoalState
+from sidemirror_server.goals.store import (
+    FORGOTTEN_AFTER_US,
+    KEPT_FOR_US,
+    MOST_PER_GOAL,
+    MOST_RECENT_GOALS,
+    REFUSED_FOR_US,
+)
+from sidemirror_server.goals.words import words_of
+from sidemirror_server.storage.postgres.database import Database, Transaction
+from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.vocabulary.origin import Origin
+from sidemirror_server.vocabulary.scope import Scope
+
+_SQL = load_statements(Path(__file__).with_name("goal_reflections.sql"))
+# How many old goals a put forgets. Chosen here: more than it adds.
+_FORGOTTEN_AT_ONCE = 4
+_EVER = -(2**63)
+
+
+class PostgresGoalReflections:
+    """The port `GoalReflections` on the shared store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def put(self, scope: Scope, reflection: GoalReflection, now_us: int) -> bool:
+        place = (*_place(scope), reflection.goal_id)
+        created_us = reflection.created_us
+        values = (
+            *(created_us, reflection.reflection_id, reflection.objective, reflection.insight, reflection.importance),
+            *(reflection.goal_state.value, reflection.origin.value),
+        )
+        words = sorted(words_of(reflection.objective))  # in one order, so that nobody waits for somebody who waits
+        async with self._database.transaction(scope, in_turn=_turn(scope, reflection.goal_id)) as transaction:
+            if await transaction.first(_SQL["refused"], *place, created_us, now_us - REFUSED_FOR_US):
+                return False
+            if await transaction.change(_SQL["put"], *place, *values) == 0:
+                return False
+            await transaction.change(_SQL["trim"], *place, MOST_PER_GOAL)
+            if not await transaction.first(_SQL["has"], *place, reflection.reflection_id):
+                return False
+            await transaction.change(_SQL["name_words"], *place, created_us, words)
+            await _forget(transaction, scope, now_us - FORGOTTEN_AFTER_US)
+        return True
+
+    async def of_goal(self, scope: Scope, goal_id: str, now_us: int) -> tuple[GoalReflection, ...]:
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            found = await _of_goals(transaction, scope, [goal_id], now_us)
+        return found[0] if found else ()
+
+    async def recent(self, scope: Scope, now_us: int) -> Goals:
+        # A goal has a few at most, so among so many there are enough goals.
+        wanted = (now_us - KEPT_FOR_US, MOST_PER_GOAL * MOST_RECENT_GOALS)
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            newest = dict.fromkeys(row[0] for row in await transaction.fetch(_SQL["newest"], *_place(scope), *wanted))
+            return await _of_goals(transaction, scope, list(newest)[:MOST_RECENT_GOALS], now_us)
+
+    async def similar(self, scope: Scope, words: frozenset[str], limit: int, now_us: int) -> Goals:
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            rows = await transaction.fetch(_SQL["with_words"], *_place(scope), sorted(words), CANDIDATES)
+            found = await _of_goals(transaction, scope, [row[0] for row in rows], now_us)
+        return most_alike(words, found, limit)
+
+    async def delete(self, scope: Scope, goal_id: str, now_us: int) -> int:
+        place = (*_place(scope), goal_id)
+        async with self._database.transaction(scope, in_turn=_turn(scope, goal_id)) as transaction:
+            await transaction.change(_SQL["deleted"], *place, now_us)
+            await transaction.change(_SQL["delete_words"], *place)
+            return await transaction.change(_SQL["delete"], *place)
+
+
+async def _forget(transaction: Transaction, scope: Scope, before_us: int) -> None:
+    """Some of what nobody is shown any more goes."""
+    for row in await transaction.fetch(_SQL["oldest"], *_place(scope), before_us, _FORGOTTEN_AT_ONCE):
+        place = (*_place(scope), row[0])
+        await transaction.change(_SQL["forget"], *place, before_us)
+        if not await transaction.fetch(_SQL["of_goals"], *_place(scope), [row[0]], _EVER):
+            await transaction.change(_SQL["delete_words"], *place)
+
+
+async def _of_goals(transaction: Transaction, scope: Scope, goal_ids: list[str], now_us: int) -> Goals:
+    rows = await transaction.fetch(_SQL["of_goals"], *_place(scope), goal_ids, now_us - KEPT_FOR_US)
+    return by_goal(goal_ids, _reflections(rows))
+
+
+def _reflections(rows: Iterable[asyncpg.Record]) -> Iterable[GoalReflection]:
+    for goal_id, created_us, reflection_id, objective, insight, importance, state, origin in rows:
+        yield GoalReflection(
+            reflection_id, goal_id, objective, insight, importance, GoalState(state), created_us, Origin(origin)
+        )
+
+
+def _place(scope: Scope) -> tuple[str, str]:
+    return scope.tenant_id, scope.project_id
+
+
+def _turn(scope: Scope, goal_id: str) -> tuple[str, ...]:
+    return ("goal", scope.tenant_id, scope.project_id, goal_id)

@@ -1,0 +1,33 @@
+"""Entries that stand alone, in the log that turns use too, in Postgres."""
+
+from pathlib import Path
+
+from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog, turn_of
+from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.trace.log import Note
+from sidemirror_server.vocabulary.scope import Scope
+
+_SQL = load_statements(Path(__file__).with_name("journal.sql"))
+# How many old notes one new one may take along. Chosen here: enough to keep up, too few to notice.
+_FORGET_AT_ONCE = 20
+
+
+class PostgresJournal(PostgresTurnLog):
+    """The port `Journal` on the shared store. Reads as the turns' log does, and takes turns with its appends, so that a
+    scope's entries become visible in the order of their positions."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._notes = database
+
+    async def add(self, scope: Scope, topic: str, note: Note, kept_us: int) -> bool:
+        place = (scope.tenant_id, scope.project_id, topic)
+        async with self._notes.transaction(scope, in_turn=turn_of(scope)) as transaction:
+            added = await transaction.change(_SQL["add"], *place, note.key, note.group, note.at_us, note.body)
+            await transaction.change(_SQL["forget"], *place, note.at_us - 4 * kept_us, _FORGET_AT_ONCE)
+        return added == 1
+
+    async def remove(self, scope: Scope, topic: str, group: str) -> int:
+        async with self._notes.transaction(scope, in_turn=turn_of(scope)) as transaction:
+            return await transaction.change(_SQL["remove"], scope.tenant_id, scope.project_id, topic, group)

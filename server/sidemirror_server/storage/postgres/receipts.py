@@ -1,0 +1,65 @@
+"""Receipts in Postgres."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.trace.receipts import Receipt, ReceiptKey, ReceiptKind, receipt_body, receipt_of
+from sidemirror_server.vocabulary.scope import Scope
+
+_SQL = load_statements(Path(__file__).with_name("receipts.sql"))
+_FIRST_KEY = ReceiptKey(2**63 - 1, "")  # before every receipt there can be
+
+
+class PostgresReceipts:
+    """The port `Receipts` on the shared store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def issue(self, scope: Scope, receipt: Receipt) -> Receipt:
+        key = (scope.tenant_id, scope.project_id, receipt.receipt_id)
+        values = (
+            *(receipt.kind.value, receipt.time_us, receipt.turn_id),
+            *(receipt.session_id, receipt.goal_id, receipt_body(receipt)),
+        )
+        async with self._database.transaction(scope) as transaction:
+            if await transaction.change(_SQL["issue"], *key, *values):
+                await transaction.change(_SQL["show"], *key, [item.text_hash for item in receipt.items])
+            (row,) = await transaction.fetch(_SQL["get"], *key)
+        return receipt_of(*row)
+
+    async def get(self, scope: Scope, receipt_id: str) -> Receipt | None:
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            row = await transaction.first(_SQL["get"], scope.tenant_id, scope.project_id, receipt_id)
+        return None if row is None else receipt_of(*row)
+
+    async def shown(self, scope: Scope, hashes: Collection[bytes]) -> frozenset[bytes]:
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            rows = await transaction.fetch(_SQL["shown"], scope.tenant_id, scope.project_id, list(hashes))
+        return frozenset(row[0] for row in rows)
+
+    async def list(
+        self, scope: Scope, kind: ReceiptKind | None, after: ReceiptKey | None, limit: int
+    ) -> tuple[Receipt, ...]:
+        place = after or _FIRST_KEY
+        wanted = (scope.tenant_id, scope.project_id, place.time_us, place.receipt_id, limit)
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            if kind is None:
+                rows = await transaction.fetch(_SQL["list"], *wanted)
+            else:
+                rows = await transaction.fetch(_SQL["list_of_kind"], *wanted, kind.value)
+        return tuple(receipt_of(*row) for row in rows)
+
+    async def forget(self, before_us: int, limit: int) -> int:
+        forgotten = 0
+        async with self._database.transaction(None) as transaction:
+            rows = await transaction.fetch(_SQL["oldest"], before_us, limit)
+            for scope in dict.fromkeys(Scope(row[0], row[1]) for row in rows):
+                await transaction.enter(scope)
+                ids = [row[2] for row in rows if Scope(row[0], row[1]) == scope]
+                place = (scope.tenant_id, scope.project_id, ids)
+                await transaction.change(_SQL["forget_items"], *place)
+                forgotten += await transaction.change(_SQL["forget"], *place)
+        return forgotten

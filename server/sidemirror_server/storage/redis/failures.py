@@ -1,0 +1,107 @@
+"""What redis-py's and Redis' errors mean to a caller. The only place that reads their classes and codes.
+
+An error of Redis begins with a code in capitals (https://redis.io/docs/latest/develop/reference/protocol-spec/, "Simple
+errors"); what a script met stands inside the text in releases before 7. Texts may name keys: only the code leaves this
+place.
+"""
+
+import re
+from enum import Enum
+
+import redis.exceptions as raised
+
+from sidemirror_server.vocabulary.errors import SidemirrorError, StoreFull, StoreUnavailable
+
+
+class Meaning(Enum):
+    """What an error tells of."""
+
+    # Nobody answers there, or not in a way that a connection can go on with.
+    AWAY = "away"
+    # Redis answered that it will not do this now.
+    BUSY = "busy"
+    # There is no room, in its memory or on its disk; nothing was written.
+    FULL = "full"
+    # Ours: trying again would fail again.
+    DEFECT = "defect"
+
+
+_CODES = {
+    "OOM": Meaning.FULL,
+    "MISCONF": Meaning.FULL,  # it cannot write to its disk, and was told to refuse writes then
+    "BUSY": Meaning.BUSY,  # a script of somebody else's runs for too long
+    "TRYAGAIN": Meaning.BUSY,
+    "WRONGTYPE": Meaning.BUSY,  # somebody keeps something else under our key
+    "LOADING": Meaning.AWAY,
+    "READONLY": Meaning.AWAY,  # a replica: the primary is elsewhere
+    "MASTERDOWN": Meaning.AWAY,
+    "NOREPLICAS": Meaning.AWAY,
+    "CLUSTERDOWN": Meaning.AWAY,
+    "NOAUTH": Meaning.AWAY,
+    "WRONGPASS": Meaning.AWAY,
+    "NOPERM": Meaning.AWAY,
+    "ASK": Meaning.AWAY,
+    "MOVED": Meaning.AWAY,
+    "CROSSSLOT": Meaning.AWAY,
+}
+_CLASSES = {
+    raised.OutOfMemoryError: "OOM",
+    raised.TryAgainError: "TRYAGAIN",
+    raised.BusyLoadingError: "LOADING",
+    raised.ReadOnlyError: "READONLY",
+    raised.MasterDownError: "MASTERDOWN",
+    raised.ClusterDownError: "CLUSTERDOWN",
+    raised.NoPermissionError: "NOPERM",
+    raised.AskError: "ASK",
+    raised.MovedError: "MOVED",
+    raised.ClusterCrossSlotError: "CROSSSLOT",
+}
+_AT_THE_START = re.compile(r"-?([A-Z]+)\b")
+_IN_A_SCRIPT = re.compile(r": -?([A-Z]{3,}) ")
+# Not Redis' own answer: the driver's, the network's, and what our own time limits become.
+_AWAY = (
+    raised.ConnectionError,  # with AuthenticationError and BusyLoadingError
+    raised.TimeoutError,
+    raised.InvalidResponse,
+    OSError,  # with ConnectionError and TimeoutError
+    EOFError,
+)
+
+
+def meaning_of(error: BaseException) -> Meaning:
+    """What `error`, raised by redis-py, tells of. Whatever is not known to come from outside is a defect."""
+    if isinstance(error, raised.ResponseError):
+        return _CODES.get(_code_of(error), Meaning.DEFECT)
+    return Meaning.AWAY if isinstance(error, _AWAY) else Meaning.DEFECT
+
+
+def store_failure(error: BaseException) -> SidemirrorError | None:
+    """The error to raise instead when the store itself failed; None when we are at fault."""
+    meaning = meaning_of(error)
+    if meaning is Meaning.DEFECT:
+        return None
+    told = _code_of(error) if isinstance(error, raised.ResponseError) else type(error).__name__
+    if meaning is Meaning.FULL:
+        return StoreFull(store="redis", reason=told)
+    return StoreUnavailable(store="redis", reason=told)
+
+
+def is_refusal(error: BaseException | None) -> bool:
+    """Whether user and password are what `error` is about, however often it was wrapped."""
+    while error is not None:
+        if isinstance(error, raised.AuthenticationError):
+            return True
+        error = error.__cause__
+    return False
+
+
+def _code_of(error: raised.ResponseError) -> str:
+    for kind in type(error).__mro__:
+        if kind in _CLASSES:
+            return _CLASSES[kind]
+    text = str(error)
+    first = _AT_THE_START.match(text)
+    if first is not None and first[1] in _CODES:
+        return first[1]
+    inner = _IN_A_SCRIPT.search(text)
+    return inner[1] if inner is not None else ""

@@ -1,0 +1,178 @@
+"""Goal reflections in Redis, as the seed shows them (goal-reflection, "Storage"): readable by its commands, and by
+agents that were written against it. The scripts are in `goal_reflections.lua`, the names of keys in `keys.py`.
+
+Redis keeps time by itself: what expires there does so by how long it is to be kept, never by a sidecar's date.
+"""
+
+import datetime
+import logging
+import math
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sidemirror_server.goals.alike import CANDIDATES, Goals, most_alike
+from sidemirror_server.goals.record import GoalReflection, GoalState
+from sidemirror_server.goals.store import KEPT_FOR_US, MOST_PER_GOAL, REFUSED_FOR_US
+from sidemirror_server.goals.words import words_of
+from sidemirror_server.storage.redis import keys
+from sidemirror_server.storage.redis.database import Database, Scripts
+from sidemirror_server.vocabulary.origin import Origin
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.text import enter
+
+_log = logging.getLogger(__name__)
+
+SCRIPTS = Scripts(Path(__file__).with_name("goal_reflections.lua"))
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_US = datetime.timedelta(microseconds=1)
+
+
+class RedisGoalReflections:
+    """The port `GoalReflections`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def put(self, scope: Scope, reflection: GoalReflection, now_us: int) -> bool:
+        kept_ms = math.ceil(min(reflection.created_us + KEPT_FOR_US - now_us, KEPT_FOR_US) / 1000)
+        if kept_ms <= 0:
+            return False
+        places = _places(scope, reflection.goal_id, words_of(reflection.objective))
+        arguments = (
+            encode(reflection),
+            reflection.reflection_id,
+            time_of(reflection.created_us),
+            reflection.created_us,
+            reflection.goal_id,
+            keys.reflections(scope),
+            kept_ms,
+        )
+        return bool(await self._database.run("put", places, arguments))
+
+    async def of_goal(self, scope: Scope, goal_id: str, now_us: int) -> tuple[GoalReflection, ...]:
+        return _shown(await self._database.ask("GET", keys.of_goal(scope, goal_id)), goal_id, now_us)
+
+    async def recent(self, scope: Scope, now_us: int) -> Goals:
+        goal_ids = await self._database.ask("LRANGE", keys.recent_goals(scope), 0, -1)
+        return await self._of_goals(scope, _texts(goal_ids), now_us)
+
+    async def similar(self, scope: Scope, words: frozenset[str], limit: int, now_us: int) -> Goals:
+        places = [keys.goals_with(scope, word) for word in sorted(words)]
+        if not places:
+            return ()
+        goal_ids = await self._database.run("with_words", places, (CANDIDATES,))
+        return most_alike(words, await self._of_goals(scope, _texts(goal_ids), now_us), limit)
+
+    async def delete(self, scope: Scope, goal_id: str, now_us: int) -> int:
+        there = decode(await self._database.ask("GET", keys.of_goal(scope, goal_id)), goal_id)
+        words = frozenset(word for reflection in there for word in words_of(reflection.objective))
+        arguments = (now_us, goal_id, keys.reflections(scope), REFUSED_FOR_US // 1000)
+        return int(await self._database.run("delete", _places(scope, goal_id, words), arguments))
+
+    async def _of_goals(self, scope: Scope, goal_ids: list[str], now_us: int) -> Goals:
+        """Those of these goals that have anything to show, in their order."""
+        if not goal_ids:
+            return ()
+        values = await self._database.ask("MGET", *(keys.of_goal(scope, goal_id) for goal_id in goal_ids))
+        found = (_shown(value, goal_id, now_us) for goal_id, value in zip(goal_ids, values, strict=True))
+        return tuple(goal for goal in found if goal)
+
+
+def _places(scope: Scope, goal_id: str, words: frozenset[str]) -> list[str]:
+    """The keys that the scripts `put` and `delete` are given."""
+    return [
+        keys.of_goal(scope, goal_id),
+        keys.recent_goals(scope),
+        keys.goal_times(scope),
+        keys.deleted(scope, goal_id),
+        *(keys.goals_with(scope, word) for word in sorted(words)),
+    ]
+
+
+# --- entries ---------------------------------------------------------------------------------------------------------
+
+
+class _Entry(msgspec.Struct):
+    """The seed's keys, and ours after them."""
+
+    goal_id: str = ""
+    insight: str = ""
+    importance: float = 0.0
+    goal_state: str = ""
+    created_at: str = ""
+    id: str = ""
+    objective: str = ""
+    origin: str = ""
+
+
+def encode(reflection: GoalReflection) -> bytes:
+    """The entry's JSON."""
+    entry = _Entry(
+        reflection.goal_id,
+        reflection.insight,
+        reflection.importance,
+        reflection.goal_state.value,
+        time_of(reflection.created_us),
+        reflection.reflection_id,
+        reflection.objective,
+        reflection.origin.name.lower(),
+    )
+    return msgspec.json.encode(entry)
+
+
+def decode(value: bytes | None, goal_id: str) -> list[GoalReflection]:
+    """The entries of a goal's list, whoever wrote them; what is none is left out, and said in the log."""
+    try:
+        raws = msgspec.json.decode(value or b"[]", type=list[msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raws = [msgspec.Raw(b"")]
+    found = []
+    for raw in raws:
+        try:
+            found.append(_reflection(msgspec.json.decode(raw, type=_Entry), goal_id))
+        except (msgspec.DecodeError, UnicodeDecodeError, ValueError):
+            _log.warning("goal_reflection_unreadable", extra={"store": "redis"})
+    return found
+
+
+def _reflection(entry: _Entry, goal_id: str) -> GoalReflection:
+    """Raises ValueError for what the seed does not know."""
+    created_us = us_of(entry.created_at)
+    is_ours = bool(entry.id)
+    return GoalReflection(
+        entry.id,
+        goal_id,
+        entry.objective if is_ours else enter(entry.objective),
+        entry.insight if is_ours else enter(entry.insight),
+        min(1.0, max(0.0, entry.importance)),
+        GoalState(entry.goal_state),
+        created_us,
+        # What others wrote is trusted no further than a tool's result.
+        Origin[entry.origin.upper()] if is_ours and entry.origin.upper() in Origin.__members__ else Origin.TOOL,
+    )
+
+
+def _shown(value: bytes | None, goal_id: str, now_us: int) -> tuple[GoalReflection, ...]:
+    """What is not too old, the newest first, at most as many as a goal may have."""
+    young = [one for one in decode(value, goal_id) if one.created_us + KEPT_FOR_US > now_us]
+    young.sort(key=lambda one: (one.created_us, one.reflection_id), reverse=True)
+    return tuple(young[:MOST_PER_GOAL])
+
+
+def time_of(created_us: int) -> str:
+    """2026-03-11T14:23:00+00:00, with microseconds where there are any; the order of such texts is that of times."""
+    return (_EPOCH + created_us * _US).isoformat()
+
+
+def us_of(created_at: str) -> int:
+    """The other way round; without a zone, as in the seed's example, it is UTC. Raises ValueError."""
+    time = datetime.datetime.fromisoformat(created_at)
+    if time.tzinfo is None:
+        time = time.replace(tzinfo=datetime.UTC)
+    return (time - _EPOCH) // _US
+
+
+def _texts(answer: Any) -> list[str]:
+    return [one.decode(errors="replace") for one in answer]

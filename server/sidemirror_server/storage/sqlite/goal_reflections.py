@@ -1,0 +1,131 @@
+"""Goal reflections in SQLite."""
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from sidemirror_server.goals.alike import CANDIDATES, Goals, by_goal, most_alike
+from sidemirror_server.goals.record import GoalReflection, GoalState
+from sidemirror_server.goals.store import (
+    FORGOTTEN_AFTER_US,
+    KEPT_FOR_US,
+    MOST_PER_GOAL,
+    MOST_RECENT_GOALS,
+    REFUSED_FOR_US,
+)
+from sidemirror_server.goals.words import words_of
+from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.vocabulary.origin import Origin
+from sidemirror_server.vocabulary.scope import Scope
+
+_SQL = load_statements(Path(__file__).with_name("goal_reflections.sql"))
+# How many old goals a put forgets. Chosen here: more than it adds.
+_FORGOTTEN_AT_ONCE = 4
+
+
+class SqliteGoalReflections:
+    """The port `GoalReflections` on the embedded store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def put(self, scope: Scope, reflection: GoalReflection, now_us: int) -> bool:
+        values = {
+            **_place(scope),
+            "goal_id": reflection.goal_id,
+            "created_us": reflection.created_us,
+            "reflection_id": reflection.reflection_id,
+            "objective": reflection.objective,
+            "insight": reflection.insight,
+            "importance": reflection.importance,
+            "goal_state": reflection.goal_state.value,
+            "origin": reflection.origin.value,
+            "words": _array(words_of(reflection.objective)),
+            "most": MOST_PER_GOAL,
+            "refused_since_us": now_us - REFUSED_FOR_US,
+        }
+
+        def change(connection: sqlite3.Connection) -> bool:
+            if connection.execute(_SQL["refused"], values).fetchone():
+                return False
+            if connection.execute(_SQL["put"], values).rowcount == 0:
+                return False
+            connection.execute(_SQL["trim"], values)
+            if not connection.execute(_SQL["has"], values).fetchone():
+                return False
+            connection.execute(_SQL["name_words"], values)
+            _forget(connection, scope, now_us - FORGOTTEN_AFTER_US)
+            return True
+
+        return await self._database.write(change)
+
+    async def of_goal(self, scope: Scope, goal_id: str, now_us: int) -> tuple[GoalReflection, ...]:
+        wanted = {**_place(scope), "goal_id": goal_id, "since_us": now_us - KEPT_FOR_US}
+        return self._database.read(lambda connection: _reflections(connection.execute(_SQL["of_goal"], wanted)))
+
+    async def recent(self, scope: Scope, now_us: int) -> Goals:
+        # A goal has a few at most, so among so many there are enough goals.
+        limit = MOST_PER_GOAL * MOST_RECENT_GOALS
+        wanted = {**_place(scope), "since_us": now_us - KEPT_FOR_US, "limit": limit}
+
+        def look(connection: sqlite3.Connection) -> Goals:
+            newest = dict.fromkeys(goal_id for (goal_id,) in connection.execute(_SQL["newest"], wanted))
+            return _of_goals(connection, wanted, list(newest)[:MOST_RECENT_GOALS])
+
+        return self._database.read(look)
+
+    async def similar(self, scope: Scope, words: frozenset[str], limit: int, now_us: int) -> Goals:
+        wanted = {**_place(scope), "since_us": now_us - KEPT_FOR_US, "words": _array(words), "limit": CANDIDATES}
+
+        def look(connection: sqlite3.Connection) -> Goals:
+            found = [goal_id for (goal_id,) in connection.execute(_SQL["with_words"], wanted)]
+            return most_alike(words, _of_goals(connection, wanted, found), limit)
+
+        return await self._database.search(look)
+
+    async def delete(self, scope: Scope, goal_id: str, now_us: int) -> int:
+        values = {**_place(scope), "goal_id": goal_id, "now_us": now_us}
+
+        def change(connection: sqlite3.Connection) -> int:
+            connection.execute(_SQL["deleted"], values)
+            connection.execute(_SQL["delete_words"], values)
+            return connection.execute(_SQL["delete"], values).rowcount
+
+        return await self._database.write(change)
+
+
+def _forget(connection: sqlite3.Connection, scope: Scope, before_us: int) -> None:
+    """Some of what nobody is shown any more goes."""
+    wanted = {**_place(scope), "before_us": before_us, "limit": _FORGOTTEN_AT_ONCE}
+    for (goal_id,) in connection.execute(_SQL["oldest"], wanted).fetchall():
+        values = {**wanted, "goal_id": goal_id, "since_us": -(2**63)}
+        connection.execute(_SQL["forget"], values)
+        if not connection.execute(_SQL["of_goal"], values).fetchone():
+            connection.execute(_SQL["delete_words"], values)
+
+
+def _of_goals(connection: sqlite3.Connection, wanted: dict[str, Any], goal_ids: list[str]) -> Goals:
+    found: list[GoalReflection] = []
+    for goal_id in goal_ids:
+        found += _reflections(connection.execute(_SQL["of_goal"], {**wanted, "goal_id": goal_id}))
+    return by_goal(goal_ids, found)
+
+
+def _reflections(rows: Iterable[tuple[Any, ...]]) -> tuple[GoalReflection, ...]:
+    return tuple(
+        GoalReflection(
+            reflection_id, goal_id, objective, insight, importance, GoalState(state), created_us, Origin(origin)
+        )
+        for goal_id, created_us, reflection_id, objective, insight, importance, state, origin in rows
+    )
+
+
+def _place(scope: Scope) -> dict[str, Any]:
+    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id}
+
+
+def _array(words: frozenset[str]) -> str:
+    return json.dumps(sorted(words))

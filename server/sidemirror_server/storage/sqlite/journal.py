@@ -1,0 +1,46 @@
+"""Entries that stand alone, in the log that turns use too, in SQLite."""
+
+import sqlite3
+from pathlib import Path
+
+from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
+from sidemirror_server.trace.log import Note
+from sidemirror_server.vocabulary.scope import Scope
+
+_SQL = load_statements(Path(__file__).with_name("journal.sql"))
+# How many old notes one new one may take along. Chosen here: enough to keep up, too few to notice.
+_FORGET_AT_ONCE = 20
+
+
+class SqliteJournal(SqliteTurnLog):
+    """The port `Journal` on the embedded store. Reads as the turns' log does."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._notes = database
+
+    async def add(self, scope: Scope, topic: str, note: Note, kept_us: int) -> bool:
+        values = {
+            "tenant_id": scope.tenant_id,
+            "project_id": scope.project_id,
+            "topic": topic,
+            "key": note.key,
+            "group_id": note.group,
+            "at_us": note.at_us,
+            "body": note.body,
+            "until_us": note.at_us - 4 * kept_us,
+            "limit": _FORGET_AT_ONCE,
+        }
+
+        def change(connection: sqlite3.Connection) -> bool:
+            is_new = connection.execute(_SQL["add"], values).rowcount == 1
+            connection.execute(_SQL["forget"], values)
+            return is_new
+
+        return await self._notes.write(change)
+
+    async def remove(self, scope: Scope, topic: str, group: str) -> int:
+        values = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "topic": topic, "group_id": group}
+        return await self._notes.write(lambda connection: connection.execute(_SQL["remove"], values).rowcount)

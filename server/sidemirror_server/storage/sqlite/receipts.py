@@ -1,0 +1,81 @@
+"""Receipts in SQLite."""
+
+import sqlite3
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.trace.receipts import Receipt, ReceiptKey, ReceiptKind, receipt_body, receipt_of
+from sidemirror_server.vocabulary.scope import Scope
+
+_SQL = load_statements(Path(__file__).with_name("receipts.sql"))
+_FIRST_KEY = ReceiptKey(2**63 - 1, "")  # before every receipt there can be
+
+
+class SqliteReceipts:
+    """The port `Receipts` on the embedded store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def issue(self, scope: Scope, receipt: Receipt) -> Receipt:
+        key = _key(scope, receipt.receipt_id)
+        values = {
+            **key,
+            "kind": receipt.kind.value,
+            "time_us": receipt.time_us,
+            "turn_id": receipt.turn_id,
+            "session_id": receipt.session_id,
+            "goal_id": receipt.goal_id,
+            "body": receipt_body(receipt),
+        }
+        items = [{**key, "text_hash": item.text_hash} for item in receipt.items]
+
+        def change(connection: sqlite3.Connection) -> Receipt:
+            if connection.execute(_SQL["issue"], values).rowcount:
+                connection.executemany(_SQL["show"], items)
+            return receipt_of(*connection.execute(_SQL["get"], key).fetchone())
+
+        return await self._database.write(change)
+
+    async def get(self, scope: Scope, receipt_id: str) -> Receipt | None:
+        wanted = _key(scope, receipt_id)
+        row = self._database.read(lambda connection: connection.execute(_SQL["get"], wanted).fetchone())
+        return None if row is None else receipt_of(*row)
+
+    async def shown(self, scope: Scope, hashes: Collection[bytes]) -> frozenset[bytes]:
+        place = {"tenant_id": scope.tenant_id, "project_id": scope.project_id}
+
+        def look_up(connection: sqlite3.Connection) -> frozenset[bytes]:
+            return frozenset(
+                one for one in hashes if connection.execute(_SQL["shown"], {**place, "text_hash": one}).fetchone()
+            )
+
+        return self._database.read(look_up)
+
+    async def list(
+        self, scope: Scope, kind: ReceiptKind | None, after: ReceiptKey | None, limit: int
+    ) -> tuple[Receipt, ...]:
+        place = after or _FIRST_KEY
+        wanted = {**_key(scope, place.receipt_id), "time_us": place.time_us, "kind": kind, "limit": limit}
+        name = "list" if kind is None else "list_of_kind"
+        rows = await self._database.search(lambda connection: connection.execute(_SQL[name], wanted).fetchall())
+        return tuple(receipt_of(*row) for row in rows)
+
+    async def forget(self, before_us: int, limit: int) -> int:
+        wanted = {"before_us": before_us, "limit": limit}
+
+        def change(connection: sqlite3.Connection) -> int:
+            oldest = connection.execute(_SQL["oldest"], wanted).fetchall()
+            keys = [_key(Scope(tenant_id, project_id), receipt_id) for tenant_id, project_id, receipt_id in oldest]
+            connection.executemany(_SQL["forget_items"], keys)
+            connection.executemany(_SQL["forget"], keys)
+            return len(keys)
+
+        return await self._database.write(change, long=True)
+
+
+def _key(scope: Scope, receipt_id: str) -> dict[str, Any]:
+    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "receipt_id": receipt_id}

@@ -1,0 +1,115 @@
+"""What was shown to whom: a receipt for every context block that held anything.
+
+Rooms issue one when they hand out a block. By it the outcome of a task is joined to the lessons that its agent had
+seen, and a text that we showed ourselves is recognised when it comes back in a trace. Adapters:
+`storage/sqlite/receipts.py`, `storage/postgres/receipts.py`.
+"""
+
+import enum
+from collections.abc import Collection
+from typing import Protocol
+
+import msgspec
+
+from sidemirror_server.vocabulary.block import BlockItem, text_hash
+from sidemirror_server.vocabulary.scope import Scope
+
+# How long a receipt is kept. Chosen here: a task whose outcome is not known after a month has none.
+KEPT_FOR_US = 30 * 24 * 3600 * 1_000_000
+
+
+class ReceiptKind(enum.StrEnum):
+    """Who handed the block out. The values are stored and never change."""
+
+    GOAL = "goal"
+    MEMORY = "memory"
+    TURN = "turn"
+
+
+class ReceiptItem(msgspec.Struct, frozen=True):
+    """An item as it was shown. `text_hash`: `vocabulary.block.text_hash` of its text."""
+
+    id: str
+    version: int
+    kind: str
+    text_hash: bytes
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """What one block held, in its order, and for what. `held_back`: ids of items that fitted and were kept from it on
+    purpose, to learn what happens without them. `turn_id`, `session_id`, `goal_id` are empty where there is none."""
+
+    receipt_id: str
+    kind: ReceiptKind
+    time_us: int
+    items: tuple[ReceiptItem, ...] = ()
+    held_back: tuple[str, ...] = ()
+    turn_id: str = ""
+    session_id: str = ""
+    goal_id: str = ""
+
+
+class ReceiptKey(msgspec.Struct, frozen=True):
+    """A place in the order of receipts: newest first, then by id downwards."""
+
+    time_us: int
+    receipt_id: str
+
+
+class Receipts(Protocol):
+    """Keeps receipts. Each verb is one transaction, durable when it returns.
+
+    RC1  `issue` keeps a receipt; of several with one id the first stays. It returns the one that is kept.
+    RC2  `get` returns None for an id that the scope does not have.
+    RC3  `shown` returns those of `hashes` that are an item's in a receipt of the scope; `held_back` does not count.
+    RC4  `list` returns the newest first, of one kind or of all, at most `limit`, after `after`; the order stays while
+         receipts are issued.
+    RC5  `forget` removes receipts from before `before_us`, of every scope, the oldest first, at most `limit`, and
+         returns how many; their items count as shown no more, unless a later receipt has them too.
+    RC6  Scopes never meet: the same id in two scopes is two receipts.
+    Raises StoreUnavailable, StoreFull.
+    """
+
+    async def issue(self, scope: Scope, receipt: Receipt) -> Receipt: ...
+
+    async def get(self, scope: Scope, receipt_id: str) -> Receipt | None: ...
+
+    async def shown(self, scope: Scope, hashes: Collection[bytes]) -> frozenset[bytes]: ...
+
+    async def list(
+        self, scope: Scope, kind: ReceiptKind | None, after: ReceiptKey | None, limit: int
+    ) -> tuple[Receipt, ...]: ...
+
+    async def forget(self, before_us: int, limit: int) -> int: ...
+
+
+def receipt_items(items: Collection[BlockItem]) -> tuple[ReceiptItem, ...]:
+    """A block's items as its receipt has them."""
+    return tuple(ReceiptItem(item.id, item.version, item.kind, text_hash(item.text)) for item in items)
+
+
+class _Body(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What of a receipt the stores do not look into. Field names are part of the stored format."""
+
+    items: tuple[ReceiptItem, ...] = ()
+    held_back: tuple[str, ...] = ()
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(_Body).decode
+
+
+def receipt_body(receipt: Receipt) -> bytes:
+    """The JSON that keeps a receipt's items."""
+    return _encode(_Body(receipt.items, receipt.held_back))
+
+
+def receipt_of(
+    receipt_id: str, kind: str, time_us: int, turn_id: str, session_id: str, goal_id: str, body: bytes
+) -> Receipt:
+    """A receipt from its columns, in their order."""
+    kept = _decode(body)
+    return Receipt(
+        *(receipt_id, ReceiptKind(kind), time_us, kept.items, kept.held_back),
+        *(turn_id, session_id, goal_id),
+    )

@@ -1,0 +1,74 @@
+"""How many jobs may wait: the queue itself with a bound for each tenant and project, so that nobody's fills the store.
+
+`assembly/` puts it before the queue for whoever puts jobs; the worker has the queue itself.
+"""
+
+from collections import OrderedDict
+from typing import Any
+
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.errors import LimitReached
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.work.queue import Job, JobState, NewJob, Work
+
+_WAITING = (JobState.QUEUED, JobState.RUNNING, JobState.RETRYING)
+# How long a count is good for, in seconds; meanwhile what is put is added. Chosen here: a count is a look into the
+# store, and a second's worth of jobs too many does no harm.
+_COUNT_AGAIN_S = 1.0
+# How many tenants and projects are remembered; the one that has put nothing for longest is forgotten.
+_SCOPES = 1_000
+
+
+class Bounded:
+    """A queue whose `put` is refused while too much waits; every other verb is the queue's own."""
+
+    def __init__(self, work: Work, most: int, clock: Clock) -> None:
+        """`most`: jobs of a kind that wait or run in one scope."""
+        self._work = work
+        self._most = most
+        self._clock = clock
+        # By scope and kind: how many wait, and as of when.
+        self._counts: OrderedDict[tuple[Scope, str], tuple[int, float]] = OrderedDict()
+
+    def __getattr__(self, verb: str) -> Any:
+        return getattr(self._work, verb)
+
+    @property
+    def waiting(self) -> dict[str, int]:
+        """How many wait, by kind, of the scopes that have put any here, as they were counted last."""
+        found: dict[str, int] = {}
+        for (_, kind), (count, _) in tuple(self._counts.items()):
+            found[kind] = found.get(kind, 0) + count
+        return found
+
+    async def put(self, scope: Scope, job: NewJob, now_us: int) -> Job:
+        """As the queue's. Raises LimitReached, unless the scope has this very job already."""
+        count = await self._count(scope, job.kind)
+        if count >= self._most and await self._work.get(scope, job.job_id) is None:
+            whose = f"{job.kind} of tenant {scope.tenant_id}, project {scope.project_id}"
+            raise LimitReached("queued_jobs", self._most, whose, passes=True)
+        kept = await self._work.put(scope, job, now_us)
+        known, as_of_s = self._counts.get((scope, job.kind), (count, self._clock.monotonic_s()))
+        self._counts[scope, job.kind] = (known + 1, as_of_s)
+        return kept
+
+    async def count_again(self) -> None:
+        """Brings `waiting` up to date. Raises what the store raises."""
+        for scope, kind in tuple(self._counts):
+            await self._recount(scope, kind)
+
+    async def _count(self, scope: Scope, kind: str) -> int:
+        known = self._counts.get((scope, kind))
+        if known is not None and self._clock.monotonic_s() - known[1] < _COUNT_AGAIN_S:
+            self._counts.move_to_end((scope, kind))
+            return known[0]
+        return await self._recount(scope, kind)
+
+    async def _recount(self, scope: Scope, kind: str) -> int:
+        as_of_s = self._clock.monotonic_s()
+        states = await self._work.count(scope, kind)
+        count = sum(states[state] for state in _WAITING)
+        self._counts[scope, kind] = (count, as_of_s)
+        if len(self._counts) > _SCOPES:
+            self._counts.popitem(last=False)
+        return count

@@ -1,0 +1,227 @@
+"""How Postgres goes about the statements of every port: as the serving role, under row level security, on full tables.
+
+A condition that row level security must not let run early (one whose function is not leakproof) cannot be looked up in
+an index, however good the index is; and a policy's function that is asked once a row makes a scan of everything slow.
+So plans are looked at as they are run, with what they read.
+"""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import asyncpg
+import pytest
+
+from sidemirror_server.storage.postgres import critiques, ledger, requests, sessions, turn_log, work
+from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.vocabulary.scope import Scope
+from tests.conformance.turn_log import head
+from tests.postgres.databases import Databases
+
+SCOPES, ROWS = 10, 2_000
+ONE = Scope("t1", "p")
+PLACE = ("t1", "p")
+LATE = 2**62
+
+# Everything that grows: as many rows in each scope, one session for each 20 turns, everything one apart in time.
+_FILL = f"""
+CREATE TEMPORARY TABLE n AS
+SELECT 't' || s AS tenant_id, 'p' AS project_id, lpad(r::text, 6, '0') AS id, r, s
+FROM generate_series(1, {SCOPES}) AS s, generate_series(1, {ROWS}) AS r;
+INSERT INTO sidemirror.sessions SELECT tenant_id, project_id, 's' || id, r, r, 'x' FROM n;
+INSERT INTO sidemirror.turns
+SELECT tenant_id, project_id, id, 's' || lpad((r / 20)::text, 6, '0'), r % 20,
+       CASE WHEN r % 10 = 0 THEN 'open' ELSE 'finished' END, 1, r, r, 'x'
+FROM n;
+INSERT INTO sidemirror.log_entries (tenant_id, project_id, topic, key, group_id, sequence, at_us, body)
+SELECT tenant_id, project_id, CASE WHEN r % 10 = 0 THEN 'goal' ELSE 'turn' END, 'k' || r / 20,
+       's' || lpad((r / 20)::text, 6, '0'), r, r, 'x'
+FROM n ORDER BY r, s;
+INSERT INTO sidemirror.requests SELECT tenant_id, project_id, 'm', id, r, 'd', 'a' FROM n;
+INSERT INTO sidemirror.jobs (tenant_id, project_id, job_id, kind, state, due_us, attempts, max_attempts, run_at_us,
+                             token, created_us, updated_us, payload)
+SELECT tenant_id, project_id, id, CASE WHEN r % 2 = 0 THEN 'goal' ELSE 'dream' END,
+       (ARRAY['queued', 'running', 'running', 'done', 'dead'])[1 + r % 5], CASE WHEN r % 5 < 3 THEN r END,
+       CASE WHEN r % 5 = 2 AND r % 50 = 2 THEN 3 ELSE 1 END, 3, r, 1, r, r, 'x'
+FROM n;
+INSERT INTO sidemirror.ledger_totals SELECT tenant_id, project_id, r, 'reflect', 1, 1, 1, 1, 1 FROM n;
+INSERT INTO sidemirror.ledger_envelopes SELECT tenant_id, r, '', 1, 1 FROM n;
+INSERT INTO sidemirror.ledger_reservations SELECT tenant_id, project_id, id, r / 20, 'reflect', 1, 1, r FROM n;
+INSERT INTO sidemirror.critiques
+SELECT tenant_id, project_id, id, r, 'rules', r, r % 2 = 0, 'k' || r / 20, 's' || r / 20, 'x', NULL, NULL, NULL FROM n;
+ANALYZE;
+"""
+
+_HEAD = head("000500", 2)
+_CLAIM = (*PLACE, "000001", 1, LATE)
+# (adapter, statement): the values it is looked at with, and how many rows it may read, of {SCOPES} x {ROWS} in a table.
+VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
+    turn_log: {
+        "kept": ((*PLACE, ["000500", "none"]), 1),
+        "put": (
+            (
+                *(*PLACE, ["s000500"], [1], [b"x"]),
+                *turn_log._heads([_HEAD]),
+                *("turn", ["new"], ["s1"], [1], [1], [b"x"]),
+            ),
+            2,
+        ),
+        "bodies": ((*PLACE, "turn", ["k10", "k10"], [201, 202]), 2),
+        "read": ((*PLACE, "turn", "k10", 205, 5, 10**6), 5),
+        "tail": ((*PLACE, "turn", 30_000, 5, 10**6), 5),
+        "tail_of_group": ((*PLACE, "turn", 0, 5, 10**6, "s000050"), 5),
+        "last_position": (PLACE, 6),
+        "head": ((*PLACE, "000500"), 1),
+        "heads": ((*PLACE, LATE, "", 5), 5),
+        "heads_standing": ((*PLACE, LATE, "", 5, "open"), 5),
+        "heads_of_session": ((*PLACE, LATE, "", 5, "open", "s000050"), 20),
+        "newest": ((*PLACE, "s000050"), 1),
+        "idle": ((LATE, 5), 5),
+        "open_heads": ((*PLACE, ["000500", "000501"]), 2),
+    },
+    sessions: {
+        "create": ((*PLACE, "new", 1, 1, b"x"), 0),
+        "get": ((*PLACE, "s000050"), 22),
+        "list": ((*PLACE, 60, "", 2), 2 + 2 * 21),
+        "update": ((*PLACE, "s000050", b"y", 1), 1),
+        "any_open": ((*PLACE, "s000050"), 20),
+        "delete": ((*PLACE, "s000050"), 1),
+        "delete_turns": ((*PLACE, "s000050"), 20),
+        "delete_entries": ((*PLACE, "s000050", "turn"), 20),
+    },
+    requests: {
+        "recall": ((*PLACE, "m", "000500", 1), 1),
+        "remember": ((*PLACE, "m", "000500", LATE, LATE, b"d", b"a"), 1),
+        "kept": ((*PLACE, "m", "000500"), 1),
+        "expired": ((LATE, 5), 5),
+        "forget": ((*PLACE, LATE, ["m", "m"], ["000500", "000501"]), 2),
+    },
+    work: {
+        "put": ((*PLACE, "new", "goal", b"x", 3, 1, 1), 0),
+        "get": ((*PLACE, "000500"), 1),
+        "used_up": ((50, ["goal"]), SCOPES * 50),
+        "bury": ((*PLACE, ["000002"], LATE, "e"), 2),
+        "due": ((LATE, ["goal", "dream"], 5), 20),
+        "claim": ((*PLACE, ["000500", "000505"], LATE, LATE, "w"), 4),
+        "extend": ((*_CLAIM, LATE), 1),
+        "checkpoint": ((*_CLAIM, b"n"), 1),
+        "finish": ((*_CLAIM, b"r"), 1),
+        "fail": ((*_CLAIM, "e", None), 1),
+        "release": (_CLAIM, 1),
+        "revive": ((*PLACE, "000004", 1), 1),
+        "list": ((*PLACE, "goal", LATE, "", None, 5), 5),
+        # What there is to count, and at most the rest of the scope.
+        "count": ((*PLACE, "goal"), ROWS),
+        "done": ((LATE, ["goal", "dream"], 5), 5),
+        "purge": ((*PLACE, ["000003", "000008"], LATE), 2),
+    },
+    critiques: {
+        "keep": ((*PLACE, "new", 1, "rules", 1, True, "", "", b"x"), 0),
+        "get": ((*PLACE, "000500"), 1),
+        "list": ((*PLACE, LATE, "", 5), 5),
+        "list_of_turn": ((*PLACE, LATE, "", 5, "k10", None), 5),
+        "list_of_session": ((*PLACE, LATE, "", 5, "s10"), 5),
+        "report": ((*PLACE, "000500", "success", 1.0, 1), 1),
+        # All of the time asked for.
+        "figures": ((*PLACE, 100, 200, None, None), 100),
+    },
+    ledger: {
+        "used": ((*PLACE, 100, "reflect"), 4),
+        "take": ((*PLACE, 100, "reflect", 1, 1, "new", 1), 0),
+        "strike": ((*PLACE, "000500"), 1),
+        "replace": ((*PLACE, 100, "reflect", 1, 1, 1, 1), 4),
+        "spent": ((*PLACE, ROWS - 1, 1), 44),
+    },
+}
+STATEMENTS = [(adapter, name) for adapter, every in VALUES.items() for name in every]
+# What reads envelopes of every scope.
+ACROSS = {(turn_log, "idle"), (requests, "expired"), (work, "used_up"), (work, "due"), (work, "done")}
+ACROSS |= {(ledger, "used"), (ledger, "take"), (ledger, "replace")}
+
+
+@pytest.fixture(scope="module")
+def filled(databases: Databases) -> Iterator[str]:
+    """The name of a database with rows of many scopes."""
+    name = asyncio.run(databases.create())
+    asyncio.run(databases.as_superuser(_FILL, name))
+    yield name
+    asyncio.run(databases.drop(name))
+
+
+def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for inner in plan.get("Plans", ()):
+        yield from nodes(inner)
+
+
+async def explained(databases: Databases, name: str, statement: str, values: tuple[Any, ...]) -> list[dict[str, Any]]:
+    """The nodes of the plan as it was run; nothing of it is kept."""
+    database = await Database.open(databases.cluster.url("sidecar", name))
+    try:
+        async with database.transaction(ONE) as transaction:
+            rows = await transaction.fetch(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", *values)
+            await transaction.fetch("ROLLBACK AND CHAIN")
+            return list(nodes(json.loads(rows[0][0])[0]["Plan"]))
+    finally:
+        await database.close()
+
+
+def read_by(node: dict[str, Any]) -> float:
+    """Rows that a scan of a table has looked at."""
+    removed = node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0)
+    return float((node["Actual Rows"] + removed) * node["Actual Loops"])
+
+
+def scans_of(plan: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Where tables of ours are read; what a bitmap found is read by the node above it."""
+    return [node for node in plan if "Relation Name" in node and "Scan" in node["Node Type"]]
+
+
+@pytest.mark.parametrize(("adapter", "name"), STATEMENTS, ids=lambda given: getattr(given, "__name__", given))
+async def test_no_statement_reads_more_than_it_answers(
+    adapter: ModuleType, name: str, databases: Databases, filled: str
+) -> None:
+    values, most = VALUES[adapter][name]
+    plan = await explained(databases, filled, adapter._SQL[name], values)
+    scans = scans_of(plan)
+    assert {node["Node Type"] for node in scans} <= {"Index Scan", "Index Only Scan", "Bitmap Heap Scan"}
+    for node in plan:
+        if "Index Cond" in node and (adapter, name) not in ACROSS:
+            assert "tenant_id" in node["Index Cond"], "goes beyond the scope"
+        assert "tenant_id()" not in node.get("Filter", ""), "the policy is asked once a row"
+    assert sum(read_by(node) for node in scans) <= most, scans
+
+
+def test_every_statement_is_looked_at() -> None:
+    for adapter, every in VALUES.items():
+        assert set(every) == set(adapter._SQL), adapter.__name__
+
+
+async def test_a_scan_would_be_seen(databases: Databases, filled: str) -> None:
+    plan = await explained(databases, filled, "SELECT body FROM sidemirror.turns WHERE body = $1", (b"y",))
+    (scan,) = scans_of(plan)
+    assert scan["Node Type"] == "Seq Scan" or read_by(scan) >= ROWS
+
+
+async def test_a_policy_that_is_asked_once_a_row_would_be_seen(databases: Databases) -> None:
+    """The same rows, with the functions of the policy not in sub-selects."""
+    async with databases.fresh() as name:
+        await databases.as_superuser(_FILL, name)
+        await databases.as_superuser(
+            "ALTER POLICY scope ON sidemirror.turns USING (tenant_id = sidemirror.tenant_id() || left(body::text, 0) "
+            "AND project_id = sidemirror.project_id())",
+            name,
+        )
+        plan = await explained(databases, name, turn_log._SQL["heads"], VALUES[turn_log]["heads"][0])
+        assert any("tenant_id()" in node.get("Filter", "") for node in plan)
+
+
+async def test_the_serving_role_is_held_by_the_policies(databases: Databases, filled: str) -> None:
+    """As the owner of nothing: with the tables' own row level security, each statement's plan has it too."""
+    connection = await asyncpg.connect(databases.cluster.url("sidecar", filled))
+    try:
+        assert await connection.fetchval("SELECT count(*) FROM sidemirror.turns") == 0
+    finally:
+        await connection.close()

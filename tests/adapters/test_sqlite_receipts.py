@@ -1,0 +1,74 @@
+"""The port `Receipts` on SQLite; and its suite can fail: each clause is seen to catch an adapter that breaks it."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from sidemirror_server.storage.sqlite import receipts as adapter
+from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
+from sidemirror_server.trace.receipts import Receipt
+from sidemirror_server.vocabulary.scope import Scope
+from tests.adapters.sqlite_store import sqlite_database
+from tests.conformance import receipts as suite
+from tests.conformance.clauses import clauses_of
+
+CLAUSES = clauses_of(suite)
+ITS_SCOPE = "tenant_id = :tenant_id AND project_id = :project_id"
+ANY_PROJECT = "tenant_id = :tenant_id AND :project_id IS NOT NULL"
+
+# (clause that must notice, statement of receipts.sql, a piece of it, what stands there instead)
+BROKEN = [
+    ("RC1", "issue", "DO NOTHING", "DO UPDATE SET goal_id = excluded.goal_id"),
+    ("RC2", "get", "receipt_id = :receipt_id", "lower(receipt_id) = lower(:receipt_id)"),
+    ("RC3", "shown", " AND text_hash = :text_hash", ""),
+    ("RC4", "list", "ORDER BY time_us DESC, receipt_id DESC", "ORDER BY time_us DESC, receipt_id"),
+    ("RC4", "list", "(time_us, receipt_id) < (:time_us, :receipt_id)", "time_us < :time_us"),
+    ("RC4", "list_of_kind", "AND kind = :kind", "AND kind >= :kind"),
+    ("RC4", "list_of_kind", "(time_us, receipt_id) < (:time_us, :receipt_id)", "TRUE"),
+    ("RC5", "oldest", "ORDER BY time_us", "ORDER BY time_us DESC"),
+    ("RC5", "oldest", "time_us < :before_us", "time_us <= :before_us"),
+    ("RC5", "oldest", "LIMIT :limit", "LIMIT max(:limit, 10)"),
+    ("RC5", "forget_items", "AND receipt_id = :receipt_id", "AND receipt_id <> :receipt_id"),
+    ("RC6", "get", ITS_SCOPE, ANY_PROJECT),
+    ("RC6", "list", ITS_SCOPE, ANY_PROJECT),
+    ("RC6", "list_of_kind", ITS_SCOPE, ANY_PROJECT),
+    ("RC6", "shown", ITS_SCOPE, ANY_PROJECT),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("clause", CLAUSES)
+async def test_clause(clause: str, tmp_path: Path) -> None:
+    async with sqlite_database(tmp_path) as database:
+        await CLAUSES[clause](lambda: SqliteReceipts(database))
+
+
+@pytest.mark.parametrize(("clause", "name", "piece", "instead"), BROKEN)
+async def test_broken_statement_is_noticed(
+    clause: str, name: str, piece: str, instead: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert piece in adapter._SQL[name]
+    monkeypatch.setattr(adapter, "_SQL", {**adapter._SQL, name: adapter._SQL[name].replace(piece, instead)})
+    await noticed(clause, SqliteReceipts, tmp_path)
+
+
+class AnswersWithWhatItWasGiven(SqliteReceipts):
+    async def issue(self, scope: Scope, receipt: Receipt) -> Receipt:
+        await super().issue(scope, receipt)
+        return receipt
+
+
+async def test_broken_verb_is_noticed(tmp_path: Path) -> None:
+    await noticed("RC1", AnswersWithWhatItWasGiven, tmp_path)
+
+
+def test_every_clause_is_seen_to_fail() -> None:
+    assert {clause for clause, *_ in BROKEN} == set(CLAUSES)
+
+
+async def noticed(clause: str, broken: type[SqliteReceipts], folder: Path) -> None:
+    async with sqlite_database(folder) as database:
+        with pytest.raises((Exception, pytest.fail.Exception)) as caught:
+            await CLAUSES[clause](lambda: broken(database))
+    mistakes = (TypeError, AttributeError, NameError, sqlite3.Error)
+    assert not isinstance(caught.value, mistakes), "the broken adapter does not even run"

@@ -1,0 +1,156 @@
+"""No text makes a regular expression of ours take more than linear time: agents and tools choose the texts.
+
+Seen to fail on the mask of paths of `trace/failure.py` when it began within a run of letters: a line of 16,000 took
+three seconds and more, and half of it a quarter.
+"""
+
+import importlib
+import re
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from sidemirror_server.vocabulary.redaction import secret_spans
+
+ROOMS = "sidemirror_server"
+RULES = ("advice", "arithmetic", "comparison", "confidence", "contradictions", "critique", "findings", "response")
+MODULES = [f"models.adapters.rules.{name}" for name in RULES] + ["trace.failure"]
+PIECES = (
+    *(
+        " ",
+        "\n",
+        " \n",
+        "\t",
+        "0",
+        "1,",
+        "1.",
+        "9 ",
+        "-1",
+        "a",
+        "A",
+        "Ab ",
+        "aB_",
+        "a.",
+        "/",
+        "\\",
+        "'",
+        '"',
+        "` ",
+        "(",
+        "{",
+    ),
+    *(
+        "<",
+        "= ",
+        "1+",
+        "1 - 1",
+        "-",
+        "~.",
+        "_",
+        "“a",
+        "a,",
+        "’",
+        "A'",
+        "#",
+        "0a-",
+        "a-0",
+        "sk-",
+        "sk-a",
+        "?",
+        "a? ",
+        ">",
+    ),
+    *(
+        "is been now also ",
+        "has been now ",
+        "error ",
+        "Error\n",
+        " answer: ",
+        "the final answer",
+        "https://",
+        "a:",
+        "``",
+    ),
+    *(
+        "-----BEGIN ",
+        "-----BEGIN PRIVATE KEY-----",
+        "password: ",
+        "password is ",
+        "secret for a b ",
+        "token for x ",
+        "key",
+    ),
+    *(
+        "api_key for a ",
+        "bearer ",
+        "://",
+        "://a:",
+        "authorization: ",
+        "cookie: a",
+        "eyJ",
+        "eyJa.",
+        "AKIA",
+        "4111",
+        "ghp_a",
+    ),
+)
+SIZE = 8_000
+# Below this nothing is told: a linear pass takes a fraction of it, what takes time with the square ten times as much.
+SLOW_S = 0.03
+# Twice the text may take twice the time; four times it takes with the square.
+MOST_GROWTH = 3.2
+
+
+def patterns() -> Iterator[tuple[str, re.Pattern[str]]]:
+    """Every compiled pattern of the modules, those in tuples too."""
+    for name in MODULES:
+        for variable, value in vars(importlib.import_module(f"{ROOMS}.{name}")).items():
+            parts = value if isinstance(value, tuple) else (value,)
+            for place, part in enumerate(parts):
+                pattern = part[0] if isinstance(part, tuple) and part else part
+                if isinstance(pattern, re.Pattern):
+                    yield f"{name}.{variable}[{place}]", pattern
+
+
+PATTERNS = dict(patterns())
+
+
+def growth(read: Callable[[str], object], piece: str) -> str:
+    """What is wrong with the time that `read` takes for a text of this piece; empty when nothing is."""
+
+    def took_s(size: int) -> float:
+        text = (piece * size)[: size - 1] + "!"
+        begun_s = time.thread_time()
+        read(text)
+        return time.thread_time() - begun_s
+
+    if took_s(SIZE) < SLOW_S:
+        return ""
+    # A machine that does something else can make one of them slow, and not all of three.
+    half_s, whole_s = (min(took_s(size) for _ in range(3)) for size in (SIZE // 2, SIZE))
+    if whole_s < SLOW_S or whole_s < MOST_GROWTH * half_s:
+        return ""
+    return f"{piece!r}: {half_s:.3f} s, and {whole_s:.3f} s for twice the text"
+
+
+def grows(read: Callable[[str], object]) -> list[str]:
+    return [told for piece in PIECES if (told := growth(read, piece))]
+
+
+def test_the_patterns_are_found() -> None:
+    assert len(PATTERNS) > 20
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_a_pattern_is_linear(name: str) -> None:
+    assert grows(PATTERNS[name].findall) == []
+
+
+def test_redaction_is_linear() -> None:
+    """As a whole: its patterns are matched where a trigger stands, and never searched for."""
+    assert grows(secret_spans) == []
+
+
+def test_what_is_not_linear_is_found() -> None:
+    assert grows(re.compile(r"(?:\w*/)+").findall) != []

@@ -1,0 +1,121 @@
+"""What every adapter of the port `Receipts` does, clause by clause.
+
+Each test is given a function that opens the port on one empty store; called again, it gives another object on it.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+
+from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKey, ReceiptKind, Receipts
+from sidemirror_server.vocabulary.scope import Scope
+
+OpenReceipts = Callable[[], Receipts]
+
+ONE, OTHER, THIRD = Scope("acme", "shop"), Scope("acme", "blog"), Scope("other", "shop")
+T0 = 1_700_000_000_000_000
+A, B, C = b"\x00" * 32, b"\xff" * 32, bytes(range(32))
+
+
+def receipt(receipt_id: str, at_us: int = T0, *hashes: bytes, kind: ReceiptKind = ReceiptKind.GOAL) -> Receipt:
+    items = tuple(ReceiptItem(f"i{number}", number, "lesson", one) for number, one in enumerate(hashes, start=1))
+    return Receipt(receipt_id, kind, at_us, items)
+
+
+async def rc1_the_first_of_an_id_is_kept(open_receipts: OpenReceipts) -> None:
+    receipts = open_receipts()
+    items = (
+        ReceiptItem("Grüße \U0001f642", 7, "strategy", C),
+        ReceiptItem("i2", 1, "", A),
+        ReceiptItem("i3", 1, "", A),
+    )
+    first = Receipt("r \U0001f642", ReceiptKind.MEMORY, T0, items, ("h1", "h2"), "t", "s", "g")
+    assert await receipts.issue(ONE, first) == first
+    assert await open_receipts().issue(ONE, msgspec.structs.replace(first, goal_id="x", items=())) == first
+    assert await receipts.issue(ONE, receipt("r \U0001f642", T0 + 5, B)) == first
+    assert await receipts.get(ONE, first.receipt_id) == first
+    assert await receipts.shown(ONE, [A, B, C]) == {A, C}
+    racing = [receipt("raced", T0 + number, A) for number in range(8)]
+    assert len({one.time_us for one in await asyncio.gather(*(receipts.issue(ONE, one) for one in racing))}) == 1
+
+
+async def rc2_get_of_an_unknown_id(open_receipts: OpenReceipts) -> None:
+    receipts = open_receipts()
+    assert await receipts.get(ONE, "r") is None
+    await receipts.issue(ONE, receipt("r"))
+    assert await receipts.get(ONE, "R") is None
+    assert await receipts.get(ONE, "r") == receipt("r")
+
+
+async def rc3_shown_tells_what_a_receipt_holds(open_receipts: OpenReceipts) -> None:
+    receipts = open_receipts()
+    assert await receipts.shown(ONE, [A, B]) == frozenset()
+    await receipts.issue(ONE, receipt("r1", T0, A))
+    await receipts.issue(ONE, msgspec.structs.replace(receipt("r2", T0 + 1, A, C), held_back=("i3",)))
+    assert await receipts.shown(ONE, []) == frozenset()
+    assert await receipts.shown(ONE, [B]) == frozenset()
+    assert await receipts.shown(ONE, [A, B, A]) == {A}
+    assert await open_receipts().shown(ONE, {A, B, C}) == {A, C}
+
+
+async def rc4_lists_page_from_the_newest(open_receipts: OpenReceipts) -> None:
+    receipts = open_receipts()
+    kinds = (ReceiptKind.GOAL, ReceiptKind.MEMORY, ReceiptKind.TURN)
+    # Two made at one time are in the order of their ids, downwards.
+    places = ((T0, "a"), (T0 + 1, "c"), (T0 + 1, "b"), (T0 + 2, "z"), (T0, "b1"), (T0 + 1, "c1"))
+    made = [receipt(name, at_us, A, kind=kinds[n % 3]) for n, (at_us, name) in enumerate(places)]
+    for one in made:
+        await receipts.issue(ONE, one)
+    wanted = sorted(made, key=lambda one: (one.time_us, one.receipt_id), reverse=True)
+    assert await receipts.list(ONE, None, None, 10) == tuple(wanted)
+    found: list[Receipt] = []
+    after: ReceiptKey | None = None
+    while page := await receipts.list(ONE, None, after, 2):
+        assert len(page) <= 2
+        found += page
+        after = ReceiptKey(page[-1].time_us, page[-1].receipt_id)
+        # Newer ones do not move a list that is being read.
+        await receipts.issue(ONE, receipt(f"new{len(found)}", T0 + 10, kind=ReceiptKind.MEMORY))
+    assert found == wanted
+    of_kind = [one for one in wanted if one.kind is ReceiptKind.GOAL]
+    assert await receipts.list(ONE, ReceiptKind.GOAL, None, 10) == tuple(of_kind)
+    first = of_kind[0]
+    rest = await receipts.list(ONE, ReceiptKind.GOAL, ReceiptKey(first.time_us, first.receipt_id), 10)
+    assert rest == tuple(of_kind[1:])
+
+
+async def rc5_forget_removes_the_oldest(open_receipts: OpenReceipts) -> None:
+    receipts = open_receipts()
+    assert await receipts.forget(T0, 10) == 0
+    for number, scope in ((4, ONE), (2, THIRD), (1, OTHER), (0, ONE), (3, ONE)):
+        await receipts.issue(scope, receipt(f"r{number}", T0 + number, A, *([B] if number == 3 else [])))
+    assert await receipts.forget(T0 + 4, 2) == 2
+    assert await receipts.get(ONE, "r0") is None
+    assert await receipts.get(OTHER, "r1") is None
+    assert await receipts.get(THIRD, "r2") == receipt("r2", T0 + 2, A)
+    assert await receipts.shown(OTHER, [A]) == frozenset()
+    assert await receipts.shown(ONE, [A, B]) == {A, B}
+    assert await receipts.forget(T0 + 4, 10) == 2
+    assert await receipts.forget(T0 + 4, 10) == 0
+    assert await receipts.get(ONE, "r4") == receipt("r4", T0 + 4, A)
+    assert await receipts.shown(ONE, [A, B]) == {A}
+    assert await receipts.shown(THIRD, [A]) == frozenset()
+
+
+async def rc6_scopes_never_meet(open_receipts: OpenReceipts) -> None:
+    receipts = open_receipts()
+    for scope, one in ((ONE, A), (OTHER, B), (THIRD, C)):
+        assert await receipts.get(scope, "r") is None
+        assert await receipts.list(scope, None, None, 10) == ()
+        own = receipt("r", T0, one)
+        assert await receipts.issue(scope, own) == own
+    for scope, one in ((ONE, A), (OTHER, B), (THIRD, C)):
+        own = receipt("r", T0, one)
+        assert await receipts.get(scope, "r") == own
+        assert await receipts.list(scope, None, None, 10) == (own,)
+        assert await receipts.list(scope, ReceiptKind.GOAL, None, 10) == (own,)
+        assert await receipts.shown(scope, [A, B, C]) == {one}
+    await receipts.issue(THIRD, receipt("late", T0 + 9, C))
+    assert await receipts.forget(T0 + 1, 10) == 3
+    assert await receipts.list(THIRD, None, None, 10) == (receipt("late", T0 + 9, C),)

@@ -1,0 +1,58 @@
+"""The sidecar's clock jumps eight days forward, or back: nothing is shown too long, and nothing is forgotten early."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sidemirror.v1 import goal_reflection_pb2 as pb
+from tests.faults.clocks import SetClock
+from tests.faults.sidecars import running
+from tests.goals.agents import Stub, a_report, connected, until_ended
+from tests.goals.serving import TakesItsTime
+from tests.postgres.databases import Databases
+from tests.redis.server import RedisServer
+
+DAY_US = 24 * 3600 * 1_000_000
+
+
+async def shown(stub: Stub) -> list[int]:
+    """How many reflections each way of asking shows."""
+    of_goal = await stub.GetGoalReflections(pb.GetGoalReflectionsRequest(goal_id="g"), timeout=10)
+    recent = await stub.ListRecentGoals(pb.ListRecentGoalsRequest(), timeout=10)
+    of_block = await stub.BuildGoalContext(pb.BuildGoalContextRequest(goal_id="g"), timeout=10)
+    similar = await stub.BuildGoalContext(pb.BuildGoalContextRequest(task="Reach g"), timeout=10)
+    watch = stub.WatchGoalReflections(pb.WatchGoalReflectionsRequest(goal_id="g", follow=False), timeout=10)
+    told = [response.reflection.id async for response in watch if response.HasField("reflection")]
+    return [
+        len(of_goal.reflections),
+        sum(len(goal.reflections) for goal in recent.goals if goal.goal_id == "g"),
+        len(of_block.block.items),
+        sum("g]" in line for line in similar.block.text.splitlines()),
+        len(told),
+    ]
+
+
+@pytest.mark.parametrize("store", ["sqlite", "postgres", "redis"])
+async def test_jumps(store: str, databases: Databases, valkey_itself: RedisServer, tmp_path: Path) -> None:
+    clock = SetClock()
+    start_us = clock.us
+    valkey_itself.ask("FLUSHALL")
+    async with databases.fresh() as name:
+        settings: dict[str, Any] = {} if store == "sqlite" else {"database_url": databases.cluster.url("sidecar", name)}
+        if store == "redis":
+            settings["redis_url"] = valkey_itself.url
+        async with (
+            running(tmp_path, model=TakesItsTime(0), clock=clock, **settings) as served,
+            connected(served.address) as stub,
+        ):
+            await stub.ReportGoal(a_report("g"), timeout=10)
+            await until_ended(stub, 1, within_s=20)
+            assert await shown(stub) == [1] * 5
+            for number, days in enumerate((8, 0, -8, 0, 6.99, 7, 0)):
+                clock.us = start_us + int(days * DAY_US)
+                assert await shown(stub) == ([0] if days >= 7 else [1]) * 5, f"{days} days"
+                if days in (8, -8):
+                    # What happens meanwhile makes nothing go.
+                    await stub.ReportGoal(a_report(f"meanwhile {number}"), timeout=10)
+                    await stub.DeleteGoalReflections(pb.DeleteGoalReflectionsRequest(goal_id="x"), timeout=10)

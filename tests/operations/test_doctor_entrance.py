@@ -1,0 +1,68 @@
+"""What `sidemirror doctor` says of who gets in."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.operations.test_doctor import found, wrong
+from tests.wire.access import ACME, INTRUDER, Certificates, entry, write_access
+
+# The clock of these tests is 2027-01-15.
+SOON = "2027-01-20T00:00:00Z"
+LATER = "2028-01-20T00:00:00Z"
+
+
+def told(folder: Path, subject: str, **flags: Any) -> list[tuple[str, str]]:
+    """What was found about it, and what to change."""
+    return [(one.found, one.advice) for one in found(folder, **flags).findings if one.subject == subject]
+
+
+def test_without_tokens_it_says_who_may_call(tmp_path: Path) -> None:
+    ((said, advice),) = told(tmp_path, "access")
+    assert (said, advice) == ("every user of this machine who reaches the server may call: there is no access_file", "")
+
+
+def test_tokens_that_are_good_end_soon_or_have_ended(tmp_path: Path) -> None:
+    entries = [
+        entry("acme", ACME, expires=LATER),
+        entry("soon", INTRUDER, ("acme", "*"), expires=SOON),
+        entry("old", "c" * 64, expires="2026-01-01T00:00:00Z"),
+    ]
+    file = write_access(tmp_path / "access.json", entries)
+    first, soon, old = told(tmp_path, "access", access_file=str(file))
+    assert first == (f"{file}: 2 tokens are good, for tenant acme", "")
+    assert soon == ("token soon expires on 2027-01-20", "add its successor, give it out, then remove it")
+    assert old == ("token old expired on 2026-01-01", "remove it")
+
+
+def test_a_file_that_cannot_be_used(tmp_path: Path) -> None:
+    file = write_access(tmp_path / "access.json", mode=0o644)
+    (finding,) = wrong(tmp_path, access_file=str(file))
+    assert "its mode is 0644" in finding.found
+    assert finding.advice
+
+
+def test_a_certificate_and_a_key(tmp_path: Path) -> None:
+    made = Certificates(tmp_path / "tls")
+    ((said, _),) = told(tmp_path, "tls", **made.settings(), tls__client_ca_file=str(made.ca))
+    assert said == f"{made.certificate} is good until 3000-01-01; clients need a certificate of {made.ca}"
+    other = Certificates(tmp_path / "other")
+    made.key.write_bytes(other.key.read_bytes())
+    ((said, advice),) = told(tmp_path, "tls", **made.settings())
+    assert said.endswith("the key is not the certificate's")
+    assert advice
+
+
+@pytest.mark.parametrize(
+    ("flags", "named"),
+    [
+        ({"address": "0.0.0.0:50051"}, "access_file"),
+        ({"health_address": "9000"}, "health_address"),
+        ({"metrics_address": "unix:/x"}, "metrics_address"),
+        ({"socket_group": "no-such-group"}, "socket_group"),
+        ({"tls__key_file": "/x"}, "tls__certificate_file"),
+    ],
+)
+def test_what_serve_would_refuse(flags: dict[str, str], named: str, tmp_path: Path) -> None:
+    assert any(named in finding.found for finding in wrong(tmp_path, **flags))

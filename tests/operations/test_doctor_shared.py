@@ -1,0 +1,168 @@
+"""`sidemirror doctor` with a Postgres: it looks as `serve` would, says what to change, and changes nothing."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from sidemirror_server.operations.doctor import Finding, examine
+from sidemirror_server.storage.postgres.migrate import migrate, read_migrations
+from sidemirror_server.vocabulary.clock import SystemClock
+from tests.acceptance import product
+from tests.faults.clocks import SetClock
+from tests.postgres.databases import Databases
+from tests.postgres.pooler import Pooler, found
+from tests.storage.test_postgres_opening import newer
+
+KNOWN = len(read_migrations())
+
+
+@pytest.fixture
+async def name(databases: Databases) -> AsyncIterator[str]:
+    async with databases.fresh() as fresh:
+        yield fresh
+
+
+async def examined(folder: Path, url: str, clock_us: int | None = None) -> Any:
+    clock = SystemClock() if clock_us is None else SetClock(clock_us)
+    flags = {"address": "127.0.0.1:0", "data_dir": str(folder / "data")}
+    done = await asyncio.to_thread(examine, flags, clock, {"SIDEMIRROR_DATABASE_URL": url})
+    assert "hunter2" not in repr(done)
+    assert not (folder / "data").exists()
+    return done
+
+
+async def wrong(folder: Path, url: str, **more: Any) -> list[Finding]:
+    return [finding for finding in (await examined(folder, url, **more)).findings if not finding.ok]
+
+
+async def dump(databases: Databases, name: str) -> list[tuple[Any, ...]]:
+    """What could have been changed: tables and their rights, roles, and the schema's record."""
+    connection = await asyncpg.connect(databases.cluster.url("superuser", name))
+    try:
+        rows = await connection.fetch(
+            "SELECT relname::text, relacl::text, reltuples::text, xmin::text FROM pg_class "
+            "UNION ALL SELECT rolname::text, rolcanlogin::text, rolsuper::text, xmin::text FROM pg_authid "
+            "UNION ALL SELECT name, checksum, compatible::text, xmin::text FROM sidemirror.schema_migrations ORDER BY 1"
+        )
+        return [tuple(row) for row in rows]
+    finally:
+        await connection.close()
+
+
+async def test_a_store_that_serves(databases: Databases, name: str, tmp_path: Path) -> None:
+    before = await dump(databases, name)
+    examination = await examined(tmp_path, databases.cluster.url("sidecar", name))
+    assert examination.ok
+    told = [finding.found for finding in examination.findings if finding.subject == "store"]
+    assert told[0].startswith("PostgreSQL 18")
+    assert told[1].startswith(f"schema {KNOWN} of {KNOWN}, row level security forced on ")
+    assert told[2].startswith("pgvector 0.")
+    assert told[3].startswith("up to 4 connections; ")
+    assert "of 117 are taken" in told[3]
+    assert told[4] == "fsync is off: what it keeps may not survive a crash"
+    assert await dump(databases, name) == before
+
+
+async def test_roles_that_serve_would_refuse(databases: Databases, name: str, tmp_path: Path) -> None:
+    """Everything that is wrong is said at once."""
+    findings = await wrong(tmp_path, databases.cluster.url("superuser", name))
+    assert [finding.found for finding in findings] == [
+        "role 'superuser' is a superuser, or may become one: row level security would not hold it",
+        "role 'superuser' has BYPASSRLS, or may take it: row level security would not hold it",
+        "role 'superuser' owns the tables, or may act as their owner: use one that owns nothing",
+    ]
+    assert findings[0].advice.startswith("CREATE ROLE another, with LOGIN and nothing else")
+    await databases.as_superuser("ALTER TABLE sidemirror.turns NO FORCE ROW LEVEL SECURITY", name)
+    (finding,) = await wrong(tmp_path, databases.cluster.url("sidecar", name))
+    assert finding.found == "row level security is not in force on turns"
+    assert finding.advice == "as the owner: ALTER TABLE … ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY"
+
+
+@pytest.mark.parametrize(
+    ("compatible", "problem", "advice"),
+    [
+        ((True,), "", ""),
+        ((False,), "is newer than this server, and says that only newer servers work with it", "use the server that"),
+    ],
+)
+async def test_a_newer_schema(
+    compatible: tuple[bool, ...], problem: str, advice: str, databases: Databases, name: str, tmp_path: Path
+) -> None:
+    await migrate(databases.cluster.url("owner", name), [], 0, newer(*compatible))
+    findings = await wrong(tmp_path, databases.cluster.url("sidecar", name))
+    assert [problem in finding.found for finding in findings] == ([True] if problem else [])
+    assert all(finding.advice.startswith(advice) for finding in findings)
+
+
+async def test_an_older_schema_and_none(databases: Databases, tmp_path: Path) -> None:
+    async with databases.fresh(migrated=False) as name:
+        url = databases.cluster.url("sidecar", name)
+        (finding,) = await wrong(tmp_path, url)
+        assert finding == Finding(
+            *("store", False, "this database has no schema of ours: run `sidemirror migrate`"),
+            "run `sidemirror migrate`",
+        )
+        await migrate(databases.cluster.url("owner", name), ["sidecar"], 0, read_migrations()[:3])
+        (finding,) = await wrong(tmp_path, url)
+        assert finding.found == "migration 0004_work is missing: run `sidemirror migrate`"
+
+
+async def test_too_few_connections(databases: Databases, name: str, tmp_path: Path) -> None:
+    await databases.as_superuser(f"ALTER DATABASE {name} CONNECTION LIMIT 3")
+    (finding,) = await wrong(tmp_path, databases.cluster.url("sidecar", name))
+    assert finding.found.startswith(
+        "the role or the database is limited to 3 connections, and this server uses up to 4"
+    )
+    assert finding.advice == "lower database_connections, or raise CONNECTION LIMIT"
+
+
+async def test_clocks_that_differ(databases: Databases, name: str, tmp_path: Path) -> None:
+    behind_us = SystemClock().now_us() + 3_600_000_000
+    (finding,) = await wrong(tmp_path, databases.cluster.url("sidecar", name), clock_us=behind_us)
+    assert (finding.subject, finding.found) == ("clock", "the database's clock is 3,600 s behind")
+
+
+@pytest.mark.skipif(found() is None, reason="PgBouncer is not installed (apt-get install pgbouncer)")
+async def test_a_pooler_is_seen(databases: Databases, name: str, tmp_path: Path) -> None:
+    pooler = Pooler(databases.cluster, connections=2)
+    try:
+        examination = await examined(tmp_path, pooler.url(name))
+    finally:
+        pooler.remove()
+    assert examination.ok
+    told = [finding.found for finding in examination.findings]
+    assert told[0].endswith(", behind a pooler such as PgBouncer")
+    assert "up to 4 connections, to the pooler" in told
+
+
+async def test_a_server_that_does_not_answer(tmp_path: Path) -> None:
+    """It takes no longer than its bound. Seen to fail without a limit on the connection."""
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        began_s = time.monotonic()
+        (finding,) = await wrong(tmp_path, f"postgresql://sidecar:hunter2@127.0.0.1:{port}/x")
+        assert time.monotonic() - began_s < 6
+    assert finding.found.startswith("TimeoutError: no answer in time: look at the network and the server")
+    (finding,) = await wrong(tmp_path, "postgresql://sidecar:hunter2@127.0.0.1:1/x")
+    assert finding.advice.startswith("start the server, or change host and port in SIDEMIRROR_DATABASE_URL")
+
+
+async def test_the_command(databases: Databases, name: str, tmp_path: Path) -> None:
+    url = databases.cluster.url("owner", name)
+    ran = product.run("doctor", "--address", "127.0.0.1:0", "--json", cwd=tmp_path, SIDEMIRROR_DATABASE_URL=url)
+    assert ran.returncode == 1
+    told = json.loads(ran.stdout)
+    assert told["findings"][0]["advice"] == "use one that owns nothing"
+    assert "hunter2" not in ran.stdout + ran.stderr

@@ -1,0 +1,102 @@
+"""`sidemirror goals` against a sidecar: what it shows, and another try for what is dead."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sidemirror_server.cli import main
+from sidemirror_server.models.answers import GoalAnswer
+from sidemirror_server.models.language_model import AnswerT, Ask, Completion
+from sidemirror_server.vocabulary.errors import ModelFailed
+from sidemirror_server.vocabulary.status import ResultStatus, Usage
+from tests.faults.sidecars import running
+from tests.goals.agents import Stub, a_report, connected, until_ended
+
+
+class RefusesAtFirst:
+    """What it refuses is hopeless: the report is dead at once."""
+
+    provider = "test"
+    name = "refuses"
+
+    def __init__(self) -> None:
+        self.refuses = True
+
+    async def complete(self, ask: Ask[AnswerT], deadline_s: float) -> Completion[AnswerT]:
+        if self.refuses:
+            raise ModelFailed(ResultStatus.REFUSED, "not this")
+        answer = GoalAnswer(insight="Ask for less.")
+        assert isinstance(answer, ask.answer_type)
+        return Completion(answer, Usage(self.provider, self.name))
+
+
+async def goals(address: str, *arguments: str, code: int = 0) -> None:
+    """Runs the command as from a shell."""
+    assert await asyncio.to_thread(main, ["goals", *arguments, "--address", address]) == code
+
+
+async def test_lists_and_another_try(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = RefusesAtFirst()
+    async with running(tmp_path, model=model) as served, connected(served.address) as stub:
+        address = served.address
+        await goals(address, "list")
+        assert capsys.readouterr().out == "No goal was reported in the last 7 days.\n"
+        await goals(address, "dead")
+        assert capsys.readouterr().out == "No report is dead.\n"
+        await goals(address, "retry", "--all")
+        assert capsys.readouterr().out == "no report is dead\n"
+        await goals(address, "show")
+        assert capsys.readouterr().out == "Nothing is known that is younger than 7 days.\n"
+
+        ids = [await report(stub, f"g{number}") for number in range(2)]
+        await until_ended(stub, 2, within_s=20)
+        await goals(address, "dead", "--json")
+        dead = json.loads(capsys.readouterr().out)
+        assert [one["report_id"] for one in dead] == ids[::-1]
+        assert {(one["report_state"], one["state"], one["attempts"]) for one in dead} == {
+            ("GOAL_REPORT_STATE_DEAD", "GOAL_STATE_FAILED", 1)
+        }
+        assert "refused" in dead[0]["last_error"]
+        await goals(address, "dead", "--limit", "1", "--json")
+        assert len(json.loads(capsys.readouterr().out)) == 1
+
+        model.refuses = False
+        await goals(address, "retry", ids[0], "unknown", code=1)
+        told = capsys.readouterr()
+        assert told.out == f"{ids[0]} is queued again\n"
+        assert "unknown: NOT_FOUND" in told.err
+        await until_done(stub, 1)
+        await goals(address, "retry", ids[0], code=1)
+        assert "FAILED_PRECONDITION" in capsys.readouterr().err
+        await goals(address, "retry", "--all")
+        assert capsys.readouterr().out == f"{ids[1]} is queued again\n"
+        await until_done(stub, 2)
+
+        await goals(address, "show", "g1")
+        assert "g1 failed, importance 0.8\n  Reach g1\n  Ask for less.\n" in capsys.readouterr().out
+        await goals(address, "show", "--json")
+        assert [one["goal_id"] for one in json.loads(capsys.readouterr().out)] == ["g1", "g0"]
+        await goals(address, "list")
+        assert "done" in capsys.readouterr().out
+        await goals(address, "list", "--tenant-id", "other")
+        assert "No goal was reported" in capsys.readouterr().out
+
+
+async def report(stub: Stub, goal_id: str) -> str:
+    return str((await stub.ReportGoal(a_report(goal_id), timeout=10)).report_id)
+
+
+async def until_done(stub: Stub, count: int) -> None:
+    states: Any = {}
+    async with asyncio.timeout(20):
+        while states.get("DONE") != count:
+            states = await until_ended(stub, count, within_s=20)
+            await asyncio.sleep(0.02)
+
+
+def test_nobody_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["goals", "list", "--address", f"unix:{tmp_path}/none"]) == 69
+    assert "UNAVAILABLE" in capsys.readouterr().err

@@ -1,0 +1,190 @@
+"""Metrics of a real `serve`, scraped and sent: every promise has its figure, the dashboard and the alerts speak of
+figures that exist, and no contents are in any of them."""
+
+import json
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+import yaml
+from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2, metrics_service_pb2_grpc
+
+from sidemirror.v1 import critique_pb2, critique_pb2_grpc, goal_reflection_pb2, goal_reflection_pb2_grpc
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror.v1 import thinking_pb2_grpc as pb_grpc
+from tests.acceptance.product import Serving, serving
+from tests.architecture.repository import ROOT
+from tests.operations.scrape import labelled, metrics_address, scraped, text_of
+from tests.wire.calls import MEDIUM, called, failed
+from tests.wire.waiting import until
+
+CANARY = "canary-51c0"
+DEPLOY = ROOT / "deploy"
+
+
+def used(server: Serving) -> None:
+    """Calls that make something of everything that is counted, with a canary in every text."""
+    with grpc.insecure_channel(server.address) as channel:
+        stub = pb_grpc.ThinkingServiceStub(channel)
+        start = pb.StartTurnRequest(
+            tenant_id=CANARY, session_id=CANARY, turn_id=CANARY, task=CANARY, user_message=CANARY, config=MEDIUM
+        )
+        stub.StartTurn(start, timeout=20)
+        events = [event for _ in range(3) for event in (called(CANARY, CANARY), failed(CANARY))]
+        stub.ReportEvents(pb.ReportEventsRequest(tenant_id=CANARY, turn_id=CANARY, events=events), timeout=20)
+        stub.Reflect(pb.ReflectRequest(tenant_id=CANARY, turn_id=CANARY), timeout=20)
+        stub.FinishTurn(pb.FinishTurnRequest(tenant_id=CANARY, turn_id=CANARY), timeout=20)
+        critique = critique_pb2.CritiqueRequest(tenant_id=CANARY, user_message=CANARY, response=CANARY)
+        critique_pb2_grpc.CritiqueServiceStub(channel).Critique(critique, timeout=20)
+        goal = goal_reflection_pb2.ReportGoalRequest(
+            tenant_id=CANARY, goal_id=CANARY, objective=CANARY, state=goal_reflection_pb2.GOAL_STATE_FAILED
+        )
+        goal_reflection_pb2_grpc.GoalReflectionServiceStub(channel).ReportGoal(goal, timeout=20)
+        with pytest.raises(grpc.RpcError):
+            stub.GetTurn(pb.GetTurnRequest(turn_id=CANARY), timeout=20)
+
+
+@pytest.fixture(scope="module")
+def scrape(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The metrics address of a server that was used."""
+    with serving(tmp_path_factory.mktemp("measured"), "--metrics-address", "127.0.0.1:0") as server:
+        used(server)
+        yield metrics_address(server.log)
+
+
+def test_every_promise_has_its_figure(scrape: str) -> None:
+    found = scraped(scrape)
+    assert found["sidemirror_turns_started_total"] == 1
+    assert found["sidemirror_turns_ended_total"] == 1
+    assert found["sidemirror_turn_events_total"] == 8
+    assert labelled(scrape, "sidemirror_reflections_total", status="ok", provider="rules") == 1
+    assert found["sidemirror_critiques_total"] == 1
+    assert found["sidemirror_nudges_total"] >= 1
+    assert labelled(scrape, "sidemirror_calls_refused_total", code="NOT_FOUND", reason="NOT_FOUND") == 1
+    assert labelled(scrape, "sidemirror_call_duration_seconds_count", rpc_method="Reflect", code="OK") == 1
+    assert labelled(scrape, "sidemirror_store_duration_seconds_count", store="log", verb="append", failed="false") >= 1
+    assert found["sidemirror_store_available"] == 1
+    assert found["sidemirror_backlog_bytes"] == found["sidemirror_durable_lag_seconds"] == 0
+    assert found["sidemirror_streams_open"] == 0
+    assert labelled(scrape, "sidemirror_jobs_waiting", kind="goal_report") == 1
+    until(lambda: labelled(scrape, "sidemirror_jobs_total", kind="goal_report", result="done") == 1)
+
+
+def test_no_contents_are_in_them(scrape: str) -> None:
+    assert CANARY not in text_of(scrape)
+
+
+def names_in(expression: str) -> set[str]:
+    return set(re.findall(r"\b(?:sidemirror|process)_\w+", expression))
+
+
+# As the exporter names what there was no occasion for: a model that costs something, a reader that is too slow.
+NAME_ALL = """
+from opentelemetry import metrics
+from opentelemetry.exporter.prometheus import PrometheusMetricReader
+from opentelemetry.sdk.metrics import MeterProvider
+from prometheus_client import generate_latest
+from sidemirror_server.vocabulary import telemetry
+
+metrics.set_meter_provider(MeterProvider([PrometheusMetricReader()]))
+for instrument in vars(telemetry).values():
+    if hasattr(instrument, "add"):
+        instrument.add(1)
+print(generate_latest().decode())
+"""
+
+
+def known(scrape: str) -> set[str]:
+    """What a server tells, and what it would tell if there was an occasion."""
+    named = subprocess.run([sys.executable, "-c", NAME_ALL], capture_output=True, text=True, check=True).stdout
+    return set(scraped(scrape)) | set(re.findall(r"^(sidemirror_\w+)\{", named, re.MULTILINE))
+
+
+def test_the_dashboard_shows_what_exists(scrape: str) -> None:
+    dashboard = json.loads((DEPLOY / "grafana" / "sidemirror.json").read_text())
+    expressions = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", ())]
+    shown = set().union(*map(names_in, expressions))
+    assert len(expressions) > 18
+    assert shown - known(scrape) == set()
+    ours = {re.sub(r"_(bucket|sum|count)$", "", name) for name in scraped(scrape) if name.startswith("sidemirror_")}
+    left_out = {name for name in ours if not any(one.startswith(name) for one in shown) and "_created" not in name}
+    assert left_out == set()
+    assert len({panel["id"] for panel in dashboard["panels"]}) == len(dashboard["panels"])
+
+
+def test_the_alerts_are_about_what_exists_and_each_says_what_to_do(scrape: str) -> None:
+    rules = [
+        rule
+        for group in yaml.safe_load((DEPLOY / "prometheus-rules.yaml").read_text())["groups"]
+        for rule in group["rules"]
+    ]
+    assert set().union(*(names_in(rule["expr"]) for rule in rules)) - known(scrape) == set()
+    page = (DEPLOY / "alerts.md").read_text()
+    told = re.findall(r"^\| (Sidemirror\w+) \| .+ \| .+ \|$", page, re.MULTILINE)
+    assert told == [rule["alert"] for rule in rules]
+    assert all(rule["annotations"]["summary"] and rule["labels"]["severity"] for rule in rules)
+
+
+class Collector(metrics_service_pb2_grpc.MetricsServiceServicer):
+    """Keeps what it is sent."""
+
+    def __init__(self) -> None:
+        self.raw = b""
+        self.names: set[str] = set()
+        self.lock = threading.Lock()
+
+    def Export(self, request: Any, context: object) -> Any:  # noqa: N802  # the protocol's name
+        with self.lock:
+            self.raw += request.SerializeToString()
+            for of_resource in request.resource_metrics:
+                for of_scope in of_resource.scope_metrics:
+                    self.names |= {metric.name for metric in of_scope.metrics}
+        return metrics_service_pb2.ExportMetricsServiceResponse()
+
+
+def test_they_are_sent_by_otlp_without_contents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, collector = Collector(), grpc.server(ThreadPoolExecutor(1))
+    metrics_service_pb2_grpc.add_MetricsServiceServicer_to_server(kept, collector)  # type: ignore[no-untyped-call]
+    port = collector.add_insecure_port("127.0.0.1:0")
+    collector.start()
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{port}")
+    monkeypatch.setenv("OTEL_METRIC_EXPORT_INTERVAL", "200")
+    wanted = {"sidemirror.turns.started", "sidemirror.reflections", "sidemirror.store.duration", "sidemirror.backlog"}
+    try:
+        with serving(tmp_path, "--metrics", "true") as server:
+            used(server)
+            until(lambda: wanted <= kept.names)
+            assert server.stop() == 0
+    finally:
+        collector.stop(None).wait()
+    assert CANARY.encode() not in kept.raw
+
+
+def test_the_log_holds_no_contents_either(tmp_path: Path) -> None:
+    """Of a server that tells as much as it can."""
+    with serving(tmp_path, "--log-level", "debug", "--metrics-address", "127.0.0.1:0") as server:
+        used(server)
+        assert server.stop() == 0
+    lines = [line for line in server.log.splitlines() if CANARY in line]
+    # Ids are told: they are how a line is found. Texts are not.
+    assert [line for line in lines if json.loads(line).get("turn_id") != CANARY] == []
+
+
+def test_off_there_is_nothing(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        assert "metrics_served" not in server.log
+
+
+def test_an_address_that_is_taken_ends_the_start(scrape: str, tmp_path: Path) -> None:
+    from tests.acceptance.product import run
+
+    told = run("serve", "--address", "127.0.0.1:0", "--metrics-address", scrape, cwd=tmp_path)
+    assert told.returncode == 1
+    assert told.stderr == f"sidemirror: metrics_address '{scrape}': Address already in use\n"

@@ -1,0 +1,138 @@
+"""A rolling upgrade with two real builds: this one migrates the schema that an earlier one works with."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import grpc
+import pytest
+
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.storage.postgres.migrate import migrate, read_migrations
+from tests.architecture.repository import ROOT
+from tests.faults.agents import a_turn, record_of
+from tests.faults.figures import show
+from tests.faults.process import Process, path_of
+from tests.faults.sidecars import Stub, channel, stub_on
+from tests.postgres.databases import Databases
+from tests.postgres.earlier_build import SERVER_OF_0006, STORES_OF_0005, Build, earlier_build
+from tests.storage.test_postgres_opening import newer
+
+KNOWN = read_migrations()
+
+
+def refusal_of(migration: object) -> str:
+    return f"migration {migration} is newer than this server, and says that only newer servers work with it"
+
+
+def run(build: Build, *command: str) -> "subprocess.CompletedProcess[str]":
+    """A program in a process of the build's own files."""
+    environment = {**os.environ, "PYTHONPATH": path_of(build.tree)}
+    return subprocess.run(
+        [sys.executable, *command], cwd=build.tree, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def migrated_by(build: Build, url: str) -> None:
+    """The build's own `sidemirror migrate`."""
+    done = run(build, "-m", "sidemirror_server.cli", "migrate", "--database-url", url, "--grant-to", "sidecar")
+    assert done.returncode == 0, done.stderr
+    assert f"applied {KNOWN[build.migrations - 1]}" in done.stdout
+
+
+async def test_stores_of_an_earlier_schema(databases: Databases, tmp_path: Path) -> None:
+    """The stores of a build that knows five migrations go on with the sixth, which this build has applied. Seen to
+    fail when `migrate` records each migration as not compatible."""
+    earlier = earlier_build(STORES_OF_0005, tmp_path)
+    assert earlier.migrations == 5
+    program = str(ROOT / "tests/postgres/uses_stores.py")
+    async with databases.fresh(migrated=False) as name:
+        owner, url = databases.cluster.url("owner", name), databases.cluster.url("sidecar", name)
+        migrated_by(earlier, owner)
+        assert run(earlier, program, url, "before").stdout == "5: before\n"
+        applied = await migrate(owner, [], 1, KNOWN[:6])
+        assert applied == ("0006_critiques",)
+        assert run(earlier, program, url, "after").stdout == "5: before, after\n"
+        await migrate(owner, [], 2)
+        present = Build(ROOT, len(KNOWN), "this one")
+        assert run(present, program, url, "present").stdout == f"{len(KNOWN)}: before, after, present\n"
+        await migrate(owner, [], 3, newer(False))
+        refused = run(earlier, program, url, "refused")
+    assert refused.returncode == 1
+    # What is said is about the first that is not compatible.
+    first = next(migration for migration in newer(False)[5:] if not migration.compatible)
+    assert refusal_of(first) in refused.stderr
+    show(f"stores of {earlier.commit} (schema 5) went on with schema 6 ({applied[0]}) and refused {first}")
+
+
+async def record(stub: Stub, turn_id: str) -> None:
+    """A turn of 20 events, each acknowledged as durable."""
+    await stub.StartTurn(pb.StartTurnRequest(turn_id=turn_id, session_id="s"), timeout=10)
+    events = a_turn(turn_id, "s", 20)[1:]
+    await stub.ReportEvents(pb.ReportEventsRequest(turn_id=turn_id, events=events), timeout=10)
+
+
+async def events_of(stub: Stub, turn_id: str) -> int:
+    _, entries = await record_of(stub, turn_id)
+    return sum(entry.HasField("event") for entry in entries)
+
+
+async def after_a_cut(databases: Databases, name: str, stub: Stub) -> grpc.aio.AioRpcError | None:
+    """Cuts every connection, so that what comes next is a new one, which is looked at again. What a call then ends with
+    for good: a connection that was cut may be noticed by one call first."""
+    await databases.as_superuser(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+    failure = None
+    for _ in range(3):
+        try:
+            await stub.ListTurns(pb.ListTurnsRequest(), timeout=5)
+        except grpc.aio.AioRpcError as error:
+            failure = error
+        else:
+            return None
+    return failure
+
+
+@pytest.mark.timeout(180)
+async def test_a_server_of_an_earlier_build(databases: Databases, tmp_path: Path) -> None:
+    """It serves while this build migrates, works beside it, and refuses what it cannot work with. As long as this build
+    has no migration that the earlier one lacks, one is added here. Seen to fail when `migrate` records each migration
+    as not compatible."""
+    earlier = earlier_build(SERVER_OF_0006, tmp_path / "build")
+    later = KNOWN if len(KNOWN) > earlier.migrations else newer(True)
+    assert all(migration.compatible for migration in later), "build on a later commit: this one is to be refused"
+    async with databases.fresh(migrated=False) as name:
+        owner, url = databases.cluster.url("owner", name), databases.cluster.url("sidecar", name)
+        migrated_by(earlier, owner)
+        settings = {"database_url": url}
+        old = Process(tmp_path / "old", settings, tree=earlier.tree)
+        async with old, channel(old.address) as connection:
+            stub = stub_on(connection)
+            await record(stub, "before")
+            applied = await migrate(owner, [], 1, later)
+            assert len(applied) == len(later) - earlier.migrations
+            assert await after_a_cut(databases, name, stub) is None
+            await record(stub, "after")
+            again = Process(tmp_path / "again", settings, tree=earlier.tree)
+            present = Process(tmp_path / "present", settings)
+            async with again, present, channel(again.address) as one, channel(present.address) as other:
+                await record(stub_on(one), "again")
+                await record(stub_on(other), "present")
+                for reader in (stub, stub_on(one), stub_on(other)):
+                    for turn_id in ("before", "after", "again", "present"):
+                        assert await events_of(reader, turn_id) == 20
+            broken = newer(*[True] * (len(later) - len(KNOWN)), False)
+            await migrate(owner, [], 2, broken)
+            failure = await after_a_cut(databases, name, stub)
+            assert failure is not None
+            assert failure.code() is grpc.StatusCode.UNAVAILABLE
+            assert refusal_of(broken[-1]) in str(failure.details())
+        late = Process(tmp_path / "late", settings, tree=earlier.tree)
+        late.spawn()
+        code, _ = await late.ended(within_s=20)
+    assert code == 1
+    assert refusal_of(broken[-1]) in late.text()
+    show(
+        f"server of {earlier.commit} (schema {earlier.migrations}) went on with {applied[-1]}"
+        f"{'' if later is KNOWN else ' (added by the test)'} and refused {broken[-1]}"
+    )

@@ -1,0 +1,74 @@
+"""Health on an address of its own: told to everybody, and nothing else is."""
+
+import asyncio
+import contextlib
+import logging
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.settings import BadSettings
+from sidemirror_server.storage.sqlite.database import Database
+from tests.faults.sidecars import stub_on
+from tests.wire.access import Certificates, write_access
+from tests.wire.test_tls import serving
+
+SERVING = health_pb2.HealthCheckResponse.SERVING
+NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+
+
+def port_told(caplog: pytest.LogCaptureFixture) -> int:
+    return next(int(vars(record)["port"]) for record in caplog.records if record.message == "health_served")
+
+
+async def test_health_is_told_without_tls_and_token_and_nothing_else_is(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Beyond loopback, as a kubelet asks, while calls need both. It sees the server go away before it is gone."""
+    access = write_access(tmp_path / "access.json")
+    settings = {**Certificates(tmp_path / "tls").settings(), "access_file": str(access), "health_address": "0.0.0.0:0"}
+    with caplog.at_level(logging.INFO):
+        async with asyncio.timeout(30), contextlib.AsyncExitStack() as stack:
+            await stack.enter_async_context(serving(tmp_path, **settings))
+            channel = grpc.aio.insecure_channel(f"127.0.0.1:{port_told(caplog)}")
+            health: Any = health_pb2_grpc.HealthStub(channel)
+            for service in ("", "sidemirror.v1.ThinkingService"):
+                assert (await health.Check(health_pb2.HealthCheckRequest(service=service))).status == SERVING
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await stub_on(channel).ListSessions(pb.ListSessionsRequest())
+            assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
+            watch = health.Watch(health_pb2.HealthCheckRequest())
+            assert (await watch.read()).status == SERVING
+            await stack.aclose()
+            assert (await watch.read()).status == NOT_SERVING
+            await channel.close()
+
+
+@pytest.mark.parametrize("address", ["unix:/tmp/s", "9000", "host:port"])
+async def test_an_address_that_is_none(address: str, tmp_path: Path) -> None:
+    with pytest.raises(BadSettings, match=r"health_address \(SIDEMIRROR_HEALTH_ADDRESS\)"):
+        async with serving(tmp_path, health_address=address):
+            pass
+
+
+async def test_health_of_a_service_follows_the_store_and_that_of_the_server_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What thinks goes on without its store, and an agent's pod stays in service. Seen to fail when `_follow_the_store`
+    waits to be told."""
+    away = asyncio.Event()
+    monkeypatch.setattr(Database, "answers", lambda _: not away.is_set())
+    async with asyncio.timeout(30), serving(tmp_path) as address, grpc.aio.insecure_channel(address) as channel:
+        health: Any = health_pb2_grpc.HealthStub(channel)
+        watch = health.Watch(health_pb2.HealthCheckRequest(service="sidemirror.v1.CritiqueService"))
+        assert (await watch.read()).status == SERVING
+        away.set()
+        assert (await watch.read()).status == NOT_SERVING
+        for service in ("", "sidemirror.v1.ThinkingService", "sidemirror.v1.SidecarService"):
+            assert (await health.Check(health_pb2.HealthCheckRequest(service=service))).status == SERVING
+        away.clear()
+        assert (await watch.read()).status == SERVING
