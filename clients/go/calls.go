@@ -32,6 +32,7 @@ var endless = map[string]bool{"RunTurn": true, "WatchTurns": true, "WatchGoalRef
 var services = []protoreflect.FileDescriptor{
 	pb.File_sidemirror_v1_thinking_proto,
 	pb.File_sidemirror_v1_critique_proto,
+	pb.File_sidemirror_v1_goal_reflection_proto,
 	pb.File_sidemirror_v1_sidecar_proto,
 }
 

@@ -31,6 +31,7 @@ const defaultFlush = 2 * time.Second
 type Client struct {
 	Thinking pb.ThinkingServiceClient
 	Critique pb.CritiqueServiceClient
+	Goals    pb.GoalReflectionServiceClient
 	Sidecar  pb.SidecarServiceClient
 	// Conn is the connection, for services that have no field here.
 	Conn *grpc.ClientConn
@@ -133,6 +134,7 @@ func Connect(given ...Option) (*Client, error) {
 	client := &Client{
 		Thinking: pb.NewThinkingServiceClient(conn),
 		Critique: pb.NewCritiqueServiceClient(conn),
+		Goals:    pb.NewGoalReflectionServiceClient(conn),
 		Sidecar:  pb.NewSidecarServiceClient(conn),
 		Conn:     conn,
 		turns:    map[*Turn]struct{}{},

@@ -68,7 +68,7 @@ class Runner:
     async def call(self, step: dict[str, Any]) -> None:
         service, method = step["call"].split("/")
         descriptor = next(each for each in SERVICES if each.name == service).methods_by_name[method]
-        room = {"ThinkingService": "thinking", "CritiqueService": "critique", "SidecarService": "sidecar"}[service]
+        room = {"ThinkingService": "thinking", "CritiqueService": "critique", "GoalReflectionService": "goals", "SidecarService": "sidecar"}[service]
         stub = getattr(getattr(self.client, room), method)
         requests = [
             ParseDict(each, GetMessageClass(descriptor.input_type)())

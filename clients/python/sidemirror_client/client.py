@@ -14,6 +14,8 @@ from grpc_health.v1 import health_pb2
 from sidemirror.v1 import (
     critique_pb2,
     critique_pb2_grpc,
+    goal_reflection_pb2,
+    goal_reflection_pb2_grpc,
     sidecar_pb2,
     sidecar_pb2_grpc,
     thinking_pb2,
@@ -30,6 +32,7 @@ DEFAULT_FLUSH_S = 2.0
 SERVICES = (
     thinking_pb2.DESCRIPTOR.services_by_name["ThinkingService"],
     critique_pb2.DESCRIPTOR.services_by_name["CritiqueService"],
+    goal_reflection_pb2.DESCRIPTOR.services_by_name["GoalReflectionService"],
     sidecar_pb2.DESCRIPTOR.services_by_name["SidecarService"],
 )
 
@@ -43,6 +46,7 @@ class Sidemirror:
         self.channel = channel
         self.thinking = thinking_pb2_grpc.ThinkingServiceStub(channel)
         self.critique = critique_pb2_grpc.CritiqueServiceStub(channel)
+        self.goals = goal_reflection_pb2_grpc.GoalReflectionServiceStub(channel)
         self.sidecar = sidecar_pb2_grpc.SidecarServiceStub(channel)
         self._watch_health = channel.unary_stream(
             "/grpc.health.v1.Health/Watch",

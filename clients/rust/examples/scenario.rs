@@ -192,6 +192,21 @@ impl Runner {
             }
             "Revise" => stream!(critique, revise, ReviseRequest, "ReviseResponse"),
             "Debate" => stream!(critique, debate, DebateRequest, "DebateResponse"),
+            "ReportGoal" => unary!(goals, report_goal, ReportGoalRequest, "ReportGoalResponse"),
+            "ListGoalReports" => unary!(goals, list_goal_reports, ListGoalReportsRequest, "ListGoalReportsResponse"),
+            "GetGoalReflections" => {
+                unary!(goals, get_goal_reflections, GetGoalReflectionsRequest, "GetGoalReflectionsResponse")
+            }
+            "ListRecentGoals" => unary!(goals, list_recent_goals, ListRecentGoalsRequest, "ListRecentGoalsResponse"),
+            "DeleteGoalReflections" => {
+                unary!(goals, delete_goal_reflections, DeleteGoalReflectionsRequest, "DeleteGoalReflectionsResponse")
+            }
+            "BuildGoalContext" => {
+                unary!(goals, build_goal_context, BuildGoalContextRequest, "BuildGoalContextResponse")
+            }
+            "WatchGoalReflections" => {
+                stream!(goals, watch_goal_reflections, WatchGoalReflectionsRequest, "WatchGoalReflectionsResponse")
+            }
             "GetServerInfo" => unary!(sidecar, get_server_info, GetServerInfoRequest, "GetServerInfoResponse"),
             other => return Err(format!("unknown: {other}").into()),
         })

@@ -10,8 +10,8 @@ use tonic::transport::Channel;
 use tonic::{Code, Request, Status, Streaming};
 
 use crate::v1::{
-    critique_service_client::CritiqueServiceClient, sidecar_service_client::SidecarServiceClient,
-    thinking_service_client::ThinkingServiceClient, *,
+    critique_service_client::CritiqueServiceClient, goal_reflection_service_client::GoalReflectionServiceClient,
+    sidecar_service_client::SidecarServiceClient, thinking_service_client::ThinkingServiceClient, *,
 };
 
 /// Calls that ask a language model, which the sidecar gives up to 30 seconds an attempt.
@@ -210,6 +210,20 @@ service! {
         read list_critiques(ListCritiquesRequest) -> ListCritiquesResponse;
         read get_critique_statistics(GetCritiqueStatisticsRequest) -> GetCritiqueStatisticsResponse;
         write report_critique_outcome(ReportCritiqueOutcomeRequest) -> ReportCritiqueOutcomeResponse;
+    }
+}
+
+service! {
+    /// GoalReflectionService: what finished goals taught.
+    Goals, GoalReflectionServiceClient {
+        write report_goal(ReportGoalRequest) -> ReportGoalResponse;
+        read list_goal_reports(ListGoalReportsRequest) -> ListGoalReportsResponse;
+        write retry_goal_report(RetryGoalReportRequest) -> RetryGoalReportResponse;
+        read get_goal_reflections(GetGoalReflectionsRequest) -> GetGoalReflectionsResponse;
+        read list_recent_goals(ListRecentGoalsRequest) -> ListRecentGoalsResponse;
+        write delete_goal_reflections(DeleteGoalReflectionsRequest) -> DeleteGoalReflectionsResponse;
+        write build_goal_context(BuildGoalContextRequest) -> BuildGoalContextResponse;
+        watch watch_goal_reflections(WatchGoalReflectionsRequest) -> WatchGoalReflectionsResponse;
     }
 }
 

@@ -5,6 +5,7 @@ import { createClient, type Client, type Transport } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { Health, HealthCheckResponse_ServingStatus } from "@sidemirror/api/health";
 import { CritiqueService } from "@sidemirror/api/v1/critique";
+import { GoalReflectionService } from "@sidemirror/api/v1/goal_reflection";
 import { SidecarService } from "@sidemirror/api/v1/sidecar";
 import { ThinkingService } from "@sidemirror/api/v1/thinking";
 import { CarryingTransport } from "./calls.js";
@@ -44,6 +45,7 @@ export interface ConnectOptions {
 export class Sidemirror implements AsyncDisposable {
   readonly thinking: Client<typeof ThinkingService>;
   readonly critique: Client<typeof CritiqueService>;
+  readonly goals: Client<typeof GoalReflectionService>;
   readonly sidecar: Client<typeof SidecarService>;
 
   private readonly link: Link;
@@ -58,6 +60,7 @@ export class Sidemirror implements AsyncDisposable {
   ) {
     this.thinking = createClient(ThinkingService, transport);
     this.critique = createClient(CritiqueService, transport);
+    this.goals = createClient(GoalReflectionService, transport);
     this.sidecar = createClient(SidecarService, transport);
     this.link = new Link((timeoutMs) => this.sidecar.getServerInfo({}, { timeoutMs }), onAway);
   }

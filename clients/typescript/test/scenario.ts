@@ -6,6 +6,7 @@ import { fromJson, toJson, type DescMessage, type JsonValue, type Message } from
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { TaskOutcome } from "@sidemirror/api/v1/common";
 import { CritiqueService } from "@sidemirror/api/v1/critique";
+import { GoalReflectionService } from "@sidemirror/api/v1/goal_reflection";
 import { SidecarService } from "@sidemirror/api/v1/sidecar";
 import { ThinkingService, TurnDirectiveSchema, TurnEventSchema, TurnPlanSchema } from "@sidemirror/api/v1/thinking";
 import { TurnStartedSchema, TurnSummarySchema } from "@sidemirror/api/v1/thinking";
@@ -13,7 +14,7 @@ import { connect, problemOf, type Sidemirror, type Turn } from "../src/index.js"
 
 type Step = Record<string, any>;
 const PATIENCE_MS = 10_000;
-const SERVICES = [ThinkingService, CritiqueService, SidecarService];
+const SERVICES = [ThinkingService, CritiqueService, GoalReflectionService, SidecarService];
 
 const variables: Record<string, string> = JSON.parse(process.env["SCENARIO_VARIABLES"] ?? "{}");
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();

@@ -270,7 +270,7 @@ func (x *GetServerInfoResponse) GetSpendCaps() []*SpendCap {
 // One place where records are kept.
 type StoreInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The technology: `sqlite`.
+	// The technology: `sqlite`, `postgres` or `redis`.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// What it holds, for people.
 	Holds string `protobuf:"bytes,2,opt,name=holds,proto3" json:"holds,omitempty"`

@@ -1122,7 +1122,9 @@ type TurnStarted struct {
 	// Who decides that the turn reflects.
 	ReflectionMode ReflectionMode `protobuf:"varint,10,opt,name=reflection_mode,json=reflectionMode,proto3,enum=sidemirror.v1.ReflectionMode" json:"reflection_mode,omitempty"`
 	// Whether a drafted response is critiqued.
-	CritiqueMode  CritiqueMode `protobuf:"varint,11,opt,name=critique_mode,json=critiqueMode,proto3,enum=sidemirror.v1.CritiqueMode" json:"critique_mode,omitempty"`
+	CritiqueMode CritiqueMode `protobuf:"varint,11,opt,name=critique_mode,json=critiqueMode,proto3,enum=sidemirror.v1.CritiqueMode" json:"critique_mode,omitempty"`
+	// Which lessons from earlier work the plan is to bring; none when absent.
+	Context       *ContextWish `protobuf:"bytes,12,opt,name=context,proto3" json:"context,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1234,6 +1236,77 @@ func (x *TurnStarted) GetCritiqueMode() CritiqueMode {
 	return CritiqueMode_CRITIQUE_MODE_UNSPECIFIED
 }
 
+func (x *TurnStarted) GetContext() *ContextWish {
+	if x != nil {
+		return x.Context
+	}
+	return nil
+}
+
+// Which lessons from earlier work a turn's plan is to bring.
+type ContextWish struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The goal that the turn works for: 1 to 128 printable characters; may be empty. `recent_goals` is refused.
+	GoalId string `protobuf:"bytes,1,opt,name=goal_id,json=goalId,proto3" json:"goal_id,omitempty"`
+	// What is to be done, when it is not the turn's task. At most 256 KiB.
+	Task string `protobuf:"bytes,2,opt,name=task,proto3" json:"task,omitempty"`
+	// How many lessons at most: 0 to 10, where 0 means 2.
+	MaxItems      int32 `protobuf:"varint,3,opt,name=max_items,json=maxItems,proto3" json:"max_items,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ContextWish) Reset() {
+	*x = ContextWish{}
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContextWish) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContextWish) ProtoMessage() {}
+
+func (x *ContextWish) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContextWish.ProtoReflect.Descriptor instead.
+func (*ContextWish) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ContextWish) GetGoalId() string {
+	if x != nil {
+		return x.GoalId
+	}
+	return ""
+}
+
+func (x *ContextWish) GetTask() string {
+	if x != nil {
+		return x.Task
+	}
+	return ""
+}
+
+func (x *ContextWish) GetMaxItems() int32 {
+	if x != nil {
+		return x.MaxItems
+	}
+	return 0
+}
+
 // The user said something.
 type UserMessage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1245,7 +1318,7 @@ type UserMessage struct {
 
 func (x *UserMessage) Reset() {
 	*x = UserMessage{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[7]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1257,7 +1330,7 @@ func (x *UserMessage) String() string {
 func (*UserMessage) ProtoMessage() {}
 
 func (x *UserMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[7]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1270,7 +1343,7 @@ func (x *UserMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserMessage.ProtoReflect.Descriptor instead.
 func (*UserMessage) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{7}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *UserMessage) GetText() string {
@@ -1293,7 +1366,7 @@ type ModelStarted struct {
 
 func (x *ModelStarted) Reset() {
 	*x = ModelStarted{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[8]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1305,7 +1378,7 @@ func (x *ModelStarted) String() string {
 func (*ModelStarted) ProtoMessage() {}
 
 func (x *ModelStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[8]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1318,7 +1391,7 @@ func (x *ModelStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelStarted.ProtoReflect.Descriptor instead.
 func (*ModelStarted) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{8}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ModelStarted) GetProvider() string {
@@ -1350,7 +1423,7 @@ type ModelReturned struct {
 
 func (x *ModelReturned) Reset() {
 	*x = ModelReturned{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[9]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1362,7 +1435,7 @@ func (x *ModelReturned) String() string {
 func (*ModelReturned) ProtoMessage() {}
 
 func (x *ModelReturned) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[9]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1375,7 +1448,7 @@ func (x *ModelReturned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelReturned.ProtoReflect.Descriptor instead.
 func (*ModelReturned) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{9}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ModelReturned) GetText() string {
@@ -1417,7 +1490,7 @@ type ToolCalled struct {
 
 func (x *ToolCalled) Reset() {
 	*x = ToolCalled{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[10]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1429,7 +1502,7 @@ func (x *ToolCalled) String() string {
 func (*ToolCalled) ProtoMessage() {}
 
 func (x *ToolCalled) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[10]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1442,7 +1515,7 @@ func (x *ToolCalled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCalled.ProtoReflect.Descriptor instead.
 func (*ToolCalled) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{10}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ToolCalled) GetCallId() string {
@@ -1488,7 +1561,7 @@ type ToolReturned struct {
 
 func (x *ToolReturned) Reset() {
 	*x = ToolReturned{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[11]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1500,7 +1573,7 @@ func (x *ToolReturned) String() string {
 func (*ToolReturned) ProtoMessage() {}
 
 func (x *ToolReturned) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[11]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1513,7 +1586,7 @@ func (x *ToolReturned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolReturned.ProtoReflect.Descriptor instead.
 func (*ToolReturned) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{11}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ToolReturned) GetCallId() string {
@@ -1550,7 +1623,7 @@ type ToolFailed struct {
 
 func (x *ToolFailed) Reset() {
 	*x = ToolFailed{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[12]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1562,7 +1635,7 @@ func (x *ToolFailed) String() string {
 func (*ToolFailed) ProtoMessage() {}
 
 func (x *ToolFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[12]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1575,7 +1648,7 @@ func (x *ToolFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolFailed.ProtoReflect.Descriptor instead.
 func (*ToolFailed) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{12}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ToolFailed) GetCallId() string {
@@ -1605,7 +1678,7 @@ type Uncertainty struct {
 
 func (x *Uncertainty) Reset() {
 	*x = Uncertainty{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[13]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1617,7 +1690,7 @@ func (x *Uncertainty) String() string {
 func (*Uncertainty) ProtoMessage() {}
 
 func (x *Uncertainty) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[13]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1630,7 +1703,7 @@ func (x *Uncertainty) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Uncertainty.ProtoReflect.Descriptor instead.
 func (*Uncertainty) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{13}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Uncertainty) GetScore() float64 {
@@ -1662,7 +1735,7 @@ type ReflectionRecorded struct {
 
 func (x *ReflectionRecorded) Reset() {
 	*x = ReflectionRecorded{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[14]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1674,7 +1747,7 @@ func (x *ReflectionRecorded) String() string {
 func (*ReflectionRecorded) ProtoMessage() {}
 
 func (x *ReflectionRecorded) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[14]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1687,7 +1760,7 @@ func (x *ReflectionRecorded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReflectionRecorded.ProtoReflect.Descriptor instead.
 func (*ReflectionRecorded) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{14}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ReflectionRecorded) GetReflection() string {
@@ -1722,7 +1795,7 @@ type ResponseDrafted struct {
 
 func (x *ResponseDrafted) Reset() {
 	*x = ResponseDrafted{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[15]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1734,7 +1807,7 @@ func (x *ResponseDrafted) String() string {
 func (*ResponseDrafted) ProtoMessage() {}
 
 func (x *ResponseDrafted) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[15]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1747,7 +1820,7 @@ func (x *ResponseDrafted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResponseDrafted.ProtoReflect.Descriptor instead.
 func (*ResponseDrafted) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{15}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ResponseDrafted) GetText() string {
@@ -1770,7 +1843,7 @@ type TurnFinished struct {
 
 func (x *TurnFinished) Reset() {
 	*x = TurnFinished{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[16]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1782,7 +1855,7 @@ func (x *TurnFinished) String() string {
 func (*TurnFinished) ProtoMessage() {}
 
 func (x *TurnFinished) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[16]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1795,7 +1868,7 @@ func (x *TurnFinished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnFinished.ProtoReflect.Descriptor instead.
 func (*TurnFinished) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{16}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *TurnFinished) GetOutcome() TaskOutcome {
@@ -1850,7 +1923,7 @@ type TurnDirective struct {
 
 func (x *TurnDirective) Reset() {
 	*x = TurnDirective{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[17]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1862,7 +1935,7 @@ func (x *TurnDirective) String() string {
 func (*TurnDirective) ProtoMessage() {}
 
 func (x *TurnDirective) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[17]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1875,7 +1948,7 @@ func (x *TurnDirective) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnDirective.ProtoReflect.Descriptor instead.
 func (*TurnDirective) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{17}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *TurnDirective) GetDirectiveId() string {
@@ -2097,7 +2170,7 @@ type TurnPlan struct {
 	TokenBudget int32 `protobuf:"varint,5,opt,name=token_budget,json=tokenBudget,proto3" json:"token_budget,omitempty"`
 	// Parameters to set in the request to the agent's model, in the provider's own form.
 	ProviderParameters *structpb.Struct `protobuf:"bytes,6,opt,name=provider_parameters,json=providerParameters,proto3" json:"provider_parameters,omitempty"`
-	// Lessons from earlier work, with their receipt; absent when the server keeps none.
+	// Lessons from earlier work, with their receipt; absent when the turn did not ask for any, or they could not be read.
 	Context *ContextBlock `protobuf:"bytes,7,opt,name=context,proto3" json:"context,omitempty"`
 	// What is not as asked for, for people: clamps, and consequences such as "level OFF: no reflections".
 	Warnings []string `protobuf:"bytes,8,rep,name=warnings,proto3" json:"warnings,omitempty"`
@@ -2115,7 +2188,7 @@ type TurnPlan struct {
 
 func (x *TurnPlan) Reset() {
 	*x = TurnPlan{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[18]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2127,7 +2200,7 @@ func (x *TurnPlan) String() string {
 func (*TurnPlan) ProtoMessage() {}
 
 func (x *TurnPlan) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[18]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2140,7 +2213,7 @@ func (x *TurnPlan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnPlan.ProtoReflect.Descriptor instead.
 func (*TurnPlan) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{18}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *TurnPlan) GetTurnId() string {
@@ -2245,7 +2318,7 @@ type TurnAck struct {
 
 func (x *TurnAck) Reset() {
 	*x = TurnAck{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[19]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2257,7 +2330,7 @@ func (x *TurnAck) String() string {
 func (*TurnAck) ProtoMessage() {}
 
 func (x *TurnAck) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[19]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2270,7 +2343,7 @@ func (x *TurnAck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnAck.ProtoReflect.Descriptor instead.
 func (*TurnAck) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{19}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *TurnAck) GetReceived() uint64 {
@@ -2314,7 +2387,7 @@ type Nudge struct {
 
 func (x *Nudge) Reset() {
 	*x = Nudge{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[20]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2326,7 +2399,7 @@ func (x *Nudge) String() string {
 func (*Nudge) ProtoMessage() {}
 
 func (x *Nudge) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[20]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2339,7 +2412,7 @@ func (x *Nudge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Nudge.ProtoReflect.Descriptor instead.
 func (*Nudge) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{20}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Nudge) GetPattern() Pattern {
@@ -2371,7 +2444,7 @@ type Gap struct {
 
 func (x *Gap) Reset() {
 	*x = Gap{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[21]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2383,7 +2456,7 @@ func (x *Gap) String() string {
 func (*Gap) ProtoMessage() {}
 
 func (x *Gap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[21]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2396,7 +2469,7 @@ func (x *Gap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gap.ProtoReflect.Descriptor instead.
 func (*Gap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{21}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Gap) GetFirstSequence() uint64 {
@@ -2429,7 +2502,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[22]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2441,7 +2514,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[22]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2454,7 +2527,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{22}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{23}
 }
 
 // The server is going away; take the turn up again elsewhere or later.
@@ -2470,7 +2543,7 @@ type Closing struct {
 
 func (x *Closing) Reset() {
 	*x = Closing{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[23]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2482,7 +2555,7 @@ func (x *Closing) String() string {
 func (*Closing) ProtoMessage() {}
 
 func (x *Closing) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[23]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2495,7 +2568,7 @@ func (x *Closing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closing.ProtoReflect.Descriptor instead.
 func (*Closing) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{23}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Closing) GetReason() string {
@@ -2541,7 +2614,7 @@ type TurnSummary struct {
 
 func (x *TurnSummary) Reset() {
 	*x = TurnSummary{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[24]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2553,7 +2626,7 @@ func (x *TurnSummary) String() string {
 func (*TurnSummary) ProtoMessage() {}
 
 func (x *TurnSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[24]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2566,7 +2639,7 @@ func (x *TurnSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnSummary.ProtoReflect.Descriptor instead.
 func (*TurnSummary) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{24}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *TurnSummary) GetOutcome() TaskOutcome {
@@ -2674,7 +2747,7 @@ type Turn struct {
 
 func (x *Turn) Reset() {
 	*x = Turn{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[25]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2686,7 +2759,7 @@ func (x *Turn) String() string {
 func (*Turn) ProtoMessage() {}
 
 func (x *Turn) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[25]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2699,7 +2772,7 @@ func (x *Turn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turn.ProtoReflect.Descriptor instead.
 func (*Turn) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{25}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Turn) GetTurnId() string {
@@ -2816,7 +2889,7 @@ type TurnEntry struct {
 
 func (x *TurnEntry) Reset() {
 	*x = TurnEntry{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[26]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2828,7 +2901,7 @@ func (x *TurnEntry) String() string {
 func (*TurnEntry) ProtoMessage() {}
 
 func (x *TurnEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[26]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2841,7 +2914,7 @@ func (x *TurnEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnEntry.ProtoReflect.Descriptor instead.
 func (*TurnEntry) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{26}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *TurnEntry) GetCursor() string {
@@ -2944,7 +3017,7 @@ type SlotClaim struct {
 
 func (x *SlotClaim) Reset() {
 	*x = SlotClaim{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[27]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2956,7 +3029,7 @@ func (x *SlotClaim) String() string {
 func (*SlotClaim) ProtoMessage() {}
 
 func (x *SlotClaim) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[27]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2969,7 +3042,7 @@ func (x *SlotClaim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotClaim.ProtoReflect.Descriptor instead.
 func (*SlotClaim) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{27}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SlotClaim) GetDirectiveId() string {
@@ -3013,7 +3086,8 @@ type TurnResume struct {
 	// The turn: 1 to 128 printable characters.
 	TurnId string `protobuf:"bytes,1,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
 	// The last sequence number that the agent has seen; directives after it are sent again. 0 means none. After a restart
-	// of the sidecar a directive may come a second time: it then has the same directive_id.
+	// of the sidecar a directive may come a second time: it then has the same directive_id. A plan that is sent again holds the base prompt as it is kept, with its secrets
+	// redacted: an agent keeps the prompt of its first plan, or asks GetThinkingPrompt.
 	AfterSequence uint64 `protobuf:"varint,2,opt,name=after_sequence,json=afterSequence,proto3" json:"after_sequence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3021,7 +3095,7 @@ type TurnResume struct {
 
 func (x *TurnResume) Reset() {
 	*x = TurnResume{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[28]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3033,7 +3107,7 @@ func (x *TurnResume) String() string {
 func (*TurnResume) ProtoMessage() {}
 
 func (x *TurnResume) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[28]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3046,7 +3120,7 @@ func (x *TurnResume) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnResume.ProtoReflect.Descriptor instead.
 func (*TurnResume) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{28}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *TurnResume) GetTurnId() string {
@@ -3083,7 +3157,7 @@ type CreateSessionRequest struct {
 
 func (x *CreateSessionRequest) Reset() {
 	*x = CreateSessionRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[29]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3095,7 +3169,7 @@ func (x *CreateSessionRequest) String() string {
 func (*CreateSessionRequest) ProtoMessage() {}
 
 func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[29]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3108,7 +3182,7 @@ func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSessionRequest.ProtoReflect.Descriptor instead.
 func (*CreateSessionRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{29}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *CreateSessionRequest) GetTenantId() string {
@@ -3157,7 +3231,7 @@ type CreateSessionResponse struct {
 
 func (x *CreateSessionResponse) Reset() {
 	*x = CreateSessionResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[30]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3169,7 +3243,7 @@ func (x *CreateSessionResponse) String() string {
 func (*CreateSessionResponse) ProtoMessage() {}
 
 func (x *CreateSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[30]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3182,7 +3256,7 @@ func (x *CreateSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSessionResponse.ProtoReflect.Descriptor instead.
 func (*CreateSessionResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{30}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *CreateSessionResponse) GetSession() *Session {
@@ -3207,7 +3281,7 @@ type GetSessionRequest struct {
 
 func (x *GetSessionRequest) Reset() {
 	*x = GetSessionRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[31]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3219,7 +3293,7 @@ func (x *GetSessionRequest) String() string {
 func (*GetSessionRequest) ProtoMessage() {}
 
 func (x *GetSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[31]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3232,7 +3306,7 @@ func (x *GetSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSessionRequest.ProtoReflect.Descriptor instead.
 func (*GetSessionRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{31}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *GetSessionRequest) GetTenantId() string {
@@ -3267,7 +3341,7 @@ type GetSessionResponse struct {
 
 func (x *GetSessionResponse) Reset() {
 	*x = GetSessionResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[32]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3279,7 +3353,7 @@ func (x *GetSessionResponse) String() string {
 func (*GetSessionResponse) ProtoMessage() {}
 
 func (x *GetSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[32]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3292,7 +3366,7 @@ func (x *GetSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSessionResponse.ProtoReflect.Descriptor instead.
 func (*GetSessionResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{32}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *GetSessionResponse) GetSession() *Session {
@@ -3324,7 +3398,7 @@ type UpdateSessionRequest struct {
 
 func (x *UpdateSessionRequest) Reset() {
 	*x = UpdateSessionRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[33]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3336,7 +3410,7 @@ func (x *UpdateSessionRequest) String() string {
 func (*UpdateSessionRequest) ProtoMessage() {}
 
 func (x *UpdateSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[33]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3349,7 +3423,7 @@ func (x *UpdateSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSessionRequest.ProtoReflect.Descriptor instead.
 func (*UpdateSessionRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{33}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *UpdateSessionRequest) GetTenantId() string {
@@ -3405,7 +3479,7 @@ type UpdateSessionResponse struct {
 
 func (x *UpdateSessionResponse) Reset() {
 	*x = UpdateSessionResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[34]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3417,7 +3491,7 @@ func (x *UpdateSessionResponse) String() string {
 func (*UpdateSessionResponse) ProtoMessage() {}
 
 func (x *UpdateSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[34]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3430,7 +3504,7 @@ func (x *UpdateSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSessionResponse.ProtoReflect.Descriptor instead.
 func (*UpdateSessionResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{34}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *UpdateSessionResponse) GetSession() *Session {
@@ -3457,7 +3531,7 @@ type ListSessionsRequest struct {
 
 func (x *ListSessionsRequest) Reset() {
 	*x = ListSessionsRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[35]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3469,7 +3543,7 @@ func (x *ListSessionsRequest) String() string {
 func (*ListSessionsRequest) ProtoMessage() {}
 
 func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[35]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3482,7 +3556,7 @@ func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{35}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ListSessionsRequest) GetTenantId() string {
@@ -3526,7 +3600,7 @@ type ListSessionsResponse struct {
 
 func (x *ListSessionsResponse) Reset() {
 	*x = ListSessionsResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[36]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3538,7 +3612,7 @@ func (x *ListSessionsResponse) String() string {
 func (*ListSessionsResponse) ProtoMessage() {}
 
 func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[36]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3551,7 +3625,7 @@ func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{36}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ListSessionsResponse) GetSessions() []*Session {
@@ -3586,7 +3660,7 @@ type DeleteSessionRequest struct {
 
 func (x *DeleteSessionRequest) Reset() {
 	*x = DeleteSessionRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[37]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3598,7 +3672,7 @@ func (x *DeleteSessionRequest) String() string {
 func (*DeleteSessionRequest) ProtoMessage() {}
 
 func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[37]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3611,7 +3685,7 @@ func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSessionRequest.ProtoReflect.Descriptor instead.
 func (*DeleteSessionRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{37}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *DeleteSessionRequest) GetTenantId() string {
@@ -3651,7 +3725,7 @@ type DeleteSessionResponse struct {
 
 func (x *DeleteSessionResponse) Reset() {
 	*x = DeleteSessionResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[38]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3663,7 +3737,7 @@ func (x *DeleteSessionResponse) String() string {
 func (*DeleteSessionResponse) ProtoMessage() {}
 
 func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[38]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3676,7 +3750,7 @@ func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSessionResponse.ProtoReflect.Descriptor instead.
 func (*DeleteSessionResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{38}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{39}
 }
 
 // Asks how to think at a level.
@@ -3700,7 +3774,7 @@ type GetThinkingPromptRequest struct {
 
 func (x *GetThinkingPromptRequest) Reset() {
 	*x = GetThinkingPromptRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[39]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3712,7 +3786,7 @@ func (x *GetThinkingPromptRequest) String() string {
 func (*GetThinkingPromptRequest) ProtoMessage() {}
 
 func (x *GetThinkingPromptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[39]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3725,7 +3799,7 @@ func (x *GetThinkingPromptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetThinkingPromptRequest.ProtoReflect.Descriptor instead.
 func (*GetThinkingPromptRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{39}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *GetThinkingPromptRequest) GetTenantId() string {
@@ -3791,7 +3865,7 @@ type GetThinkingPromptResponse struct {
 
 func (x *GetThinkingPromptResponse) Reset() {
 	*x = GetThinkingPromptResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[40]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3803,7 +3877,7 @@ func (x *GetThinkingPromptResponse) String() string {
 func (*GetThinkingPromptResponse) ProtoMessage() {}
 
 func (x *GetThinkingPromptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[40]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3816,7 +3890,7 @@ func (x *GetThinkingPromptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetThinkingPromptResponse.ProtoReflect.Descriptor instead.
 func (*GetThinkingPromptResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{40}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *GetThinkingPromptResponse) GetPrompt() string {
@@ -3881,7 +3955,7 @@ type RunTurnRequest struct {
 
 func (x *RunTurnRequest) Reset() {
 	*x = RunTurnRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[41]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3893,7 +3967,7 @@ func (x *RunTurnRequest) String() string {
 func (*RunTurnRequest) ProtoMessage() {}
 
 func (x *RunTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[41]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3906,7 +3980,7 @@ func (x *RunTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunTurnRequest.ProtoReflect.Descriptor instead.
 func (*RunTurnRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{41}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *RunTurnRequest) GetTenantId() string {
@@ -3955,7 +4029,7 @@ type RunTurnResponse struct {
 
 func (x *RunTurnResponse) Reset() {
 	*x = RunTurnResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[42]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3967,7 +4041,7 @@ func (x *RunTurnResponse) String() string {
 func (*RunTurnResponse) ProtoMessage() {}
 
 func (x *RunTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[42]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3980,7 +4054,7 @@ func (x *RunTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunTurnResponse.ProtoReflect.Descriptor instead.
 func (*RunTurnResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{42}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *RunTurnResponse) GetDirectives() []*TurnDirective {
@@ -4021,14 +4095,16 @@ type StartTurnRequest struct {
 	// Who decides that the turn reflects; ON_REQUEST when not said.
 	ReflectionMode ReflectionMode `protobuf:"varint,13,opt,name=reflection_mode,json=reflectionMode,proto3,enum=sidemirror.v1.ReflectionMode" json:"reflection_mode,omitempty"`
 	// Whether a drafted response is critiqued.
-	CritiqueMode  CritiqueMode `protobuf:"varint,14,opt,name=critique_mode,json=critiqueMode,proto3,enum=sidemirror.v1.CritiqueMode" json:"critique_mode,omitempty"`
+	CritiqueMode CritiqueMode `protobuf:"varint,14,opt,name=critique_mode,json=critiqueMode,proto3,enum=sidemirror.v1.CritiqueMode" json:"critique_mode,omitempty"`
+	// Which lessons from earlier work the plan is to bring; none when absent.
+	Context       *ContextWish `protobuf:"bytes,15,opt,name=context,proto3" json:"context,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StartTurnRequest) Reset() {
 	*x = StartTurnRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[43]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4040,7 +4116,7 @@ func (x *StartTurnRequest) String() string {
 func (*StartTurnRequest) ProtoMessage() {}
 
 func (x *StartTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[43]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4053,7 +4129,7 @@ func (x *StartTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartTurnRequest.ProtoReflect.Descriptor instead.
 func (*StartTurnRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{43}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *StartTurnRequest) GetTenantId() string {
@@ -4154,6 +4230,13 @@ func (x *StartTurnRequest) GetCritiqueMode() CritiqueMode {
 	return CritiqueMode_CRITIQUE_MODE_UNSPECIFIED
 }
 
+func (x *StartTurnRequest) GetContext() *ContextWish {
+	if x != nil {
+		return x.Context
+	}
+	return nil
+}
+
 // The turn is started.
 type StartTurnResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4165,7 +4248,7 @@ type StartTurnResponse struct {
 
 func (x *StartTurnResponse) Reset() {
 	*x = StartTurnResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[44]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4177,7 +4260,7 @@ func (x *StartTurnResponse) String() string {
 func (*StartTurnResponse) ProtoMessage() {}
 
 func (x *StartTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[44]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4190,7 +4273,7 @@ func (x *StartTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartTurnResponse.ProtoReflect.Descriptor instead.
 func (*StartTurnResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{44}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *StartTurnResponse) GetPlan() *TurnPlan {
@@ -4212,7 +4295,7 @@ type ReportEventsRequest struct {
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The turn: 1 to 128 printable characters.
 	TurnId string `protobuf:"bytes,4,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// What happened, in its order. At most 1,000 events.
+	// What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
 	Events []*TurnEvent `protobuf:"bytes,5,rep,name=events,proto3" json:"events,omitempty"`
 	// How long to wait for directives that the events cause, once they are durable; absent means not at all. Up to 60
 	// seconds, and never beyond the call's deadline.
@@ -4223,7 +4306,7 @@ type ReportEventsRequest struct {
 
 func (x *ReportEventsRequest) Reset() {
 	*x = ReportEventsRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[45]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4235,7 +4318,7 @@ func (x *ReportEventsRequest) String() string {
 func (*ReportEventsRequest) ProtoMessage() {}
 
 func (x *ReportEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[45]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4248,7 +4331,7 @@ func (x *ReportEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportEventsRequest.ProtoReflect.Descriptor instead.
 func (*ReportEventsRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{45}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ReportEventsRequest) GetTenantId() string {
@@ -4306,7 +4389,7 @@ type ReportEventsResponse struct {
 
 func (x *ReportEventsResponse) Reset() {
 	*x = ReportEventsResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[46]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4318,7 +4401,7 @@ func (x *ReportEventsResponse) String() string {
 func (*ReportEventsResponse) ProtoMessage() {}
 
 func (x *ReportEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[46]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4331,7 +4414,7 @@ func (x *ReportEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportEventsResponse.ProtoReflect.Descriptor instead.
 func (*ReportEventsResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{46}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ReportEventsResponse) GetDirectives() []*TurnDirective {
@@ -4370,7 +4453,7 @@ type FinishTurnRequest struct {
 
 func (x *FinishTurnRequest) Reset() {
 	*x = FinishTurnRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[47]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4382,7 +4465,7 @@ func (x *FinishTurnRequest) String() string {
 func (*FinishTurnRequest) ProtoMessage() {}
 
 func (x *FinishTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[47]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4395,7 +4478,7 @@ func (x *FinishTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishTurnRequest.ProtoReflect.Descriptor instead.
 func (*FinishTurnRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{47}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *FinishTurnRequest) GetTenantId() string {
@@ -4451,7 +4534,7 @@ type FinishTurnResponse struct {
 
 func (x *FinishTurnResponse) Reset() {
 	*x = FinishTurnResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[48]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4463,7 +4546,7 @@ func (x *FinishTurnResponse) String() string {
 func (*FinishTurnResponse) ProtoMessage() {}
 
 func (x *FinishTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[48]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4476,7 +4559,7 @@ func (x *FinishTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishTurnResponse.ProtoReflect.Descriptor instead.
 func (*FinishTurnResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{48}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *FinishTurnResponse) GetSummary() *TurnSummary {
@@ -4507,7 +4590,7 @@ type GetTurnRequest struct {
 
 func (x *GetTurnRequest) Reset() {
 	*x = GetTurnRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[49]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4519,7 +4602,7 @@ func (x *GetTurnRequest) String() string {
 func (*GetTurnRequest) ProtoMessage() {}
 
 func (x *GetTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[49]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4532,7 +4615,7 @@ func (x *GetTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTurnRequest.ProtoReflect.Descriptor instead.
 func (*GetTurnRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{49}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *GetTurnRequest) GetTenantId() string {
@@ -4592,7 +4675,7 @@ type GetTurnResponse struct {
 
 func (x *GetTurnResponse) Reset() {
 	*x = GetTurnResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[50]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4604,7 +4687,7 @@ func (x *GetTurnResponse) String() string {
 func (*GetTurnResponse) ProtoMessage() {}
 
 func (x *GetTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[50]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4617,7 +4700,7 @@ func (x *GetTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTurnResponse.ProtoReflect.Descriptor instead.
 func (*GetTurnResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{50}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *GetTurnResponse) GetTurn() *Turn {
@@ -4664,7 +4747,7 @@ type WatchTurnsRequest struct {
 
 func (x *WatchTurnsRequest) Reset() {
 	*x = WatchTurnsRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[51]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4676,7 +4759,7 @@ func (x *WatchTurnsRequest) String() string {
 func (*WatchTurnsRequest) ProtoMessage() {}
 
 func (x *WatchTurnsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[51]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4689,7 +4772,7 @@ func (x *WatchTurnsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchTurnsRequest.ProtoReflect.Descriptor instead.
 func (*WatchTurnsRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{51}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *WatchTurnsRequest) GetTenantId() string {
@@ -4745,7 +4828,7 @@ type WatchTurnsResponse struct {
 
 func (x *WatchTurnsResponse) Reset() {
 	*x = WatchTurnsResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[52]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4757,7 +4840,7 @@ func (x *WatchTurnsResponse) String() string {
 func (*WatchTurnsResponse) ProtoMessage() {}
 
 func (x *WatchTurnsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[52]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4770,7 +4853,7 @@ func (x *WatchTurnsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchTurnsResponse.ProtoReflect.Descriptor instead.
 func (*WatchTurnsResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{52}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *WatchTurnsResponse) GetEntry() *TurnEntry {
@@ -4801,7 +4884,7 @@ type ListTurnsRequest struct {
 
 func (x *ListTurnsRequest) Reset() {
 	*x = ListTurnsRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[53]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4813,7 +4896,7 @@ func (x *ListTurnsRequest) String() string {
 func (*ListTurnsRequest) ProtoMessage() {}
 
 func (x *ListTurnsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[53]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4826,7 +4909,7 @@ func (x *ListTurnsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTurnsRequest.ProtoReflect.Descriptor instead.
 func (*ListTurnsRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{53}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *ListTurnsRequest) GetTenantId() string {
@@ -4884,7 +4967,7 @@ type ListTurnsResponse struct {
 
 func (x *ListTurnsResponse) Reset() {
 	*x = ListTurnsResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[54]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4896,7 +4979,7 @@ func (x *ListTurnsResponse) String() string {
 func (*ListTurnsResponse) ProtoMessage() {}
 
 func (x *ListTurnsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[54]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4909,7 +4992,7 @@ func (x *ListTurnsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTurnsResponse.ProtoReflect.Descriptor instead.
 func (*ListTurnsResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{54}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ListTurnsResponse) GetTurns() []*Turn {
@@ -4946,7 +5029,7 @@ type ShouldReflectRequest struct {
 
 func (x *ShouldReflectRequest) Reset() {
 	*x = ShouldReflectRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[55]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4958,7 +5041,7 @@ func (x *ShouldReflectRequest) String() string {
 func (*ShouldReflectRequest) ProtoMessage() {}
 
 func (x *ShouldReflectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[55]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4971,7 +5054,7 @@ func (x *ShouldReflectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShouldReflectRequest.ProtoReflect.Descriptor instead.
 func (*ShouldReflectRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{55}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ShouldReflectRequest) GetTenantId() string {
@@ -5048,7 +5131,7 @@ type ShouldReflectResponse struct {
 
 func (x *ShouldReflectResponse) Reset() {
 	*x = ShouldReflectResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[56]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5060,7 +5143,7 @@ func (x *ShouldReflectResponse) String() string {
 func (*ShouldReflectResponse) ProtoMessage() {}
 
 func (x *ShouldReflectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[56]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5073,7 +5156,7 @@ func (x *ShouldReflectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShouldReflectResponse.ProtoReflect.Descriptor instead.
 func (*ShouldReflectResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{56}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ShouldReflectResponse) GetShouldReflect() bool {
@@ -5126,7 +5209,7 @@ type ReflectRequest struct {
 
 func (x *ReflectRequest) Reset() {
 	*x = ReflectRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[57]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5138,7 +5221,7 @@ func (x *ReflectRequest) String() string {
 func (*ReflectRequest) ProtoMessage() {}
 
 func (x *ReflectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[57]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5151,7 +5234,7 @@ func (x *ReflectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReflectRequest.ProtoReflect.Descriptor instead.
 func (*ReflectRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{57}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ReflectRequest) GetTenantId() string {
@@ -5211,7 +5294,7 @@ type ReflectResponse struct {
 
 func (x *ReflectResponse) Reset() {
 	*x = ReflectResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[58]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5223,7 +5306,7 @@ func (x *ReflectResponse) String() string {
 func (*ReflectResponse) ProtoMessage() {}
 
 func (x *ReflectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[58]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5236,7 +5319,7 @@ func (x *ReflectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReflectResponse.ProtoReflect.Descriptor instead.
 func (*ReflectResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{58}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ReflectResponse) GetResult() *MidTurnReflection {
@@ -5279,7 +5362,7 @@ type GetReflectionPromptRequest struct {
 
 func (x *GetReflectionPromptRequest) Reset() {
 	*x = GetReflectionPromptRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[59]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5291,7 +5374,7 @@ func (x *GetReflectionPromptRequest) String() string {
 func (*GetReflectionPromptRequest) ProtoMessage() {}
 
 func (x *GetReflectionPromptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[59]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5304,7 +5387,7 @@ func (x *GetReflectionPromptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetReflectionPromptRequest.ProtoReflect.Descriptor instead.
 func (*GetReflectionPromptRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{59}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *GetReflectionPromptRequest) GetTenantId() string {
@@ -5355,7 +5438,7 @@ type GetReflectionPromptResponse struct {
 
 func (x *GetReflectionPromptResponse) Reset() {
 	*x = GetReflectionPromptResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[60]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5367,7 +5450,7 @@ func (x *GetReflectionPromptResponse) String() string {
 func (*GetReflectionPromptResponse) ProtoMessage() {}
 
 func (x *GetReflectionPromptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[60]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5380,7 +5463,7 @@ func (x *GetReflectionPromptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetReflectionPromptResponse.ProtoReflect.Descriptor instead.
 func (*GetReflectionPromptResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{60}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *GetReflectionPromptResponse) GetSystem() string {
@@ -5475,7 +5558,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x13reflection_recorded\x18\r \x01(\v2!.sidemirror.v1.ReflectionRecordedH\x00R\x12reflectionRecorded\x12K\n" +
 	"\x10response_drafted\x18\x0e \x01(\v2\x1e.sidemirror.v1.ResponseDraftedH\x00R\x0fresponseDrafted\x12B\n" +
 	"\rturn_finished\x18\x0f \x01(\v2\x1b.sidemirror.v1.TurnFinishedH\x00R\fturnFinishedB\x06\n" +
-	"\x04kind\"\xf3\x03\n" +
+	"\x04kind\"\xa9\x04\n" +
 	"\vTurnStarted\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x12\n" +
@@ -5490,7 +5573,12 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\bdeadline\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\bdeadline\x12F\n" +
 	"\x0freflection_mode\x18\n" +
 	" \x01(\x0e2\x1d.sidemirror.v1.ReflectionModeR\x0ereflectionMode\x12@\n" +
-	"\rcritique_mode\x18\v \x01(\x0e2\x1b.sidemirror.v1.CritiqueModeR\fcritiqueMode\"!\n" +
+	"\rcritique_mode\x18\v \x01(\x0e2\x1b.sidemirror.v1.CritiqueModeR\fcritiqueMode\x124\n" +
+	"\acontext\x18\f \x01(\v2\x1a.sidemirror.v1.ContextWishR\acontext\"W\n" +
+	"\vContextWish\x12\x17\n" +
+	"\agoal_id\x18\x01 \x01(\tR\x06goalId\x12\x12\n" +
+	"\x04task\x18\x02 \x01(\tR\x04task\x12\x1b\n" +
+	"\tmax_items\x18\x03 \x01(\x05R\bmaxItems\"!\n" +
 	"\vUserMessage\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\"@\n" +
 	"\fModelStarted\x12\x1a\n" +
@@ -5729,7 +5817,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x0fRunTurnResponse\x12<\n" +
 	"\n" +
 	"directives\x18\x01 \x03(\v2\x1c.sidemirror.v1.TurnDirectiveR\n" +
-	"directives\"\xa3\x04\n" +
+	"directives\"\xd9\x04\n" +
 	"\x10StartTurnRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -5749,7 +5837,8 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x06config\x18\v \x01(\v2\x1d.sidemirror.v1.ThinkingConfigR\x06config\x121\n" +
 	"\x06budget\x18\f \x01(\v2\x19.sidemirror.v1.TurnBudgetR\x06budget\x12F\n" +
 	"\x0freflection_mode\x18\r \x01(\x0e2\x1d.sidemirror.v1.ReflectionModeR\x0ereflectionMode\x12@\n" +
-	"\rcritique_mode\x18\x0e \x01(\x0e2\x1b.sidemirror.v1.CritiqueModeR\fcritiqueMode\"@\n" +
+	"\rcritique_mode\x18\x0e \x01(\x0e2\x1b.sidemirror.v1.CritiqueModeR\fcritiqueMode\x124\n" +
+	"\acontext\x18\x0f \x01(\v2\x1a.sidemirror.v1.ContextWishR\acontext\"@\n" +
 	"\x11StartTurnResponse\x12+\n" +
 	"\x04plan\x18\x01 \x01(\v2\x17.sidemirror.v1.TurnPlanR\x04plan\"\xea\x01\n" +
 	"\x13ReportEventsRequest\x12\x1b\n" +
@@ -5924,7 +6013,7 @@ func file_sidemirror_v1_thinking_proto_rawDescGZIP() []byte {
 }
 
 var file_sidemirror_v1_thinking_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_sidemirror_v1_thinking_proto_msgTypes = make([]protoimpl.MessageInfo, 63)
+var file_sidemirror_v1_thinking_proto_msgTypes = make([]protoimpl.MessageInfo, 64)
 var file_sidemirror_v1_thinking_proto_goTypes = []any{
 	(ThinkLevel)(0),                     // 0: sidemirror.v1.ThinkLevel
 	(PeriodicScope)(0),                  // 1: sidemirror.v1.PeriodicScope
@@ -5939,220 +6028,223 @@ var file_sidemirror_v1_thinking_proto_goTypes = []any{
 	(*Session)(nil),                     // 10: sidemirror.v1.Session
 	(*TurnEvent)(nil),                   // 11: sidemirror.v1.TurnEvent
 	(*TurnStarted)(nil),                 // 12: sidemirror.v1.TurnStarted
-	(*UserMessage)(nil),                 // 13: sidemirror.v1.UserMessage
-	(*ModelStarted)(nil),                // 14: sidemirror.v1.ModelStarted
-	(*ModelReturned)(nil),               // 15: sidemirror.v1.ModelReturned
-	(*ToolCalled)(nil),                  // 16: sidemirror.v1.ToolCalled
-	(*ToolReturned)(nil),                // 17: sidemirror.v1.ToolReturned
-	(*ToolFailed)(nil),                  // 18: sidemirror.v1.ToolFailed
-	(*Uncertainty)(nil),                 // 19: sidemirror.v1.Uncertainty
-	(*ReflectionRecorded)(nil),          // 20: sidemirror.v1.ReflectionRecorded
-	(*ResponseDrafted)(nil),             // 21: sidemirror.v1.ResponseDrafted
-	(*TurnFinished)(nil),                // 22: sidemirror.v1.TurnFinished
-	(*TurnDirective)(nil),               // 23: sidemirror.v1.TurnDirective
-	(*TurnPlan)(nil),                    // 24: sidemirror.v1.TurnPlan
-	(*TurnAck)(nil),                     // 25: sidemirror.v1.TurnAck
-	(*Nudge)(nil),                       // 26: sidemirror.v1.Nudge
-	(*Gap)(nil),                         // 27: sidemirror.v1.Gap
-	(*Heartbeat)(nil),                   // 28: sidemirror.v1.Heartbeat
-	(*Closing)(nil),                     // 29: sidemirror.v1.Closing
-	(*TurnSummary)(nil),                 // 30: sidemirror.v1.TurnSummary
-	(*Turn)(nil),                        // 31: sidemirror.v1.Turn
-	(*TurnEntry)(nil),                   // 32: sidemirror.v1.TurnEntry
-	(*SlotClaim)(nil),                   // 33: sidemirror.v1.SlotClaim
-	(*TurnResume)(nil),                  // 34: sidemirror.v1.TurnResume
-	(*CreateSessionRequest)(nil),        // 35: sidemirror.v1.CreateSessionRequest
-	(*CreateSessionResponse)(nil),       // 36: sidemirror.v1.CreateSessionResponse
-	(*GetSessionRequest)(nil),           // 37: sidemirror.v1.GetSessionRequest
-	(*GetSessionResponse)(nil),          // 38: sidemirror.v1.GetSessionResponse
-	(*UpdateSessionRequest)(nil),        // 39: sidemirror.v1.UpdateSessionRequest
-	(*UpdateSessionResponse)(nil),       // 40: sidemirror.v1.UpdateSessionResponse
-	(*ListSessionsRequest)(nil),         // 41: sidemirror.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),        // 42: sidemirror.v1.ListSessionsResponse
-	(*DeleteSessionRequest)(nil),        // 43: sidemirror.v1.DeleteSessionRequest
-	(*DeleteSessionResponse)(nil),       // 44: sidemirror.v1.DeleteSessionResponse
-	(*GetThinkingPromptRequest)(nil),    // 45: sidemirror.v1.GetThinkingPromptRequest
-	(*GetThinkingPromptResponse)(nil),   // 46: sidemirror.v1.GetThinkingPromptResponse
-	(*RunTurnRequest)(nil),              // 47: sidemirror.v1.RunTurnRequest
-	(*RunTurnResponse)(nil),             // 48: sidemirror.v1.RunTurnResponse
-	(*StartTurnRequest)(nil),            // 49: sidemirror.v1.StartTurnRequest
-	(*StartTurnResponse)(nil),           // 50: sidemirror.v1.StartTurnResponse
-	(*ReportEventsRequest)(nil),         // 51: sidemirror.v1.ReportEventsRequest
-	(*ReportEventsResponse)(nil),        // 52: sidemirror.v1.ReportEventsResponse
-	(*FinishTurnRequest)(nil),           // 53: sidemirror.v1.FinishTurnRequest
-	(*FinishTurnResponse)(nil),          // 54: sidemirror.v1.FinishTurnResponse
-	(*GetTurnRequest)(nil),              // 55: sidemirror.v1.GetTurnRequest
-	(*GetTurnResponse)(nil),             // 56: sidemirror.v1.GetTurnResponse
-	(*WatchTurnsRequest)(nil),           // 57: sidemirror.v1.WatchTurnsRequest
-	(*WatchTurnsResponse)(nil),          // 58: sidemirror.v1.WatchTurnsResponse
-	(*ListTurnsRequest)(nil),            // 59: sidemirror.v1.ListTurnsRequest
-	(*ListTurnsResponse)(nil),           // 60: sidemirror.v1.ListTurnsResponse
-	(*ShouldReflectRequest)(nil),        // 61: sidemirror.v1.ShouldReflectRequest
-	(*ShouldReflectResponse)(nil),       // 62: sidemirror.v1.ShouldReflectResponse
-	(*ReflectRequest)(nil),              // 63: sidemirror.v1.ReflectRequest
-	(*ReflectResponse)(nil),             // 64: sidemirror.v1.ReflectResponse
-	(*GetReflectionPromptRequest)(nil),  // 65: sidemirror.v1.GetReflectionPromptRequest
-	(*GetReflectionPromptResponse)(nil), // 66: sidemirror.v1.GetReflectionPromptResponse
-	nil,                                 // 67: sidemirror.v1.TurnSummary.ReflectionsEntry
-	nil,                                 // 68: sidemirror.v1.TurnSummary.CritiquesEntry
-	(*durationpb.Duration)(nil),         // 69: google.protobuf.Duration
-	(ResultStatus)(0),                   // 70: sidemirror.v1.ResultStatus
-	(*Usage)(nil),                       // 71: sidemirror.v1.Usage
-	(Origin)(0),                         // 72: sidemirror.v1.Origin
-	(*timestamppb.Timestamp)(nil),       // 73: google.protobuf.Timestamp
-	(*Message)(nil),                     // 74: sidemirror.v1.Message
-	(CritiqueMode)(0),                   // 75: sidemirror.v1.CritiqueMode
-	(TaskOutcome)(0),                    // 76: sidemirror.v1.TaskOutcome
-	(*CritiqueResult)(nil),              // 77: sidemirror.v1.CritiqueResult
-	(CritiqueReason)(0),                 // 78: sidemirror.v1.CritiqueReason
-	(*structpb.Struct)(nil),             // 79: google.protobuf.Struct
-	(*ContextBlock)(nil),                // 80: sidemirror.v1.ContextBlock
-	(*fieldmaskpb.FieldMask)(nil),       // 81: google.protobuf.FieldMask
-	(*ToolResult)(nil),                  // 82: sidemirror.v1.ToolResult
+	(*ContextWish)(nil),                 // 13: sidemirror.v1.ContextWish
+	(*UserMessage)(nil),                 // 14: sidemirror.v1.UserMessage
+	(*ModelStarted)(nil),                // 15: sidemirror.v1.ModelStarted
+	(*ModelReturned)(nil),               // 16: sidemirror.v1.ModelReturned
+	(*ToolCalled)(nil),                  // 17: sidemirror.v1.ToolCalled
+	(*ToolReturned)(nil),                // 18: sidemirror.v1.ToolReturned
+	(*ToolFailed)(nil),                  // 19: sidemirror.v1.ToolFailed
+	(*Uncertainty)(nil),                 // 20: sidemirror.v1.Uncertainty
+	(*ReflectionRecorded)(nil),          // 21: sidemirror.v1.ReflectionRecorded
+	(*ResponseDrafted)(nil),             // 22: sidemirror.v1.ResponseDrafted
+	(*TurnFinished)(nil),                // 23: sidemirror.v1.TurnFinished
+	(*TurnDirective)(nil),               // 24: sidemirror.v1.TurnDirective
+	(*TurnPlan)(nil),                    // 25: sidemirror.v1.TurnPlan
+	(*TurnAck)(nil),                     // 26: sidemirror.v1.TurnAck
+	(*Nudge)(nil),                       // 27: sidemirror.v1.Nudge
+	(*Gap)(nil),                         // 28: sidemirror.v1.Gap
+	(*Heartbeat)(nil),                   // 29: sidemirror.v1.Heartbeat
+	(*Closing)(nil),                     // 30: sidemirror.v1.Closing
+	(*TurnSummary)(nil),                 // 31: sidemirror.v1.TurnSummary
+	(*Turn)(nil),                        // 32: sidemirror.v1.Turn
+	(*TurnEntry)(nil),                   // 33: sidemirror.v1.TurnEntry
+	(*SlotClaim)(nil),                   // 34: sidemirror.v1.SlotClaim
+	(*TurnResume)(nil),                  // 35: sidemirror.v1.TurnResume
+	(*CreateSessionRequest)(nil),        // 36: sidemirror.v1.CreateSessionRequest
+	(*CreateSessionResponse)(nil),       // 37: sidemirror.v1.CreateSessionResponse
+	(*GetSessionRequest)(nil),           // 38: sidemirror.v1.GetSessionRequest
+	(*GetSessionResponse)(nil),          // 39: sidemirror.v1.GetSessionResponse
+	(*UpdateSessionRequest)(nil),        // 40: sidemirror.v1.UpdateSessionRequest
+	(*UpdateSessionResponse)(nil),       // 41: sidemirror.v1.UpdateSessionResponse
+	(*ListSessionsRequest)(nil),         // 42: sidemirror.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),        // 43: sidemirror.v1.ListSessionsResponse
+	(*DeleteSessionRequest)(nil),        // 44: sidemirror.v1.DeleteSessionRequest
+	(*DeleteSessionResponse)(nil),       // 45: sidemirror.v1.DeleteSessionResponse
+	(*GetThinkingPromptRequest)(nil),    // 46: sidemirror.v1.GetThinkingPromptRequest
+	(*GetThinkingPromptResponse)(nil),   // 47: sidemirror.v1.GetThinkingPromptResponse
+	(*RunTurnRequest)(nil),              // 48: sidemirror.v1.RunTurnRequest
+	(*RunTurnResponse)(nil),             // 49: sidemirror.v1.RunTurnResponse
+	(*StartTurnRequest)(nil),            // 50: sidemirror.v1.StartTurnRequest
+	(*StartTurnResponse)(nil),           // 51: sidemirror.v1.StartTurnResponse
+	(*ReportEventsRequest)(nil),         // 52: sidemirror.v1.ReportEventsRequest
+	(*ReportEventsResponse)(nil),        // 53: sidemirror.v1.ReportEventsResponse
+	(*FinishTurnRequest)(nil),           // 54: sidemirror.v1.FinishTurnRequest
+	(*FinishTurnResponse)(nil),          // 55: sidemirror.v1.FinishTurnResponse
+	(*GetTurnRequest)(nil),              // 56: sidemirror.v1.GetTurnRequest
+	(*GetTurnResponse)(nil),             // 57: sidemirror.v1.GetTurnResponse
+	(*WatchTurnsRequest)(nil),           // 58: sidemirror.v1.WatchTurnsRequest
+	(*WatchTurnsResponse)(nil),          // 59: sidemirror.v1.WatchTurnsResponse
+	(*ListTurnsRequest)(nil),            // 60: sidemirror.v1.ListTurnsRequest
+	(*ListTurnsResponse)(nil),           // 61: sidemirror.v1.ListTurnsResponse
+	(*ShouldReflectRequest)(nil),        // 62: sidemirror.v1.ShouldReflectRequest
+	(*ShouldReflectResponse)(nil),       // 63: sidemirror.v1.ShouldReflectResponse
+	(*ReflectRequest)(nil),              // 64: sidemirror.v1.ReflectRequest
+	(*ReflectResponse)(nil),             // 65: sidemirror.v1.ReflectResponse
+	(*GetReflectionPromptRequest)(nil),  // 66: sidemirror.v1.GetReflectionPromptRequest
+	(*GetReflectionPromptResponse)(nil), // 67: sidemirror.v1.GetReflectionPromptResponse
+	nil,                                 // 68: sidemirror.v1.TurnSummary.ReflectionsEntry
+	nil,                                 // 69: sidemirror.v1.TurnSummary.CritiquesEntry
+	(*durationpb.Duration)(nil),         // 70: google.protobuf.Duration
+	(ResultStatus)(0),                   // 71: sidemirror.v1.ResultStatus
+	(*Usage)(nil),                       // 72: sidemirror.v1.Usage
+	(Origin)(0),                         // 73: sidemirror.v1.Origin
+	(*timestamppb.Timestamp)(nil),       // 74: google.protobuf.Timestamp
+	(*Message)(nil),                     // 75: sidemirror.v1.Message
+	(CritiqueMode)(0),                   // 76: sidemirror.v1.CritiqueMode
+	(TaskOutcome)(0),                    // 77: sidemirror.v1.TaskOutcome
+	(*CritiqueResult)(nil),              // 78: sidemirror.v1.CritiqueResult
+	(CritiqueReason)(0),                 // 79: sidemirror.v1.CritiqueReason
+	(*structpb.Struct)(nil),             // 80: google.protobuf.Struct
+	(*ContextBlock)(nil),                // 81: sidemirror.v1.ContextBlock
+	(*fieldmaskpb.FieldMask)(nil),       // 82: google.protobuf.FieldMask
+	(*ToolResult)(nil),                  // 83: sidemirror.v1.ToolResult
 }
 var file_sidemirror_v1_thinking_proto_depIdxs = []int32{
 	0,   // 0: sidemirror.v1.ThinkingConfig.level:type_name -> sidemirror.v1.ThinkLevel
 	1,   // 1: sidemirror.v1.ThinkingConfig.periodic_scope:type_name -> sidemirror.v1.PeriodicScope
-	69,  // 2: sidemirror.v1.TurnBudget.time_limit:type_name -> google.protobuf.Duration
-	69,  // 3: sidemirror.v1.BudgetLeft.time:type_name -> google.protobuf.Duration
-	70,  // 4: sidemirror.v1.MidTurnReflection.status:type_name -> sidemirror.v1.ResultStatus
-	71,  // 5: sidemirror.v1.MidTurnReflection.usage:type_name -> sidemirror.v1.Usage
-	72,  // 6: sidemirror.v1.MidTurnReflection.origin:type_name -> sidemirror.v1.Origin
+	70,  // 2: sidemirror.v1.TurnBudget.time_limit:type_name -> google.protobuf.Duration
+	70,  // 3: sidemirror.v1.BudgetLeft.time:type_name -> google.protobuf.Duration
+	71,  // 4: sidemirror.v1.MidTurnReflection.status:type_name -> sidemirror.v1.ResultStatus
+	72,  // 5: sidemirror.v1.MidTurnReflection.usage:type_name -> sidemirror.v1.Usage
+	73,  // 6: sidemirror.v1.MidTurnReflection.origin:type_name -> sidemirror.v1.Origin
 	6,   // 7: sidemirror.v1.Session.config:type_name -> sidemirror.v1.ThinkingConfig
 	9,   // 8: sidemirror.v1.Session.last_reflection:type_name -> sidemirror.v1.MidTurnReflection
-	73,  // 9: sidemirror.v1.Session.create_time:type_name -> google.protobuf.Timestamp
-	73,  // 10: sidemirror.v1.Session.update_time:type_name -> google.protobuf.Timestamp
-	73,  // 11: sidemirror.v1.TurnEvent.time:type_name -> google.protobuf.Timestamp
+	74,  // 9: sidemirror.v1.Session.create_time:type_name -> google.protobuf.Timestamp
+	74,  // 10: sidemirror.v1.Session.update_time:type_name -> google.protobuf.Timestamp
+	74,  // 11: sidemirror.v1.TurnEvent.time:type_name -> google.protobuf.Timestamp
 	12,  // 12: sidemirror.v1.TurnEvent.turn_started:type_name -> sidemirror.v1.TurnStarted
-	13,  // 13: sidemirror.v1.TurnEvent.user_message:type_name -> sidemirror.v1.UserMessage
-	14,  // 14: sidemirror.v1.TurnEvent.model_started:type_name -> sidemirror.v1.ModelStarted
-	15,  // 15: sidemirror.v1.TurnEvent.model_returned:type_name -> sidemirror.v1.ModelReturned
-	16,  // 16: sidemirror.v1.TurnEvent.tool_called:type_name -> sidemirror.v1.ToolCalled
-	17,  // 17: sidemirror.v1.TurnEvent.tool_returned:type_name -> sidemirror.v1.ToolReturned
-	18,  // 18: sidemirror.v1.TurnEvent.tool_failed:type_name -> sidemirror.v1.ToolFailed
-	19,  // 19: sidemirror.v1.TurnEvent.uncertainty:type_name -> sidemirror.v1.Uncertainty
-	20,  // 20: sidemirror.v1.TurnEvent.reflection_recorded:type_name -> sidemirror.v1.ReflectionRecorded
-	21,  // 21: sidemirror.v1.TurnEvent.response_drafted:type_name -> sidemirror.v1.ResponseDrafted
-	22,  // 22: sidemirror.v1.TurnEvent.turn_finished:type_name -> sidemirror.v1.TurnFinished
-	74,  // 23: sidemirror.v1.TurnStarted.messages:type_name -> sidemirror.v1.Message
+	14,  // 13: sidemirror.v1.TurnEvent.user_message:type_name -> sidemirror.v1.UserMessage
+	15,  // 14: sidemirror.v1.TurnEvent.model_started:type_name -> sidemirror.v1.ModelStarted
+	16,  // 15: sidemirror.v1.TurnEvent.model_returned:type_name -> sidemirror.v1.ModelReturned
+	17,  // 16: sidemirror.v1.TurnEvent.tool_called:type_name -> sidemirror.v1.ToolCalled
+	18,  // 17: sidemirror.v1.TurnEvent.tool_returned:type_name -> sidemirror.v1.ToolReturned
+	19,  // 18: sidemirror.v1.TurnEvent.tool_failed:type_name -> sidemirror.v1.ToolFailed
+	20,  // 19: sidemirror.v1.TurnEvent.uncertainty:type_name -> sidemirror.v1.Uncertainty
+	21,  // 20: sidemirror.v1.TurnEvent.reflection_recorded:type_name -> sidemirror.v1.ReflectionRecorded
+	22,  // 21: sidemirror.v1.TurnEvent.response_drafted:type_name -> sidemirror.v1.ResponseDrafted
+	23,  // 22: sidemirror.v1.TurnEvent.turn_finished:type_name -> sidemirror.v1.TurnFinished
+	75,  // 23: sidemirror.v1.TurnStarted.messages:type_name -> sidemirror.v1.Message
 	6,   // 24: sidemirror.v1.TurnStarted.config:type_name -> sidemirror.v1.ThinkingConfig
 	7,   // 25: sidemirror.v1.TurnStarted.budget:type_name -> sidemirror.v1.TurnBudget
-	73,  // 26: sidemirror.v1.TurnStarted.deadline:type_name -> google.protobuf.Timestamp
+	74,  // 26: sidemirror.v1.TurnStarted.deadline:type_name -> google.protobuf.Timestamp
 	2,   // 27: sidemirror.v1.TurnStarted.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
-	75,  // 28: sidemirror.v1.TurnStarted.critique_mode:type_name -> sidemirror.v1.CritiqueMode
-	76,  // 29: sidemirror.v1.TurnFinished.outcome:type_name -> sidemirror.v1.TaskOutcome
-	73,  // 30: sidemirror.v1.TurnDirective.time:type_name -> google.protobuf.Timestamp
-	3,   // 31: sidemirror.v1.TurnDirective.reasons:type_name -> sidemirror.v1.ReflectionReason
-	24,  // 32: sidemirror.v1.TurnDirective.turn_plan:type_name -> sidemirror.v1.TurnPlan
-	25,  // 33: sidemirror.v1.TurnDirective.ack:type_name -> sidemirror.v1.TurnAck
-	26,  // 34: sidemirror.v1.TurnDirective.nudge:type_name -> sidemirror.v1.Nudge
-	9,   // 35: sidemirror.v1.TurnDirective.reflection:type_name -> sidemirror.v1.MidTurnReflection
-	27,  // 36: sidemirror.v1.TurnDirective.gap:type_name -> sidemirror.v1.Gap
-	28,  // 37: sidemirror.v1.TurnDirective.heartbeat:type_name -> sidemirror.v1.Heartbeat
-	29,  // 38: sidemirror.v1.TurnDirective.closing:type_name -> sidemirror.v1.Closing
-	30,  // 39: sidemirror.v1.TurnDirective.turn_summary:type_name -> sidemirror.v1.TurnSummary
-	77,  // 40: sidemirror.v1.TurnDirective.critique:type_name -> sidemirror.v1.CritiqueResult
-	78,  // 41: sidemirror.v1.TurnDirective.critique_reasons:type_name -> sidemirror.v1.CritiqueReason
-	79,  // 42: sidemirror.v1.TurnPlan.provider_parameters:type_name -> google.protobuf.Struct
-	80,  // 43: sidemirror.v1.TurnPlan.context:type_name -> sidemirror.v1.ContextBlock
-	6,   // 44: sidemirror.v1.TurnPlan.config:type_name -> sidemirror.v1.ThinkingConfig
-	2,   // 45: sidemirror.v1.TurnPlan.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
-	7,   // 46: sidemirror.v1.TurnPlan.budget:type_name -> sidemirror.v1.TurnBudget
-	75,  // 47: sidemirror.v1.TurnPlan.critique_mode:type_name -> sidemirror.v1.CritiqueMode
-	8,   // 48: sidemirror.v1.TurnAck.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	4,   // 49: sidemirror.v1.Nudge.pattern:type_name -> sidemirror.v1.Pattern
-	69,  // 50: sidemirror.v1.Closing.grace:type_name -> google.protobuf.Duration
-	76,  // 51: sidemirror.v1.TurnSummary.outcome:type_name -> sidemirror.v1.TaskOutcome
-	69,  // 52: sidemirror.v1.TurnSummary.duration:type_name -> google.protobuf.Duration
-	67,  // 53: sidemirror.v1.TurnSummary.reflections:type_name -> sidemirror.v1.TurnSummary.ReflectionsEntry
-	8,   // 54: sidemirror.v1.TurnSummary.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	68,  // 55: sidemirror.v1.TurnSummary.critiques:type_name -> sidemirror.v1.TurnSummary.CritiquesEntry
-	5,   // 56: sidemirror.v1.Turn.state:type_name -> sidemirror.v1.TurnState
-	76,  // 57: sidemirror.v1.Turn.outcome:type_name -> sidemirror.v1.TaskOutcome
-	8,   // 58: sidemirror.v1.Turn.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	73,  // 59: sidemirror.v1.Turn.start_time:type_name -> google.protobuf.Timestamp
-	73,  // 60: sidemirror.v1.Turn.update_time:type_name -> google.protobuf.Timestamp
-	11,  // 61: sidemirror.v1.TurnEntry.event:type_name -> sidemirror.v1.TurnEvent
-	23,  // 62: sidemirror.v1.TurnEntry.directive:type_name -> sidemirror.v1.TurnDirective
-	33,  // 63: sidemirror.v1.TurnEntry.claim:type_name -> sidemirror.v1.SlotClaim
-	3,   // 64: sidemirror.v1.SlotClaim.reasons:type_name -> sidemirror.v1.ReflectionReason
-	73,  // 65: sidemirror.v1.SlotClaim.time:type_name -> google.protobuf.Timestamp
-	6,   // 66: sidemirror.v1.CreateSessionRequest.config:type_name -> sidemirror.v1.ThinkingConfig
-	10,  // 67: sidemirror.v1.CreateSessionResponse.session:type_name -> sidemirror.v1.Session
-	10,  // 68: sidemirror.v1.GetSessionResponse.session:type_name -> sidemirror.v1.Session
-	6,   // 69: sidemirror.v1.UpdateSessionRequest.config:type_name -> sidemirror.v1.ThinkingConfig
-	81,  // 70: sidemirror.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
-	10,  // 71: sidemirror.v1.UpdateSessionResponse.session:type_name -> sidemirror.v1.Session
-	10,  // 72: sidemirror.v1.ListSessionsResponse.sessions:type_name -> sidemirror.v1.Session
-	0,   // 73: sidemirror.v1.GetThinkingPromptRequest.level:type_name -> sidemirror.v1.ThinkLevel
-	79,  // 74: sidemirror.v1.GetThinkingPromptResponse.provider_parameters:type_name -> google.protobuf.Struct
-	0,   // 75: sidemirror.v1.GetThinkingPromptResponse.requested_level:type_name -> sidemirror.v1.ThinkLevel
-	0,   // 76: sidemirror.v1.GetThinkingPromptResponse.applied_level:type_name -> sidemirror.v1.ThinkLevel
-	11,  // 77: sidemirror.v1.RunTurnRequest.events:type_name -> sidemirror.v1.TurnEvent
-	34,  // 78: sidemirror.v1.RunTurnRequest.resume:type_name -> sidemirror.v1.TurnResume
-	23,  // 79: sidemirror.v1.RunTurnResponse.directives:type_name -> sidemirror.v1.TurnDirective
-	6,   // 80: sidemirror.v1.StartTurnRequest.config:type_name -> sidemirror.v1.ThinkingConfig
-	7,   // 81: sidemirror.v1.StartTurnRequest.budget:type_name -> sidemirror.v1.TurnBudget
-	2,   // 82: sidemirror.v1.StartTurnRequest.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
-	75,  // 83: sidemirror.v1.StartTurnRequest.critique_mode:type_name -> sidemirror.v1.CritiqueMode
-	24,  // 84: sidemirror.v1.StartTurnResponse.plan:type_name -> sidemirror.v1.TurnPlan
-	11,  // 85: sidemirror.v1.ReportEventsRequest.events:type_name -> sidemirror.v1.TurnEvent
-	69,  // 86: sidemirror.v1.ReportEventsRequest.wait:type_name -> google.protobuf.Duration
-	23,  // 87: sidemirror.v1.ReportEventsResponse.directives:type_name -> sidemirror.v1.TurnDirective
-	25,  // 88: sidemirror.v1.ReportEventsResponse.ack:type_name -> sidemirror.v1.TurnAck
-	76,  // 89: sidemirror.v1.FinishTurnRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
-	30,  // 90: sidemirror.v1.FinishTurnResponse.summary:type_name -> sidemirror.v1.TurnSummary
-	31,  // 91: sidemirror.v1.GetTurnResponse.turn:type_name -> sidemirror.v1.Turn
-	32,  // 92: sidemirror.v1.GetTurnResponse.entries:type_name -> sidemirror.v1.TurnEntry
-	32,  // 93: sidemirror.v1.WatchTurnsResponse.entry:type_name -> sidemirror.v1.TurnEntry
-	5,   // 94: sidemirror.v1.ListTurnsRequest.state:type_name -> sidemirror.v1.TurnState
-	31,  // 95: sidemirror.v1.ListTurnsResponse.turns:type_name -> sidemirror.v1.Turn
-	3,   // 96: sidemirror.v1.ShouldReflectResponse.reason:type_name -> sidemirror.v1.ReflectionReason
-	3,   // 97: sidemirror.v1.ShouldReflectResponse.matches:type_name -> sidemirror.v1.ReflectionReason
-	8,   // 98: sidemirror.v1.ShouldReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	74,  // 99: sidemirror.v1.ReflectRequest.messages:type_name -> sidemirror.v1.Message
-	82,  // 100: sidemirror.v1.ReflectRequest.tool_results:type_name -> sidemirror.v1.ToolResult
-	9,   // 101: sidemirror.v1.ReflectResponse.result:type_name -> sidemirror.v1.MidTurnReflection
-	8,   // 102: sidemirror.v1.ReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	74,  // 103: sidemirror.v1.GetReflectionPromptRequest.messages:type_name -> sidemirror.v1.Message
-	82,  // 104: sidemirror.v1.GetReflectionPromptRequest.tool_results:type_name -> sidemirror.v1.ToolResult
-	35,  // 105: sidemirror.v1.ThinkingService.CreateSession:input_type -> sidemirror.v1.CreateSessionRequest
-	37,  // 106: sidemirror.v1.ThinkingService.GetSession:input_type -> sidemirror.v1.GetSessionRequest
-	39,  // 107: sidemirror.v1.ThinkingService.UpdateSession:input_type -> sidemirror.v1.UpdateSessionRequest
-	41,  // 108: sidemirror.v1.ThinkingService.ListSessions:input_type -> sidemirror.v1.ListSessionsRequest
-	43,  // 109: sidemirror.v1.ThinkingService.DeleteSession:input_type -> sidemirror.v1.DeleteSessionRequest
-	45,  // 110: sidemirror.v1.ThinkingService.GetThinkingPrompt:input_type -> sidemirror.v1.GetThinkingPromptRequest
-	47,  // 111: sidemirror.v1.ThinkingService.RunTurn:input_type -> sidemirror.v1.RunTurnRequest
-	49,  // 112: sidemirror.v1.ThinkingService.StartTurn:input_type -> sidemirror.v1.StartTurnRequest
-	51,  // 113: sidemirror.v1.ThinkingService.ReportEvents:input_type -> sidemirror.v1.ReportEventsRequest
-	53,  // 114: sidemirror.v1.ThinkingService.FinishTurn:input_type -> sidemirror.v1.FinishTurnRequest
-	55,  // 115: sidemirror.v1.ThinkingService.GetTurn:input_type -> sidemirror.v1.GetTurnRequest
-	57,  // 116: sidemirror.v1.ThinkingService.WatchTurns:input_type -> sidemirror.v1.WatchTurnsRequest
-	59,  // 117: sidemirror.v1.ThinkingService.ListTurns:input_type -> sidemirror.v1.ListTurnsRequest
-	61,  // 118: sidemirror.v1.ThinkingService.ShouldReflect:input_type -> sidemirror.v1.ShouldReflectRequest
-	63,  // 119: sidemirror.v1.ThinkingService.Reflect:input_type -> sidemirror.v1.ReflectRequest
-	65,  // 120: sidemirror.v1.ThinkingService.GetReflectionPrompt:input_type -> sidemirror.v1.GetReflectionPromptRequest
-	36,  // 121: sidemirror.v1.ThinkingService.CreateSession:output_type -> sidemirror.v1.CreateSessionResponse
-	38,  // 122: sidemirror.v1.ThinkingService.GetSession:output_type -> sidemirror.v1.GetSessionResponse
-	40,  // 123: sidemirror.v1.ThinkingService.UpdateSession:output_type -> sidemirror.v1.UpdateSessionResponse
-	42,  // 124: sidemirror.v1.ThinkingService.ListSessions:output_type -> sidemirror.v1.ListSessionsResponse
-	44,  // 125: sidemirror.v1.ThinkingService.DeleteSession:output_type -> sidemirror.v1.DeleteSessionResponse
-	46,  // 126: sidemirror.v1.ThinkingService.GetThinkingPrompt:output_type -> sidemirror.v1.GetThinkingPromptResponse
-	48,  // 127: sidemirror.v1.ThinkingService.RunTurn:output_type -> sidemirror.v1.RunTurnResponse
-	50,  // 128: sidemirror.v1.ThinkingService.StartTurn:output_type -> sidemirror.v1.StartTurnResponse
-	52,  // 129: sidemirror.v1.ThinkingService.ReportEvents:output_type -> sidemirror.v1.ReportEventsResponse
-	54,  // 130: sidemirror.v1.ThinkingService.FinishTurn:output_type -> sidemirror.v1.FinishTurnResponse
-	56,  // 131: sidemirror.v1.ThinkingService.GetTurn:output_type -> sidemirror.v1.GetTurnResponse
-	58,  // 132: sidemirror.v1.ThinkingService.WatchTurns:output_type -> sidemirror.v1.WatchTurnsResponse
-	60,  // 133: sidemirror.v1.ThinkingService.ListTurns:output_type -> sidemirror.v1.ListTurnsResponse
-	62,  // 134: sidemirror.v1.ThinkingService.ShouldReflect:output_type -> sidemirror.v1.ShouldReflectResponse
-	64,  // 135: sidemirror.v1.ThinkingService.Reflect:output_type -> sidemirror.v1.ReflectResponse
-	66,  // 136: sidemirror.v1.ThinkingService.GetReflectionPrompt:output_type -> sidemirror.v1.GetReflectionPromptResponse
-	121, // [121:137] is the sub-list for method output_type
-	105, // [105:121] is the sub-list for method input_type
-	105, // [105:105] is the sub-list for extension type_name
-	105, // [105:105] is the sub-list for extension extendee
-	0,   // [0:105] is the sub-list for field type_name
+	76,  // 28: sidemirror.v1.TurnStarted.critique_mode:type_name -> sidemirror.v1.CritiqueMode
+	13,  // 29: sidemirror.v1.TurnStarted.context:type_name -> sidemirror.v1.ContextWish
+	77,  // 30: sidemirror.v1.TurnFinished.outcome:type_name -> sidemirror.v1.TaskOutcome
+	74,  // 31: sidemirror.v1.TurnDirective.time:type_name -> google.protobuf.Timestamp
+	3,   // 32: sidemirror.v1.TurnDirective.reasons:type_name -> sidemirror.v1.ReflectionReason
+	25,  // 33: sidemirror.v1.TurnDirective.turn_plan:type_name -> sidemirror.v1.TurnPlan
+	26,  // 34: sidemirror.v1.TurnDirective.ack:type_name -> sidemirror.v1.TurnAck
+	27,  // 35: sidemirror.v1.TurnDirective.nudge:type_name -> sidemirror.v1.Nudge
+	9,   // 36: sidemirror.v1.TurnDirective.reflection:type_name -> sidemirror.v1.MidTurnReflection
+	28,  // 37: sidemirror.v1.TurnDirective.gap:type_name -> sidemirror.v1.Gap
+	29,  // 38: sidemirror.v1.TurnDirective.heartbeat:type_name -> sidemirror.v1.Heartbeat
+	30,  // 39: sidemirror.v1.TurnDirective.closing:type_name -> sidemirror.v1.Closing
+	31,  // 40: sidemirror.v1.TurnDirective.turn_summary:type_name -> sidemirror.v1.TurnSummary
+	78,  // 41: sidemirror.v1.TurnDirective.critique:type_name -> sidemirror.v1.CritiqueResult
+	79,  // 42: sidemirror.v1.TurnDirective.critique_reasons:type_name -> sidemirror.v1.CritiqueReason
+	80,  // 43: sidemirror.v1.TurnPlan.provider_parameters:type_name -> google.protobuf.Struct
+	81,  // 44: sidemirror.v1.TurnPlan.context:type_name -> sidemirror.v1.ContextBlock
+	6,   // 45: sidemirror.v1.TurnPlan.config:type_name -> sidemirror.v1.ThinkingConfig
+	2,   // 46: sidemirror.v1.TurnPlan.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
+	7,   // 47: sidemirror.v1.TurnPlan.budget:type_name -> sidemirror.v1.TurnBudget
+	76,  // 48: sidemirror.v1.TurnPlan.critique_mode:type_name -> sidemirror.v1.CritiqueMode
+	8,   // 49: sidemirror.v1.TurnAck.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	4,   // 50: sidemirror.v1.Nudge.pattern:type_name -> sidemirror.v1.Pattern
+	70,  // 51: sidemirror.v1.Closing.grace:type_name -> google.protobuf.Duration
+	77,  // 52: sidemirror.v1.TurnSummary.outcome:type_name -> sidemirror.v1.TaskOutcome
+	70,  // 53: sidemirror.v1.TurnSummary.duration:type_name -> google.protobuf.Duration
+	68,  // 54: sidemirror.v1.TurnSummary.reflections:type_name -> sidemirror.v1.TurnSummary.ReflectionsEntry
+	8,   // 55: sidemirror.v1.TurnSummary.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	69,  // 56: sidemirror.v1.TurnSummary.critiques:type_name -> sidemirror.v1.TurnSummary.CritiquesEntry
+	5,   // 57: sidemirror.v1.Turn.state:type_name -> sidemirror.v1.TurnState
+	77,  // 58: sidemirror.v1.Turn.outcome:type_name -> sidemirror.v1.TaskOutcome
+	8,   // 59: sidemirror.v1.Turn.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	74,  // 60: sidemirror.v1.Turn.start_time:type_name -> google.protobuf.Timestamp
+	74,  // 61: sidemirror.v1.Turn.update_time:type_name -> google.protobuf.Timestamp
+	11,  // 62: sidemirror.v1.TurnEntry.event:type_name -> sidemirror.v1.TurnEvent
+	24,  // 63: sidemirror.v1.TurnEntry.directive:type_name -> sidemirror.v1.TurnDirective
+	34,  // 64: sidemirror.v1.TurnEntry.claim:type_name -> sidemirror.v1.SlotClaim
+	3,   // 65: sidemirror.v1.SlotClaim.reasons:type_name -> sidemirror.v1.ReflectionReason
+	74,  // 66: sidemirror.v1.SlotClaim.time:type_name -> google.protobuf.Timestamp
+	6,   // 67: sidemirror.v1.CreateSessionRequest.config:type_name -> sidemirror.v1.ThinkingConfig
+	10,  // 68: sidemirror.v1.CreateSessionResponse.session:type_name -> sidemirror.v1.Session
+	10,  // 69: sidemirror.v1.GetSessionResponse.session:type_name -> sidemirror.v1.Session
+	6,   // 70: sidemirror.v1.UpdateSessionRequest.config:type_name -> sidemirror.v1.ThinkingConfig
+	82,  // 71: sidemirror.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	10,  // 72: sidemirror.v1.UpdateSessionResponse.session:type_name -> sidemirror.v1.Session
+	10,  // 73: sidemirror.v1.ListSessionsResponse.sessions:type_name -> sidemirror.v1.Session
+	0,   // 74: sidemirror.v1.GetThinkingPromptRequest.level:type_name -> sidemirror.v1.ThinkLevel
+	80,  // 75: sidemirror.v1.GetThinkingPromptResponse.provider_parameters:type_name -> google.protobuf.Struct
+	0,   // 76: sidemirror.v1.GetThinkingPromptResponse.requested_level:type_name -> sidemirror.v1.ThinkLevel
+	0,   // 77: sidemirror.v1.GetThinkingPromptResponse.applied_level:type_name -> sidemirror.v1.ThinkLevel
+	11,  // 78: sidemirror.v1.RunTurnRequest.events:type_name -> sidemirror.v1.TurnEvent
+	35,  // 79: sidemirror.v1.RunTurnRequest.resume:type_name -> sidemirror.v1.TurnResume
+	24,  // 80: sidemirror.v1.RunTurnResponse.directives:type_name -> sidemirror.v1.TurnDirective
+	6,   // 81: sidemirror.v1.StartTurnRequest.config:type_name -> sidemirror.v1.ThinkingConfig
+	7,   // 82: sidemirror.v1.StartTurnRequest.budget:type_name -> sidemirror.v1.TurnBudget
+	2,   // 83: sidemirror.v1.StartTurnRequest.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
+	76,  // 84: sidemirror.v1.StartTurnRequest.critique_mode:type_name -> sidemirror.v1.CritiqueMode
+	13,  // 85: sidemirror.v1.StartTurnRequest.context:type_name -> sidemirror.v1.ContextWish
+	25,  // 86: sidemirror.v1.StartTurnResponse.plan:type_name -> sidemirror.v1.TurnPlan
+	11,  // 87: sidemirror.v1.ReportEventsRequest.events:type_name -> sidemirror.v1.TurnEvent
+	70,  // 88: sidemirror.v1.ReportEventsRequest.wait:type_name -> google.protobuf.Duration
+	24,  // 89: sidemirror.v1.ReportEventsResponse.directives:type_name -> sidemirror.v1.TurnDirective
+	26,  // 90: sidemirror.v1.ReportEventsResponse.ack:type_name -> sidemirror.v1.TurnAck
+	77,  // 91: sidemirror.v1.FinishTurnRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
+	31,  // 92: sidemirror.v1.FinishTurnResponse.summary:type_name -> sidemirror.v1.TurnSummary
+	32,  // 93: sidemirror.v1.GetTurnResponse.turn:type_name -> sidemirror.v1.Turn
+	33,  // 94: sidemirror.v1.GetTurnResponse.entries:type_name -> sidemirror.v1.TurnEntry
+	33,  // 95: sidemirror.v1.WatchTurnsResponse.entry:type_name -> sidemirror.v1.TurnEntry
+	5,   // 96: sidemirror.v1.ListTurnsRequest.state:type_name -> sidemirror.v1.TurnState
+	32,  // 97: sidemirror.v1.ListTurnsResponse.turns:type_name -> sidemirror.v1.Turn
+	3,   // 98: sidemirror.v1.ShouldReflectResponse.reason:type_name -> sidemirror.v1.ReflectionReason
+	3,   // 99: sidemirror.v1.ShouldReflectResponse.matches:type_name -> sidemirror.v1.ReflectionReason
+	8,   // 100: sidemirror.v1.ShouldReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	75,  // 101: sidemirror.v1.ReflectRequest.messages:type_name -> sidemirror.v1.Message
+	83,  // 102: sidemirror.v1.ReflectRequest.tool_results:type_name -> sidemirror.v1.ToolResult
+	9,   // 103: sidemirror.v1.ReflectResponse.result:type_name -> sidemirror.v1.MidTurnReflection
+	8,   // 104: sidemirror.v1.ReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	75,  // 105: sidemirror.v1.GetReflectionPromptRequest.messages:type_name -> sidemirror.v1.Message
+	83,  // 106: sidemirror.v1.GetReflectionPromptRequest.tool_results:type_name -> sidemirror.v1.ToolResult
+	36,  // 107: sidemirror.v1.ThinkingService.CreateSession:input_type -> sidemirror.v1.CreateSessionRequest
+	38,  // 108: sidemirror.v1.ThinkingService.GetSession:input_type -> sidemirror.v1.GetSessionRequest
+	40,  // 109: sidemirror.v1.ThinkingService.UpdateSession:input_type -> sidemirror.v1.UpdateSessionRequest
+	42,  // 110: sidemirror.v1.ThinkingService.ListSessions:input_type -> sidemirror.v1.ListSessionsRequest
+	44,  // 111: sidemirror.v1.ThinkingService.DeleteSession:input_type -> sidemirror.v1.DeleteSessionRequest
+	46,  // 112: sidemirror.v1.ThinkingService.GetThinkingPrompt:input_type -> sidemirror.v1.GetThinkingPromptRequest
+	48,  // 113: sidemirror.v1.ThinkingService.RunTurn:input_type -> sidemirror.v1.RunTurnRequest
+	50,  // 114: sidemirror.v1.ThinkingService.StartTurn:input_type -> sidemirror.v1.StartTurnRequest
+	52,  // 115: sidemirror.v1.ThinkingService.ReportEvents:input_type -> sidemirror.v1.ReportEventsRequest
+	54,  // 116: sidemirror.v1.ThinkingService.FinishTurn:input_type -> sidemirror.v1.FinishTurnRequest
+	56,  // 117: sidemirror.v1.ThinkingService.GetTurn:input_type -> sidemirror.v1.GetTurnRequest
+	58,  // 118: sidemirror.v1.ThinkingService.WatchTurns:input_type -> sidemirror.v1.WatchTurnsRequest
+	60,  // 119: sidemirror.v1.ThinkingService.ListTurns:input_type -> sidemirror.v1.ListTurnsRequest
+	62,  // 120: sidemirror.v1.ThinkingService.ShouldReflect:input_type -> sidemirror.v1.ShouldReflectRequest
+	64,  // 121: sidemirror.v1.ThinkingService.Reflect:input_type -> sidemirror.v1.ReflectRequest
+	66,  // 122: sidemirror.v1.ThinkingService.GetReflectionPrompt:input_type -> sidemirror.v1.GetReflectionPromptRequest
+	37,  // 123: sidemirror.v1.ThinkingService.CreateSession:output_type -> sidemirror.v1.CreateSessionResponse
+	39,  // 124: sidemirror.v1.ThinkingService.GetSession:output_type -> sidemirror.v1.GetSessionResponse
+	41,  // 125: sidemirror.v1.ThinkingService.UpdateSession:output_type -> sidemirror.v1.UpdateSessionResponse
+	43,  // 126: sidemirror.v1.ThinkingService.ListSessions:output_type -> sidemirror.v1.ListSessionsResponse
+	45,  // 127: sidemirror.v1.ThinkingService.DeleteSession:output_type -> sidemirror.v1.DeleteSessionResponse
+	47,  // 128: sidemirror.v1.ThinkingService.GetThinkingPrompt:output_type -> sidemirror.v1.GetThinkingPromptResponse
+	49,  // 129: sidemirror.v1.ThinkingService.RunTurn:output_type -> sidemirror.v1.RunTurnResponse
+	51,  // 130: sidemirror.v1.ThinkingService.StartTurn:output_type -> sidemirror.v1.StartTurnResponse
+	53,  // 131: sidemirror.v1.ThinkingService.ReportEvents:output_type -> sidemirror.v1.ReportEventsResponse
+	55,  // 132: sidemirror.v1.ThinkingService.FinishTurn:output_type -> sidemirror.v1.FinishTurnResponse
+	57,  // 133: sidemirror.v1.ThinkingService.GetTurn:output_type -> sidemirror.v1.GetTurnResponse
+	59,  // 134: sidemirror.v1.ThinkingService.WatchTurns:output_type -> sidemirror.v1.WatchTurnsResponse
+	61,  // 135: sidemirror.v1.ThinkingService.ListTurns:output_type -> sidemirror.v1.ListTurnsResponse
+	63,  // 136: sidemirror.v1.ThinkingService.ShouldReflect:output_type -> sidemirror.v1.ShouldReflectResponse
+	65,  // 137: sidemirror.v1.ThinkingService.Reflect:output_type -> sidemirror.v1.ReflectResponse
+	67,  // 138: sidemirror.v1.ThinkingService.GetReflectionPrompt:output_type -> sidemirror.v1.GetReflectionPromptResponse
+	123, // [123:139] is the sub-list for method output_type
+	107, // [107:123] is the sub-list for method input_type
+	107, // [107:107] is the sub-list for extension type_name
+	107, // [107:107] is the sub-list for extension extendee
+	0,   // [0:107] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_thinking_proto_init() }
@@ -6178,9 +6270,9 @@ func file_sidemirror_v1_thinking_proto_init() {
 		(*TurnEvent_ResponseDrafted)(nil),
 		(*TurnEvent_TurnFinished)(nil),
 	}
-	file_sidemirror_v1_thinking_proto_msgTypes[14].OneofWrappers = []any{}
-	file_sidemirror_v1_thinking_proto_msgTypes[16].OneofWrappers = []any{}
-	file_sidemirror_v1_thinking_proto_msgTypes[17].OneofWrappers = []any{
+	file_sidemirror_v1_thinking_proto_msgTypes[15].OneofWrappers = []any{}
+	file_sidemirror_v1_thinking_proto_msgTypes[17].OneofWrappers = []any{}
+	file_sidemirror_v1_thinking_proto_msgTypes[18].OneofWrappers = []any{
 		(*TurnDirective_TurnPlan)(nil),
 		(*TurnDirective_Ack)(nil),
 		(*TurnDirective_Nudge)(nil),
@@ -6191,16 +6283,16 @@ func file_sidemirror_v1_thinking_proto_init() {
 		(*TurnDirective_TurnSummary)(nil),
 		(*TurnDirective_Critique)(nil),
 	}
-	file_sidemirror_v1_thinking_proto_msgTypes[24].OneofWrappers = []any{}
 	file_sidemirror_v1_thinking_proto_msgTypes[25].OneofWrappers = []any{}
-	file_sidemirror_v1_thinking_proto_msgTypes[26].OneofWrappers = []any{
+	file_sidemirror_v1_thinking_proto_msgTypes[26].OneofWrappers = []any{}
+	file_sidemirror_v1_thinking_proto_msgTypes[27].OneofWrappers = []any{
 		(*TurnEntry_Event)(nil),
 		(*TurnEntry_Directive)(nil),
 		(*TurnEntry_Claim)(nil),
 	}
-	file_sidemirror_v1_thinking_proto_msgTypes[47].OneofWrappers = []any{}
-	file_sidemirror_v1_thinking_proto_msgTypes[51].OneofWrappers = []any{}
-	file_sidemirror_v1_thinking_proto_msgTypes[55].OneofWrappers = []any{
+	file_sidemirror_v1_thinking_proto_msgTypes[48].OneofWrappers = []any{}
+	file_sidemirror_v1_thinking_proto_msgTypes[52].OneofWrappers = []any{}
+	file_sidemirror_v1_thinking_proto_msgTypes[56].OneofWrappers = []any{
 		(*ShouldReflectRequest_TurnId)(nil),
 		(*ShouldReflectRequest_SessionId)(nil),
 	}
@@ -6210,7 +6302,7 @@ func file_sidemirror_v1_thinking_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_thinking_proto_rawDesc), len(file_sidemirror_v1_thinking_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   63,
+			NumMessages:   64,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

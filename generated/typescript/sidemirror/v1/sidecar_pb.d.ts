@@ -131,7 +131,7 @@ export declare const GetServerInfoResponseSchema: GenMessage<GetServerInfoRespon
  */
 export declare type StoreInfo = Message<"sidemirror.v1.StoreInfo"> & {
   /**
-   * The technology: `sqlite`.
+   * The technology: `sqlite`, `postgres` or `redis`.
    *
    * @generated from field: string kind = 1;
    */

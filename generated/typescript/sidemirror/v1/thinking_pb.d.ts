@@ -493,6 +493,13 @@ export declare type TurnStarted = Message<"sidemirror.v1.TurnStarted"> & {
    * @generated from field: sidemirror.v1.CritiqueMode critique_mode = 11;
    */
   critiqueMode: CritiqueMode;
+
+  /**
+   * Which lessons from earlier work the plan is to bring; none when absent.
+   *
+   * @generated from field: sidemirror.v1.ContextWish context = 12;
+   */
+  context?: ContextWish | undefined;
 };
 
 /**
@@ -500,6 +507,40 @@ export declare type TurnStarted = Message<"sidemirror.v1.TurnStarted"> & {
  * Use `create(TurnStartedSchema)` to create a new message.
  */
 export declare const TurnStartedSchema: GenMessage<TurnStarted>;
+
+/**
+ * Which lessons from earlier work a turn's plan is to bring.
+ *
+ * @generated from message sidemirror.v1.ContextWish
+ */
+export declare type ContextWish = Message<"sidemirror.v1.ContextWish"> & {
+  /**
+   * The goal that the turn works for: 1 to 128 printable characters; may be empty. `recent_goals` is refused.
+   *
+   * @generated from field: string goal_id = 1;
+   */
+  goalId: string;
+
+  /**
+   * What is to be done, when it is not the turn's task. At most 256 KiB.
+   *
+   * @generated from field: string task = 2;
+   */
+  task: string;
+
+  /**
+   * How many lessons at most: 0 to 10, where 0 means 2.
+   *
+   * @generated from field: int32 max_items = 3;
+   */
+  maxItems: number;
+};
+
+/**
+ * Describes the message sidemirror.v1.ContextWish.
+ * Use `create(ContextWishSchema)` to create a new message.
+ */
+export declare const ContextWishSchema: GenMessage<ContextWish>;
 
 /**
  * The user said something.
@@ -984,7 +1025,7 @@ export declare type TurnPlan = Message<"sidemirror.v1.TurnPlan"> & {
   providerParameters?: JsonObject | undefined;
 
   /**
-   * Lessons from earlier work, with their receipt; absent when the server keeps none.
+   * Lessons from earlier work, with their receipt; absent when the turn did not ask for any, or they could not be read.
    *
    * @generated from field: sidemirror.v1.ContextBlock context = 7;
    */
@@ -1492,7 +1533,8 @@ export declare type TurnResume = Message<"sidemirror.v1.TurnResume"> & {
 
   /**
    * The last sequence number that the agent has seen; directives after it are sent again. 0 means none. After a restart
-   * of the sidecar a directive may come a second time: it then has the same directive_id.
+   * of the sidecar a directive may come a second time: it then has the same directive_id. A plan that is sent again holds the base prompt as it is kept, with its secrets
+   * redacted: an agent keeps the prompt of its first plan, or asks GetThinkingPrompt.
    *
    * @generated from field: uint64 after_sequence = 2;
    */
@@ -2111,6 +2153,13 @@ export declare type StartTurnRequest = Message<"sidemirror.v1.StartTurnRequest">
    * @generated from field: sidemirror.v1.CritiqueMode critique_mode = 14;
    */
   critiqueMode: CritiqueMode;
+
+  /**
+   * Which lessons from earlier work the plan is to bring; none when absent.
+   *
+   * @generated from field: sidemirror.v1.ContextWish context = 15;
+   */
+  context?: ContextWish | undefined;
 };
 
 /**
@@ -2175,7 +2224,7 @@ export declare type ReportEventsRequest = Message<"sidemirror.v1.ReportEventsReq
   turnId: string;
 
   /**
-   * What happened, in its order. At most 1,000 events.
+   * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
    *
    * @generated from field: repeated sidemirror.v1.TurnEvent events = 5;
    */

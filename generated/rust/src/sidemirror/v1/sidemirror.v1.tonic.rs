@@ -797,6 +797,330 @@ pub mod critique_service_client {
     }
 }
 /// Generated client implementations.
+pub mod goal_reflection_service_client {
+    #![allow(
+        unused_variables,
+        dead_code,
+        missing_docs,
+        clippy::wildcard_imports,
+        clippy::let_unit_value,
+    )]
+    use tonic::codegen::*;
+    use tonic::codegen::http::Uri;
+    #[derive(Debug, Clone)]
+    pub struct GoalReflectionServiceClient<T> {
+        inner: tonic::client::Grpc<T>,
+    }
+    impl GoalReflectionServiceClient<tonic::transport::Channel> {
+        /// Attempt to create a new client by connecting to a given endpoint.
+        pub async fn connect<D>(dst: D) -> Result<Self, tonic::transport::Error>
+        where
+            D: TryInto<tonic::transport::Endpoint>,
+            D::Error: Into<StdError>,
+        {
+            let conn = tonic::transport::Endpoint::new(dst)?.connect().await?;
+            Ok(Self::new(conn))
+        }
+    }
+    impl<T> GoalReflectionServiceClient<T>
+    where
+        T: tonic::client::GrpcService<tonic::body::Body>,
+        T::Error: Into<StdError>,
+        T::ResponseBody: Body<Data = Bytes> + std::marker::Send + 'static,
+        <T::ResponseBody as Body>::Error: Into<StdError> + std::marker::Send,
+    {
+        pub fn new(inner: T) -> Self {
+            let inner = tonic::client::Grpc::new(inner);
+            Self { inner }
+        }
+        pub fn with_origin(inner: T, origin: Uri) -> Self {
+            let inner = tonic::client::Grpc::with_origin(inner, origin);
+            Self { inner }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> GoalReflectionServiceClient<InterceptedService<T, F>>
+        where
+            F: tonic::service::Interceptor,
+            T::ResponseBody: Default,
+            T: tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+                Response = http::Response<
+                    <T as tonic::client::GrpcService<tonic::body::Body>>::ResponseBody,
+                >,
+            >,
+            <T as tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+            >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
+        {
+            GoalReflectionServiceClient::new(InterceptedService::new(inner, interceptor))
+        }
+        /// Compress requests with the given encoding.
+        ///
+        /// This requires the server to support it otherwise it might respond with an
+        /// error.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.send_compressed(encoding);
+            self
+        }
+        /// Enable decompressing responses.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.accept_compressed(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_decoding_message_size(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_encoding_message_size(limit);
+            self
+        }
+        pub async fn report_goal(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ReportGoalRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ReportGoalResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.GoalReflectionService/ReportGoal",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("sidemirror.v1.GoalReflectionService", "ReportGoal"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn list_goal_reports(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListGoalReportsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListGoalReportsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.GoalReflectionService/ListGoalReports",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.GoalReflectionService",
+                        "ListGoalReports",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn retry_goal_report(
+            &mut self,
+            request: impl tonic::IntoRequest<super::RetryGoalReportRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::RetryGoalReportResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.GoalReflectionService/RetryGoalReport",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.GoalReflectionService",
+                        "RetryGoalReport",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn get_goal_reflections(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetGoalReflectionsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetGoalReflectionsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.GoalReflectionService/GetGoalReflections",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.GoalReflectionService",
+                        "GetGoalReflections",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn list_recent_goals(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListRecentGoalsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListRecentGoalsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.GoalReflectionService/ListRecentGoals",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.GoalReflectionService",
+                        "ListRecentGoals",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn delete_goal_reflections(
+            &mut self,
+            request: impl tonic::IntoRequest<super::DeleteGoalReflectionsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::DeleteGoalReflectionsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.GoalReflectionService/DeleteGoalReflections",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.GoalReflectionService",
+                        "DeleteGoalReflections",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn build_goal_context(
+            &mut self,
+            request: impl tonic::IntoRequest<super::BuildGoalContextRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::BuildGoalContextResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.GoalReflectionService/BuildGoalContext",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.GoalReflectionService",
+                        "BuildGoalContext",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn watch_goal_reflections(
+            &mut self,
+            request: impl tonic::IntoRequest<super::WatchGoalReflectionsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<
+                tonic::codec::Streaming<super::WatchGoalReflectionsResponse>,
+            >,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.GoalReflectionService/WatchGoalReflections",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.GoalReflectionService",
+                        "WatchGoalReflections",
+                    ),
+                );
+            self.inner.server_streaming(req, path, codec).await
+        }
+    }
+}
+/// Generated client implementations.
 pub mod sidecar_service_client {
     #![allow(
         unused_variables,

@@ -248,7 +248,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.sidemirror.v1.TurnEvent> events_;
   /**
    * <pre>
-   * What happened, in its order. At most 1,000 events.
+   * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
    * </pre>
    *
    * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -259,7 +259,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What happened, in its order. At most 1,000 events.
+   * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
    * </pre>
    *
    * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -271,7 +271,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What happened, in its order. At most 1,000 events.
+   * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
    * </pre>
    *
    * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -282,7 +282,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What happened, in its order. At most 1,000 events.
+   * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
    * </pre>
    *
    * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -293,7 +293,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What happened, in its order. At most 1,000 events.
+   * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
    * </pre>
    *
    * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -1220,7 +1220,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * What happened, in its order. At most 1,000 events.
+     * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
      * </pre>
      *
      * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -1234,7 +1234,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened, in its order. At most 1,000 events.
+     * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
      * </pre>
      *
      * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -1248,7 +1248,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened, in its order. At most 1,000 events.
+     * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
      * </pre>
      *
      * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -1262,7 +1262,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened, in its order. At most 1,000 events.
+     * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
      * </pre>
      *
      * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -1283,7 +1283,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened, in its order. At most 1,000 events.
+     * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
      * </pre>
      *
      * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -1301,7 +1301,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened, in its order. At most 1,000 events.
+     * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
      * </pre>
      *
      * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -1321,7 +1321,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened, in its order. At most 1,000 events.
+     * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
      * </pre>
      *
      * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -1342,7 +1342,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened, in its order. At most 1,000 events.
+     * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
      * </pre>
      *
      * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -1360,7 +1360,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened, in its order. At most 1,000 events.
+     * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
      * </pre>
      *
      * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -1378,7 +1378,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened, in its order. At most 1,000 events.
+     * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
      * </pre>
      *
      * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -1397,7 +1397,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened, in its order. At most 1,000 events.
+     * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
      * </pre>
      *
      * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -1414,7 +1414,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened, in its order. At most 1,000 events.
+     * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
      * </pre>
      *
      * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -1431,7 +1431,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened, in its order. At most 1,000 events.
+     * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
      * </pre>
      *
      * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -1442,7 +1442,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened, in its order. At most 1,000 events.
+     * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
      * </pre>
      *
      * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -1456,7 +1456,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened, in its order. At most 1,000 events.
+     * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
      * </pre>
      *
      * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -1471,7 +1471,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened, in its order. At most 1,000 events.
+     * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
      * </pre>
      *
      * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -1482,7 +1482,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened, in its order. At most 1,000 events.
+     * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
      * </pre>
      *
      * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -1494,7 +1494,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened, in its order. At most 1,000 events.
+     * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
      * </pre>
      *
      * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>

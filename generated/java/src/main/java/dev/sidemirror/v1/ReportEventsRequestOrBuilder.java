@@ -94,7 +94,7 @@ public interface ReportEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * What happened, in its order. At most 1,000 events.
+   * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
    * </pre>
    *
    * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -103,7 +103,7 @@ public interface ReportEventsRequestOrBuilder extends
       getEventsList();
   /**
    * <pre>
-   * What happened, in its order. At most 1,000 events.
+   * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
    * </pre>
    *
    * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -111,7 +111,7 @@ public interface ReportEventsRequestOrBuilder extends
   dev.sidemirror.v1.TurnEvent getEvents(int index);
   /**
    * <pre>
-   * What happened, in its order. At most 1,000 events.
+   * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
    * </pre>
    *
    * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -119,7 +119,7 @@ public interface ReportEventsRequestOrBuilder extends
   int getEventsCount();
   /**
    * <pre>
-   * What happened, in its order. At most 1,000 events.
+   * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
    * </pre>
    *
    * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>
@@ -128,7 +128,7 @@ public interface ReportEventsRequestOrBuilder extends
       getEventsOrBuilderList();
   /**
    * <pre>
-   * What happened, in its order. At most 1,000 events.
+   * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
    * </pre>
    *
    * <code>repeated .sidemirror.v1.TurnEvent events = 5 [json_name = "events"];</code>

@@ -660,6 +660,44 @@ private static final long serialVersionUID = 0L;
     return result == null ? dev.sidemirror.v1.CritiqueMode.UNRECOGNIZED : result;
   }
 
+  public static final int CONTEXT_FIELD_NUMBER = 15;
+  private dev.sidemirror.v1.ContextWish context_;
+  /**
+   * <pre>
+   * Which lessons from earlier work the plan is to bring; none when absent.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.ContextWish context = 15 [json_name = "context"];</code>
+   * @return Whether the context field is set.
+   */
+  @java.lang.Override
+  public boolean hasContext() {
+    return ((bitField0_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * Which lessons from earlier work the plan is to bring; none when absent.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.ContextWish context = 15 [json_name = "context"];</code>
+   * @return The context.
+   */
+  @java.lang.Override
+  public dev.sidemirror.v1.ContextWish getContext() {
+    return context_ == null ? dev.sidemirror.v1.ContextWish.getDefaultInstance() : context_;
+  }
+  /**
+   * <pre>
+   * Which lessons from earlier work the plan is to bring; none when absent.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.ContextWish context = 15 [json_name = "context"];</code>
+   */
+  @java.lang.Override
+  public dev.sidemirror.v1.ContextWishOrBuilder getContextOrBuilder() {
+    return context_ == null ? dev.sidemirror.v1.ContextWish.getDefaultInstance() : context_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -716,6 +754,9 @@ private static final long serialVersionUID = 0L;
     if (critiqueMode_ != dev.sidemirror.v1.CritiqueMode.CRITIQUE_MODE_UNSPECIFIED.getNumber()) {
       output.writeEnum(14, critiqueMode_);
     }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      output.writeMessage(15, getContext());
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -771,6 +812,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeEnumSize(14, critiqueMode_);
     }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(15, getContext());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -818,6 +863,11 @@ private static final long serialVersionUID = 0L;
     }
     if (reflectionMode_ != other.reflectionMode_) return false;
     if (critiqueMode_ != other.critiqueMode_) return false;
+    if (hasContext() != other.hasContext()) return false;
+    if (hasContext()) {
+      if (!getContext()
+          .equals(other.getContext())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -861,6 +911,10 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + reflectionMode_;
     hash = (37 * hash) + CRITIQUE_MODE_FIELD_NUMBER;
     hash = (53 * hash) + critiqueMode_;
+    if (hasContext()) {
+      hash = (37 * hash) + CONTEXT_FIELD_NUMBER;
+      hash = (53 * hash) + getContext().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -997,6 +1051,7 @@ private static final long serialVersionUID = 0L;
               .alwaysUseFieldBuilders) {
         internalGetConfigFieldBuilder();
         internalGetBudgetFieldBuilder();
+        internalGetContextFieldBuilder();
       }
     }
     @java.lang.Override
@@ -1025,6 +1080,11 @@ private static final long serialVersionUID = 0L;
       }
       reflectionMode_ = 0;
       critiqueMode_ = 0;
+      context_ = null;
+      if (contextBuilder_ != null) {
+        contextBuilder_.dispose();
+        contextBuilder_ = null;
+      }
       return this;
     }
 
@@ -1107,6 +1167,12 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00002000) != 0)) {
         result.critiqueMode_ = critiqueMode_;
       }
+      if (((from_bitField0_ & 0x00004000) != 0)) {
+        result.context_ = contextBuilder_ == null
+            ? context_
+            : contextBuilder_.build();
+        to_bitField0_ |= 0x00000004;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -1183,6 +1249,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.critiqueMode_ != 0) {
         setCritiqueModeValue(other.getCritiqueModeValue());
+      }
+      if (other.hasContext()) {
+        mergeContext(other.getContext());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1284,6 +1353,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00002000;
               break;
             } // case 112
+            case 122: {
+              input.readMessage(
+                  internalGetContextFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00004000;
+              break;
+            } // case 122
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2680,6 +2756,163 @@ private static final long serialVersionUID = 0L;
       critiqueMode_ = 0;
       onChanged();
       return this;
+    }
+
+    private dev.sidemirror.v1.ContextWish context_;
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.sidemirror.v1.ContextWish, dev.sidemirror.v1.ContextWish.Builder, dev.sidemirror.v1.ContextWishOrBuilder> contextBuilder_;
+    /**
+     * <pre>
+     * Which lessons from earlier work the plan is to bring; none when absent.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextWish context = 15 [json_name = "context"];</code>
+     * @return Whether the context field is set.
+     */
+    public boolean hasContext() {
+      return ((bitField0_ & 0x00004000) != 0);
+    }
+    /**
+     * <pre>
+     * Which lessons from earlier work the plan is to bring; none when absent.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextWish context = 15 [json_name = "context"];</code>
+     * @return The context.
+     */
+    public dev.sidemirror.v1.ContextWish getContext() {
+      if (contextBuilder_ == null) {
+        return context_ == null ? dev.sidemirror.v1.ContextWish.getDefaultInstance() : context_;
+      } else {
+        return contextBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Which lessons from earlier work the plan is to bring; none when absent.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextWish context = 15 [json_name = "context"];</code>
+     */
+    public Builder setContext(dev.sidemirror.v1.ContextWish value) {
+      if (contextBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        context_ = value;
+      } else {
+        contextBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Which lessons from earlier work the plan is to bring; none when absent.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextWish context = 15 [json_name = "context"];</code>
+     */
+    public Builder setContext(
+        dev.sidemirror.v1.ContextWish.Builder builderForValue) {
+      if (contextBuilder_ == null) {
+        context_ = builderForValue.build();
+      } else {
+        contextBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Which lessons from earlier work the plan is to bring; none when absent.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextWish context = 15 [json_name = "context"];</code>
+     */
+    public Builder mergeContext(dev.sidemirror.v1.ContextWish value) {
+      if (contextBuilder_ == null) {
+        if (((bitField0_ & 0x00004000) != 0) &&
+          context_ != null &&
+          context_ != dev.sidemirror.v1.ContextWish.getDefaultInstance()) {
+          getContextBuilder().mergeFrom(value);
+        } else {
+          context_ = value;
+        }
+      } else {
+        contextBuilder_.mergeFrom(value);
+      }
+      if (context_ != null) {
+        bitField0_ |= 0x00004000;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Which lessons from earlier work the plan is to bring; none when absent.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextWish context = 15 [json_name = "context"];</code>
+     */
+    public Builder clearContext() {
+      bitField0_ = (bitField0_ & ~0x00004000);
+      context_ = null;
+      if (contextBuilder_ != null) {
+        contextBuilder_.dispose();
+        contextBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Which lessons from earlier work the plan is to bring; none when absent.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextWish context = 15 [json_name = "context"];</code>
+     */
+    public dev.sidemirror.v1.ContextWish.Builder getContextBuilder() {
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return internalGetContextFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Which lessons from earlier work the plan is to bring; none when absent.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextWish context = 15 [json_name = "context"];</code>
+     */
+    public dev.sidemirror.v1.ContextWishOrBuilder getContextOrBuilder() {
+      if (contextBuilder_ != null) {
+        return contextBuilder_.getMessageOrBuilder();
+      } else {
+        return context_ == null ?
+            dev.sidemirror.v1.ContextWish.getDefaultInstance() : context_;
+      }
+    }
+    /**
+     * <pre>
+     * Which lessons from earlier work the plan is to bring; none when absent.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextWish context = 15 [json_name = "context"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.sidemirror.v1.ContextWish, dev.sidemirror.v1.ContextWish.Builder, dev.sidemirror.v1.ContextWishOrBuilder> 
+        internalGetContextFieldBuilder() {
+      if (contextBuilder_ == null) {
+        contextBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            dev.sidemirror.v1.ContextWish, dev.sidemirror.v1.ContextWish.Builder, dev.sidemirror.v1.ContextWishOrBuilder>(
+                getContext(),
+                getParentForChildren(),
+                isClean());
+        context_ = null;
+      }
+      return contextBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:sidemirror.v1.StartTurnRequest)

@@ -303,4 +303,31 @@ public interface StartTurnRequestOrBuilder extends
    * @return The critiqueMode.
    */
   dev.sidemirror.v1.CritiqueMode getCritiqueMode();
+
+  /**
+   * <pre>
+   * Which lessons from earlier work the plan is to bring; none when absent.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.ContextWish context = 15 [json_name = "context"];</code>
+   * @return Whether the context field is set.
+   */
+  boolean hasContext();
+  /**
+   * <pre>
+   * Which lessons from earlier work the plan is to bring; none when absent.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.ContextWish context = 15 [json_name = "context"];</code>
+   * @return The context.
+   */
+  dev.sidemirror.v1.ContextWish getContext();
+  /**
+   * <pre>
+   * Which lessons from earlier work the plan is to bring; none when absent.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.ContextWish context = 15 [json_name = "context"];</code>
+   */
+  dev.sidemirror.v1.ContextWishOrBuilder getContextOrBuilder();
 }

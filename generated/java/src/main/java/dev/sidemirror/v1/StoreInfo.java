@@ -55,7 +55,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object kind_ = "";
   /**
    * <pre>
-   * The technology: `sqlite`.
+   * The technology: `sqlite`, `postgres` or `redis`.
    * </pre>
    *
    * <code>string kind = 1 [json_name = "kind"];</code>
@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The technology: `sqlite`.
+   * The technology: `sqlite`, `postgres` or `redis`.
    * </pre>
    *
    * <code>string kind = 1 [json_name = "kind"];</code>
@@ -579,7 +579,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object kind_ = "";
     /**
      * <pre>
-     * The technology: `sqlite`.
+     * The technology: `sqlite`, `postgres` or `redis`.
      * </pre>
      *
      * <code>string kind = 1 [json_name = "kind"];</code>
@@ -599,7 +599,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The technology: `sqlite`.
+     * The technology: `sqlite`, `postgres` or `redis`.
      * </pre>
      *
      * <code>string kind = 1 [json_name = "kind"];</code>
@@ -620,7 +620,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The technology: `sqlite`.
+     * The technology: `sqlite`, `postgres` or `redis`.
      * </pre>
      *
      * <code>string kind = 1 [json_name = "kind"];</code>
@@ -637,7 +637,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The technology: `sqlite`.
+     * The technology: `sqlite`, `postgres` or `redis`.
      * </pre>
      *
      * <code>string kind = 1 [json_name = "kind"];</code>
@@ -651,7 +651,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The technology: `sqlite`.
+     * The technology: `sqlite`, `postgres` or `redis`.
      * </pre>
      *
      * <code>string kind = 1 [json_name = "kind"];</code>

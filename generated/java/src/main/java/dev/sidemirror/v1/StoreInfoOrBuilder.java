@@ -12,7 +12,7 @@ public interface StoreInfoOrBuilder extends
 
   /**
    * <pre>
-   * The technology: `sqlite`.
+   * The technology: `sqlite`, `postgres` or `redis`.
    * </pre>
    *
    * <code>string kind = 1 [json_name = "kind"];</code>
@@ -21,7 +21,7 @@ public interface StoreInfoOrBuilder extends
   java.lang.String getKind();
   /**
    * <pre>
-   * The technology: `sqlite`.
+   * The technology: `sqlite`, `postgres` or `redis`.
    * </pre>
    *
    * <code>string kind = 1 [json_name = "kind"];</code>

@@ -62,6 +62,11 @@ public final class ThinkingProto {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_sidemirror_v1_TurnStarted_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_ContextWish_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_ContextWish_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_sidemirror_v1_UserMessage_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -414,7 +419,7 @@ public final class ThinkingProto {
       "\030\016 \001(\0132\036.sidemirror.v1.ResponseDraftedH\000" +
       "R\017responseDrafted\022B\n\rturn_finished\030\017 \001(\013" +
       "2\033.sidemirror.v1.TurnFinishedH\000R\014turnFin" +
-      "ishedB\006\n\004kind\"\363\003\n\013TurnStarted\022\035\n\nsession" +
+      "ishedB\006\n\004kind\"\251\004\n\013TurnStarted\022\035\n\nsession" +
       "_id\030\001 \001(\tR\tsessionId\022\022\n\004task\030\002 \001(\tR\004task" +
       "\0222\n\010messages\030\003 \003(\0132\026.sidemirror.v1.Messa" +
       "geR\010messages\022\037\n\013base_prompt\030\004 \001(\tR\nbaseP" +
@@ -426,316 +431,320 @@ public final class ThinkingProto {
       "mestampR\010deadline\022F\n\017reflection_mode\030\n \001" +
       "(\0162\035.sidemirror.v1.ReflectionModeR\016refle" +
       "ctionMode\022@\n\rcritique_mode\030\013 \001(\0162\033.sidem" +
-      "irror.v1.CritiqueModeR\014critiqueMode\"!\n\013U" +
-      "serMessage\022\022\n\004text\030\001 \001(\tR\004text\"@\n\014ModelS" +
-      "tarted\022\032\n\010provider\030\001 \001(\tR\010provider\022\024\n\005mo" +
-      "del\030\002 \001(\tR\005model\"k\n\rModelReturned\022\022\n\004tex" +
-      "t\030\001 \001(\tR\004text\022!\n\014input_tokens\030\002 \001(\003R\013inp" +
-      "utTokens\022#\n\routput_tokens\030\003 \001(\003R\014outputT" +
-      "okens\"q\n\nToolCalled\022\027\n\007call_id\030\001 \001(\tR\006ca" +
-      "llId\022\022\n\004name\030\002 \001(\tR\004name\022\034\n\targuments\030\003 " +
-      "\001(\tR\targuments\022\030\n\007polling\030\004 \001(\010R\007polling" +
-      "\"\\\n\014ToolReturned\022\027\n\007call_id\030\001 \001(\tR\006callI" +
-      "d\022\030\n\007content\030\002 \001(\tR\007content\022\031\n\010is_error\030" +
-      "\003 \001(\010R\007isError\";\n\nToolFailed\022\027\n\007call_id\030" +
-      "\001 \001(\tR\006callId\022\024\n\005error\030\002 \001(\tR\005error\";\n\013U" +
-      "ncertainty\022\024\n\005score\030\001 \001(\001R\005score\022\026\n\006deta" +
-      "il\030\002 \001(\tR\006detail\"\255\001\n\022ReflectionRecorded\022" +
-      "\036\n\nreflection\030\001 \001(\tR\nreflection\022.\n\020sugge" +
-      "sted_action\030\002 \001(\tH\000R\017suggestedAction\210\001\001\022" +
-      "#\n\nconfidence\030\003 \001(\001H\001R\nconfidence\210\001\001B\023\n\021" +
-      "_suggested_actionB\r\n\013_confidence\"%\n\017Resp" +
-      "onseDrafted\022\022\n\004text\030\001 \001(\tR\004text\"i\n\014TurnF" +
-      "inished\0224\n\007outcome\030\001 \001(\0162\032.sidemirror.v1" +
-      ".TaskOutcomeR\007outcome\022\031\n\005score\030\002 \001(\001H\000R\005" +
-      "score\210\001\001B\010\n\006_score\"\253\006\n\rTurnDirective\022!\n\014" +
-      "directive_id\030\001 \001(\tR\013directiveId\022\027\n\007turn_" +
-      "id\030\002 \001(\tR\006turnId\022\032\n\010sequence\030\003 \001(\004R\010sequ" +
-      "ence\022.\n\004time\030\004 \001(\0132\032.google.protobuf.Tim" +
-      "estampR\004time\022\033\n\tcaused_by\030\005 \003(\tR\010causedB" +
-      "y\0229\n\007reasons\030\006 \003(\0162\037.sidemirror.v1.Refle" +
-      "ctionReasonR\007reasons\0226\n\tturn_plan\030\007 \001(\0132" +
-      "\027.sidemirror.v1.TurnPlanH\000R\010turnPlan\022*\n\003" +
-      "ack\030\010 \001(\0132\026.sidemirror.v1.TurnAckH\000R\003ack" +
-      "\022,\n\005nudge\030\t \001(\0132\024.sidemirror.v1.NudgeH\000R" +
-      "\005nudge\022B\n\nreflection\030\n \001(\0132 .sidemirror." +
-      "v1.MidTurnReflectionH\000R\nreflection\022&\n\003ga" +
-      "p\030\013 \001(\0132\022.sidemirror.v1.GapH\000R\003gap\0228\n\the" +
-      "artbeat\030\014 \001(\0132\030.sidemirror.v1.HeartbeatH" +
-      "\000R\theartbeat\0222\n\007closing\030\r \001(\0132\026.sidemirr" +
-      "or.v1.ClosingH\000R\007closing\022?\n\014turn_summary" +
-      "\030\016 \001(\0132\032.sidemirror.v1.TurnSummaryH\000R\013tu" +
-      "rnSummary\022;\n\010critique\030\017 \001(\0132\035.sidemirror" +
-      ".v1.CritiqueResultH\000R\010critique\022H\n\020critiq" +
-      "ue_reasons\030\020 \003(\0162\035.sidemirror.v1.Critiqu" +
-      "eReasonR\017critiqueReasonsB\006\n\004kind\"\272\004\n\010Tur" +
-      "nPlan\022\027\n\007turn_id\030\001 \001(\tR\006turnId\022\035\n\nsessio" +
-      "n_id\030\002 \001(\tR\tsessionId\022\035\n\nturn_count\030\003 \001(" +
-      "\005R\tturnCount\022#\n\rsystem_prompt\030\004 \001(\tR\014sys" +
-      "temPrompt\022!\n\014token_budget\030\005 \001(\005R\013tokenBu" +
-      "dget\022H\n\023provider_parameters\030\006 \001(\0132\027.goog" +
-      "le.protobuf.StructR\022providerParameters\0225" +
-      "\n\007context\030\007 \001(\0132\033.sidemirror.v1.ContextB" +
-      "lockR\007context\022\032\n\010warnings\030\010 \003(\tR\010warning" +
-      "s\0225\n\006config\030\t \001(\0132\035.sidemirror.v1.Thinki" +
-      "ngConfigR\006config\022F\n\017reflection_mode\030\n \001(" +
-      "\0162\035.sidemirror.v1.ReflectionModeR\016reflec" +
-      "tionMode\0221\n\006budget\030\013 \001(\0132\031.sidemirror.v1" +
-      ".TurnBudgetR\006budget\022@\n\rcritique_mode\030\014 \001" +
-      "(\0162\033.sidemirror.v1.CritiqueModeR\014critiqu" +
-      "eMode\"\234\001\n\007TurnAck\022\032\n\010received\030\001 \001(\004R\010rec" +
-      "eived\022\030\n\007durable\030\002 \001(\004R\007durable\022\037\n\013pendi" +
-      "ng_ids\030\003 \003(\tR\npendingIds\022:\n\013budget_left\030" +
-      "\004 \001(\0132\031.sidemirror.v1.BudgetLeftR\nbudget" +
-      "Left\"S\n\005Nudge\0220\n\007pattern\030\001 \001(\0162\026.sidemir" +
-      "ror.v1.PatternR\007pattern\022\030\n\007message\030\002 \001(\t" +
-      "R\007message\"i\n\003Gap\022%\n\016first_sequence\030\001 \001(\004" +
-      "R\rfirstSequence\022#\n\rlast_sequence\030\002 \001(\004R\014" +
-      "lastSequence\022\026\n\006reason\030\003 \001(\tR\006reason\"\013\n\t" +
-      "Heartbeat\"R\n\007Closing\022\026\n\006reason\030\001 \001(\tR\006re" +
-      "ason\022/\n\005grace\030\002 \001(\0132\031.google.protobuf.Du" +
-      "rationR\005grace\"\205\005\n\013TurnSummary\0224\n\007outcome" +
-      "\030\001 \001(\0162\032.sidemirror.v1.TaskOutcomeR\007outc" +
-      "ome\022\031\n\005score\030\002 \001(\001H\000R\005score\210\001\001\0225\n\010durati" +
-      "on\030\003 \001(\0132\031.google.protobuf.DurationR\010dur" +
-      "ation\022\037\n\013event_count\030\004 \001(\005R\neventCount\022&" +
-      "\n\017tool_call_count\030\005 \001(\005R\rtoolCallCount\022(" +
-      "\n\020tool_error_count\030\006 \001(\005R\016toolErrorCount" +
-      "\022\037\n\013nudge_count\030\007 \001(\005R\nnudgeCount\022M\n\013ref" +
-      "lections\030\010 \003(\0132+.sidemirror.v1.TurnSumma" +
-      "ry.ReflectionsEntryR\013reflections\022:\n\013budg" +
-      "et_left\030\t \001(\0132\031.sidemirror.v1.BudgetLeft" +
-      "R\nbudgetLeft\022G\n\tcritiques\030\n \003(\0132).sidemi" +
-      "rror.v1.TurnSummary.CritiquesEntryR\tcrit" +
-      "iques\032>\n\020ReflectionsEntry\022\020\n\003key\030\001 \001(\tR\003" +
-      "key\022\024\n\005value\030\002 \001(\005R\005value:\0028\001\032<\n\016Critiqu" +
-      "esEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\005" +
-      "R\005value:\0028\001B\010\n\006_score\"\227\004\n\004Turn\022\027\n\007turn_i" +
-      "d\030\001 \001(\tR\006turnId\022\035\n\nsession_id\030\002 \001(\tR\tses" +
-      "sionId\022\035\n\nturn_count\030\003 \001(\005R\tturnCount\022.\n" +
-      "\005state\030\004 \001(\0162\030.sidemirror.v1.TurnStateR\005" +
-      "state\022\022\n\004task\030\005 \001(\tR\004task\0224\n\007outcome\030\006 \001" +
-      "(\0162\032.sidemirror.v1.TaskOutcomeR\007outcome\022" +
-      "\031\n\005score\030\007 \001(\001H\000R\005score\210\001\001\022#\n\rlast_seque" +
-      "nce\030\010 \001(\004R\014lastSequence\022\037\n\013event_count\030\t" +
-      " \001(\005R\neventCount\022:\n\013budget_left\030\n \001(\0132\031." +
-      "sidemirror.v1.BudgetLeftR\nbudgetLeft\022\037\n\013" +
-      "pending_ids\030\013 \003(\tR\npendingIds\0229\n\nstart_t" +
-      "ime\030\014 \001(\0132\032.google.protobuf.TimestampR\ts" +
-      "tartTime\022;\n\013update_time\030\r \001(\0132\032.google.p" +
-      "rotobuf.TimestampR\nupdateTimeB\010\n\006_score\"" +
-      "\203\002\n\tTurnEntry\022\026\n\006cursor\030\001 \001(\tR\006cursor\022\032\n" +
-      "\010sequence\030\002 \001(\004R\010sequence\022\027\n\007turn_id\030\003 \001" +
-      "(\tR\006turnId\0220\n\005event\030\004 \001(\0132\030.sidemirror.v" +
-      "1.TurnEventH\000R\005event\022<\n\tdirective\030\005 \001(\0132" +
-      "\034.sidemirror.v1.TurnDirectiveH\000R\tdirecti" +
-      "ve\0220\n\005claim\030\006 \001(\0132\030.sidemirror.v1.SlotCl" +
-      "aimH\000R\005claimB\007\n\005entry\"\322\001\n\tSlotClaim\022!\n\014d" +
-      "irective_id\030\001 \001(\tR\013directiveId\0229\n\007reason" +
-      "s\030\002 \003(\0162\037.sidemirror.v1.ReflectionReason" +
-      "R\007reasons\022\033\n\tcaused_by\030\003 \003(\tR\010causedBy\022." +
-      "\n\004time\030\004 \001(\0132\032.google.protobuf.Timestamp" +
-      "R\004time\022\032\n\010critique\030\005 \001(\010R\010critique\"L\n\nTu" +
-      "rnResume\022\027\n\007turn_id\030\001 \001(\tR\006turnId\022%\n\016aft" +
-      "er_sequence\030\002 \001(\004R\rafterSequence\"\307\001\n\024Cre" +
-      "ateSessionRequest\022\033\n\ttenant_id\030\001 \001(\tR\010te" +
-      "nantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n" +
-      "\nrequest_id\030\003 \001(\tR\trequestId\022\035\n\nsession_" +
-      "id\030\004 \001(\tR\tsessionId\0225\n\006config\030\005 \001(\0132\035.si" +
-      "demirror.v1.ThinkingConfigR\006config\"I\n\025Cr" +
-      "eateSessionResponse\0220\n\007session\030\001 \001(\0132\026.s" +
-      "idemirror.v1.SessionR\007session\"n\n\021GetSess" +
-      "ionRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022" +
-      "\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n\nsessio" +
-      "n_id\030\003 \001(\tR\tsessionId\"F\n\022GetSessionRespo" +
-      "nse\0220\n\007session\030\001 \001(\0132\026.sidemirror.v1.Ses" +
-      "sionR\007session\"\204\002\n\024UpdateSessionRequest\022\033" +
+      "irror.v1.CritiqueModeR\014critiqueMode\0224\n\007c" +
+      "ontext\030\014 \001(\0132\032.sidemirror.v1.ContextWish" +
+      "R\007context\"W\n\013ContextWish\022\027\n\007goal_id\030\001 \001(" +
+      "\tR\006goalId\022\022\n\004task\030\002 \001(\tR\004task\022\033\n\tmax_ite" +
+      "ms\030\003 \001(\005R\010maxItems\"!\n\013UserMessage\022\022\n\004tex" +
+      "t\030\001 \001(\tR\004text\"@\n\014ModelStarted\022\032\n\010provide" +
+      "r\030\001 \001(\tR\010provider\022\024\n\005model\030\002 \001(\tR\005model\"" +
+      "k\n\rModelReturned\022\022\n\004text\030\001 \001(\tR\004text\022!\n\014" +
+      "input_tokens\030\002 \001(\003R\013inputTokens\022#\n\routpu" +
+      "t_tokens\030\003 \001(\003R\014outputTokens\"q\n\nToolCall" +
+      "ed\022\027\n\007call_id\030\001 \001(\tR\006callId\022\022\n\004name\030\002 \001(" +
+      "\tR\004name\022\034\n\targuments\030\003 \001(\tR\targuments\022\030\n" +
+      "\007polling\030\004 \001(\010R\007polling\"\\\n\014ToolReturned\022" +
+      "\027\n\007call_id\030\001 \001(\tR\006callId\022\030\n\007content\030\002 \001(" +
+      "\tR\007content\022\031\n\010is_error\030\003 \001(\010R\007isError\";\n" +
+      "\nToolFailed\022\027\n\007call_id\030\001 \001(\tR\006callId\022\024\n\005" +
+      "error\030\002 \001(\tR\005error\";\n\013Uncertainty\022\024\n\005sco" +
+      "re\030\001 \001(\001R\005score\022\026\n\006detail\030\002 \001(\tR\006detail\"" +
+      "\255\001\n\022ReflectionRecorded\022\036\n\nreflection\030\001 \001" +
+      "(\tR\nreflection\022.\n\020suggested_action\030\002 \001(\t" +
+      "H\000R\017suggestedAction\210\001\001\022#\n\nconfidence\030\003 \001" +
+      "(\001H\001R\nconfidence\210\001\001B\023\n\021_suggested_action" +
+      "B\r\n\013_confidence\"%\n\017ResponseDrafted\022\022\n\004te" +
+      "xt\030\001 \001(\tR\004text\"i\n\014TurnFinished\0224\n\007outcom" +
+      "e\030\001 \001(\0162\032.sidemirror.v1.TaskOutcomeR\007out" +
+      "come\022\031\n\005score\030\002 \001(\001H\000R\005score\210\001\001B\010\n\006_scor" +
+      "e\"\253\006\n\rTurnDirective\022!\n\014directive_id\030\001 \001(" +
+      "\tR\013directiveId\022\027\n\007turn_id\030\002 \001(\tR\006turnId\022" +
+      "\032\n\010sequence\030\003 \001(\004R\010sequence\022.\n\004time\030\004 \001(" +
+      "\0132\032.google.protobuf.TimestampR\004time\022\033\n\tc" +
+      "aused_by\030\005 \003(\tR\010causedBy\0229\n\007reasons\030\006 \003(" +
+      "\0162\037.sidemirror.v1.ReflectionReasonR\007reas" +
+      "ons\0226\n\tturn_plan\030\007 \001(\0132\027.sidemirror.v1.T" +
+      "urnPlanH\000R\010turnPlan\022*\n\003ack\030\010 \001(\0132\026.sidem" +
+      "irror.v1.TurnAckH\000R\003ack\022,\n\005nudge\030\t \001(\0132\024" +
+      ".sidemirror.v1.NudgeH\000R\005nudge\022B\n\nreflect" +
+      "ion\030\n \001(\0132 .sidemirror.v1.MidTurnReflect" +
+      "ionH\000R\nreflection\022&\n\003gap\030\013 \001(\0132\022.sidemir" +
+      "ror.v1.GapH\000R\003gap\0228\n\theartbeat\030\014 \001(\0132\030.s" +
+      "idemirror.v1.HeartbeatH\000R\theartbeat\0222\n\007c" +
+      "losing\030\r \001(\0132\026.sidemirror.v1.ClosingH\000R\007" +
+      "closing\022?\n\014turn_summary\030\016 \001(\0132\032.sidemirr" +
+      "or.v1.TurnSummaryH\000R\013turnSummary\022;\n\010crit" +
+      "ique\030\017 \001(\0132\035.sidemirror.v1.CritiqueResul" +
+      "tH\000R\010critique\022H\n\020critique_reasons\030\020 \003(\0162" +
+      "\035.sidemirror.v1.CritiqueReasonR\017critique" +
+      "ReasonsB\006\n\004kind\"\272\004\n\010TurnPlan\022\027\n\007turn_id\030" +
+      "\001 \001(\tR\006turnId\022\035\n\nsession_id\030\002 \001(\tR\tsessi" +
+      "onId\022\035\n\nturn_count\030\003 \001(\005R\tturnCount\022#\n\rs" +
+      "ystem_prompt\030\004 \001(\tR\014systemPrompt\022!\n\014toke" +
+      "n_budget\030\005 \001(\005R\013tokenBudget\022H\n\023provider_" +
+      "parameters\030\006 \001(\0132\027.google.protobuf.Struc" +
+      "tR\022providerParameters\0225\n\007context\030\007 \001(\0132\033" +
+      ".sidemirror.v1.ContextBlockR\007context\022\032\n\010" +
+      "warnings\030\010 \003(\tR\010warnings\0225\n\006config\030\t \001(\013" +
+      "2\035.sidemirror.v1.ThinkingConfigR\006config\022" +
+      "F\n\017reflection_mode\030\n \001(\0162\035.sidemirror.v1" +
+      ".ReflectionModeR\016reflectionMode\0221\n\006budge" +
+      "t\030\013 \001(\0132\031.sidemirror.v1.TurnBudgetR\006budg" +
+      "et\022@\n\rcritique_mode\030\014 \001(\0162\033.sidemirror.v" +
+      "1.CritiqueModeR\014critiqueMode\"\234\001\n\007TurnAck" +
+      "\022\032\n\010received\030\001 \001(\004R\010received\022\030\n\007durable\030" +
+      "\002 \001(\004R\007durable\022\037\n\013pending_ids\030\003 \003(\tR\npen" +
+      "dingIds\022:\n\013budget_left\030\004 \001(\0132\031.sidemirro" +
+      "r.v1.BudgetLeftR\nbudgetLeft\"S\n\005Nudge\0220\n\007" +
+      "pattern\030\001 \001(\0162\026.sidemirror.v1.PatternR\007p" +
+      "attern\022\030\n\007message\030\002 \001(\tR\007message\"i\n\003Gap\022" +
+      "%\n\016first_sequence\030\001 \001(\004R\rfirstSequence\022#" +
+      "\n\rlast_sequence\030\002 \001(\004R\014lastSequence\022\026\n\006r" +
+      "eason\030\003 \001(\tR\006reason\"\013\n\tHeartbeat\"R\n\007Clos" +
+      "ing\022\026\n\006reason\030\001 \001(\tR\006reason\022/\n\005grace\030\002 \001" +
+      "(\0132\031.google.protobuf.DurationR\005grace\"\205\005\n" +
+      "\013TurnSummary\0224\n\007outcome\030\001 \001(\0162\032.sidemirr" +
+      "or.v1.TaskOutcomeR\007outcome\022\031\n\005score\030\002 \001(" +
+      "\001H\000R\005score\210\001\001\0225\n\010duration\030\003 \001(\0132\031.google" +
+      ".protobuf.DurationR\010duration\022\037\n\013event_co" +
+      "unt\030\004 \001(\005R\neventCount\022&\n\017tool_call_count" +
+      "\030\005 \001(\005R\rtoolCallCount\022(\n\020tool_error_coun" +
+      "t\030\006 \001(\005R\016toolErrorCount\022\037\n\013nudge_count\030\007" +
+      " \001(\005R\nnudgeCount\022M\n\013reflections\030\010 \003(\0132+." +
+      "sidemirror.v1.TurnSummary.ReflectionsEnt" +
+      "ryR\013reflections\022:\n\013budget_left\030\t \001(\0132\031.s" +
+      "idemirror.v1.BudgetLeftR\nbudgetLeft\022G\n\tc" +
+      "ritiques\030\n \003(\0132).sidemirror.v1.TurnSumma" +
+      "ry.CritiquesEntryR\tcritiques\032>\n\020Reflecti" +
+      "onsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(" +
+      "\005R\005value:\0028\001\032<\n\016CritiquesEntry\022\020\n\003key\030\001 " +
+      "\001(\tR\003key\022\024\n\005value\030\002 \001(\005R\005value:\0028\001B\010\n\006_s" +
+      "core\"\227\004\n\004Turn\022\027\n\007turn_id\030\001 \001(\tR\006turnId\022\035" +
+      "\n\nsession_id\030\002 \001(\tR\tsessionId\022\035\n\nturn_co" +
+      "unt\030\003 \001(\005R\tturnCount\022.\n\005state\030\004 \001(\0162\030.si" +
+      "demirror.v1.TurnStateR\005state\022\022\n\004task\030\005 \001" +
+      "(\tR\004task\0224\n\007outcome\030\006 \001(\0162\032.sidemirror.v" +
+      "1.TaskOutcomeR\007outcome\022\031\n\005score\030\007 \001(\001H\000R" +
+      "\005score\210\001\001\022#\n\rlast_sequence\030\010 \001(\004R\014lastSe" +
+      "quence\022\037\n\013event_count\030\t \001(\005R\neventCount\022" +
+      ":\n\013budget_left\030\n \001(\0132\031.sidemirror.v1.Bud" +
+      "getLeftR\nbudgetLeft\022\037\n\013pending_ids\030\013 \003(\t" +
+      "R\npendingIds\0229\n\nstart_time\030\014 \001(\0132\032.googl" +
+      "e.protobuf.TimestampR\tstartTime\022;\n\013updat" +
+      "e_time\030\r \001(\0132\032.google.protobuf.Timestamp" +
+      "R\nupdateTimeB\010\n\006_score\"\203\002\n\tTurnEntry\022\026\n\006" +
+      "cursor\030\001 \001(\tR\006cursor\022\032\n\010sequence\030\002 \001(\004R\010" +
+      "sequence\022\027\n\007turn_id\030\003 \001(\tR\006turnId\0220\n\005eve" +
+      "nt\030\004 \001(\0132\030.sidemirror.v1.TurnEventH\000R\005ev" +
+      "ent\022<\n\tdirective\030\005 \001(\0132\034.sidemirror.v1.T" +
+      "urnDirectiveH\000R\tdirective\0220\n\005claim\030\006 \001(\013" +
+      "2\030.sidemirror.v1.SlotClaimH\000R\005claimB\007\n\005e" +
+      "ntry\"\322\001\n\tSlotClaim\022!\n\014directive_id\030\001 \001(\t" +
+      "R\013directiveId\0229\n\007reasons\030\002 \003(\0162\037.sidemir" +
+      "ror.v1.ReflectionReasonR\007reasons\022\033\n\tcaus" +
+      "ed_by\030\003 \003(\tR\010causedBy\022.\n\004time\030\004 \001(\0132\032.go" +
+      "ogle.protobuf.TimestampR\004time\022\032\n\010critiqu" +
+      "e\030\005 \001(\010R\010critique\"L\n\nTurnResume\022\027\n\007turn_" +
+      "id\030\001 \001(\tR\006turnId\022%\n\016after_sequence\030\002 \001(\004" +
+      "R\rafterSequence\"\307\001\n\024CreateSessionRequest" +
+      "\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject" +
+      "_id\030\002 \001(\tR\tprojectId\022\035\n\nrequest_id\030\003 \001(\t" +
+      "R\trequestId\022\035\n\nsession_id\030\004 \001(\tR\tsession" +
+      "Id\0225\n\006config\030\005 \001(\0132\035.sidemirror.v1.Think" +
+      "ingConfigR\006config\"I\n\025CreateSessionRespon" +
+      "se\0220\n\007session\030\001 \001(\0132\026.sidemirror.v1.Sess" +
+      "ionR\007session\"n\n\021GetSessionRequest\022\033\n\tten" +
+      "ant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001" +
+      "(\tR\tprojectId\022\035\n\nsession_id\030\003 \001(\tR\tsessi" +
+      "onId\"F\n\022GetSessionResponse\0220\n\007session\030\001 " +
+      "\001(\0132\026.sidemirror.v1.SessionR\007session\"\204\002\n" +
+      "\024UpdateSessionRequest\022\033\n\ttenant_id\030\001 \001(\t" +
+      "R\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectI" +
+      "d\022\035\n\nrequest_id\030\003 \001(\tR\trequestId\022\035\n\nsess" +
+      "ion_id\030\004 \001(\tR\tsessionId\0225\n\006config\030\005 \001(\0132" +
+      "\035.sidemirror.v1.ThinkingConfigR\006config\022;" +
+      "\n\013update_mask\030\006 \001(\0132\032.google.protobuf.Fi" +
+      "eldMaskR\nupdateMask\"I\n\025UpdateSessionResp" +
+      "onse\0220\n\007session\030\001 \001(\0132\026.sidemirror.v1.Se" +
+      "ssionR\007session\"\215\001\n\023ListSessionsRequest\022\033" +
       "\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_i" +
-      "d\030\002 \001(\tR\tprojectId\022\035\n\nrequest_id\030\003 \001(\tR\t" +
-      "requestId\022\035\n\nsession_id\030\004 \001(\tR\tsessionId" +
-      "\0225\n\006config\030\005 \001(\0132\035.sidemirror.v1.Thinkin" +
-      "gConfigR\006config\022;\n\013update_mask\030\006 \001(\0132\032.g" +
-      "oogle.protobuf.FieldMaskR\nupdateMask\"I\n\025" +
-      "UpdateSessionResponse\0220\n\007session\030\001 \001(\0132\026" +
-      ".sidemirror.v1.SessionR\007session\"\215\001\n\023List" +
-      "SessionsRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tena" +
-      "ntId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\033\n\tp" +
-      "age_size\030\003 \001(\005R\010pageSize\022\035\n\npage_token\030\004" +
-      " \001(\tR\tpageToken\"r\n\024ListSessionsResponse\022" +
-      "2\n\010sessions\030\001 \003(\0132\026.sidemirror.v1.Sessio" +
-      "nR\010sessions\022&\n\017next_page_token\030\002 \001(\tR\rne" +
-      "xtPageToken\"\220\001\n\024DeleteSessionRequest\022\033\n\t" +
-      "tenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030" +
-      "\002 \001(\tR\tprojectId\022\035\n\nrequest_id\030\003 \001(\tR\tre" +
-      "questId\022\035\n\nsession_id\030\004 \001(\tR\tsessionId\"\027" +
-      "\n\025DeleteSessionResponse\"\332\001\n\030GetThinkingP" +
-      "romptRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantI" +
-      "d\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\037\n\013base" +
-      "_prompt\030\003 \001(\tR\nbasePrompt\022/\n\005level\030\004 \001(\016" +
-      "2\031.sidemirror.v1.ThinkLevelR\005level\022\032\n\010pr" +
-      "ovider\030\005 \001(\tR\010provider\022\024\n\005model\030\006 \001(\tR\005m" +
-      "odel\"\274\002\n\031GetThinkingPromptResponse\022\026\n\006pr" +
-      "ompt\030\001 \001(\tR\006prompt\022!\n\014token_budget\030\002 \001(\005" +
-      "R\013tokenBudget\022H\n\023provider_parameters\030\003 \001" +
-      "(\0132\027.google.protobuf.StructR\022providerPar" +
-      "ameters\022\026\n\006clamps\030\004 \003(\tR\006clamps\022B\n\017reque" +
-      "sted_level\030\005 \001(\0162\031.sidemirror.v1.ThinkLe" +
-      "velR\016requestedLevel\022>\n\rapplied_level\030\006 \001" +
-      "(\0162\031.sidemirror.v1.ThinkLevelR\014appliedLe" +
-      "vel\"\320\001\n\016RunTurnRequest\022\033\n\ttenant_id\030\001 \001(" +
-      "\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tproject" +
-      "Id\022\035\n\nrequest_id\030\003 \001(\tR\trequestId\0220\n\006eve" +
-      "nts\030\004 \003(\0132\030.sidemirror.v1.TurnEventR\006eve" +
-      "nts\0221\n\006resume\030\005 \001(\0132\031.sidemirror.v1.Turn" +
-      "ResumeR\006resume\"O\n\017RunTurnResponse\022<\n\ndir" +
-      "ectives\030\001 \003(\0132\034.sidemirror.v1.TurnDirect" +
-      "iveR\ndirectives\"\243\004\n\020StartTurnRequest\022\033\n\t" +
-      "tenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030" +
-      "\002 \001(\tR\tprojectId\022\035\n\nrequest_id\030\003 \001(\tR\tre" +
-      "questId\022\035\n\nsession_id\030\004 \001(\tR\tsessionId\022\027" +
-      "\n\007turn_id\030\005 \001(\tR\006turnId\022\022\n\004task\030\006 \001(\tR\004t" +
-      "ask\022\037\n\013base_prompt\030\007 \001(\tR\nbasePrompt\022!\n\014" +
-      "user_message\030\010 \001(\tR\013userMessage\022\032\n\010provi" +
-      "der\030\t \001(\tR\010provider\022\024\n\005model\030\n \001(\tR\005mode" +
-      "l\0225\n\006config\030\013 \001(\0132\035.sidemirror.v1.Thinki" +
-      "ngConfigR\006config\0221\n\006budget\030\014 \001(\0132\031.sidem" +
-      "irror.v1.TurnBudgetR\006budget\022F\n\017reflectio" +
-      "n_mode\030\r \001(\0162\035.sidemirror.v1.ReflectionM" +
-      "odeR\016reflectionMode\022@\n\rcritique_mode\030\016 \001" +
-      "(\0162\033.sidemirror.v1.CritiqueModeR\014critiqu" +
-      "eMode\"@\n\021StartTurnResponse\022+\n\004plan\030\001 \001(\013" +
-      "2\027.sidemirror.v1.TurnPlanR\004plan\"\352\001\n\023Repo" +
-      "rtEventsRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tena" +
+      "d\030\002 \001(\tR\tprojectId\022\033\n\tpage_size\030\003 \001(\005R\010p" +
+      "ageSize\022\035\n\npage_token\030\004 \001(\tR\tpageToken\"r" +
+      "\n\024ListSessionsResponse\0222\n\010sessions\030\001 \003(\013" +
+      "2\026.sidemirror.v1.SessionR\010sessions\022&\n\017ne" +
+      "xt_page_token\030\002 \001(\tR\rnextPageToken\"\220\001\n\024D" +
+      "eleteSessionRequest\022\033\n\ttenant_id\030\001 \001(\tR\010" +
+      "tenantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022" +
+      "\035\n\nrequest_id\030\003 \001(\tR\trequestId\022\035\n\nsessio" +
+      "n_id\030\004 \001(\tR\tsessionId\"\027\n\025DeleteSessionRe" +
+      "sponse\"\332\001\n\030GetThinkingPromptRequest\022\033\n\tt" +
+      "enant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002" +
+      " \001(\tR\tprojectId\022\037\n\013base_prompt\030\003 \001(\tR\nba" +
+      "sePrompt\022/\n\005level\030\004 \001(\0162\031.sidemirror.v1." +
+      "ThinkLevelR\005level\022\032\n\010provider\030\005 \001(\tR\010pro" +
+      "vider\022\024\n\005model\030\006 \001(\tR\005model\"\274\002\n\031GetThink" +
+      "ingPromptResponse\022\026\n\006prompt\030\001 \001(\tR\006promp" +
+      "t\022!\n\014token_budget\030\002 \001(\005R\013tokenBudget\022H\n\023" +
+      "provider_parameters\030\003 \001(\0132\027.google.proto" +
+      "buf.StructR\022providerParameters\022\026\n\006clamps" +
+      "\030\004 \003(\tR\006clamps\022B\n\017requested_level\030\005 \001(\0162" +
+      "\031.sidemirror.v1.ThinkLevelR\016requestedLev" +
+      "el\022>\n\rapplied_level\030\006 \001(\0162\031.sidemirror.v" +
+      "1.ThinkLevelR\014appliedLevel\"\320\001\n\016RunTurnRe" +
+      "quest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\npr" +
+      "oject_id\030\002 \001(\tR\tprojectId\022\035\n\nrequest_id\030" +
+      "\003 \001(\tR\trequestId\0220\n\006events\030\004 \003(\0132\030.sidem" +
+      "irror.v1.TurnEventR\006events\0221\n\006resume\030\005 \001" +
+      "(\0132\031.sidemirror.v1.TurnResumeR\006resume\"O\n" +
+      "\017RunTurnResponse\022<\n\ndirectives\030\001 \003(\0132\034.s" +
+      "idemirror.v1.TurnDirectiveR\ndirectives\"\331" +
+      "\004\n\020StartTurnRequest\022\033\n\ttenant_id\030\001 \001(\tR\010" +
+      "tenantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022" +
+      "\035\n\nrequest_id\030\003 \001(\tR\trequestId\022\035\n\nsessio" +
+      "n_id\030\004 \001(\tR\tsessionId\022\027\n\007turn_id\030\005 \001(\tR\006" +
+      "turnId\022\022\n\004task\030\006 \001(\tR\004task\022\037\n\013base_promp" +
+      "t\030\007 \001(\tR\nbasePrompt\022!\n\014user_message\030\010 \001(" +
+      "\tR\013userMessage\022\032\n\010provider\030\t \001(\tR\010provid" +
+      "er\022\024\n\005model\030\n \001(\tR\005model\0225\n\006config\030\013 \001(\013" +
+      "2\035.sidemirror.v1.ThinkingConfigR\006config\022" +
+      "1\n\006budget\030\014 \001(\0132\031.sidemirror.v1.TurnBudg" +
+      "etR\006budget\022F\n\017reflection_mode\030\r \001(\0162\035.si" +
+      "demirror.v1.ReflectionModeR\016reflectionMo" +
+      "de\022@\n\rcritique_mode\030\016 \001(\0162\033.sidemirror.v" +
+      "1.CritiqueModeR\014critiqueMode\0224\n\007context\030" +
+      "\017 \001(\0132\032.sidemirror.v1.ContextWishR\007conte" +
+      "xt\"@\n\021StartTurnResponse\022+\n\004plan\030\001 \001(\0132\027." +
+      "sidemirror.v1.TurnPlanR\004plan\"\352\001\n\023ReportE" +
+      "ventsRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantI" +
+      "d\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n\nrequ" +
+      "est_id\030\003 \001(\tR\trequestId\022\027\n\007turn_id\030\004 \001(\t" +
+      "R\006turnId\0220\n\006events\030\005 \003(\0132\030.sidemirror.v1" +
+      ".TurnEventR\006events\022-\n\004wait\030\006 \001(\0132\031.googl" +
+      "e.protobuf.DurationR\004wait\"~\n\024ReportEvent" +
+      "sResponse\022<\n\ndirectives\030\001 \003(\0132\034.sidemirr" +
+      "or.v1.TurnDirectiveR\ndirectives\022(\n\003ack\030\002" +
+      " \001(\0132\026.sidemirror.v1.TurnAckR\003ack\"\342\001\n\021Fi" +
+      "nishTurnRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tena" +
       "ntId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n\nr" +
       "equest_id\030\003 \001(\tR\trequestId\022\027\n\007turn_id\030\004 " +
-      "\001(\tR\006turnId\0220\n\006events\030\005 \003(\0132\030.sidemirror" +
-      ".v1.TurnEventR\006events\022-\n\004wait\030\006 \001(\0132\031.go" +
-      "ogle.protobuf.DurationR\004wait\"~\n\024ReportEv" +
-      "entsResponse\022<\n\ndirectives\030\001 \003(\0132\034.sidem" +
-      "irror.v1.TurnDirectiveR\ndirectives\022(\n\003ac" +
-      "k\030\002 \001(\0132\026.sidemirror.v1.TurnAckR\003ack\"\342\001\n" +
-      "\021FinishTurnRequest\022\033\n\ttenant_id\030\001 \001(\tR\010t" +
-      "enantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035" +
-      "\n\nrequest_id\030\003 \001(\tR\trequestId\022\027\n\007turn_id" +
-      "\030\004 \001(\tR\006turnId\0224\n\007outcome\030\005 \001(\0162\032.sidemi" +
-      "rror.v1.TaskOutcomeR\007outcome\022\031\n\005score\030\006 " +
-      "\001(\001H\000R\005score\210\001\001B\010\n\006_score\"J\n\022FinishTurnR" +
-      "esponse\0224\n\007summary\030\001 \001(\0132\032.sidemirror.v1" +
-      ".TurnSummaryR\007summary\"\310\001\n\016GetTurnRequest" +
-      "\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject" +
-      "_id\030\002 \001(\tR\tprojectId\022\027\n\007turn_id\030\003 \001(\tR\006t" +
-      "urnId\022%\n\016after_sequence\030\004 \001(\004R\rafterSequ" +
-      "ence\022\033\n\tpage_size\030\005 \001(\005R\010pageSize\022\035\n\npag" +
-      "e_token\030\006 \001(\tR\tpageToken\"\226\001\n\017GetTurnResp" +
-      "onse\022\'\n\004turn\030\001 \001(\0132\023.sidemirror.v1.TurnR" +
-      "\004turn\0222\n\007entries\030\002 \003(\0132\030.sidemirror.v1.T" +
-      "urnEntryR\007entries\022&\n\017next_page_token\030\003 \001" +
-      "(\tR\rnextPageToken\"\311\001\n\021WatchTurnsRequest\022" +
-      "\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_" +
-      "id\030\002 \001(\tR\tprojectId\022\035\n\nsession_id\030\003 \001(\tR" +
-      "\tsessionId\022\026\n\006cursor\030\004 \001(\tR\006cursor\022\033\n\006fo" +
-      "llow\030\005 \001(\010H\000R\006follow\210\001\001\022\031\n\010new_only\030\006 \001(" +
-      "\010R\007newOnlyB\t\n\007_follow\"D\n\022WatchTurnsRespo" +
-      "nse\022.\n\005entry\030\001 \001(\0132\030.sidemirror.v1.TurnE" +
-      "ntryR\005entry\"\331\001\n\020ListTurnsRequest\022\033\n\ttena" +
-      "nt_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(" +
-      "\tR\tprojectId\022\035\n\nsession_id\030\003 \001(\tR\tsessio" +
-      "nId\022.\n\005state\030\004 \001(\0162\030.sidemirror.v1.TurnS" +
-      "tateR\005state\022\033\n\tpage_size\030\005 \001(\005R\010pageSize" +
-      "\022\035\n\npage_token\030\006 \001(\tR\tpageToken\"f\n\021ListT" +
-      "urnsResponse\022)\n\005turns\030\001 \003(\0132\023.sidemirror" +
-      ".v1.TurnR\005turns\022&\n\017next_page_token\030\002 \001(\t" +
-      "R\rnextPageToken\"\230\001\n\024ShouldReflectRequest" +
-      "\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject" +
-      "_id\030\002 \001(\tR\tprojectId\022\031\n\007turn_id\030\003 \001(\tH\000R" +
-      "\006turnId\022\037\n\nsession_id\030\004 \001(\tH\000R\tsessionId" +
-      "B\010\n\006target\"\356\001\n\025ShouldReflectResponse\022%\n\016" +
-      "should_reflect\030\001 \001(\010R\rshouldReflect\0227\n\006r" +
-      "eason\030\002 \001(\0162\037.sidemirror.v1.ReflectionRe" +
-      "asonR\006reason\0229\n\007matches\030\003 \003(\0162\037.sidemirr" +
-      "or.v1.ReflectionReasonR\007matches\022:\n\013budge" +
-      "t_left\030\004 \001(\0132\031.sidemirror.v1.BudgetLeftR" +
-      "\nbudgetLeft\"\366\001\n\016ReflectRequest\022\033\n\ttenant" +
-      "_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR" +
-      "\tprojectId\022\035\n\nrequest_id\030\003 \001(\tR\trequestI" +
-      "d\022\027\n\007turn_id\030\004 \001(\tR\006turnId\0222\n\010messages\030\005" +
+      "\001(\tR\006turnId\0224\n\007outcome\030\005 \001(\0162\032.sidemirro" +
+      "r.v1.TaskOutcomeR\007outcome\022\031\n\005score\030\006 \001(\001" +
+      "H\000R\005score\210\001\001B\010\n\006_score\"J\n\022FinishTurnResp" +
+      "onse\0224\n\007summary\030\001 \001(\0132\032.sidemirror.v1.Tu" +
+      "rnSummaryR\007summary\"\310\001\n\016GetTurnRequest\022\033\n" +
+      "\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id" +
+      "\030\002 \001(\tR\tprojectId\022\027\n\007turn_id\030\003 \001(\tR\006turn" +
+      "Id\022%\n\016after_sequence\030\004 \001(\004R\rafterSequenc" +
+      "e\022\033\n\tpage_size\030\005 \001(\005R\010pageSize\022\035\n\npage_t" +
+      "oken\030\006 \001(\tR\tpageToken\"\226\001\n\017GetTurnRespons" +
+      "e\022\'\n\004turn\030\001 \001(\0132\023.sidemirror.v1.TurnR\004tu" +
+      "rn\0222\n\007entries\030\002 \003(\0132\030.sidemirror.v1.Turn" +
+      "EntryR\007entries\022&\n\017next_page_token\030\003 \001(\tR" +
+      "\rnextPageToken\"\311\001\n\021WatchTurnsRequest\022\033\n\t" +
+      "tenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030" +
+      "\002 \001(\tR\tprojectId\022\035\n\nsession_id\030\003 \001(\tR\tse" +
+      "ssionId\022\026\n\006cursor\030\004 \001(\tR\006cursor\022\033\n\006follo" +
+      "w\030\005 \001(\010H\000R\006follow\210\001\001\022\031\n\010new_only\030\006 \001(\010R\007" +
+      "newOnlyB\t\n\007_follow\"D\n\022WatchTurnsResponse" +
+      "\022.\n\005entry\030\001 \001(\0132\030.sidemirror.v1.TurnEntr" +
+      "yR\005entry\"\331\001\n\020ListTurnsRequest\022\033\n\ttenant_" +
+      "id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\t" +
+      "projectId\022\035\n\nsession_id\030\003 \001(\tR\tsessionId" +
+      "\022.\n\005state\030\004 \001(\0162\030.sidemirror.v1.TurnStat" +
+      "eR\005state\022\033\n\tpage_size\030\005 \001(\005R\010pageSize\022\035\n" +
+      "\npage_token\030\006 \001(\tR\tpageToken\"f\n\021ListTurn" +
+      "sResponse\022)\n\005turns\030\001 \003(\0132\023.sidemirror.v1" +
+      ".TurnR\005turns\022&\n\017next_page_token\030\002 \001(\tR\rn" +
+      "extPageToken\"\230\001\n\024ShouldReflectRequest\022\033\n" +
+      "\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id" +
+      "\030\002 \001(\tR\tprojectId\022\031\n\007turn_id\030\003 \001(\tH\000R\006tu" +
+      "rnId\022\037\n\nsession_id\030\004 \001(\tH\000R\tsessionIdB\010\n" +
+      "\006target\"\356\001\n\025ShouldReflectResponse\022%\n\016sho" +
+      "uld_reflect\030\001 \001(\010R\rshouldReflect\0227\n\006reas" +
+      "on\030\002 \001(\0162\037.sidemirror.v1.ReflectionReaso" +
+      "nR\006reason\0229\n\007matches\030\003 \003(\0162\037.sidemirror." +
+      "v1.ReflectionReasonR\007matches\022:\n\013budget_l" +
+      "eft\030\004 \001(\0132\031.sidemirror.v1.BudgetLeftR\nbu" +
+      "dgetLeft\"\366\001\n\016ReflectRequest\022\033\n\ttenant_id" +
+      "\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tpr" +
+      "ojectId\022\035\n\nrequest_id\030\003 \001(\tR\trequestId\022\027" +
+      "\n\007turn_id\030\004 \001(\tR\006turnId\0222\n\010messages\030\005 \003(" +
+      "\0132\026.sidemirror.v1.MessageR\010messages\022<\n\014t" +
+      "ool_results\030\006 \003(\0132\031.sidemirror.v1.ToolRe" +
+      "sultR\013toolResults\"\252\001\n\017ReflectResponse\0228\n" +
+      "\006result\030\001 \001(\0132 .sidemirror.v1.MidTurnRef" +
+      "lectionR\006result\022!\n\014directive_id\030\002 \001(\tR\013d" +
+      "irectiveId\022:\n\013budget_left\030\003 \001(\0132\031.sidemi" +
+      "rror.v1.BudgetLeftR\nbudgetLeft\"\343\001\n\032GetRe" +
+      "flectionPromptRequest\022\033\n\ttenant_id\030\001 \001(\t" +
+      "R\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectI" +
+      "d\022\027\n\007turn_id\030\003 \001(\tR\006turnId\0222\n\010messages\030\004" +
       " \003(\0132\026.sidemirror.v1.MessageR\010messages\022<" +
-      "\n\014tool_results\030\006 \003(\0132\031.sidemirror.v1.Too" +
-      "lResultR\013toolResults\"\252\001\n\017ReflectResponse" +
-      "\0228\n\006result\030\001 \001(\0132 .sidemirror.v1.MidTurn" +
-      "ReflectionR\006result\022!\n\014directive_id\030\002 \001(\t" +
-      "R\013directiveId\022:\n\013budget_left\030\003 \001(\0132\031.sid" +
-      "emirror.v1.BudgetLeftR\nbudgetLeft\"\343\001\n\032Ge" +
-      "tReflectionPromptRequest\022\033\n\ttenant_id\030\001 " +
-      "\001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tproje" +
-      "ctId\022\027\n\007turn_id\030\003 \001(\tR\006turnId\0222\n\010message" +
-      "s\030\004 \003(\0132\026.sidemirror.v1.MessageR\010message" +
-      "s\022<\n\014tool_results\030\005 \003(\0132\031.sidemirror.v1." +
-      "ToolResultR\013toolResults\"M\n\033GetReflection" +
-      "PromptResponse\022\026\n\006system\030\001 \001(\tR\006system\022\026" +
-      "\n\006prompt\030\002 \001(\tR\006prompt*\201\001\n\nThinkLevel\022\033\n" +
-      "\027THINK_LEVEL_UNSPECIFIED\020\000\022\023\n\017THINK_LEVE" +
-      "L_OFF\020\001\022\023\n\017THINK_LEVEL_LOW\020\002\022\026\n\022THINK_LE" +
-      "VEL_MEDIUM\020\003\022\024\n\020THINK_LEVEL_HIGH\020\004*a\n\rPe" +
-      "riodicScope\022\036\n\032PERIODIC_SCOPE_UNSPECIFIE" +
-      "D\020\000\022\027\n\023PERIODIC_SCOPE_TURN\020\001\022\027\n\023PERIODIC" +
-      "_SCOPE_STEP\020\002*k\n\016ReflectionMode\022\037\n\033REFLE" +
-      "CTION_MODE_UNSPECIFIED\020\000\022\030\n\024REFLECTION_M" +
-      "ODE_AUTO\020\001\022\036\n\032REFLECTION_MODE_ON_REQUEST" +
-      "\020\002*\225\002\n\020ReflectionReason\022!\n\035REFLECTION_RE" +
-      "ASON_UNSPECIFIED\020\000\022\037\n\033REFLECTION_REASON_" +
-      "LEVEL_OFF\020\001\022 \n\034REFLECTION_REASON_TOOL_ER" +
-      "ROR\020\002\022\036\n\032REFLECTION_REASON_PERIODIC\020\003\022!\n" +
-      "\035REFLECTION_REASON_UNCERTAINTY\020\004\022\033\n\027REFL" +
-      "ECTION_REASON_STUCK\020\005\022\032\n\026REFLECTION_REAS" +
-      "ON_NONE\020\006\022\037\n\033REFLECTION_REASON_REQUESTED" +
-      "\020\007*\211\001\n\007Pattern\022\027\n\023PATTERN_UNSPECIFIED\020\000\022" +
-      "\031\n\025PATTERN_REPEATED_CALL\020\001\022\027\n\023PATTERN_AL" +
-      "TERNATION\020\002\022\030\n\024PATTERN_ERROR_STREAK\020\003\022\027\n" +
-      "\023PATTERN_NOTHING_NEW\020\004*o\n\tTurnState\022\032\n\026T" +
-      "URN_STATE_UNSPECIFIED\020\000\022\023\n\017TURN_STATE_OP" +
-      "EN\020\001\022\027\n\023TURN_STATE_FINISHED\020\002\022\030\n\024TURN_ST" +
-      "ATE_ABANDONED\020\0032\256\013\n\017ThinkingService\022Z\n\rC" +
-      "reateSession\022#.sidemirror.v1.CreateSessi" +
-      "onRequest\032$.sidemirror.v1.CreateSessionR" +
-      "esponse\022V\n\nGetSession\022 .sidemirror.v1.Ge" +
-      "tSessionRequest\032!.sidemirror.v1.GetSessi" +
-      "onResponse\"\003\220\002\001\022Z\n\rUpdateSession\022#.sidem" +
-      "irror.v1.UpdateSessionRequest\032$.sidemirr" +
-      "or.v1.UpdateSessionResponse\022\\\n\014ListSessi" +
-      "ons\022\".sidemirror.v1.ListSessionsRequest\032" +
-      "#.sidemirror.v1.ListSessionsResponse\"\003\220\002" +
-      "\001\022Z\n\rDeleteSession\022#.sidemirror.v1.Delet" +
-      "eSessionRequest\032$.sidemirror.v1.DeleteSe" +
-      "ssionResponse\022k\n\021GetThinkingPrompt\022\'.sid" +
-      "emirror.v1.GetThinkingPromptRequest\032(.si" +
-      "demirror.v1.GetThinkingPromptResponse\"\003\220" +
-      "\002\001\022L\n\007RunTurn\022\035.sidemirror.v1.RunTurnReq" +
-      "uest\032\036.sidemirror.v1.RunTurnResponse(\0010\001" +
-      "\022N\n\tStartTurn\022\037.sidemirror.v1.StartTurnR" +
-      "equest\032 .sidemirror.v1.StartTurnResponse" +
-      "\022W\n\014ReportEvents\022\".sidemirror.v1.ReportE" +
-      "ventsRequest\032#.sidemirror.v1.ReportEvent" +
-      "sResponse\022Q\n\nFinishTurn\022 .sidemirror.v1." +
-      "FinishTurnRequest\032!.sidemirror.v1.Finish" +
-      "TurnResponse\022M\n\007GetTurn\022\035.sidemirror.v1." +
-      "GetTurnRequest\032\036.sidemirror.v1.GetTurnRe" +
-      "sponse\"\003\220\002\001\022X\n\nWatchTurns\022 .sidemirror.v" +
-      "1.WatchTurnsRequest\032!.sidemirror.v1.Watc" +
-      "hTurnsResponse\"\003\220\002\0010\001\022S\n\tListTurns\022\037.sid" +
-      "emirror.v1.ListTurnsRequest\032 .sidemirror" +
-      ".v1.ListTurnsResponse\"\003\220\002\001\022_\n\rShouldRefl" +
-      "ect\022#.sidemirror.v1.ShouldReflectRequest" +
-      "\032$.sidemirror.v1.ShouldReflectResponse\"\003" +
-      "\220\002\001\022H\n\007Reflect\022\035.sidemirror.v1.ReflectRe" +
-      "quest\032\036.sidemirror.v1.ReflectResponse\022q\n" +
-      "\023GetReflectionPrompt\022).sidemirror.v1.Get" +
-      "ReflectionPromptRequest\032*.sidemirror.v1." +
-      "GetReflectionPromptResponse\"\003\220\002\001Bw\n\021dev." +
-      "sidemirror.v1B\rThinkingProtoP\001\242\002\003SXX\252\002\rS" +
-      "idemirror.V1\312\002\rSidemirror\\V1\342\002\031Sidemirro" +
-      "r\\V1\\GPBMetadata\352\002\016Sidemirror::V1b\006proto" +
-      "3"
+      "\n\014tool_results\030\005 \003(\0132\031.sidemirror.v1.Too" +
+      "lResultR\013toolResults\"M\n\033GetReflectionPro" +
+      "mptResponse\022\026\n\006system\030\001 \001(\tR\006system\022\026\n\006p" +
+      "rompt\030\002 \001(\tR\006prompt*\201\001\n\nThinkLevel\022\033\n\027TH" +
+      "INK_LEVEL_UNSPECIFIED\020\000\022\023\n\017THINK_LEVEL_O" +
+      "FF\020\001\022\023\n\017THINK_LEVEL_LOW\020\002\022\026\n\022THINK_LEVEL" +
+      "_MEDIUM\020\003\022\024\n\020THINK_LEVEL_HIGH\020\004*a\n\rPerio" +
+      "dicScope\022\036\n\032PERIODIC_SCOPE_UNSPECIFIED\020\000" +
+      "\022\027\n\023PERIODIC_SCOPE_TURN\020\001\022\027\n\023PERIODIC_SC" +
+      "OPE_STEP\020\002*k\n\016ReflectionMode\022\037\n\033REFLECTI" +
+      "ON_MODE_UNSPECIFIED\020\000\022\030\n\024REFLECTION_MODE" +
+      "_AUTO\020\001\022\036\n\032REFLECTION_MODE_ON_REQUEST\020\002*" +
+      "\225\002\n\020ReflectionReason\022!\n\035REFLECTION_REASO" +
+      "N_UNSPECIFIED\020\000\022\037\n\033REFLECTION_REASON_LEV" +
+      "EL_OFF\020\001\022 \n\034REFLECTION_REASON_TOOL_ERROR" +
+      "\020\002\022\036\n\032REFLECTION_REASON_PERIODIC\020\003\022!\n\035RE" +
+      "FLECTION_REASON_UNCERTAINTY\020\004\022\033\n\027REFLECT" +
+      "ION_REASON_STUCK\020\005\022\032\n\026REFLECTION_REASON_" +
+      "NONE\020\006\022\037\n\033REFLECTION_REASON_REQUESTED\020\007*" +
+      "\211\001\n\007Pattern\022\027\n\023PATTERN_UNSPECIFIED\020\000\022\031\n\025" +
+      "PATTERN_REPEATED_CALL\020\001\022\027\n\023PATTERN_ALTER" +
+      "NATION\020\002\022\030\n\024PATTERN_ERROR_STREAK\020\003\022\027\n\023PA" +
+      "TTERN_NOTHING_NEW\020\004*o\n\tTurnState\022\032\n\026TURN" +
+      "_STATE_UNSPECIFIED\020\000\022\023\n\017TURN_STATE_OPEN\020" +
+      "\001\022\027\n\023TURN_STATE_FINISHED\020\002\022\030\n\024TURN_STATE" +
+      "_ABANDONED\020\0032\256\013\n\017ThinkingService\022Z\n\rCrea" +
+      "teSession\022#.sidemirror.v1.CreateSessionR" +
+      "equest\032$.sidemirror.v1.CreateSessionResp" +
+      "onse\022V\n\nGetSession\022 .sidemirror.v1.GetSe" +
+      "ssionRequest\032!.sidemirror.v1.GetSessionR" +
+      "esponse\"\003\220\002\001\022Z\n\rUpdateSession\022#.sidemirr" +
+      "or.v1.UpdateSessionRequest\032$.sidemirror." +
+      "v1.UpdateSessionResponse\022\\\n\014ListSessions" +
+      "\022\".sidemirror.v1.ListSessionsRequest\032#.s" +
+      "idemirror.v1.ListSessionsResponse\"\003\220\002\001\022Z" +
+      "\n\rDeleteSession\022#.sidemirror.v1.DeleteSe" +
+      "ssionRequest\032$.sidemirror.v1.DeleteSessi" +
+      "onResponse\022k\n\021GetThinkingPrompt\022\'.sidemi" +
+      "rror.v1.GetThinkingPromptRequest\032(.sidem" +
+      "irror.v1.GetThinkingPromptResponse\"\003\220\002\001\022" +
+      "L\n\007RunTurn\022\035.sidemirror.v1.RunTurnReques" +
+      "t\032\036.sidemirror.v1.RunTurnResponse(\0010\001\022N\n" +
+      "\tStartTurn\022\037.sidemirror.v1.StartTurnRequ" +
+      "est\032 .sidemirror.v1.StartTurnResponse\022W\n" +
+      "\014ReportEvents\022\".sidemirror.v1.ReportEven" +
+      "tsRequest\032#.sidemirror.v1.ReportEventsRe" +
+      "sponse\022Q\n\nFinishTurn\022 .sidemirror.v1.Fin" +
+      "ishTurnRequest\032!.sidemirror.v1.FinishTur" +
+      "nResponse\022M\n\007GetTurn\022\035.sidemirror.v1.Get" +
+      "TurnRequest\032\036.sidemirror.v1.GetTurnRespo" +
+      "nse\"\003\220\002\001\022X\n\nWatchTurns\022 .sidemirror.v1.W" +
+      "atchTurnsRequest\032!.sidemirror.v1.WatchTu" +
+      "rnsResponse\"\003\220\002\0010\001\022S\n\tListTurns\022\037.sidemi" +
+      "rror.v1.ListTurnsRequest\032 .sidemirror.v1" +
+      ".ListTurnsResponse\"\003\220\002\001\022_\n\rShouldReflect" +
+      "\022#.sidemirror.v1.ShouldReflectRequest\032$." +
+      "sidemirror.v1.ShouldReflectResponse\"\003\220\002\001" +
+      "\022H\n\007Reflect\022\035.sidemirror.v1.ReflectReque" +
+      "st\032\036.sidemirror.v1.ReflectResponse\022q\n\023Ge" +
+      "tReflectionPrompt\022).sidemirror.v1.GetRef" +
+      "lectionPromptRequest\032*.sidemirror.v1.Get" +
+      "ReflectionPromptResponse\"\003\220\002\001Bw\n\021dev.sid" +
+      "emirror.v1B\rThinkingProtoP\001\242\002\003SXX\252\002\rSide" +
+      "mirror.V1\312\002\rSidemirror\\V1\342\002\031Sidemirror\\V" +
+      "1\\GPBMetadata\352\002\016Sidemirror::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -787,111 +796,117 @@ public final class ThinkingProto {
     internal_static_sidemirror_v1_TurnStarted_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_TurnStarted_descriptor,
-        new java.lang.String[] { "SessionId", "Task", "Messages", "BasePrompt", "Provider", "Model", "Config", "Budget", "Deadline", "ReflectionMode", "CritiqueMode", });
-    internal_static_sidemirror_v1_UserMessage_descriptor =
+        new java.lang.String[] { "SessionId", "Task", "Messages", "BasePrompt", "Provider", "Model", "Config", "Budget", "Deadline", "ReflectionMode", "CritiqueMode", "Context", });
+    internal_static_sidemirror_v1_ContextWish_descriptor =
       getDescriptor().getMessageTypes().get(7);
+    internal_static_sidemirror_v1_ContextWish_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_ContextWish_descriptor,
+        new java.lang.String[] { "GoalId", "Task", "MaxItems", });
+    internal_static_sidemirror_v1_UserMessage_descriptor =
+      getDescriptor().getMessageTypes().get(8);
     internal_static_sidemirror_v1_UserMessage_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_UserMessage_descriptor,
         new java.lang.String[] { "Text", });
     internal_static_sidemirror_v1_ModelStarted_descriptor =
-      getDescriptor().getMessageTypes().get(8);
+      getDescriptor().getMessageTypes().get(9);
     internal_static_sidemirror_v1_ModelStarted_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ModelStarted_descriptor,
         new java.lang.String[] { "Provider", "Model", });
     internal_static_sidemirror_v1_ModelReturned_descriptor =
-      getDescriptor().getMessageTypes().get(9);
+      getDescriptor().getMessageTypes().get(10);
     internal_static_sidemirror_v1_ModelReturned_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ModelReturned_descriptor,
         new java.lang.String[] { "Text", "InputTokens", "OutputTokens", });
     internal_static_sidemirror_v1_ToolCalled_descriptor =
-      getDescriptor().getMessageTypes().get(10);
+      getDescriptor().getMessageTypes().get(11);
     internal_static_sidemirror_v1_ToolCalled_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ToolCalled_descriptor,
         new java.lang.String[] { "CallId", "Name", "Arguments", "Polling", });
     internal_static_sidemirror_v1_ToolReturned_descriptor =
-      getDescriptor().getMessageTypes().get(11);
+      getDescriptor().getMessageTypes().get(12);
     internal_static_sidemirror_v1_ToolReturned_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ToolReturned_descriptor,
         new java.lang.String[] { "CallId", "Content", "IsError", });
     internal_static_sidemirror_v1_ToolFailed_descriptor =
-      getDescriptor().getMessageTypes().get(12);
+      getDescriptor().getMessageTypes().get(13);
     internal_static_sidemirror_v1_ToolFailed_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ToolFailed_descriptor,
         new java.lang.String[] { "CallId", "Error", });
     internal_static_sidemirror_v1_Uncertainty_descriptor =
-      getDescriptor().getMessageTypes().get(13);
+      getDescriptor().getMessageTypes().get(14);
     internal_static_sidemirror_v1_Uncertainty_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_Uncertainty_descriptor,
         new java.lang.String[] { "Score", "Detail", });
     internal_static_sidemirror_v1_ReflectionRecorded_descriptor =
-      getDescriptor().getMessageTypes().get(14);
+      getDescriptor().getMessageTypes().get(15);
     internal_static_sidemirror_v1_ReflectionRecorded_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ReflectionRecorded_descriptor,
         new java.lang.String[] { "Reflection", "SuggestedAction", "Confidence", });
     internal_static_sidemirror_v1_ResponseDrafted_descriptor =
-      getDescriptor().getMessageTypes().get(15);
+      getDescriptor().getMessageTypes().get(16);
     internal_static_sidemirror_v1_ResponseDrafted_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ResponseDrafted_descriptor,
         new java.lang.String[] { "Text", });
     internal_static_sidemirror_v1_TurnFinished_descriptor =
-      getDescriptor().getMessageTypes().get(16);
+      getDescriptor().getMessageTypes().get(17);
     internal_static_sidemirror_v1_TurnFinished_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_TurnFinished_descriptor,
         new java.lang.String[] { "Outcome", "Score", });
     internal_static_sidemirror_v1_TurnDirective_descriptor =
-      getDescriptor().getMessageTypes().get(17);
+      getDescriptor().getMessageTypes().get(18);
     internal_static_sidemirror_v1_TurnDirective_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_TurnDirective_descriptor,
         new java.lang.String[] { "DirectiveId", "TurnId", "Sequence", "Time", "CausedBy", "Reasons", "TurnPlan", "Ack", "Nudge", "Reflection", "Gap", "Heartbeat", "Closing", "TurnSummary", "Critique", "CritiqueReasons", "Kind", });
     internal_static_sidemirror_v1_TurnPlan_descriptor =
-      getDescriptor().getMessageTypes().get(18);
+      getDescriptor().getMessageTypes().get(19);
     internal_static_sidemirror_v1_TurnPlan_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_TurnPlan_descriptor,
         new java.lang.String[] { "TurnId", "SessionId", "TurnCount", "SystemPrompt", "TokenBudget", "ProviderParameters", "Context", "Warnings", "Config", "ReflectionMode", "Budget", "CritiqueMode", });
     internal_static_sidemirror_v1_TurnAck_descriptor =
-      getDescriptor().getMessageTypes().get(19);
+      getDescriptor().getMessageTypes().get(20);
     internal_static_sidemirror_v1_TurnAck_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_TurnAck_descriptor,
         new java.lang.String[] { "Received", "Durable", "PendingIds", "BudgetLeft", });
     internal_static_sidemirror_v1_Nudge_descriptor =
-      getDescriptor().getMessageTypes().get(20);
+      getDescriptor().getMessageTypes().get(21);
     internal_static_sidemirror_v1_Nudge_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_Nudge_descriptor,
         new java.lang.String[] { "Pattern", "Message", });
     internal_static_sidemirror_v1_Gap_descriptor =
-      getDescriptor().getMessageTypes().get(21);
+      getDescriptor().getMessageTypes().get(22);
     internal_static_sidemirror_v1_Gap_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_Gap_descriptor,
         new java.lang.String[] { "FirstSequence", "LastSequence", "Reason", });
     internal_static_sidemirror_v1_Heartbeat_descriptor =
-      getDescriptor().getMessageTypes().get(22);
+      getDescriptor().getMessageTypes().get(23);
     internal_static_sidemirror_v1_Heartbeat_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_Heartbeat_descriptor,
         new java.lang.String[] { });
     internal_static_sidemirror_v1_Closing_descriptor =
-      getDescriptor().getMessageTypes().get(23);
+      getDescriptor().getMessageTypes().get(24);
     internal_static_sidemirror_v1_Closing_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_Closing_descriptor,
         new java.lang.String[] { "Reason", "Grace", });
     internal_static_sidemirror_v1_TurnSummary_descriptor =
-      getDescriptor().getMessageTypes().get(24);
+      getDescriptor().getMessageTypes().get(25);
     internal_static_sidemirror_v1_TurnSummary_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_TurnSummary_descriptor,
@@ -909,217 +924,217 @@ public final class ThinkingProto {
         internal_static_sidemirror_v1_TurnSummary_CritiquesEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
     internal_static_sidemirror_v1_Turn_descriptor =
-      getDescriptor().getMessageTypes().get(25);
+      getDescriptor().getMessageTypes().get(26);
     internal_static_sidemirror_v1_Turn_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_Turn_descriptor,
         new java.lang.String[] { "TurnId", "SessionId", "TurnCount", "State", "Task", "Outcome", "Score", "LastSequence", "EventCount", "BudgetLeft", "PendingIds", "StartTime", "UpdateTime", });
     internal_static_sidemirror_v1_TurnEntry_descriptor =
-      getDescriptor().getMessageTypes().get(26);
+      getDescriptor().getMessageTypes().get(27);
     internal_static_sidemirror_v1_TurnEntry_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_TurnEntry_descriptor,
         new java.lang.String[] { "Cursor", "Sequence", "TurnId", "Event", "Directive", "Claim", "Entry", });
     internal_static_sidemirror_v1_SlotClaim_descriptor =
-      getDescriptor().getMessageTypes().get(27);
+      getDescriptor().getMessageTypes().get(28);
     internal_static_sidemirror_v1_SlotClaim_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_SlotClaim_descriptor,
         new java.lang.String[] { "DirectiveId", "Reasons", "CausedBy", "Time", "Critique", });
     internal_static_sidemirror_v1_TurnResume_descriptor =
-      getDescriptor().getMessageTypes().get(28);
+      getDescriptor().getMessageTypes().get(29);
     internal_static_sidemirror_v1_TurnResume_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_TurnResume_descriptor,
         new java.lang.String[] { "TurnId", "AfterSequence", });
     internal_static_sidemirror_v1_CreateSessionRequest_descriptor =
-      getDescriptor().getMessageTypes().get(29);
+      getDescriptor().getMessageTypes().get(30);
     internal_static_sidemirror_v1_CreateSessionRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_CreateSessionRequest_descriptor,
         new java.lang.String[] { "TenantId", "ProjectId", "RequestId", "SessionId", "Config", });
     internal_static_sidemirror_v1_CreateSessionResponse_descriptor =
-      getDescriptor().getMessageTypes().get(30);
+      getDescriptor().getMessageTypes().get(31);
     internal_static_sidemirror_v1_CreateSessionResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_CreateSessionResponse_descriptor,
         new java.lang.String[] { "Session", });
     internal_static_sidemirror_v1_GetSessionRequest_descriptor =
-      getDescriptor().getMessageTypes().get(31);
+      getDescriptor().getMessageTypes().get(32);
     internal_static_sidemirror_v1_GetSessionRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_GetSessionRequest_descriptor,
         new java.lang.String[] { "TenantId", "ProjectId", "SessionId", });
     internal_static_sidemirror_v1_GetSessionResponse_descriptor =
-      getDescriptor().getMessageTypes().get(32);
+      getDescriptor().getMessageTypes().get(33);
     internal_static_sidemirror_v1_GetSessionResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_GetSessionResponse_descriptor,
         new java.lang.String[] { "Session", });
     internal_static_sidemirror_v1_UpdateSessionRequest_descriptor =
-      getDescriptor().getMessageTypes().get(33);
+      getDescriptor().getMessageTypes().get(34);
     internal_static_sidemirror_v1_UpdateSessionRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_UpdateSessionRequest_descriptor,
         new java.lang.String[] { "TenantId", "ProjectId", "RequestId", "SessionId", "Config", "UpdateMask", });
     internal_static_sidemirror_v1_UpdateSessionResponse_descriptor =
-      getDescriptor().getMessageTypes().get(34);
+      getDescriptor().getMessageTypes().get(35);
     internal_static_sidemirror_v1_UpdateSessionResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_UpdateSessionResponse_descriptor,
         new java.lang.String[] { "Session", });
     internal_static_sidemirror_v1_ListSessionsRequest_descriptor =
-      getDescriptor().getMessageTypes().get(35);
+      getDescriptor().getMessageTypes().get(36);
     internal_static_sidemirror_v1_ListSessionsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ListSessionsRequest_descriptor,
         new java.lang.String[] { "TenantId", "ProjectId", "PageSize", "PageToken", });
     internal_static_sidemirror_v1_ListSessionsResponse_descriptor =
-      getDescriptor().getMessageTypes().get(36);
+      getDescriptor().getMessageTypes().get(37);
     internal_static_sidemirror_v1_ListSessionsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ListSessionsResponse_descriptor,
         new java.lang.String[] { "Sessions", "NextPageToken", });
     internal_static_sidemirror_v1_DeleteSessionRequest_descriptor =
-      getDescriptor().getMessageTypes().get(37);
+      getDescriptor().getMessageTypes().get(38);
     internal_static_sidemirror_v1_DeleteSessionRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_DeleteSessionRequest_descriptor,
         new java.lang.String[] { "TenantId", "ProjectId", "RequestId", "SessionId", });
     internal_static_sidemirror_v1_DeleteSessionResponse_descriptor =
-      getDescriptor().getMessageTypes().get(38);
+      getDescriptor().getMessageTypes().get(39);
     internal_static_sidemirror_v1_DeleteSessionResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_DeleteSessionResponse_descriptor,
         new java.lang.String[] { });
     internal_static_sidemirror_v1_GetThinkingPromptRequest_descriptor =
-      getDescriptor().getMessageTypes().get(39);
+      getDescriptor().getMessageTypes().get(40);
     internal_static_sidemirror_v1_GetThinkingPromptRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_GetThinkingPromptRequest_descriptor,
         new java.lang.String[] { "TenantId", "ProjectId", "BasePrompt", "Level", "Provider", "Model", });
     internal_static_sidemirror_v1_GetThinkingPromptResponse_descriptor =
-      getDescriptor().getMessageTypes().get(40);
+      getDescriptor().getMessageTypes().get(41);
     internal_static_sidemirror_v1_GetThinkingPromptResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_GetThinkingPromptResponse_descriptor,
         new java.lang.String[] { "Prompt", "TokenBudget", "ProviderParameters", "Clamps", "RequestedLevel", "AppliedLevel", });
     internal_static_sidemirror_v1_RunTurnRequest_descriptor =
-      getDescriptor().getMessageTypes().get(41);
+      getDescriptor().getMessageTypes().get(42);
     internal_static_sidemirror_v1_RunTurnRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_RunTurnRequest_descriptor,
         new java.lang.String[] { "TenantId", "ProjectId", "RequestId", "Events", "Resume", });
     internal_static_sidemirror_v1_RunTurnResponse_descriptor =
-      getDescriptor().getMessageTypes().get(42);
+      getDescriptor().getMessageTypes().get(43);
     internal_static_sidemirror_v1_RunTurnResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_RunTurnResponse_descriptor,
         new java.lang.String[] { "Directives", });
     internal_static_sidemirror_v1_StartTurnRequest_descriptor =
-      getDescriptor().getMessageTypes().get(43);
+      getDescriptor().getMessageTypes().get(44);
     internal_static_sidemirror_v1_StartTurnRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_StartTurnRequest_descriptor,
-        new java.lang.String[] { "TenantId", "ProjectId", "RequestId", "SessionId", "TurnId", "Task", "BasePrompt", "UserMessage", "Provider", "Model", "Config", "Budget", "ReflectionMode", "CritiqueMode", });
+        new java.lang.String[] { "TenantId", "ProjectId", "RequestId", "SessionId", "TurnId", "Task", "BasePrompt", "UserMessage", "Provider", "Model", "Config", "Budget", "ReflectionMode", "CritiqueMode", "Context", });
     internal_static_sidemirror_v1_StartTurnResponse_descriptor =
-      getDescriptor().getMessageTypes().get(44);
+      getDescriptor().getMessageTypes().get(45);
     internal_static_sidemirror_v1_StartTurnResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_StartTurnResponse_descriptor,
         new java.lang.String[] { "Plan", });
     internal_static_sidemirror_v1_ReportEventsRequest_descriptor =
-      getDescriptor().getMessageTypes().get(45);
+      getDescriptor().getMessageTypes().get(46);
     internal_static_sidemirror_v1_ReportEventsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ReportEventsRequest_descriptor,
         new java.lang.String[] { "TenantId", "ProjectId", "RequestId", "TurnId", "Events", "Wait", });
     internal_static_sidemirror_v1_ReportEventsResponse_descriptor =
-      getDescriptor().getMessageTypes().get(46);
+      getDescriptor().getMessageTypes().get(47);
     internal_static_sidemirror_v1_ReportEventsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ReportEventsResponse_descriptor,
         new java.lang.String[] { "Directives", "Ack", });
     internal_static_sidemirror_v1_FinishTurnRequest_descriptor =
-      getDescriptor().getMessageTypes().get(47);
+      getDescriptor().getMessageTypes().get(48);
     internal_static_sidemirror_v1_FinishTurnRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_FinishTurnRequest_descriptor,
         new java.lang.String[] { "TenantId", "ProjectId", "RequestId", "TurnId", "Outcome", "Score", });
     internal_static_sidemirror_v1_FinishTurnResponse_descriptor =
-      getDescriptor().getMessageTypes().get(48);
+      getDescriptor().getMessageTypes().get(49);
     internal_static_sidemirror_v1_FinishTurnResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_FinishTurnResponse_descriptor,
         new java.lang.String[] { "Summary", });
     internal_static_sidemirror_v1_GetTurnRequest_descriptor =
-      getDescriptor().getMessageTypes().get(49);
+      getDescriptor().getMessageTypes().get(50);
     internal_static_sidemirror_v1_GetTurnRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_GetTurnRequest_descriptor,
         new java.lang.String[] { "TenantId", "ProjectId", "TurnId", "AfterSequence", "PageSize", "PageToken", });
     internal_static_sidemirror_v1_GetTurnResponse_descriptor =
-      getDescriptor().getMessageTypes().get(50);
+      getDescriptor().getMessageTypes().get(51);
     internal_static_sidemirror_v1_GetTurnResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_GetTurnResponse_descriptor,
         new java.lang.String[] { "Turn", "Entries", "NextPageToken", });
     internal_static_sidemirror_v1_WatchTurnsRequest_descriptor =
-      getDescriptor().getMessageTypes().get(51);
+      getDescriptor().getMessageTypes().get(52);
     internal_static_sidemirror_v1_WatchTurnsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_WatchTurnsRequest_descriptor,
         new java.lang.String[] { "TenantId", "ProjectId", "SessionId", "Cursor", "Follow", "NewOnly", });
     internal_static_sidemirror_v1_WatchTurnsResponse_descriptor =
-      getDescriptor().getMessageTypes().get(52);
+      getDescriptor().getMessageTypes().get(53);
     internal_static_sidemirror_v1_WatchTurnsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_WatchTurnsResponse_descriptor,
         new java.lang.String[] { "Entry", });
     internal_static_sidemirror_v1_ListTurnsRequest_descriptor =
-      getDescriptor().getMessageTypes().get(53);
+      getDescriptor().getMessageTypes().get(54);
     internal_static_sidemirror_v1_ListTurnsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ListTurnsRequest_descriptor,
         new java.lang.String[] { "TenantId", "ProjectId", "SessionId", "State", "PageSize", "PageToken", });
     internal_static_sidemirror_v1_ListTurnsResponse_descriptor =
-      getDescriptor().getMessageTypes().get(54);
+      getDescriptor().getMessageTypes().get(55);
     internal_static_sidemirror_v1_ListTurnsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ListTurnsResponse_descriptor,
         new java.lang.String[] { "Turns", "NextPageToken", });
     internal_static_sidemirror_v1_ShouldReflectRequest_descriptor =
-      getDescriptor().getMessageTypes().get(55);
+      getDescriptor().getMessageTypes().get(56);
     internal_static_sidemirror_v1_ShouldReflectRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ShouldReflectRequest_descriptor,
         new java.lang.String[] { "TenantId", "ProjectId", "TurnId", "SessionId", "Target", });
     internal_static_sidemirror_v1_ShouldReflectResponse_descriptor =
-      getDescriptor().getMessageTypes().get(56);
+      getDescriptor().getMessageTypes().get(57);
     internal_static_sidemirror_v1_ShouldReflectResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ShouldReflectResponse_descriptor,
         new java.lang.String[] { "ShouldReflect", "Reason", "Matches", "BudgetLeft", });
     internal_static_sidemirror_v1_ReflectRequest_descriptor =
-      getDescriptor().getMessageTypes().get(57);
+      getDescriptor().getMessageTypes().get(58);
     internal_static_sidemirror_v1_ReflectRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ReflectRequest_descriptor,
         new java.lang.String[] { "TenantId", "ProjectId", "RequestId", "TurnId", "Messages", "ToolResults", });
     internal_static_sidemirror_v1_ReflectResponse_descriptor =
-      getDescriptor().getMessageTypes().get(58);
+      getDescriptor().getMessageTypes().get(59);
     internal_static_sidemirror_v1_ReflectResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ReflectResponse_descriptor,
         new java.lang.String[] { "Result", "DirectiveId", "BudgetLeft", });
     internal_static_sidemirror_v1_GetReflectionPromptRequest_descriptor =
-      getDescriptor().getMessageTypes().get(59);
+      getDescriptor().getMessageTypes().get(60);
     internal_static_sidemirror_v1_GetReflectionPromptRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_GetReflectionPromptRequest_descriptor,
         new java.lang.String[] { "TenantId", "ProjectId", "TurnId", "Messages", "ToolResults", });
     internal_static_sidemirror_v1_GetReflectionPromptResponse_descriptor =
-      getDescriptor().getMessageTypes().get(60);
+      getDescriptor().getMessageTypes().get(61);
     internal_static_sidemirror_v1_GetReflectionPromptResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_GetReflectionPromptResponse_descriptor,

@@ -268,7 +268,7 @@ private static final long serialVersionUID = 0L;
   private dev.sidemirror.v1.ContextBlock context_;
   /**
    * <pre>
-   * Lessons from earlier work, with their receipt; absent when the server keeps none.
+   * Lessons from earlier work, with their receipt; absent when the turn did not ask for any, or they could not be read.
    * </pre>
    *
    * <code>.sidemirror.v1.ContextBlock context = 7 [json_name = "context"];</code>
@@ -280,7 +280,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Lessons from earlier work, with their receipt; absent when the server keeps none.
+   * Lessons from earlier work, with their receipt; absent when the turn did not ask for any, or they could not be read.
    * </pre>
    *
    * <code>.sidemirror.v1.ContextBlock context = 7 [json_name = "context"];</code>
@@ -292,7 +292,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Lessons from earlier work, with their receipt; absent when the server keeps none.
+   * Lessons from earlier work, with their receipt; absent when the turn did not ask for any, or they could not be read.
    * </pre>
    *
    * <code>.sidemirror.v1.ContextBlock context = 7 [json_name = "context"];</code>
@@ -1643,7 +1643,7 @@ private static final long serialVersionUID = 0L;
         dev.sidemirror.v1.ContextBlock, dev.sidemirror.v1.ContextBlock.Builder, dev.sidemirror.v1.ContextBlockOrBuilder> contextBuilder_;
     /**
      * <pre>
-     * Lessons from earlier work, with their receipt; absent when the server keeps none.
+     * Lessons from earlier work, with their receipt; absent when the turn did not ask for any, or they could not be read.
      * </pre>
      *
      * <code>.sidemirror.v1.ContextBlock context = 7 [json_name = "context"];</code>
@@ -1654,7 +1654,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lessons from earlier work, with their receipt; absent when the server keeps none.
+     * Lessons from earlier work, with their receipt; absent when the turn did not ask for any, or they could not be read.
      * </pre>
      *
      * <code>.sidemirror.v1.ContextBlock context = 7 [json_name = "context"];</code>
@@ -1669,7 +1669,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lessons from earlier work, with their receipt; absent when the server keeps none.
+     * Lessons from earlier work, with their receipt; absent when the turn did not ask for any, or they could not be read.
      * </pre>
      *
      * <code>.sidemirror.v1.ContextBlock context = 7 [json_name = "context"];</code>
@@ -1689,7 +1689,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lessons from earlier work, with their receipt; absent when the server keeps none.
+     * Lessons from earlier work, with their receipt; absent when the turn did not ask for any, or they could not be read.
      * </pre>
      *
      * <code>.sidemirror.v1.ContextBlock context = 7 [json_name = "context"];</code>
@@ -1707,7 +1707,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lessons from earlier work, with their receipt; absent when the server keeps none.
+     * Lessons from earlier work, with their receipt; absent when the turn did not ask for any, or they could not be read.
      * </pre>
      *
      * <code>.sidemirror.v1.ContextBlock context = 7 [json_name = "context"];</code>
@@ -1732,7 +1732,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lessons from earlier work, with their receipt; absent when the server keeps none.
+     * Lessons from earlier work, with their receipt; absent when the turn did not ask for any, or they could not be read.
      * </pre>
      *
      * <code>.sidemirror.v1.ContextBlock context = 7 [json_name = "context"];</code>
@@ -1749,7 +1749,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lessons from earlier work, with their receipt; absent when the server keeps none.
+     * Lessons from earlier work, with their receipt; absent when the turn did not ask for any, or they could not be read.
      * </pre>
      *
      * <code>.sidemirror.v1.ContextBlock context = 7 [json_name = "context"];</code>
@@ -1761,7 +1761,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lessons from earlier work, with their receipt; absent when the server keeps none.
+     * Lessons from earlier work, with their receipt; absent when the turn did not ask for any, or they could not be read.
      * </pre>
      *
      * <code>.sidemirror.v1.ContextBlock context = 7 [json_name = "context"];</code>
@@ -1776,7 +1776,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lessons from earlier work, with their receipt; absent when the server keeps none.
+     * Lessons from earlier work, with their receipt; absent when the turn did not ask for any, or they could not be read.
      * </pre>
      *
      * <code>.sidemirror.v1.ContextBlock context = 7 [json_name = "context"];</code>

@@ -119,7 +119,7 @@ public interface TurnPlanOrBuilder extends
 
   /**
    * <pre>
-   * Lessons from earlier work, with their receipt; absent when the server keeps none.
+   * Lessons from earlier work, with their receipt; absent when the turn did not ask for any, or they could not be read.
    * </pre>
    *
    * <code>.sidemirror.v1.ContextBlock context = 7 [json_name = "context"];</code>
@@ -128,7 +128,7 @@ public interface TurnPlanOrBuilder extends
   boolean hasContext();
   /**
    * <pre>
-   * Lessons from earlier work, with their receipt; absent when the server keeps none.
+   * Lessons from earlier work, with their receipt; absent when the turn did not ask for any, or they could not be read.
    * </pre>
    *
    * <code>.sidemirror.v1.ContextBlock context = 7 [json_name = "context"];</code>
@@ -137,7 +137,7 @@ public interface TurnPlanOrBuilder extends
   dev.sidemirror.v1.ContextBlock getContext();
   /**
    * <pre>
-   * Lessons from earlier work, with their receipt; absent when the server keeps none.
+   * Lessons from earlier work, with their receipt; absent when the turn did not ask for any, or they could not be read.
    * </pre>
    *
    * <code>.sidemirror.v1.ContextBlock context = 7 [json_name = "context"];</code>

@@ -100,7 +100,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The last sequence number that the agent has seen; directives after it are sent again. 0 means none. After a restart
-   * of the sidecar a directive may come a second time: it then has the same directive_id.
+   * of the sidecar a directive may come a second time: it then has the same directive_id. A plan that is sent again holds the base prompt as it is kept, with its secrets
+   * redacted: an agent keeps the prompt of its first plan, or asks GetThinkingPrompt.
    * </pre>
    *
    * <code>uint64 after_sequence = 2 [json_name = "afterSequence"];</code>
@@ -529,7 +530,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The last sequence number that the agent has seen; directives after it are sent again. 0 means none. After a restart
-     * of the sidecar a directive may come a second time: it then has the same directive_id.
+     * of the sidecar a directive may come a second time: it then has the same directive_id. A plan that is sent again holds the base prompt as it is kept, with its secrets
+     * redacted: an agent keeps the prompt of its first plan, or asks GetThinkingPrompt.
      * </pre>
      *
      * <code>uint64 after_sequence = 2 [json_name = "afterSequence"];</code>
@@ -542,7 +544,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The last sequence number that the agent has seen; directives after it are sent again. 0 means none. After a restart
-     * of the sidecar a directive may come a second time: it then has the same directive_id.
+     * of the sidecar a directive may come a second time: it then has the same directive_id. A plan that is sent again holds the base prompt as it is kept, with its secrets
+     * redacted: an agent keeps the prompt of its first plan, or asks GetThinkingPrompt.
      * </pre>
      *
      * <code>uint64 after_sequence = 2 [json_name = "afterSequence"];</code>
@@ -559,7 +562,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The last sequence number that the agent has seen; directives after it are sent again. 0 means none. After a restart
-     * of the sidecar a directive may come a second time: it then has the same directive_id.
+     * of the sidecar a directive may come a second time: it then has the same directive_id. A plan that is sent again holds the base prompt as it is kept, with its secrets
+     * redacted: an agent keeps the prompt of its first plan, or asks GetThinkingPrompt.
      * </pre>
      *
      * <code>uint64 after_sequence = 2 [json_name = "afterSequence"];</code>

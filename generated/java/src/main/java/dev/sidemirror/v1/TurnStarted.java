@@ -518,6 +518,44 @@ private static final long serialVersionUID = 0L;
     return result == null ? dev.sidemirror.v1.CritiqueMode.UNRECOGNIZED : result;
   }
 
+  public static final int CONTEXT_FIELD_NUMBER = 12;
+  private dev.sidemirror.v1.ContextWish context_;
+  /**
+   * <pre>
+   * Which lessons from earlier work the plan is to bring; none when absent.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.ContextWish context = 12 [json_name = "context"];</code>
+   * @return Whether the context field is set.
+   */
+  @java.lang.Override
+  public boolean hasContext() {
+    return ((bitField0_ & 0x00000008) != 0);
+  }
+  /**
+   * <pre>
+   * Which lessons from earlier work the plan is to bring; none when absent.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.ContextWish context = 12 [json_name = "context"];</code>
+   * @return The context.
+   */
+  @java.lang.Override
+  public dev.sidemirror.v1.ContextWish getContext() {
+    return context_ == null ? dev.sidemirror.v1.ContextWish.getDefaultInstance() : context_;
+  }
+  /**
+   * <pre>
+   * Which lessons from earlier work the plan is to bring; none when absent.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.ContextWish context = 12 [json_name = "context"];</code>
+   */
+  @java.lang.Override
+  public dev.sidemirror.v1.ContextWishOrBuilder getContextOrBuilder() {
+    return context_ == null ? dev.sidemirror.v1.ContextWish.getDefaultInstance() : context_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -564,6 +602,9 @@ private static final long serialVersionUID = 0L;
     }
     if (critiqueMode_ != dev.sidemirror.v1.CritiqueMode.CRITIQUE_MODE_UNSPECIFIED.getNumber()) {
       output.writeEnum(11, critiqueMode_);
+    }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      output.writeMessage(12, getContext());
     }
     getUnknownFields().writeTo(output);
   }
@@ -613,6 +654,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeEnumSize(11, critiqueMode_);
     }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(12, getContext());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -657,6 +702,11 @@ private static final long serialVersionUID = 0L;
     }
     if (reflectionMode_ != other.reflectionMode_) return false;
     if (critiqueMode_ != other.critiqueMode_) return false;
+    if (hasContext() != other.hasContext()) return false;
+    if (hasContext()) {
+      if (!getContext()
+          .equals(other.getContext())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -698,6 +748,10 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + reflectionMode_;
     hash = (37 * hash) + CRITIQUE_MODE_FIELD_NUMBER;
     hash = (53 * hash) + critiqueMode_;
+    if (hasContext()) {
+      hash = (37 * hash) + CONTEXT_FIELD_NUMBER;
+      hash = (53 * hash) + getContext().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -836,6 +890,7 @@ private static final long serialVersionUID = 0L;
         internalGetConfigFieldBuilder();
         internalGetBudgetFieldBuilder();
         internalGetDeadlineFieldBuilder();
+        internalGetContextFieldBuilder();
       }
     }
     @java.lang.Override
@@ -871,6 +926,11 @@ private static final long serialVersionUID = 0L;
       }
       reflectionMode_ = 0;
       critiqueMode_ = 0;
+      context_ = null;
+      if (contextBuilder_ != null) {
+        contextBuilder_.dispose();
+        contextBuilder_ = null;
+      }
       return this;
     }
 
@@ -957,6 +1017,12 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000400) != 0)) {
         result.critiqueMode_ = critiqueMode_;
       }
+      if (((from_bitField0_ & 0x00000800) != 0)) {
+        result.context_ = contextBuilder_ == null
+            ? context_
+            : contextBuilder_.build();
+        to_bitField0_ |= 0x00000008;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -1037,6 +1103,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.critiqueMode_ != 0) {
         setCritiqueModeValue(other.getCritiqueModeValue());
+      }
+      if (other.hasContext()) {
+        mergeContext(other.getContext());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1133,6 +1202,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000400;
               break;
             } // case 88
+            case 98: {
+              input.readMessage(
+                  internalGetContextFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000800;
+              break;
+            } // case 98
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2533,6 +2609,163 @@ private static final long serialVersionUID = 0L;
       critiqueMode_ = 0;
       onChanged();
       return this;
+    }
+
+    private dev.sidemirror.v1.ContextWish context_;
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.sidemirror.v1.ContextWish, dev.sidemirror.v1.ContextWish.Builder, dev.sidemirror.v1.ContextWishOrBuilder> contextBuilder_;
+    /**
+     * <pre>
+     * Which lessons from earlier work the plan is to bring; none when absent.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextWish context = 12 [json_name = "context"];</code>
+     * @return Whether the context field is set.
+     */
+    public boolean hasContext() {
+      return ((bitField0_ & 0x00000800) != 0);
+    }
+    /**
+     * <pre>
+     * Which lessons from earlier work the plan is to bring; none when absent.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextWish context = 12 [json_name = "context"];</code>
+     * @return The context.
+     */
+    public dev.sidemirror.v1.ContextWish getContext() {
+      if (contextBuilder_ == null) {
+        return context_ == null ? dev.sidemirror.v1.ContextWish.getDefaultInstance() : context_;
+      } else {
+        return contextBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Which lessons from earlier work the plan is to bring; none when absent.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextWish context = 12 [json_name = "context"];</code>
+     */
+    public Builder setContext(dev.sidemirror.v1.ContextWish value) {
+      if (contextBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        context_ = value;
+      } else {
+        contextBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Which lessons from earlier work the plan is to bring; none when absent.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextWish context = 12 [json_name = "context"];</code>
+     */
+    public Builder setContext(
+        dev.sidemirror.v1.ContextWish.Builder builderForValue) {
+      if (contextBuilder_ == null) {
+        context_ = builderForValue.build();
+      } else {
+        contextBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Which lessons from earlier work the plan is to bring; none when absent.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextWish context = 12 [json_name = "context"];</code>
+     */
+    public Builder mergeContext(dev.sidemirror.v1.ContextWish value) {
+      if (contextBuilder_ == null) {
+        if (((bitField0_ & 0x00000800) != 0) &&
+          context_ != null &&
+          context_ != dev.sidemirror.v1.ContextWish.getDefaultInstance()) {
+          getContextBuilder().mergeFrom(value);
+        } else {
+          context_ = value;
+        }
+      } else {
+        contextBuilder_.mergeFrom(value);
+      }
+      if (context_ != null) {
+        bitField0_ |= 0x00000800;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Which lessons from earlier work the plan is to bring; none when absent.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextWish context = 12 [json_name = "context"];</code>
+     */
+    public Builder clearContext() {
+      bitField0_ = (bitField0_ & ~0x00000800);
+      context_ = null;
+      if (contextBuilder_ != null) {
+        contextBuilder_.dispose();
+        contextBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Which lessons from earlier work the plan is to bring; none when absent.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextWish context = 12 [json_name = "context"];</code>
+     */
+    public dev.sidemirror.v1.ContextWish.Builder getContextBuilder() {
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return internalGetContextFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Which lessons from earlier work the plan is to bring; none when absent.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextWish context = 12 [json_name = "context"];</code>
+     */
+    public dev.sidemirror.v1.ContextWishOrBuilder getContextOrBuilder() {
+      if (contextBuilder_ != null) {
+        return contextBuilder_.getMessageOrBuilder();
+      } else {
+        return context_ == null ?
+            dev.sidemirror.v1.ContextWish.getDefaultInstance() : context_;
+      }
+    }
+    /**
+     * <pre>
+     * Which lessons from earlier work the plan is to bring; none when absent.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextWish context = 12 [json_name = "context"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.sidemirror.v1.ContextWish, dev.sidemirror.v1.ContextWish.Builder, dev.sidemirror.v1.ContextWishOrBuilder> 
+        internalGetContextFieldBuilder() {
+      if (contextBuilder_ == null) {
+        contextBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            dev.sidemirror.v1.ContextWish, dev.sidemirror.v1.ContextWish.Builder, dev.sidemirror.v1.ContextWishOrBuilder>(
+                getContext(),
+                getParentForChildren(),
+                isClean());
+        context_ = null;
+      }
+      return contextBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:sidemirror.v1.TurnStarted)
