@@ -296,10 +296,10 @@ public final class Scenario {
     told.set(0);
     List<Turn> begun = new ArrayList<>();
     for (int number = 0; number < count; number++) {
+      String turnId = prefix + "-" + number;
+      TurnStarted started = TurnStarted.newBuilder().setSessionId(prefix).setTask("away").build();
       long began = System.nanoTime();
-      Turn turn =
-          client.beginTurn(
-              prefix + "-" + number, "", TurnStarted.newBuilder().setSessionId(prefix).setTask("away").build());
+      Turn turn = client.beginTurn(turnId, "", started);
       longest[0] = Math.max(longest[0], System.nanoTime() - began);
       begun.add(turn);
       for (int place = 0; place < events; place++) {

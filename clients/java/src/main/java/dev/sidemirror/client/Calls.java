@@ -3,6 +3,7 @@ package dev.sidemirror.client;
 import com.google.protobuf.Descriptors.FieldDescriptor;
 import com.google.protobuf.Message;
 import dev.sidemirror.v1.CritiqueServiceGrpc;
+import dev.sidemirror.v1.GoalReflectionServiceGrpc;
 import dev.sidemirror.v1.RunTurnRequest;
 import dev.sidemirror.v1.SidecarServiceGrpc;
 import dev.sidemirror.v1.ThinkingServiceGrpc;
@@ -49,6 +50,7 @@ final class Calls implements ClientInterceptor {
       List.of(
           ThinkingServiceGrpc.getServiceDescriptor(),
           CritiqueServiceGrpc.getServiceDescriptor(),
+          GoalReflectionServiceGrpc.getServiceDescriptor(),
           SidecarServiceGrpc.getServiceDescriptor());
 
   private static final Metadata.Key<String> AUTHORIZATION =

@@ -7,6 +7,7 @@ import io.grpc.ManagedChannel;
 import io.grpc.TlsChannelCredentials;
 import io.grpc.netty.NettyChannelBuilder;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.epoll.Epoll;
 import io.netty.channel.epoll.EpollDomainSocketChannel;
@@ -48,7 +49,9 @@ final class Connection implements AutoCloseable {
                   new DomainSocketAddress(path(given.address)), InsecureChannelCredentials.create())
               .overrideAuthority("localhost")
               .channelType(type)
-              .eventLoopGroup(sockets);
+              .eventLoopGroup(sockets)
+              // Unset, because it is not one of a Unix socket's, and Netty warns of it at each try to connect.
+              .withOption(ChannelOption.SO_KEEPALIVE, null);
     } else {
       sockets = null;
       builder = NettyChannelBuilder.forTarget("dns:///" + given.address, credentials(given));

@@ -2,6 +2,8 @@ package dev.sidemirror.client;
 
 import dev.sidemirror.v1.CritiqueServiceGrpc;
 import dev.sidemirror.v1.CritiqueServiceGrpc.CritiqueServiceBlockingStub;
+import dev.sidemirror.v1.GoalReflectionServiceGrpc;
+import dev.sidemirror.v1.GoalReflectionServiceGrpc.GoalReflectionServiceBlockingStub;
 import dev.sidemirror.v1.SidecarServiceGrpc;
 import dev.sidemirror.v1.SidecarServiceGrpc.SidecarServiceBlockingStub;
 import dev.sidemirror.v1.TaskOutcome;
@@ -67,9 +69,10 @@ public final class Sidemirror implements AutoCloseable {
   /** Loads here what would otherwise be loaded while the agent reports its first turn. */
   private void warmUp() {
     Turn none = new Turn(link, Calls.newId(), "");
+    none.report(Turn.beginning(none.id(), TurnStarted.newBuilder().setSessionId("").setTask("").build()));
     none.report(Events.toolCalled("", ""));
-    none.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
     none.take();
+    none.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
   }
 
   /**
@@ -107,6 +110,15 @@ public final class Sidemirror implements AutoCloseable {
    */
   public CritiqueServiceBlockingStub critique() {
     return CritiqueServiceGrpc.newBlockingStub(channel);
+  }
+
+  /**
+   * GoalReflectionService.
+   *
+   * @return the blocking stub
+   */
+  public GoalReflectionServiceBlockingStub goals() {
+    return GoalReflectionServiceGrpc.newBlockingStub(channel);
   }
 
   /**

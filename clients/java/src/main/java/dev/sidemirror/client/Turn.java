@@ -97,7 +97,11 @@ public final class Turn {
     synchronized (lock) {
       begun = true;
     }
-    report(TurnEvent.newBuilder().setTurnId(id).setTurnStarted(started).build());
+    report(beginning(id, started));
+  }
+
+  static TurnEvent beginning(String id, TurnStarted started) {
+    return TurnEvent.newBuilder().setTurnId(id).setTurnStarted(started).build();
   }
 
   /**
