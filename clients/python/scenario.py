@@ -20,6 +20,12 @@ from sidemirror_client import Sidemirror, Turn, connect, problem_of
 from sidemirror_client.client import SERVICES
 
 _PATIENCE_S = 10.0
+_ROOMS = {
+    "ThinkingService": "thinking",
+    "CritiqueService": "critique",
+    "GoalReflectionService": "goals",
+    "SidecarService": "sidecar",
+}
 
 
 class Unexpected(Exception):
@@ -68,7 +74,7 @@ class Runner:
     async def call(self, step: dict[str, Any]) -> None:
         service, method = step["call"].split("/")
         descriptor = next(each for each in SERVICES if each.name == service).methods_by_name[method]
-        room = {"ThinkingService": "thinking", "CritiqueService": "critique", "GoalReflectionService": "goals", "SidecarService": "sidecar"}[service]
+        room = _ROOMS[service]
         stub = getattr(getattr(self.client, room), method)
         requests = [
             ParseDict(each, GetMessageClass(descriptor.input_type)())
@@ -151,8 +157,8 @@ class Runner:
                 timed(turn.report, pb.TurnEvent(event_id=f"e{place}", tool_called=called))
             timed(turn.take)
             timed(turn.finish)
-            # What the helper does beside the agent is on the agent's own loop, and would show as lateness here. Lateness
-            # for which this thread did not compute is another process's doing.
+            # What the helper does beside the agent is on the agent's own loop, and would show as lateness here.
+            # Lateness for which this thread did not compute is another process's doing.
             began, computed = time.perf_counter(), time.thread_time()
             await asyncio.sleep(0.001)
             late_s = time.perf_counter() - began - 0.001
