@@ -28,19 +28,21 @@ def free_port() -> int:
 class Sidecar:
     """`sidemirror serve` at one address, however often it is killed and started."""
 
-    def __init__(self, folder: Path, flags: Sequence[str] = ()) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
         self.folder = folder
         self.address = f"127.0.0.1:{free_port()}"
         self.socket = folder / "run" / "s.sock"
         self.socket.parent.mkdir(mode=0o750, exist_ok=True)
-        self._flags = flags
+        self._settings = dict(settings or {})
+        # What the runner's steps may name beside the address and the socket.
+        self.variables: dict[str, str] = {}
         self._process: subprocess.Popen[str] | None = None
         self._serving: Serving
 
     def start(self) -> None:
-        arguments = [str(COMMAND), "serve", "--address", self.address, "--socket", str(self.socket), *self._flags]
+        arguments = [str(COMMAND), "serve", "--address", self.address, "--socket", str(self.socket)]
         self._process = subprocess.Popen(
-            arguments, stderr=subprocess.PIPE, text=True, cwd=self.folder, env=environment()
+            arguments, stderr=subprocess.PIPE, text=True, cwd=self.folder, env=environment(**self._settings)
         )
         self._serving = Serving(self._process)
         self._serving.wait_until_serving()
@@ -75,8 +77,8 @@ class Sidecar:
 
 
 @contextlib.contextmanager
-def sidecar(folder: Path, *flags: str) -> Iterator[Sidecar]:
-    running = Sidecar(folder, flags)
+def sidecar(folder: Path, **settings: str) -> Iterator[Sidecar]:
+    running = Sidecar(folder, settings)
     running.start()
     try:
         yield running
@@ -107,6 +109,7 @@ def run_scenario(
 ) -> Ran:
     """A runner from its start to its end. Fails with what it said when it did not pass."""
     variables = {"address": beside.address, "socket": str(beside.socket), "run": f"r{uuid.uuid4().hex[:8]}"}
+    variables |= beside.variables
     known = {
         **environment(),
         **(env or {}),

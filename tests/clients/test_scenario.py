@@ -14,6 +14,7 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from tests.clients.harness import SCENARIO, Sidecar, run_scenario, sidecar
 from tests.clients.languages import LANGUAGES, Language, ready
+from tests.wire.access import ACME, UNKNOWN, Certificates, write_access
 
 pytestmark = [pytest.mark.timeout(900)]
 # What the page of requirements allows the agent's loop to lose to the helper, at most.
@@ -33,6 +34,20 @@ def test_the_scenario(language: Language, beside: Sidecar) -> None:
     steps = json.loads((SCENARIO / "scenario.json").read_text())
     assert int(ran.printed("passed")) <= len(steps)
     assert int(ran.printed("passed")) >= sum("needs" not in step for step in steps)
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
+def test_who_may_call(language: Language, tmp_path: Path) -> None:
+    command = ready(language)
+    certificates = Certificates(tmp_path / "tls")
+    access = write_access(tmp_path / "access.json")
+    settings = {f"SIDEMIRROR_{name.upper()}": value for name, value in certificates.settings().items()}
+    with sidecar(tmp_path, SIDEMIRROR_ACCESS_FILE=str(access), **settings) as beside:
+        for name, token in (("token_file", ACME), ("wrong_token_file", UNKNOWN)):
+            (tmp_path / name).write_text(f"{token}\n")
+            beside.variables[name] = str(tmp_path / name)
+        beside.variables["ca_file"] = str(certificates.ca)
+        run_scenario(command, "access.json", beside, language.folder)
 
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
