@@ -446,6 +446,7 @@ public final class Turn {
     private final int outages;
     private ClientCallStreamObserver<RunTurnRequest> call;
     private boolean first = true;
+    private boolean complete;
     private boolean heard;
     private long durable;
 
@@ -460,13 +461,20 @@ public final class Turn {
     }
 
     void send() {
-      while (stream == this && call.isReady()) {
+      while (stream == this && !complete && call.isReady()) {
         RunTurnRequest request = request(first);
         if (request == null) {
           return;
         }
         first = false;
         call.onNext(request);
+        int events = request.getEventsCount();
+        if (events > 0 && request.getEvents(events - 1).hasTurnFinished()) {
+          // Said, so that the stream just ends: one that is reset counts with the sidecar for a while, and of a client
+          // that comes back with many turns it then refuses streams.
+          complete = true;
+          call.onCompleted();
+        }
       }
     }
 
