@@ -9,7 +9,7 @@ from pathlib import Path
 
 import uvloop
 
-from bench import hot, start, store, streams
+from bench import hot, memory, start, store, streams
 from bench.figures import FULL, QUICK, Figure, Scale
 from bench.processes import Servers
 
@@ -22,6 +22,8 @@ ROWS: dict[str, Row] = {
     "writers": store.writers,
     "start": start.start,
     "watches": streams.watches,
+    "memory-search": memory.search,
+    "memory-beside": memory.beside,
 }
 
 
@@ -50,11 +52,14 @@ def told(figure: Figure) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Sidemirror against a bare grpc.aio server.")
     parser.add_argument("--quick", action="store_true", help="every row once and short: does it run, not how fast")
+    parser.add_argument("--memories", type=int, metavar="N", help="how many memories are searched (default: 100,000)")
     parser.add_argument("--row", action="append", choices=list(ROWS), help="this row only; may be repeated")
     parser.add_argument("--folder", type=Path, help="where servers keep data: decides which disk is measured")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args()
-    figures = uvloop.run(measure(options.row or list(ROWS), QUICK if options.quick else FULL, options.folder))
+    scale = QUICK if options.quick else FULL
+    scale = scale._replace(memories=options.memories or scale.memories)
+    figures = uvloop.run(measure(options.row or list(ROWS), scale, options.folder))
     if options.json:
         print(json.dumps([{**figure._asdict(), "met": figure.met} for figure in figures], indent=2))
     else:

@@ -1,7 +1,9 @@
 """The requests that rows send, as bytes. Sizes are near the 262 bytes of the floor figures in the design."""
 
+from sidemirror.v1 import reflective_memory_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 
+QUERY_REFLECTIONS = "/sidemirror.v1.ReflectiveMemoryService/QueryReflections"
 _SERVICE = "/sidemirror.v1.ThinkingService/"
 SHOULD_REFLECT = f"{_SERVICE}ShouldReflect"
 GET_THINKING_PROMPT = f"{_SERVICE}GetThinkingPrompt"
@@ -45,6 +47,11 @@ def get_thinking_prompt() -> bytes:
     return pb.GetThinkingPromptRequest(
         base_prompt=f"You are a data analyst. {_FILLER}", level=pb.THINK_LEVEL_MEDIUM, provider="x", model="y"
     ).SerializeToString()
+
+
+def query_reflections(text: str) -> bytes:
+    request = reflective_memory_pb2.QueryReflectionsRequest(query_text=text, min_importance=0.0)
+    return request.SerializeToString()
 
 
 def report_event(turn_id: str, number: int) -> bytes:

@@ -22,7 +22,8 @@ class Figure(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """How much is measured: `rounds` of `calls` each, streams for `stream_s`, `watches` idle streams."""
+    """How much is measured: `rounds` of `calls` each, streams for `stream_s`, `watches` idle streams,
+    `searches` among `memories`."""
 
     rounds: int
     calls: int
@@ -30,11 +31,13 @@ class Scale(NamedTuple):
     writes: int
     starts: int
     watches: int
+    memories: int
+    searches: int
 
 
-FULL = Scale(rounds=12, calls=2000, stream_s=2.0, writes=100, starts=9, watches=5000)
+FULL = Scale(rounds=12, calls=2000, stream_s=2.0, writes=100, starts=9, watches=5000, memories=100_000, searches=500)
 # A smoke run: every row once, figures that mean little.
-QUICK = Scale(rounds=2, calls=200, stream_s=0.4, writes=20, starts=2, watches=500)
+QUICK = Scale(rounds=2, calls=200, stream_s=0.4, writes=20, starts=2, watches=500, memories=3_000, searches=60)
 
 
 def median(values: Sequence[float]) -> float:

@@ -67,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     doctor.set_defaults(run=_doctor)
 
     _add_migrate(commands)
+    _add_memory(commands)
 
     demo = commands.add_parser("demo", help="watch a small agent at work with a sidecar beside it")
     demo.add_argument("--without-sidecar", action="store_true", help="show only what the agent does alone")
@@ -123,15 +124,6 @@ def _add_goals(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         verb.add_argument("--project-id", default="", help="another project than the sidecar's own")
 
 
-def _add_usage(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    usage = commands.add_parser("usage", help="what models have cost, and what is left of the caps")
-    _add_target(usage)
-    usage.add_argument("--tenant-id", default="", help="another tenant than the sidecar's own")
-    usage.add_argument("--project-id", default="", help="another project than the sidecar's own")
-    usage.add_argument("--json", action="store_true", help="print the result as JSON")
-    usage.set_defaults(run=_usage)
-
-
 def _add_migrate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     migrate = commands.add_parser("migrate", help="make or update the schema of a Postgres database, as its owner")
     migrate.add_argument("--database-url", required=True, metavar="OWNER_URL", help="postgresql://owner@host/database")
@@ -143,6 +135,36 @@ def _add_migrate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="a role that sidecars use; may come several times",
     )
     migrate.set_defaults(run=_migrate)
+
+
+def _add_memory(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    memory = commands.add_parser("memory", help="find, show, review, export and import reflections and strategies")
+    verbs = memory.add_subparsers(required=True, metavar="VERB", dest="verb")
+    search = verbs.add_parser("search", help="memories that fit a text, the best first")
+    search.add_argument("text", nargs="?", default="", help="what they should be about; all of them when empty")
+    search.add_argument("-k", type=int, default=10, metavar="N", help="how many (default: 10)")
+    search.add_argument("--tag", action="append", default=[], help="they have one of these; may come several times")
+    search.add_argument("--min-importance", type=float, default=0.0, metavar="X", help="0 to 1 (default: 0)")
+    search.add_argument("--include-quarantined", action="store_true", help="those that are in quarantine too")
+    search.add_argument("--explain", action="store_true", help="say of each why it is there")
+    show = verbs.add_parser("show", help="one memory with its versions")
+    show.add_argument("id", help="its id")
+    review = verbs.add_parser("review", help="promote, retire or quarantine a memory")
+    review.add_argument("id", help="its id")
+    review.add_argument("state", choices=["active", "retired", "quarantined"])
+    review.add_argument("--reason", required=True, help="why, for people")
+    export = verbs.add_parser("export", help="write all memories, as lines of JSON")
+    export.add_argument("file", nargs="?", default="-", help="where to (default: standard output)")
+    imported = verbs.add_parser("import", help="keep the memories of an export; known ones stay as they are")
+    imported.add_argument("file", help="lines of JSON; exit code 65 when some could not be used")
+    for verb in verbs.choices.values():
+        verb.allow_abbrev = False
+        _add_target(verb)
+        verb.add_argument("--tenant-id", default="", help="another tenant than the sidecar's own")
+        verb.add_argument("--project-id", default="", help="another project than the sidecar's own")
+        if verb in (search, show):
+            verb.add_argument("--json", action="store_true", help="print the result as JSON")
+    memory.set_defaults(run=_memory)
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
@@ -231,6 +253,12 @@ def _migrate(options: argparse.Namespace) -> int:
     from sidemirror_server.operations.migrate import migrate
 
     return migrate(options.database_url, options.grant_to)
+
+
+def _memory(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.memory import memory
+
+    return memory(options)
 
 
 def _demo(options: argparse.Namespace) -> int:

@@ -126,6 +126,23 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     output_usd_per_mtok: Usd | None = None
 
 
+class Embedding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What finds memories by meaning, besides by words: an embedding model behind `/v1/embeddings`. Needs the extra
+    `embeddings`. Another model here makes every vector anew, beside all calls; until then words alone are searched."""
+
+    # The model's name, such as text-embedding-3-small or nomic-embed-text; none when empty.
+    name: str = ""
+    # Where it is served, up to and including /v1; OpenAI when empty.
+    base_url: Annotated[str, Meta(pattern="^(https?://.+)?$")] = ""
+    # When it is not said OPENAI_API_KEY, where there is no base_url. In the environment only.
+    api_key: Secret = Secret()
+    # Calls at once; further ones wait. Chosen here: one for what was written, one for questions, and two to spare.
+    concurrency: Annotated[int, Meta(ge=1)] = 4
+    # USD for a million tokens. Needed where no price list has the model (one of your own: 0): an unknown price counts
+    # as the dearest known.
+    usd_per_mtok: Usd | None = None
+
+
 class Spend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The most that models may cost in a day (UTC); null is no cap. Default: design section 9."""
 
@@ -168,6 +185,41 @@ class Purposes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     mid_turn_reflection: PurposeSettings = PurposeSettings()
     dreaming: DreamingSettings = DreamingSettings()
+    memory_reflection: PurposeSettings = PurposeSettings()
+    # Of these only the caps count: what makes vectors is `embedding`.
+    memory_embedding: PurposeSettings = PurposeSettings()
+
+
+class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Reflective memory (seed reflection-engine-v2, "Configuration"; design section 8)."""
+
+    # Whether there is one: without it, every call of ReflectiveMemoryService is refused. When it is not said
+    # REFLECTIVE_MEMORY_ENABLED.
+    enabled: bool = True
+    # full, or lite: reflection on demand only. When it is not said REFLECTIVE_MEMORY_MODE.
+    mode: Literal["full", "lite"] = "full"
+    # Reflections that matter less than this, 0 to 1, are not stored. 0 stores all.
+    min_store_importance: Annotated[float, Meta(ge=0, le=1)] = 0.0
+    # labelled: what rests on untrusted text is recalled as data, with its label. corroborated: it stays in quarantine
+    # until a second episode or a person confirms it. Either way a text that tries to steer is quarantined.
+    trust_policy: Literal["labelled", "corroborated"] = "labelled"
+    # The name of an installed package's entry point `sidemirror.scorers`, which says how much a reflection matters and
+    # how sure it is; the model says so itself when it is empty.
+    scorer: str = ""
+
+
+Days = Annotated[int, Meta(ge=1)]
+
+
+class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How long records are kept, in days; null is for ever."""
+
+    # What models cost, by scope, day and purpose. Chosen here: a quarter, which bills go back to. The day that counts
+    # against the caps is never among what is removed.
+    spend_days: Days | None = 90
+    # Critiques, with the responses they are about. Chosen here: a year, so that figures can be compared with those of
+    # the same time last year, and what agents have written is not kept for ever.
+    critique_days: Days | None = 365
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -230,7 +282,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limits: Limits = Limits()
     model: Model = Model()
     spend: Spend = Spend()
+    retention: Retention = Retention()
     purposes: Purposes = Purposes()
+    memory: Memory = Memory()
+    embedding: Embedding = Embedding()
 
 
 def is_measured(settings: Settings) -> bool:
@@ -335,7 +390,7 @@ def names(kind: type[msgspec.Struct] = Settings) -> tuple[str, ...]:
 
 
 # What may not be given as a flag.
-SECRETS = ("model__api_key",)
+SECRETS = ("model__api_key", "embedding__api_key")
 
 
 def _of_providers(given: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
@@ -352,8 +407,13 @@ def _of_providers(given: Mapping[str, str], environment: Mapping[str, str]) -> d
         key = openai
     if key and not given.get("model__api_key"):
         told["model__api_key"] = key
+    if openai and given.get("embedding__name") and not given.get("embedding__base_url"):
+        told["embedding__api_key"] = openai
     if name := environment.get("RAE_LLM_MODEL_DEFAULT", ""):
         told["model__name"] = name
+    for alias, name in (("REFLECTIVE_MEMORY_ENABLED", "memory__enabled"), ("REFLECTIVE_MEMORY_MODE", "memory__mode")):
+        if value := environment.get(alias, "").strip().lower():
+            told[name] = value
     return {name: value for name, value in told.items() if not given.get(name)}
 
 

@@ -6,12 +6,24 @@ from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
 from sidemirror_server.storage.postgres.journal import PostgresJournal
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
+from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 from sidemirror_server.storage.postgres.work import PostgresWork
-from tests.conformance import critiques, goal_reflections, journal, ledger, receipts, requests, sessions, turn_log, work
+from tests.conformance import (
+    critiques,
+    goal_reflections,
+    journal,
+    ledger,
+    memories,
+    receipts,
+    requests,
+    sessions,
+    turn_log,
+    work,
+)
 from tests.conformance.clauses import clauses_of
 from tests.conformance.turn_log import Stores
 from tests.postgres.databases import Databases
@@ -22,6 +34,7 @@ CRITIQUES = clauses_of(critiques)
 JOURNAL = clauses_of(journal)
 RECEIPTS = clauses_of(receipts)
 GOAL_REFLECTIONS = clauses_of(goal_reflections)
+MEMORIES = clauses_of(memories)
 LEDGER = clauses_of(ledger)
 WORK = clauses_of(work)
 
@@ -54,6 +67,12 @@ async def test_ledger(clause: str, databases: Databases) -> None:
 async def test_critiques(clause: str, databases: Databases) -> None:
     async with databases.opened() as database:
         await CRITIQUES[clause](lambda: PostgresCritiques(database))
+
+
+@pytest.mark.parametrize("clause", MEMORIES)
+async def test_memories(clause: str, databases: Databases) -> None:
+    async with databases.opened() as database:
+        await MEMORIES[clause](lambda: PostgresMemories(database))
 
 
 @pytest.mark.parametrize("clause", RECEIPTS)

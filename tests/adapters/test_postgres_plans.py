@@ -14,7 +14,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from sidemirror_server.storage.postgres import critiques, ledger, requests, sessions, turn_log, work
+from sidemirror_server.storage.postgres import critiques, ledger, memories, requests, sessions, turn_log, work
 from sidemirror_server.storage.postgres.database import Database
 from sidemirror_server.vocabulary.scope import Scope
 from tests.conformance.turn_log import head
@@ -51,6 +51,16 @@ INSERT INTO sidemirror.ledger_envelopes SELECT tenant_id, r, '', 1, 1 FROM n;
 INSERT INTO sidemirror.ledger_reservations SELECT tenant_id, project_id, id, r / 20, 'reflect', 1, 1, r FROM n;
 INSERT INTO sidemirror.critiques
 SELECT tenant_id, project_id, id, r, 'rules', r, r % 2 = 0, 'k' || r / 20, 's' || r / 20, 'x', NULL, NULL, NULL FROM n;
+INSERT INTO sidemirror.memories
+SELECT tenant_id, project_id, id, CASE WHEN r % 2 = 0 THEN 'strategy' ELSE 'reflection' END,
+       CASE WHEN r % 10 = 0 THEN 'retired' ELSE 'active' END, 'x', 'rm', 0.5, NULL, 10, '', ARRAY['t'], 2, 1, r, r,
+       'x', '', 'x', '', '{{}}'
+FROM n;
+INSERT INTO sidemirror.memory_versions SELECT tenant_id, project_id, id, 1, 'x', '', 'x' FROM n;
+INSERT INTO sidemirror.memory_keys
+SELECT tenant_id, project_id, CASE WHEN r % 2 = 0 THEN 'strategy' ELSE 'reflection' END, 't:' || id, id FROM n;
+INSERT INTO sidemirror.memory_lessons SELECT tenant_id, project_id, id, id, id, r FROM n;
+INSERT INTO sidemirror.memory_outcomes SELECT tenant_id, project_id, id, 'success', r, NULL, '' FROM n;
 ANALYZE;
 """
 
@@ -126,6 +136,36 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "report": ((*PLACE, "000500", "success", 1.0, 1), 1),
         # All of the time asked for.
         "figures": ((*PLACE, 100, 200, None, None), 100),
+        "old": ((LATE, 5), 5),
+        "forget": ((*PLACE, ["000500", "000501"]), 2),
+    },
+    memories: {
+        "lock": (([1, 2],), 0),
+        "add": (
+            (
+                *(*PLACE, "new", "strategy", "active", "x", "rm", 0.5, None, 10, "", ["t"], 1, 1, 1, 1),
+                *("x", "", "x", "", b"{}"),
+            ),
+            0,
+        ),
+        "replace": ((*PLACE, "000500", "active", 0.5, None, 10, "", ["t"], 3, 1, 1, b"{}"), 1),
+        "replace_text": ((*PLACE, "000500", "y", "y"), 1),
+        "get": ((*PLACE, ["000500", "000501"]), 2),
+        "hold": ((*PLACE, "000500"), 1),
+        "known": ((*PLACE, "strategy", ["t:000500", "e:x"]), 2),
+        "know": ((*PLACE, "000500", "strategy", ["t:000500", "e:x"]), 0),
+        "list": ((*PLACE, LATE, "", 5, None), 5),
+        "list_in_state": ((*PLACE, LATE, "", 5, None, "retired"), 5),
+        "keep_version": ((*PLACE, "000500", 2, "x", "", b"x"), 0),
+        "versions": ((*PLACE, "000500", LATE, 5), 1),
+        "delete": ((*PLACE, "000500"), 1),
+        "delete_versions": ((*PLACE, "000500"), 1),
+        "delete_keys": ((*PLACE, "000500"), 1),
+        "learned": ((*PLACE, "000500", 1), 1),
+        "keep_lesson": ((*PLACE, "000500", "r", "s", 1), 0),
+        "forget_lessons": ((*PLACE, LATE), 20),
+        "report": ((*PLACE, "000500", "success", 1, 0.5, ""), 0),
+        "outcome": ((*PLACE, "000500"), 1),
     },
     ledger: {
         "used": ((*PLACE, 100, "reflect"), 4),
@@ -133,11 +173,17 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "strike": ((*PLACE, "000500"), 1),
         "replace": ((*PLACE, 100, "reflect", 1, 1, 1, 1), 4),
         "spent": ((*PLACE, ROWS - 1, 1), 44),
+        "old": ((LATE, 5), 5),
+        "forget": ((*PLACE, [100, 101], ["reflect", "reflect"]), 2),
+        "forget_reservations": ((*PLACE, [50, 51], ["reflect", "reflect"]), 40),
+        # The sums of the oldest two days, and whether something is left of each.
+        "forget_sums": ((3,), 4 * SCOPES),
     },
 }
 STATEMENTS = [(adapter, name) for adapter, every in VALUES.items() for name in every]
 # What reads envelopes of every scope.
 ACROSS = {(turn_log, "idle"), (requests, "expired"), (work, "used_up"), (work, "due"), (work, "done")}
+ACROSS |= {(critiques, "old"), (ledger, "old"), (ledger, "forget_sums")}
 ACROSS |= {(ledger, "used"), (ledger, "take"), (ledger, "replace")}
 
 

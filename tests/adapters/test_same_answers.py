@@ -401,6 +401,12 @@ class SameAnswers(RuleBasedStateMachine):
         self.ask(lambda stores: stores.ledger.spent(scope, day, now))
         self.ask(lambda stores: stores.ledger.used(scope, purpose, day))
 
+    @rule(days=st.integers(0, 3), today=st.integers(0, 1))
+    def forget_spend(self, days: int, today: int) -> None:
+        now = T0 + today * 86_400 * SECOND
+        # All or none: which of one day's entries go first is left open.
+        self.ask(lambda stores: stores.ledger.forget(T0 // (86_400 * SECOND) + days - 1, 1000, now))
+
     # --- critiques ---------------------------------------------------------------------------------------------------
 
     @rule(
@@ -461,6 +467,10 @@ class SameAnswers(RuleBasedStateMachine):
     )
     def figures(self, scope: Scope, start: int, end: int, bucket: int | None, provider: str | None) -> None:
         self.ask(lambda stores: stores.critiques.figures(scope, start, end, bucket, provider))
+
+    @rule(before=times)
+    def forget_critiques(self, before: int) -> None:
+        self.ask(lambda stores: stores.critiques.forget(before, 1000))
 
     # --- receipts ----------------------------------------------------------------------------------------------------
 

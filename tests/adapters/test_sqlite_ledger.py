@@ -54,6 +54,11 @@ BROKEN_STATEMENTS = [
     ("LE8", "replace", "day = :day", "day >= :day"),
     ("LE9", "spent", "project_id = :project_id AND day >=", "project_id IS NOT NULL AND day >="),
     ("LE9", "spent", "day >= :first_day", "day > :first_day"),
+    ("LE10", "forget", "day < :before_day", "day <= :before_day"),
+    ("LE10", "forget", "ORDER BY day", "ORDER BY day DESC"),
+    ("LE10", "forget", "LIMIT :limit", "LIMIT max(:limit, 10)"),
+    ("LE10", "forget_sums", "day < :before_day", "day < :before_day - 1"),
+    ("LE10", "forget_reservations", "day < :before_day", "day > :before_day"),
 ]
 
 

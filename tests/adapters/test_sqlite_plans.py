@@ -20,7 +20,7 @@ STATEMENTS = [
 SCANNED = ("SCAN json_each VIRTUAL", "SCAN wanted VIRTUAL", "SCAN topics")
 # By how much is found in each: no index has that order.
 RANKED = {"with_words"}
-ACROSS_SCOPES = {"idle", "forget", "oldest"}
+ACROSS_SCOPES = {"idle", "forget", "forget_sums", "forget_reservations", "oldest"}
 
 
 @pytest.fixture

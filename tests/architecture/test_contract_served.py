@@ -9,13 +9,24 @@ from typing import Any
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
-from sidemirror.v1 import critique_pb2, errors_pb2, goal_reflection_pb2, sidecar_pb2, thinking_pb2
+from sidemirror.v1 import (
+    critique_pb2,
+    errors_pb2,
+    goal_reflection_pb2,
+    reflective_memory_pb2,
+    sidecar_pb2,
+    thinking_pb2,
+)
 from sidemirror_server.rpc import limits, server
 from sidemirror_server.rpc.critique import CritiqueCalls
 from sidemirror_server.rpc.critiques import KeptCritiqueCalls
 from sidemirror_server.rpc.goal_watch import GoalWatchStreams
 from sidemirror_server.rpc.goals import GoalCalls
 from sidemirror_server.rpc.limits import CLAMPED, TABLE, Count, Id, NoRule, Number, Required, Seconds, Text, checker_of
+from sidemirror_server.rpc.memories import KeptMemoryCalls
+from sidemirror_server.rpc.memory import MemoryCalls
+from sidemirror_server.rpc.memory_search import MemorySearchCalls
+from sidemirror_server.rpc.portable_memories import PortableMemoryCalls
 from sidemirror_server.rpc.reflections import ReflectionCalls
 from sidemirror_server.rpc.run_turn import TurnStreams
 from sidemirror_server.rpc.sessions import SessionCalls
@@ -31,7 +42,7 @@ SERVICES = [
     service
     for file in (
         *(thinking_pb2.DESCRIPTOR, critique_pb2.DESCRIPTOR),
-        goal_reflection_pb2.DESCRIPTOR,
+        *(goal_reflection_pb2.DESCRIPTOR, reflective_memory_pb2.DESCRIPTOR),
         sidecar_pb2.DESCRIPTOR,
     )
     for service in file.services_by_name.values()
@@ -40,6 +51,7 @@ METHODS = [method for service in SERVICES for method in service.methods]
 SERVICERS = (
     *(SessionCalls, TurnCalls, ReflectionCalls, TurnStreams, WatchStreams),
     *(CritiqueCalls, KeptCritiqueCalls, GoalCalls, GoalWatchStreams, SidecarCalls),
+    *(MemoryCalls, KeptMemoryCalls, PortableMemoryCalls, MemorySearchCalls),
 )
 
 
@@ -52,7 +64,7 @@ def test_every_rpc_is_implemented_once(method: Any) -> None:
 
 
 def test_every_service_of_the_contract_is_served() -> None:
-    served = (server.THINKING, server.CRITIQUE, server.GOALS, server.SIDECAR)
+    served = (server.THINKING, server.CRITIQUE, server.GOALS, server.MEMORY, server.SIDECAR)
     assert {service.full_name for service in SERVICES} == {service.full_name for service in served}
 
 
@@ -103,7 +115,8 @@ def fields_of(descriptor: Any, seen: set[str]) -> Iterator[Any]:
     seen.add(descriptor.full_name)
     for field in descriptor.fields:
         yield field
-        if field.message_type is not None:
+        # Of a map only its size is limited.
+        if field.message_type is not None and not field.message_type.GetOptions().map_entry:
             yield from fields_of(field.message_type, seen)
 
 
@@ -184,6 +197,8 @@ def stated(field: Any, rule: limits.Rule | None) -> str:
             return r"1 to 128 printable characters"
         case Text(chars=128 | 256 as chars):
             return rf"(At most|1 to) {chars} characters"
+        case Text(chars=1_000 | 16_000 as chars):
+            return rf"[Aa]t most {chars:,} characters"
         case Text(bytes=262_144):
             return r"At most 256 KiB"
         case Count(most=most):

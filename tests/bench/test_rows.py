@@ -8,8 +8,18 @@ import pytest
 from bench.__main__ import ROWS, measure, table
 from bench.figures import QUICK, Figure
 
-TINY = QUICK._replace(rounds=1, calls=400, stream_s=0.2, writes=5, starts=1, watches=100)
-FIGURES = {"unary": 8, "run-turn": 2, "directive": 1, "durable-write": 2, "writers": 1, "start": 2, "watches": 1}
+TINY = QUICK._replace(rounds=1, calls=400, stream_s=0.2, writes=5, starts=1, watches=100, memories=300, searches=8)
+FIGURES = {
+    "unary": 8,
+    "run-turn": 2,
+    "directive": 1,
+    "durable-write": 2,
+    "writers": 1,
+    "start": 2,
+    "watches": 1,
+    "memory-search": 3,
+    "memory-beside": 1,
+}
 
 
 def test_the_rows_are_those_of_the_design() -> None:

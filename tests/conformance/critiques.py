@@ -173,3 +173,21 @@ async def cr8_scopes_never_meet(open_critiques: OpenCritiques) -> None:
         for turn_id, session_id in ((None, None), ("t", None), (None, "s"), ("t", "s")):
             assert await critiques.list(scope, turn_id, session_id, None, 10) == (own,)
         assert await critiques.figures(scope, T0, T0 + DAY_US, None, None) == figures_of([counted(own)], T0, None)
+
+
+async def cr9_old_ones_are_forgotten(open_critiques: OpenCritiques) -> None:
+    critiques = open_critiques()
+    assert await critiques.forget(T0, 10) == 0
+    for number, scope in enumerate((ONE, OTHER, THIRD, ONE, OTHER)):
+        await critiques.keep(scope, critique(f"c{number}", T0 + number, turn_id="t"))
+    await critiques.report(OTHER, "c1", Outcome("success"))
+    assert await critiques.forget(T0 + 4, 3) == 3
+    assert await critiques.get(ONE, "c3") == critique("c3", T0 + 3, turn_id="t")
+    assert await critiques.forget(T0 + 4, 3) == 1
+    assert await critiques.forget(T0 + 4, 3) == 0
+    assert await critiques.list(ONE, None, None, None, 10) == ()
+    assert await critiques.list(THIRD, "t", None, None, 10) == ()
+    assert await critiques.list(OTHER, None, None, None, 10) == (critique("c4", T0 + 4, turn_id="t"),)
+    # An id is free again.
+    again = critique("c1", T0 + 5)
+    assert await critiques.keep(OTHER, again) == again

@@ -147,3 +147,31 @@ async def le9_spent_has_one_entry_per_day_and_purpose(open_ledger: OpenLedger) -
     found = [(spend.day - DAY, spend.purpose, spend.calls) for spend in await ledger.spent(ONE, DAY + 1, later_us)]
     assert found == [(2, "a", 1), (2, "b", 2), (1, "a", 1), (1, "b", 1)]
     assert [spend.purpose for spend in await ledger.spent(THIRD, 0, later_us)] == ["c"]
+
+
+async def le10_old_days_are_forgotten(open_ledger: OpenLedger) -> None:
+    ledger = open_ledger()
+    assert await ledger.forget(DAY, 10, T0) == 0
+    places = ((0, ONE, "a"), (0, OTHER, "a"), (1, THIRD, "a"), (1, ONE, "b"), (2, ONE, "a"), (3, ONE, "a"))
+    given = [await reserved(ledger, scope, purpose, T0 + days * DAY_US) for days, scope, purpose in places]
+    later_us = T0 + 3 * DAY_US
+
+    async def days_of(scope: Scope) -> list[int]:
+        return [spend.day - DAY for spend in await open_ledger().spent(scope, 0, later_us)]
+
+    # The oldest first, whosever they are.
+    assert await ledger.forget(DAY + 2, 3, later_us) == 3
+    assert await days_of(OTHER) == []
+    assert sorted(await days_of(ONE) + await days_of(THIRD)) == [1, 2, 3]
+    assert await ledger.forget(DAY + 2, 3, later_us) == 1
+    assert (await days_of(ONE), await days_of(THIRD)) == ([3, 2], [])
+    # Nothing is left of those days, also not what was never settled.
+    for day in (DAY, DAY + 1):
+        assert await ledger.used(ONE, "a", day) == dict.fromkeys(Level, Amount())
+    assert await ledger.settle(given[0], Amount()) is False
+    # Neither the day from which on they are kept nor today, whatever is asked for.
+    assert await ledger.forget(DAY + 2, 3, later_us) == 0
+    assert await ledger.forget(DAY + 9, 3, later_us) == 1
+    assert await days_of(ONE) == [3]
+    assert await ledger.used(ONE, "a", DAY + 3) == dict.fromkeys(Level, TEN_CENTS)
+    assert await ledger.settle(given[-1], Amount(1, 1))

@@ -220,13 +220,16 @@ class Endpoint:
 
     async def _respond(self, path: str, headers: dict[str, str], body: bytes, writer: asyncio.StreamWriter) -> None:
         call = Call(path, headers, json.loads(body) if body else {})
-        if path not in ("/v1/messages", "/v1/chat/completions"):
+        if path not in ("/v1/messages", "/v1/chat/completions", "/v1/embeddings"):
             self.lookups.append(call)
             if self.lookups_hang:
                 await asyncio.Event().wait()
             await self._send(writer, *self._made(call))
             return
-        call.purpose = _PURPOSES.get(provider_answers.fields_asked_for(call.body), "unknown")
+        if path == "/v1/embeddings":
+            call.purpose = "memory_embedding"
+        else:
+            call.purpose = _PURPOSES.get(provider_answers.fields_asked_for(call.body), "unknown")
         call.fault = self.faults.pop(0) if self.faults else self.fault
         self.calls.append(call)
         self.arrived.set()
@@ -257,7 +260,9 @@ class Endpoint:
 
     async def _transmit(self, writer: asyncio.StreamWriter, call: Call) -> None:
         status, headers, made = self._made(call)
-        if status == 200 and call.fault is not None:
+        if status == 200 and call.path == "/v1/embeddings":
+            made = _SPOILT_VECTORS.get(call.fault, made)
+        elif status == 200 and call.fault is not None:
             made, call.output_tokens = provider_answers.spoilt(call.fault.name, call.path, call.body, made)
         match call.fault:
             case Fault.CUT_JSON:
@@ -289,6 +294,14 @@ class Endpoint:
             writer.write(body[start : start + 65536])
             await writer.drain()
             self.sent_bytes += len(body[start : start + 65536])
+
+
+# What stands in the place of vectors.
+_SPOILT_VECTORS: Mapping[Fault | None, bytes] = {
+    Fault.HTML_200: b"<html>Sign in</html>",
+    Fault.EMPTY_BODY: b"",
+    Fault.TEN_MEGABYTES: b" " * 10_000_000,
+}
 
 
 def unused_url() -> str:

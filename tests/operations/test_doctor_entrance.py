@@ -1,5 +1,6 @@
 """What `sidemirror doctor` says of who gets in."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from tests.operations.test_doctor import found, wrong
 from tests.wire.access import ACME, INTRUDER, Certificates, entry, write_access
+from tests.wire.test_tls import serving
 
 # The clock of these tests is 2027-01-15.
 SOON = "2027-01-20T00:00:00Z"
@@ -66,3 +68,28 @@ def test_a_certificate_and_a_key(tmp_path: Path) -> None:
 )
 def test_what_serve_would_refuse(flags: dict[str, str], named: str, tmp_path: Path) -> None:
     assert any(named in finding.found for finding in wrong(tmp_path, **flags))
+
+
+async def test_a_server_that_speaks_tls_and_asks_for_a_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked without its authorities, without a token, and with both."""
+    made = Certificates(tmp_path / "tls", "127.0.0.1")
+    token = tmp_path / "token"
+    token.write_text(f"{ACME}\n")
+    access = write_access(tmp_path / "access.json", [entry("all", ACME, ("*", "*"))])
+    settings = {**made.settings(), "access_file": str(access)}
+
+    def told_of_address(address: str) -> str:
+        given: dict[str, Any] = {**settings, "address": address}
+        (one,) = (one.found for one in found(tmp_path, **given).findings if one.subject == "address")
+        return str(one)
+
+    async with serving(tmp_path, **settings) as address:
+        address = address.replace("localhost", "127.0.0.1")
+        unknown = await asyncio.to_thread(told_of_address, address)
+        assert unknown == f"{address} is taken (UNAVAILABLE): by these settings it would speak TLS"
+        monkeypatch.setenv("SIDEMIRROR_CA_FILE", str(made.ca))
+        refused = await asyncio.to_thread(told_of_address, address)
+        assert refused == f"{address} is served by a sidemirror that asks for another token"
+        monkeypatch.setenv("SIDEMIRROR_TOKEN_FILE", str(token))
+        served = await asyncio.to_thread(told_of_address, address)
+        assert served == f"{address} is served by sidemirror 0.1.0"

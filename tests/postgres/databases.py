@@ -33,7 +33,9 @@ WITH turns AS (SELECT tenant_id, project_id, turn_id, updated_us FROM sidemirror
               FROM sidemirror.jobs),
      spent AS (SELECT day, sum(settled_tokens + reserved_tokens), sum(settled_nano_usd + reserved_nano_usd)
                FROM sidemirror.ledger_totals GROUP BY day),
-     counted AS (SELECT day, tokens, nano_usd FROM sidemirror.ledger_envelopes WHERE tenant_id = '' AND purpose = '')
+     counted AS (SELECT day, tokens, nano_usd FROM sidemirror.ledger_envelopes WHERE tenant_id = '' AND purpose = ''),
+     days AS (SELECT tenant_id, project_id, day, purpose FROM sidemirror.ledger_totals),
+     critiques AS (SELECT tenant_id, project_id, critique_id, created_us FROM sidemirror.critiques)
 SELECT stray::text FROM ((TABLE turns EXCEPT TABLE sidemirror.open_turn_envelopes)
                          UNION ALL (TABLE sidemirror.open_turn_envelopes EXCEPT TABLE turns)) AS stray
 UNION ALL
@@ -45,6 +47,12 @@ SELECT stray::text FROM ((TABLE receipts EXCEPT TABLE sidemirror.receipt_envelop
 UNION ALL
 SELECT stray::text FROM ((TABLE jobs EXCEPT TABLE sidemirror.job_envelopes)
                          UNION ALL (TABLE sidemirror.job_envelopes EXCEPT TABLE jobs)) AS stray
+UNION ALL
+SELECT stray::text FROM ((TABLE days EXCEPT TABLE sidemirror.ledger_day_envelopes)
+                         UNION ALL (TABLE sidemirror.ledger_day_envelopes EXCEPT TABLE days)) AS stray
+UNION ALL
+SELECT stray::text FROM ((TABLE critiques EXCEPT TABLE sidemirror.critique_envelopes)
+                         UNION ALL (TABLE sidemirror.critique_envelopes EXCEPT TABLE critiques)) AS stray
 UNION ALL
 SELECT stray::text FROM ((TABLE spent EXCEPT TABLE counted) UNION ALL (TABLE counted EXCEPT TABLE spent)) AS stray
 """
@@ -63,6 +71,7 @@ class Databases:
     async def _prepare(self) -> None:
         await self.as_superuser(_ROLES)
         await self.as_superuser(f"CREATE DATABASE {_TEMPLATE} OWNER owner")
+        await self.as_superuser("CREATE EXTENSION vector", _TEMPLATE)
         await migrate(self.cluster.url("owner", _TEMPLATE), ["sidecar"], 0)
 
     async def as_superuser(self, statement: str, database: str = "postgres") -> None:

@@ -1,4 +1,4 @@
-"""A program that works on jobs until it is killed. Arguments: the store's URL, and a seed."""
+"""A program that says that it works, and works on jobs until it is killed. Arguments: the store's URL, and a seed."""
 
 import asyncio
 import random
@@ -40,6 +40,8 @@ async def work_until_killed(url: str, seed: int) -> None:
         await asyncio.sleep(chance.random() * 0.05)
         return b"done"
 
+    sys.stdout.write("working\n")
+    sys.stdout.flush()
     await Worker(PostgresWork(database), {"count": handle}, SystemClock(), chance, f"process {seed}", PACE).run()
 
 

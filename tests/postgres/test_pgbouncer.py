@@ -11,6 +11,7 @@ import pytest
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.database import Database
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
+from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.requests import PostgresRequests
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
@@ -19,7 +20,7 @@ from sidemirror_server.thinking.store import SessionRecord
 from sidemirror_server.vocabulary.ids import SessionId
 from sidemirror_server.vocabulary.scope import Scope
 from tests.architecture.repository import ROOT
-from tests.conformance import critiques, ledger, requests, sessions, turn_log, work
+from tests.conformance import critiques, ledger, memories, requests, sessions, turn_log, work
 from tests.conformance.clauses import clauses_of
 from tests.conformance.turn_log import Stores
 from tests.faults.figures import show
@@ -33,7 +34,20 @@ pytestmark = pytest.mark.skipif(
 )
 
 TURNS = {**clauses_of(turn_log), **clauses_of(sessions)}
-OTHERS = {**clauses_of(requests), **clauses_of(work), **clauses_of(ledger), **clauses_of(critiques)}
+OTHERS = {
+    **clauses_of(requests),
+    **clauses_of(work),
+    **clauses_of(ledger),
+    **clauses_of(critiques),
+    **clauses_of(memories),
+}
+PORTS = {
+    "RQ": PostgresRequests,
+    "WQ": PostgresWork,
+    "LE": PostgresLedger,
+    "CR": PostgresCritiques,
+    "MS": PostgresMemories,
+}
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +69,7 @@ async def test_clause(clause: str, databases: Databases, pooler: Pooler) -> None
             if clause in TURNS:
                 await TURNS[clause](lambda: Stores(PostgresTurnLog(database), PostgresSessions(database)))
             else:
-                port = {"RQ": PostgresRequests, "WQ": PostgresWork, "LE": PostgresLedger, "CR": PostgresCritiques}[
-                    clause[:2]
-                ]
+                port = PORTS[clause[:2]]
                 await OTHERS[clause](lambda: port(database))
         finally:
             await database.close()
@@ -89,6 +101,7 @@ async def test_sidecars_of_many_tenants_share_a_connection(databases: Databases,
 # What is about the embedded store: its files, and its name.
 LEFT_OUT = (
     "tests/wire/test_text_entry.py::test_a_secret_is_seen_nowhere_again",
+    "tests/wire/test_memory_trust.py::test_a_secret_in_every_field_is_kept_nowhere",
     "tests/wire/test_server.py::test_what_the_server_says_about_itself",
 )
 # What looks most at the store; the rest takes most of the time.

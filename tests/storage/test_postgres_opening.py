@@ -196,7 +196,9 @@ async def test_what_is_missing_is_refused(databases: Databases) -> None:
 
 async def test_an_older_server_goes_on_where_the_newer_schema_says_so(databases: Databases, name: str) -> None:
     later = newer(True, True)
-    assert await migrate(databases.cluster.url("owner", name), [], 0, later) == ("0007_more_7", "0008_more_8")
+    assert await migrate(databases.cluster.url("owner", name), [], 0, later) == tuple(
+        str(migration) for migration in later[len(KNOWN) :]
+    )
     await works(databases.cluster.url("sidecar", name))
     await works(databases.cluster.url("sidecar", name), later)
 
@@ -226,7 +228,7 @@ async def test_a_rolling_upgrade(databases: Databases, name: str) -> None:
         await sessions.create(ONE, SessionRecord(SessionId("new connection"), b"{}", 0, 0))
         await migrate(databases.cluster.url("owner", name), [], 0, newer(True, False))
         old._connections.discard_idle()
-        with pytest.raises(StoreUnavailable, match="0008_more_8 is newer than this server"):
+        with pytest.raises(StoreUnavailable, match=rf"{newer(True, False)[-1]} is newer than this server"):
             await sessions.get(ONE, SessionId("new connection"))
     finally:
         await old.close()

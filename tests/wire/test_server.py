@@ -81,6 +81,7 @@ def test_reflection_lists_every_service_and_describes_ours(grpc_channel: grpc.Ch
         "grpc.reflection.v1alpha.ServerReflection",
         "sidemirror.v1.SidecarService",
         "sidemirror.v1.CritiqueService",
+        "sidemirror.v1.ReflectiveMemoryService",
         "sidemirror.v1.GoalReflectionService",
         "sidemirror.v1.ThinkingService",
     }

@@ -9,19 +9,21 @@ from pathlib import Path
 
 import msgspec
 
+from sidemirror_server.memory import prompts as memory_prompts
 from sidemirror_server.models.adapters.anthropic import AnthropicModel
-from sidemirror_server.models.adapters.openai_compatible import OpenAICompatibleModel
+from sidemirror_server.models.adapters.openai_compatible import OpenAICompatibleEmbedder, OpenAICompatibleModel
 from sidemirror_server.models.adapters.rules import RulesModel
+from sidemirror_server.models.embedding import PaidEmbedder
 from sidemirror_server.models.gateway import Provider, Route
 from sidemirror_server.models.language_model import LanguageModel, Purpose
 from sidemirror_server.models.ledger import NANO, Cap
 from sidemirror_server.models.prices import OwnPrice, Prices
 from sidemirror_server.models.profiles import Profile
-from sidemirror_server.models.spending import Caps
+from sidemirror_server.models.spending import Caps, Spending
 from sidemirror_server.models.templates import BadTemplate, Templates
 from sidemirror_server.rpc.info import ModelFacts, ServerInfo, StoreFacts
 from sidemirror_server.settings import BadSettings, PurposeSettings, Settings
-from sidemirror_server.thinking.prompts import ReflectionPrompts, templates
+from sidemirror_server.thinking.prompts import templates
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -98,12 +100,12 @@ def _cap(tokens: int | None, usd: float | None) -> Cap:
     return Cap(tokens, None if usd is None else round(usd * NANO))
 
 
-def prompts_of(settings: Settings) -> ReflectionPrompts:
-    """The built-in prompts with the operator's own in their place. Raises BadSettings."""
+def templates_of(settings: Settings) -> Templates | None:
+    """The operator's own prompts, if there are any. Raises BadSettings."""
     if not settings.prompts_dir:
-        return ReflectionPrompts()
+        return None
     try:
-        return ReflectionPrompts(Templates(Path(settings.prompts_dir), templates()))
+        return Templates(Path(settings.prompts_dir), {**templates(), **memory_prompts.templates()})
     except BadTemplate as error:
         raise BadSettings(f"prompts_dir (SIDEMIRROR_PROMPTS_DIR): {error}") from error
 
@@ -117,6 +119,7 @@ ASKED_FOR = (
     Purpose.TRACE_EVALUATION,
     Purpose.DEBATE,
     Purpose.GOAL_REFLECTION,
+    Purpose.MEMORY_REFLECTION,
 )
 
 
@@ -137,3 +140,14 @@ def info_of(
 def _facts(purpose: Purpose, provider: Provider) -> ModelFacts:
     model, breaker = provider.model, provider.breaker
     return ModelFacts(purpose.value, model.provider, model.name, lambda: breaker.state != "open")
+
+
+def embedder_of(settings: Settings, spending: Spending, clock: Clock) -> PaidEmbedder | None:
+    """What makes vectors, as the settings have it; None when nothing does."""
+    chosen = settings.embedding
+    if not chosen.name:
+        return None
+    embedder = OpenAICompatibleEmbedder(chosen.name, chosen.api_key.reveal() or None, chosen.base_url or None)
+    own = None if chosen.usd_per_mtok is None else OwnPrice(chosen.usd_per_mtok, 0.0)
+    prices = Prices("openai_compatible", chosen.name, chosen.base_url or None, own)
+    return PaidEmbedder(embedder, prices, chosen.concurrency, spending, clock)

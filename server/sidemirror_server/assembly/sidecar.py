@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, cast
 
 import msgspec
 
-from sidemirror_server.assembly.models import caps_of, info_of, prompts_of, routes_of, stand_in
+from sidemirror_server.assembly.memory import ReflectiveMemory
+from sidemirror_server.assembly.models import caps_of, embedder_of, info_of, routes_of, stand_in, templates_of
 from sidemirror_server.assembly.standing import Standing
 from sidemirror_server.assembly.stores import Stores, open_stores
 from sidemirror_server.critique.keeping import Critic
@@ -22,6 +23,7 @@ from sidemirror_server.goals.report import reflection_of
 from sidemirror_server.goals.republish import Republisher
 from sidemirror_server.models.gateway import Gateway, Route
 from sidemirror_server.models.language_model import LanguageModel, Purpose
+from sidemirror_server.models.ledger import US_PER_DAY, day_of
 from sidemirror_server.models.spending import Spending
 from sidemirror_server.observing import gauges, observe, with_times
 from sidemirror_server.rpc import server as rpc_server
@@ -44,6 +46,7 @@ from sidemirror_server.rpc.turn_material import TurnMaterial
 from sidemirror_server.rpc.turns import TurnCalls
 from sidemirror_server.rpc.watch import WatchStreams
 from sidemirror_server.settings import Settings, is_measured
+from sidemirror_server.thinking.prompts import ReflectionPrompts
 from sidemirror_server.trace.live import Bell, Lookout
 from sidemirror_server.trace.receipts import KEPT_FOR_US as RECEIPTS_KEPT_FOR_US
 from sidemirror_server.turns.conductor import Conductor, TurnLimits
@@ -107,7 +110,10 @@ class Sidecar:
         self.recorder = Recorder(stores.log, bell, limits.backlog_bytes)
         spending = Spending(stores.ledger, caps_of(settings), clock)
         self.gateway = Gateway(routes, spending, clock)
-        prompts = prompts_of(settings)
+        memory = ReflectiveMemory(settings, stores, embedder_of(settings, spending, clock), clock)
+        self.meanings = memory.meanings
+        own_prompts = templates_of(settings)
+        prompts = ReflectionPrompts(own_prompts)
         reflections = Reflections(self.gateway, prompts, self.recorder, clock)
         critic = Critic(self.gateway, stores.critiques, clock)
         critiques = TurnCritiques(critic, self.recorder, clock)
@@ -133,7 +139,7 @@ class Sidecar:
             metered=is_measured(settings),
         )
         self.server = rpc_server.Server(streams, limits.message_bytes, limits.streams_per_connection)
-        self._standing = Standing(stores, self.server, self.recorder)
+        self._standing = Standing(stores, self.server, self.recorder, _turned_off(settings))
         self._queue = Bounded(stores.work, limits.queued_jobs, clock)
         turns = TurnMaterial(stores.log, self.conductor, self.recorder)
         served = {
@@ -157,6 +163,7 @@ class Sidecar:
                 ),
                 GoalWatchStreams(stores.journal, bell, streams),
             ),
+            rpc_server.MEMORY: memory.calls(self.gateway, own_prompts, turns),
             rpc_server.SIDECAR: (SidecarCalls(info_of(settings, own, stores.facts, routes), spending),),
         }
         for service, calls in served.items():
@@ -206,6 +213,8 @@ class Sidecar:
             ]
             if self._lookout is not None:
                 work.append(self._lookout.run())
+            if self.meanings is not None:
+                work.append(self.meanings.run())
             background = [group.create_task(task) for task in work]
             await stop
             await self.drain()
@@ -228,6 +237,12 @@ class Sidecar:
         if self._health_listener is not None:
             await self._health_listener.stop()
 
+    async def close(self) -> None:
+        """Ends what is under way with models."""
+        await self.gateway.close()
+        if self.meanings is not None:
+            await self.meanings.close()
+
     async def _republish(self) -> None:
         """Publishes again what a Redis has lost."""
         stores = self._stores
@@ -242,11 +257,31 @@ class Sidecar:
                 if is_measured(self._settings):
                     await self._queue.count_again()
                 await self.conductor.sweep()
-                await self._stores.requests.forget(self._clock.now_us(), _FORGET_AT_ONCE)
-                await self._stores.work.purge((GOAL_REPORT,), self._clock.now_us() - _REPORTS_KEPT_US, _FORGET_AT_ONCE)
-                await self._stores.receipts.forget(self._clock.now_us() - RECEIPTS_KEPT_FOR_US, _FORGET_AT_ONCE)
+                await self._forget()
             except SidemirrorError as error:
                 _log.warning("sweep_failed", extra={"reason": str(error)})
+
+    async def _forget(self) -> None:
+        """Removes what is kept no longer, a part of it at a time, and says how much that was."""
+        stores, kept, now_us = self._stores, self._settings.retention, self._clock.now_us()
+        counts = {
+            "requests": await stores.requests.forget(now_us, _FORGET_AT_ONCE),
+            "reports": await stores.work.purge((GOAL_REPORT,), now_us - _REPORTS_KEPT_US, _FORGET_AT_ONCE),
+            "receipts": await stores.receipts.forget(now_us - RECEIPTS_KEPT_FOR_US, _FORGET_AT_ONCE),
+        }
+        if kept.spend_days is not None:
+            first_day = day_of(now_us) - kept.spend_days
+            counts["spend"] = await stores.ledger.forget(first_day, _FORGET_AT_ONCE, now_us)
+        if kept.critique_days is not None:
+            before_us = now_us - kept.critique_days * US_PER_DAY
+            counts["critiques"] = await stores.critiques.forget(before_us, _FORGET_AT_ONCE)
+        if any(counts.values()):
+            _log.info("forgotten", extra=counts)
+
+
+def _turned_off(settings: Settings) -> tuple[str, ...]:
+    """The services that a setting has turned off, by full name."""
+    return () if settings.memory.enabled else (rpc_server.MEMORY.full_name,)
 
 
 @contextlib.asynccontextmanager
@@ -283,5 +318,5 @@ async def assemble(
             )
         routes = routes_of(settings, clock) if model is None else stand_in(model, clock)
         sidecar = Sidecar(settings, stores, routes, clock, limits, pace or _PACE, socket)
-        stack.push_async_callback(sidecar.gateway.close)
+        stack.push_async_callback(sidecar.close)
         yield sidecar

@@ -15,20 +15,24 @@ _LOOK_AT_REFLECTIONS_S = 0.5
 # How often a store that tells nobody is looked at. Chosen here: a look is a flag's value, and probes come every 5 s.
 _LOOK_AT_STORE_S = 1.0
 # What is of no use without its store; the others think and answer without it, and say in their answers what they lack.
-_NEED_THE_STORE = (rpc_server.CRITIQUE.full_name,)
+_NEED_THE_STORE = (rpc_server.CRITIQUE.full_name, rpc_server.MEMORY.full_name)
 
 
 class Standing:
     """What stands and falls with which store."""
 
-    def __init__(self, stores: Stores, server: rpc_server.Server, recorder: Recorder) -> None:
+    def __init__(
+        self, stores: Stores, server: rpc_server.Server, recorder: Recorder, turned_off: tuple[str, ...] = ()
+    ) -> None:
+        """`turned_off`: services that never serve, by full name."""
+        self._turned_off = turned_off
         self._stores = stores
         self._server = server
         self._recorder = recorder
 
     def unable(self) -> tuple[str, ...]:
         """The services that cannot serve now, by full name."""
-        return () if self._store_answers() else _NEED_THE_STORE
+        return self._turned_off if self._store_answers() else (*self._turned_off, *_NEED_THE_STORE)
 
     def _store_answers(self) -> bool:
         """The store of all but goal reflections, which may be in one of their own."""
@@ -52,7 +56,7 @@ class Standing:
                 continue
             said = answers
             for service in _NEED_THE_STORE:
-                await self._server.set_able(service, able=answers)
+                await self._server.set_able(service, able=answers and service not in self._turned_off)
             if answers:
                 self._recorder.try_again()
 

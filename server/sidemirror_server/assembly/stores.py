@@ -12,14 +12,19 @@ import msgspec
 
 from sidemirror_server.critique.store import Critiques
 from sidemirror_server.goals.store import GoalReflections
+from sidemirror_server.memory.search import MemorySearch
+from sidemirror_server.memory.store import Memories
 from sidemirror_server.models.ledger import Ledger
 from sidemirror_server.rpc.info import StoreFacts
 from sidemirror_server.settings import Settings
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import FILE_NAME, Database
 from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflections
 from sidemirror_server.storage.sqlite.journal import SqliteJournal
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
+from sidemirror_server.storage.sqlite.memories import SqliteMemories
+from sidemirror_server.storage.sqlite.memory_process import SearchProcess
+from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.requests import SqliteRequests
 from sidemirror_server.storage.sqlite.sessions import SqliteSessions
@@ -48,6 +53,8 @@ class Stores(msgspec.Struct, frozen=True):
     ledger: Ledger
     critiques: Critiques
     receipts: Receipts
+    memories: Memories
+    memory_search: MemorySearch
     facts: tuple[StoreFacts, ...]
     is_shared: bool
     changed: asyncio.Event
@@ -68,6 +75,8 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
     """Everything in a SQLite file of this sidecar's own."""
     database = await Database.open(settings.data_dir, now_us=clock.now_us())
     stack.push_async_callback(database.close)
+    searches = SearchProcess(settings.data_dir / FILE_NAME)
+    stack.push_async_callback(searches.close)
     durability = "an OK survives a crash of the sidecar and of the machine (WAL, synchronous=FULL)"
     return Stores(
         log=SqliteTurnLog(database),
@@ -77,6 +86,8 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         critiques=SqliteCritiques(database),
         goal_reflections=SqliteGoalReflections(database),
         receipts=SqliteReceipts(database),
+        memories=SqliteMemories(database),
+        memory_search=SqliteMemorySearch(database, searches),
         work=SqliteWork(database),
         journal=SqliteJournal(database),
         facts=(StoreFacts("sqlite", "everything", lambda: durability, database.answers),),
@@ -93,6 +104,8 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
     from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
     from sidemirror_server.storage.postgres.journal import PostgresJournal
     from sidemirror_server.storage.postgres.ledger import PostgresLedger
+    from sidemirror_server.storage.postgres.memories import PostgresMemories
+    from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
     from sidemirror_server.storage.postgres.receipts import PostgresReceipts
     from sidemirror_server.storage.postgres.requests import PostgresRequests
     from sidemirror_server.storage.postgres.sessions import PostgresSessions
@@ -117,6 +130,8 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
         critiques=PostgresCritiques(database),
         goal_reflections=PostgresGoalReflections(database),
         receipts=PostgresReceipts(database),
+        memories=PostgresMemories(database),
+        memory_search=PostgresMemorySearch(database),
         work=PostgresWork(database),
         journal=PostgresJournal(database),
         facts=(StoreFacts("postgres", "everything", lambda: durability, database.is_available),),

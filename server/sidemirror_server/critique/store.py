@@ -44,6 +44,8 @@ class Critiques(Protocol):
     CR6  `figures` are those of `statistics.figures_of` over the critiques made from `start_us` on and before `end_us`.
     CR7  `figures` of one provider leave the others out.
     CR8  Scopes never meet.
+    CR9  `forget` removes critiques of every scope made before `before_us`, the oldest first, at most `limit`, with
+         their outcomes, and returns how many.
     Raises StoreUnavailable, StoreFull.
     """
 
@@ -60,3 +62,5 @@ class Critiques(Protocol):
     async def figures(
         self, scope: Scope, start_us: int, end_us: int, bucket_us: int | None, provider: str | None
     ) -> tuple[Figures, ...]: ...
+
+    async def forget(self, before_us: int, limit: int) -> int: ...

@@ -133,6 +133,69 @@ class DebateAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     ] = ()
 
 
+CategoryWord = Literal[
+    "timeout",
+    "validation",
+    "permission",
+    "not_found",
+    "rate_limit",
+    "network",
+    "tool",
+    "model",
+    "resource",
+    "logic",
+    "unknown",
+]
+
+
+class AppliesWhenAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """When a lesson is worth showing."""
+
+    tools: Annotated[
+        tuple[Annotated[str, Meta(max_length=256)], ...],
+        Meta(max_length=8, description="Names of the tools that it is about, as the events have them; may be none."),
+    ] = ()
+    error_categories: Annotated[
+        tuple[CategoryWord, ...], Meta(max_length=4, description="Kinds of errors that it is about; may be none.")
+    ] = ()
+    not_when: (
+        Annotated[str, Meta(max_length=500, description="When it does not apply, in one sentence; null if always.")]
+        | None
+    ) = None
+
+
+class MemoryReflectionAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What an episode taught."""
+
+    reflection: Annotated[
+        str,
+        Meta(min_length=1, max_length=4_000, description="What happened and why, clearly, in 2-3 sentences."),
+    ]
+    strategy: (
+        Annotated[
+            str,
+            Meta(max_length=2_000, description="A specific actionable strategy or rule, 1-2 sentences; null if none."),
+        ]
+        | None
+    ) = None
+    importance: (
+        Annotated[float, Meta(ge=0.0, le=1.0, description="How much the lesson matters: 1.0 is critical.")] | None
+    ) = None
+    confidence: (
+        Annotated[float, Meta(ge=0.0, le=1.0, description="How sure this analysis is: 0 is a guess, 1 is certain.")]
+        | None
+    ) = None
+    tags: Annotated[
+        tuple[Annotated[str, Meta(max_length=64)], ...],
+        Meta(max_length=16, description='Relevant tags in lower case, such as "sql" or "timeout".'),
+    ] = ()
+    applies_when: AppliesWhenAnswer | None = None
+    cited_event_ids: Annotated[
+        tuple[str, ...],
+        Meta(max_length=32, description="The ids of the events that the lesson rests on, most telling first."),
+    ] = ()
+
+
 class GoalAnswer(msgspec.Struct, frozen=True):
     """What a finished goal taught."""
 

@@ -35,9 +35,11 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
     """The steps of a turn, oldest first, and what the turn was for.
 
     `question`: the user's last words. Of a long turn steps may be missing in the middle; the last 100 are always whole.
+    `outcome`: what became of it (success, failure, partial, timeout or error); empty while it goes on.
     """
 
     task: str = ""
     question: str = ""
     steps: tuple[EvidenceStep, ...] = ()
     turn_count: int = 0
+    outcome: str = ""

@@ -26,6 +26,9 @@ class Purpose(StrEnum):
     TRACE_EVALUATION = "trace_evaluation"
     DEBATE = "debate"
     GOAL_REFLECTION = "goal_reflection"
+    MEMORY_REFLECTION = "memory_reflection"
+    # Vectors of memories and of questions: asked for by `models/embedding.py`, never of a language model.
+    MEMORY_EMBEDDING = "memory_embedding"
 
 
 class Ask(msgspec.Struct, Generic[AnswerT], frozen=True, kw_only=True):

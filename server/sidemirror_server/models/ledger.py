@@ -100,6 +100,9 @@ class Ledger(Protocol):
     LE7  What is never settled stays spent, and is reported as orphaned once its lease is over.
     LE8  A day ends at 00:00 UTC of `now_us`: what was spent before then limits nothing after it.
     LE9  `spent` has one entry per day and purpose of this scope alone, newest day first, then by purpose.
+    LE10 `forget` removes what was spent on days before `before_day`, the oldest first: at most `limit` entries as
+         `spent` lists them, and with them what is open and summed up of those days. It returns how many. Today is never
+         forgotten.
     """
 
     async def reserve(
@@ -119,4 +122,8 @@ class Ledger(Protocol):
 
     async def used(self, scope: Scope, purpose: str, day: int) -> Mapping[Level, Amount]:
         """What counts against each level's cap for a call of this scope and purpose. Raises StoreUnavailable."""
+        ...
+
+    async def forget(self, before_day: int, limit: int, now_us: int) -> int:
+        """Removes old entries. Across scopes. Raises StoreUnavailable, StoreFull."""
         ...

@@ -18,7 +18,7 @@ from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
 from sidemirror_server.assembly import examine_shared_store, examine_store
 from sidemirror_server.operations.entrance_check import check_entrance
 from sidemirror_server.operations.loop import run
-from sidemirror_server.operations.target import metadata, open_channel
+from sidemirror_server.operations.target import open_channel
 from sidemirror_server.rpc.listening import UNIX
 from sidemirror_server.settings import PREFIX, BadSettings, Settings, Source, load, names, sources, unknown_names
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
@@ -32,6 +32,9 @@ _LITTLE_ROOM_BYTES = 256 * _MIB
 _EARLIEST_US = 1_767_225_600_000_000
 # How far the newest record may be ahead of the clock: what clocks that are kept in step differ by, and more.
 _AHEAD_US = 5_000_000
+
+
+_SHOW_CA = "set SIDEMIRROR_CA_FILE to the authorities of its certificate, to ask what is there"
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -172,7 +175,7 @@ def _embedded(settings: Settings, clock: Clock) -> Iterable[Finding]:
 def _answers(settings: Settings) -> "list[_Answer]":
     socket_path = settings.socket.removeprefix(UNIX)
     listeners = [settings.address, *([f"{UNIX}{Path(socket_path).absolute()}"] if socket_path else [])]
-    return [_answer_at(address) for address in listeners]
+    return [_answer_at(address, speaks_tls=bool(settings.tls.key_file)) for address in listeners]
 
 
 def _store_advice(problem: str) -> str:
@@ -189,7 +192,7 @@ class _Answer(Finding, frozen=True, omit_defaults=True):
     served: bool = False
 
 
-def _answer_at(address: str) -> _Answer:
+def _answer_at(address: str, *, speaks_tls: bool) -> _Answer:
     """Who listens there, if anyone."""
     subject = "address"
     listening = _knock(address)
@@ -201,11 +204,14 @@ def _answer_at(address: str) -> _Answer:
     with open_channel(target) as channel:
         try:
             stub = pb_grpc.SidecarServiceStub(channel)
-            info = stub.GetServerInfo(pb.GetServerInfoRequest(), timeout=_ANSWER_S, metadata=metadata())
+            info = stub.GetServerInfo(pb.GetServerInfoRequest(), timeout=_ANSWER_S)
         except grpc.RpcError as error:
             if error.code() in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
                 found = f"{address} is served by a sidemirror that asks for another token"
                 return _Answer(subject, ok=True, found=found, served=True)
+            if speaks_tls and not address.startswith(UNIX):
+                found = f"{address} is taken ({error.code().name}): by these settings it would speak TLS"
+                return _Answer(subject, ok=True, found=found, advice=_SHOW_CA, served=True)
             return _Answer(
                 subject,
                 ok=False,

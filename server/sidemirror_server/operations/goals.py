@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 
 from sidemirror.v1 import goal_reflection_pb2 as pb
 from sidemirror.v1 import goal_reflection_pb2_grpc as pb_grpc
-from sidemirror_server.operations.target import CHANNEL_OPTIONS, address_of
+from sidemirror_server.operations.target import address_of, open_channel
 
 EXIT_FAILED = 1
 EXIT_UNREACHABLE = 69  # sysexits.h: service unavailable
@@ -93,7 +93,7 @@ def retry(place: Place, report_ids: list[str], *, every: bool) -> int:
 
 def _asking(place: Place, ask: "Callable[[pb_grpc.GoalReflectionServiceStub], int]") -> int:
     address = address_of(place.address)
-    with grpc.insecure_channel(address, options=CHANNEL_OPTIONS) as channel:
+    with open_channel(address) as channel:
         try:
             return ask(pb_grpc.GoalReflectionServiceStub(channel))
         except grpc.RpcError as error:

@@ -38,15 +38,18 @@ class Unreachable(Exception):
 
 
 def open_channel(address: str) -> grpc.Channel:
-    """A channel to `address`: host:port or unix:/path, with TLS where the environment names authorities. Raises
-    BadSettings."""
+    """A channel to `address`: host:port or unix:/path, with TLS where the environment names authorities, and the token
+    with each unary call where it names one. Raises BadSettings."""
     credentials = _credentials(as_client())
     if credentials is None or address.startswith("unix:"):
-        return grpc.insecure_channel(address, options=CHANNEL_OPTIONS)
-    return grpc.secure_channel(address, credentials, options=CHANNEL_OPTIONS)
+        channel = grpc.insecure_channel(address, options=CHANNEL_OPTIONS)
+    else:
+        channel = grpc.secure_channel(address, credentials, options=CHANNEL_OPTIONS)
+    carried = _metadata()
+    return grpc.intercept_channel(channel, _Blocking(carried)) if carried else channel
 
 
-def metadata() -> tuple[tuple[str, str | bytes], ...]:
+def _metadata() -> tuple[tuple[str, str | bytes], ...]:
     """What a call carries besides its request: the token, when the environment names a file with one. Raises
     BadSettings."""
     path = as_client().token
@@ -84,13 +87,24 @@ async def dial(address: str) -> AsyncIterator[grpc.aio.Channel]:
 
 def _aio_channel(address: str) -> grpc.aio.Channel:
     credentials = _credentials(as_client())
-    carried = metadata()
+    carried = _metadata()
     interceptors: list[grpc.aio.ClientInterceptor] = [_Unary(carried), _ServerStream(carried), _BidiStream(carried)]
     if not carried:
         interceptors.clear()
     if credentials is None or address.startswith("unix:"):
         return grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS, interceptors=interceptors)
     return grpc.aio.secure_channel(address, credentials, options=CHANNEL_OPTIONS, interceptors=interceptors)
+
+
+class _Blocking(grpc.UnaryUnaryClientInterceptor):
+    """Adds metadata to every unary call of a channel that is no asyncio one."""
+
+    def __init__(self, carried: Sequence[tuple[str, str | bytes]]) -> None:
+        self._carried = carried
+
+    def intercept_unary_unary(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
+        carried = (*self._carried, *(client_call_details.metadata or ()))
+        return continuation(client_call_details._replace(metadata=carried), request)
 
 
 class _Carries:

@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
-from sidemirror_server.operations.target import address_of, metadata, open_channel
+from sidemirror_server.operations.target import address_of, open_channel
 
 EXIT_UNREACHABLE = 69  # sysexits.h: service unavailable
 _TIMEOUT_S = 5.0
@@ -22,7 +22,7 @@ def usage(address: str, tenant_id: str, project_id: str, *, as_json: bool) -> in
     request = pb.GetServerInfoRequest(tenant_id=tenant_id, project_id=project_id)
     with open_channel(address) as channel:
         try:
-            info = pb_grpc.SidecarServiceStub(channel).GetServerInfo(request, timeout=_TIMEOUT_S, metadata=metadata())
+            info = pb_grpc.SidecarServiceStub(channel).GetServerInfo(request, timeout=_TIMEOUT_S)
         except grpc.RpcError as error:
             print(f"sidemirror: {address}: {error.code().name}: {error.details()}", file=sys.stderr)
             return EXIT_UNREACHABLE

@@ -15,7 +15,7 @@ from sidemirror_server.rpc.streams import Streams, StreamTimes
 from sidemirror_server.rpc.wire import duration
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import Entry, Log
-from sidemirror_server.vocabulary.errors import BadInput, Draining
+from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.scope import Scope
 
 # How much one look into the log takes: bounds what a slow reader makes the server hold.
@@ -62,7 +62,7 @@ class GoalWatchStreams:
                         reason=times.closing_reason, grace=duration(int(times.grace_s * 1e6))
                     )
                     yield pb.WatchGoalReflectionsResponse(cursor=token_for(after, call.scope, TOPIC), closing=closing)
-                    raise Draining(reason=times.closing_reason)
+                    raise times.end()
                 if times.heartbeat_due():
                     yield _heartbeat(after, call.scope)
                     times.said()

@@ -6,6 +6,7 @@ again for each call, which costs about 7 % of a small one (research page perform
 
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 import grpc
@@ -47,6 +48,12 @@ class ServerStream(Protocol):
     """A servicer method that answers with a stream."""
 
     def __call__(self, request: Message, call: Call) -> AsyncIterator[Message]: ...
+
+
+class ClientStream(Protocol):
+    """A servicer method that takes a stream and answers once. The call's scope is that of its first request."""
+
+    async def __call__(self, requests: AsyncIterator[Message], begin: Callable[[Message], Call]) -> Message: ...
 
 
 class BidiStream(Protocol):
@@ -164,8 +171,28 @@ class Boundary:
 
         return grpc.unary_stream_rpc_method_handler(self._tracing.stream(method, handle))
 
+    def client_stream(self, method: str, request_type: type[Message], serve: ClientStream) -> Handler:
+        """The handler of a method that takes a stream and gives one answer."""
+
+        async def once(requests: AsyncIterator[Message], begin: Callable[[Message], Call]) -> AsyncIterator[Message]:
+            yield await serve(requests, begin)
+
+        handle = self._tracing.stream(method, self._streams(method, request_type, once))
+
+        async def answer(raws: AsyncIterator[bytes], context: Context) -> bytes:
+            async with aclosing(handle(raws, context)) as answers:  # type: ignore[type-var]  # it is a generator
+                return await anext(answers)
+
+        return grpc.stream_unary_rpc_method_handler(answer)
+
     def bidi_stream(self, method: str, request_type: type[Message], serve: BidiStream) -> Handler:
         """The handler of a method that takes a stream and answers with a stream."""
+        handle = self._streams(method, request_type, serve)
+        return grpc.stream_stream_rpc_method_handler(self._tracing.stream(method, handle))
+
+    def _streams(
+        self, method: str, request_type: type[Message], serve: BidiStream
+    ) -> Callable[[AsyncIterator[bytes], Context], AsyncIterator[bytes]]:
         parse, check = _reader(request_type, self._text_bytes)
 
         async def handle(raws: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
@@ -187,7 +214,7 @@ class Boundary:
                 await _abort(method, context, error)
                 raise
 
-        return grpc.stream_stream_rpc_method_handler(self._tracing.stream(method, handle))
+        return handle
 
     def _call(self, method: str, request: Message, context: Context, caller: Token | None) -> Call:
         """The call that `request` begins. Whose it is comes before what is wrong with it, so that a stranger learns

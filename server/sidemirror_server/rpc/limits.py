@@ -4,6 +4,7 @@
 field of text, number or list without a rule is a defect of this table, found when the server is built.
 """
 
+import math
 from collections.abc import Callable
 from typing import cast
 
@@ -135,6 +136,40 @@ TABLE: dict[str, Rule] = {
     "EvaluateTraceRequest.events": EVENTS,
     "EvaluateTraceRequest.checklist": Count(50, chars=1_000),
     "ReportCritiqueOutcomeRequest.critique_id": Id(required=True),
+    "reflection_id": Id(required=True),
+    "related_memory_ids": Count(100, chars=128),
+    "receipt_ids": Count(32, chars=128),
+    "source_event_ids": Count(100, chars=128),
+    "tags": Count(32, chars=64),
+    "error_categories": Count(32),
+    "importance": SCORE,
+    "min_importance": SCORE,
+    "reason": Text(chars=1_000),
+    "if_version": Number(0, 2**31 - 1),
+    "task_description": LONG,
+    "task_goal": LONG,
+    "query_text": LONG,
+    "tool_name": NAME,
+    "error_message": LONG,
+    "GenerateReflectionRequest.events": EVENTS,
+    "AppliesWhen.tools": Count(32, chars=256),
+    "AppliesWhen.not_when": Text(chars=1_000),
+    "ReflectionResult.reflection_text": Text(chars=16_000, required=True),
+    "ReflectionResult.strategy_text": Text(chars=16_000),
+    "StoreReflectionRequest.result": Required(),
+    "UpdateReflectionRequest.changes": Required(),
+    "MemoryChanges.content": Text(chars=16_000),
+    "ReviewReflectionRequest.reason": Text(chars=1_000, required=True),
+    "QueryReflectionsRequest.k": Number(0, 1_000),
+    "QueryReflectionsRequest.explain_ids": Count(20, chars=128),
+    "BuildMemoryContextRequest.tools": Count(100, chars=256),
+    "BuildMemoryContextRequest.max_items": Number(0, 20),
+    "BuildMemoryContextRequest.max_tokens": Number(0, 1_000_000),
+    "ReportOutcomeRequest.receipt_id": Id(required=True),
+    "Usage.parameters": Count(100),
+    "Usage.cost_usd": Number(0, 1_000_000_000),
+    "Usage.latency": Seconds(7 * 24 * 3600),
+    "ImportReflectionsRequest.lines": Count(1_000),
     "goal_id": Id(taken=TAKEN_GOAL_IDS),
     "report_id": Id(required=True),
     "objective": Text(bytes=256 * 1024, required=True),
@@ -150,6 +185,9 @@ TABLE: dict[str, Rule] = {
 # The most that a whole message takes on the wire. An answer holds at least one event, and has to fit into the 4 MiB
 # that gRPC's clients take by default.
 BYTES = {"TurnEvent": 1024 * 1024}
+
+# The most that a JSON-like object takes on the wire.
+OBJECT_BYTES = 64 * 1024
 
 # Enums whose unknown numbers are not refused: the converter clamps them (design section 2).
 CLAMPED = {"ThinkLevel"}
@@ -197,6 +235,8 @@ def _message(descriptor: Descriptor, made: _Made) -> Check:
         return made[descriptor.full_name]
     if descriptor.full_name == "google.protobuf.Timestamp":
         return _timestamp
+    if descriptor.full_name == "google.protobuf.Struct":
+        return _object
     steps: list[Check] = []
     oneofs: set[str] = set()
     for field in descriptor.fields:
@@ -252,12 +292,15 @@ def _field(field: FieldDescriptor, made: _Made) -> list[Check]:
         if not isinstance(rule, Count):
             raise NoRule(key)
         if field.cpp_type == FieldDescriptor.CPPTYPE_STRING and rule.chars is not None:
-            return [_texts(name, rule, _text(Text(chars=rule.chars)))]
+            return [_values(name, rule, _text(Text(chars=rule.chars)))]
+        if field.enum_type is not None:
+            return [_values(name, rule, _enum(field.enum_type))]
         return [_repeated(name, rule, _element(field, made))]
     if rule == LONG:
         rule = Text(bytes=min(LONGEST_TEXT_BYTES, made.text_bytes))
     if field.message_type is not None and not isinstance(rule, Seconds):
-        return [_nested(name, _message(field.message_type, made))]
+        nested = _nested(name, _message(field.message_type, made))
+        return [nested, _there(name)] if isinstance(rule, Required) else [nested]
     value_check = _value(field, rule)
     return [_single(name, value_check)] if value_check else []
 
@@ -266,8 +309,18 @@ def _owner(part: FieldDescriptor | OneofDescriptor) -> str:
     return part.containing_type.name if part.containing_type is not None else ""
 
 
+def _there(name: str) -> Check:
+    def check(message: Message, prefix: str, found: list[Violation]) -> None:
+        if not message.HasField(name):
+            found.append((prefix + name, "required"))
+
+    return check
+
+
 def _element(field: FieldDescriptor, made: _Made) -> Check | None:
-    return _message(field.message_type, made) if field.message_type is not None else None
+    if field.message_type is None or field.message_type.GetOptions().map_entry:
+        return None
+    return _message(field.message_type, made)
 
 
 def _repeated(name: str, rule: Count, element: Check | None) -> Check:
@@ -282,13 +335,13 @@ def _repeated(name: str, rule: Count, element: Check | None) -> Check:
     return check
 
 
-def _texts(name: str, rule: Count, text_check: ValueCheck) -> Check:
+def _values(name: str, rule: Count, value_check: ValueCheck) -> Check:
     counted = _repeated(name, rule, None)
 
     def check(message: Message, prefix: str, found: list[Violation]) -> None:
         counted(message, prefix, found)
-        for index, text in enumerate(getattr(message, name)):
-            wrong = text_check(text)
+        for index, value in enumerate(getattr(message, name)):
+            wrong = value_check(value)
             if wrong is not None:
                 found.append((f"{prefix}{name}[{index}]", wrong))
 
@@ -393,3 +446,23 @@ def _timestamp(message: Message, prefix: str, found: list[Violation]) -> None:
     seconds, nanos = message.seconds, message.nanos  # type: ignore[attr-defined]  # a google.protobuf.Timestamp
     if not (0 <= seconds <= _LATEST_S and 0 <= nanos < 1_000_000_000):
         found.append((prefix.removesuffix("."), "a time from 1970-01-01T00:00:00Z to 9999-12-31T23:59:59Z"))
+
+
+def _object(message: Message, prefix: str, found: list[Violation]) -> None:
+    """A google.protobuf.Struct: not too large, and nothing in it that JSON does not have."""
+    if message.ByteSize() > OBJECT_BYTES:
+        found.append((prefix.removesuffix("."), f"at most {OBJECT_BYTES} bytes in all"))
+    elif not _is_finite(message):
+        found.append((prefix.removesuffix("."), "numbers that are finite"))
+
+
+def _is_finite(message: Message) -> bool:
+    kind = message.DESCRIPTOR.name
+    if kind == "Struct":
+        return all(_is_finite(value) for value in message.fields.values())  # type: ignore[attr-defined]
+    if kind == "ListValue":
+        return all(_is_finite(value) for value in message.values)  # type: ignore[attr-defined]
+    arm = message.WhichOneof("kind")
+    if arm == "number_value":
+        return math.isfinite(message.number_value)  # type: ignore[attr-defined]
+    return _is_finite(getattr(message, arm)) if arm in ("struct_value", "list_value") else True

@@ -12,7 +12,7 @@ from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_health.v1.health import aio as health_aio
 
-from sidemirror.v1 import critique_pb2, goal_reflection_pb2, sidecar_pb2, thinking_pb2
+from sidemirror.v1 import critique_pb2, goal_reflection_pb2, reflective_memory_pb2, sidecar_pb2, thinking_pb2
 from sidemirror_server.rpc.interceptors import Boundary, Handler
 from sidemirror_server.rpc.streams import Streams
 from sidemirror_server.rpc.symbols import Symbols
@@ -24,6 +24,7 @@ NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 THINKING = thinking_pb2.DESCRIPTOR.services_by_name["ThinkingService"]
 CRITIQUE = critique_pb2.DESCRIPTOR.services_by_name["CritiqueService"]
 GOALS = goal_reflection_pb2.DESCRIPTOR.services_by_name["GoalReflectionService"]
+MEMORY = reflective_memory_pb2.DESCRIPTOR.services_by_name["ReflectiveMemoryService"]
 SIDECAR = sidecar_pb2.DESCRIPTOR.services_by_name["SidecarService"]
 
 
@@ -59,6 +60,8 @@ def _handler(boundary: Boundary, method: MethodDescriptor, servicers: Sequence[o
         raise NotImplementedByServicer(path)
     serve = getattr(servicer, method.name)
     request_type: type[Message] = GetMessageClass(method.input_type)
+    if method.client_streaming and not method.server_streaming:
+        return boundary.client_stream(path, request_type, serve)
     if method.client_streaming:
         return boundary.bidi_stream(path, request_type, serve)
     binds = getattr(servicer, "binds", {}).get(method.name)

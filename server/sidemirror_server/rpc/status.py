@@ -46,6 +46,9 @@ TABLE: dict[type[BaseException], Row] = {
     errors.NotPermitted: Row(StatusCode.PERMISSION_DENIED, pb.ERROR_REASON_SCOPE_NOT_PERMITTED),
     errors.StoreUnavailable: Row(StatusCode.UNAVAILABLE, pb.ERROR_REASON_STORE_UNAVAILABLE, retry=True),
     errors.StoreFull: Row(StatusCode.RESOURCE_EXHAUSTED, pb.ERROR_REASON_STORE_FULL, retry=True),
+    errors.ModelUnavailable: Row(StatusCode.UNAVAILABLE, pb.ERROR_REASON_MODEL_UNAVAILABLE, retry=True),
+    errors.SpendCapReached: Row(StatusCode.RESOURCE_EXHAUSTED, pb.ERROR_REASON_SPEND_CAP_REACHED),
+    errors.Disabled: Row(StatusCode.FAILED_PRECONDITION, pb.ERROR_REASON_DISABLED),
     errors.Draining: Row(StatusCode.UNAVAILABLE, pb.ERROR_REASON_DRAINING, retry=True),
     TimeoutError: Row(StatusCode.DEADLINE_EXCEEDED, pb.ERROR_REASON_DEADLINE_EXCEEDED),
 }

@@ -9,11 +9,13 @@ from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.record import events_of
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable
-from sidemirror_server.vocabulary.ids import TurnId
+from sidemirror_server.vocabulary.ids import SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope
 
 # How long what was recorded a moment ago may take to become durable; after that, what is durable is used.
 _MOMENT_S = 1.0
+# Contract: GenerateReflectionRequest.session_id.
+_SESSION_TURNS = 8
 
 
 class TurnMaterial:
@@ -23,6 +25,14 @@ class TurnMaterial:
         self._log = log
         self._conductor = conductor
         self._recorder = recorder
+
+    async def events_of_session(self, scope: Scope, session_id: str) -> tuple[Event, ...] | None:
+        """The events of the session's last turns, oldest first; None when it has no turn. Raises StoreUnavailable."""
+        heads = await self._log.heads(scope, SessionId(session_id), None, None, _SESSION_TURNS)
+        events: list[Event] = []
+        for head in reversed(heads):
+            events += await self.events(scope, head.turn_id) or ()
+        return tuple(events) if heads else None
 
     async def events(self, scope: Scope, turn_id: str) -> tuple[Event, ...] | None:
         """The turn's events, oldest first; None when there is no such turn. Raises StoreUnavailable."""

@@ -15,6 +15,10 @@
     ├── StoreFull            the store has no room left; nothing was written
     ├── LostClaim            a job's lease was taken over by another worker
     ├── ModelFailed          a language model gave no usable answer
+    ├── ModelUnavailable     the same, where the caller is told by an error
+    ├── ModelTooLate         no time was left to ask a model
+    ├── SpendCapReached      a cap on spending forbids to ask a model
+    ├── Disabled             a setting turns this off
     └── Draining             the server is going away
 
 Constructors take facts; the docstring of each class is its message.
@@ -135,6 +139,22 @@ class ModelFailed(SidemirrorError):
         self.retryable, self.retry_after_s = retryable, retry_after_s
         self.usage = usage
         super().__init__(status=status.value, detail=detail)
+
+
+class ModelUnavailable(SidemirrorError):
+    """No model gave a usable answer."""
+
+
+class ModelTooLate(SidemirrorError, TimeoutError):
+    """No time was left to ask a model."""
+
+
+class SpendCapReached(SidemirrorError):
+    """A cap on spending is reached."""
+
+
+class Disabled(SidemirrorError):
+    """A setting turns this off."""
 
 
 class Draining(SidemirrorError):

@@ -10,6 +10,7 @@ from opentelemetry import metrics
 SPAN_REFLECT = "sidemirror.thinking.reflect"
 SPAN_CRITIQUE = "sidemirror.critique.critique"
 SPAN_GOAL_REFLECT = "sidemirror.goals.reflect"
+SPAN_GENERATE_REFLECTION = "sidemirror.memory.generate_reflection"
 SPAN_EVALUATE = "sidemirror.critique.evaluate_trace"
 
 # OpenTelemetry semantic conventions for generative AI, "Evaluation".

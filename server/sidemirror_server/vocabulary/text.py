@@ -49,7 +49,8 @@ def enter_json(text: str) -> str:
 
 
 def redact_json(value: Any) -> Any:
-    """A copy of decoded JSON (or of a Struct as a dict) with every string entered and every secret member redacted.
+    """A copy of decoded JSON (or of a Struct as a dict) with every string entered, names of members too, and every
+    secret member redacted.
 
     A member whose name says secret (password, token, api_key, authorization, …) loses its value whatever it looks
     like, unless that is null, a boolean, empty or a nested object, which is searched instead.
@@ -57,7 +58,7 @@ def redact_json(value: Any) -> Any:
     if isinstance(value, str):
         return enter(value)
     if isinstance(value, dict):
-        return {name: _member(name, member) for name, member in value.items()}
+        return {enter(name) if isinstance(name, str) else name: _member(name, member) for name, member in value.items()}
     if isinstance(value, list | tuple):
         return [redact_json(item) for item in value]
     return value

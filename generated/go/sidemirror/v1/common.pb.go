@@ -804,20 +804,20 @@ func (x *ToolResult) GetError() string {
 // What answered, and what it took.
 type Usage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The provider that answered; `rules` is the built-in one, which is no language model.
+	// The provider that answered; `rules` is the built-in one, which is no language model. At most 256 characters.
 	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
-	// The provider's name of the model.
+	// The provider's name of the model. At most 256 characters.
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	// Parameters as they were applied, which may differ from what was asked for.
+	// Parameters as they were applied, which may differ from what was asked for. At most 100.
 	Parameters map[string]string `protobuf:"bytes,3,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Tokens of the prompt, those from the provider's cache included.
+	// Tokens of the prompt, those from the provider's cache included: 0 to 1,000,000,000.
 	InputTokens int64 `protobuf:"varint,4,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
-	// Tokens of the answer, thinking included.
+	// Tokens of the answer, thinking included: 0 to 1,000,000,000.
 	OutputTokens int64 `protobuf:"varint,5,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
-	// What it cost in USD, every attempt included. Where the model's price is not known, what it is counted as: the
+	// What it cost in USD, every attempt included: 0 to 1,000,000,000. Where the model's price is not known, what it is counted as: the
 	// dearest price known, which `parameters["price"]` then says. Absent where a failed call does not tell what it took.
 	CostUsd *float64 `protobuf:"fixed64,6,opt,name=cost_usd,json=costUsd,proto3,oneof" json:"cost_usd,omitempty"`
-	// How long the answer took.
+	// How long the answer took. Up to 7 days.
 	Latency       *durationpb.Duration `protobuf:"bytes,7,opt,name=latency,proto3" json:"latency,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

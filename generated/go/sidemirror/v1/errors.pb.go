@@ -56,6 +56,12 @@ const (
 	ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED ErrorReason = 13
 	// INTERNAL. A defect of the server; its log has the detail.
 	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 14
+	// UNAVAILABLE. No model gave a usable answer; metadata `status` and `detail`.
+	ErrorReason_ERROR_REASON_MODEL_UNAVAILABLE ErrorReason = 15
+	// RESOURCE_EXHAUSTED. A cap on spending is reached: no model is asked; metadata `status` and `detail`.
+	ErrorReason_ERROR_REASON_SPEND_CAP_REACHED ErrorReason = 16
+	// FAILED_PRECONDITION. A setting turns this off; metadata `detail`.
+	ErrorReason_ERROR_REASON_DISABLED ErrorReason = 17
 )
 
 // Enum value maps for ErrorReason.
@@ -76,6 +82,9 @@ var (
 		12: "ERROR_REASON_DRAINING",
 		13: "ERROR_REASON_DEADLINE_EXCEEDED",
 		14: "ERROR_REASON_INTERNAL",
+		15: "ERROR_REASON_MODEL_UNAVAILABLE",
+		16: "ERROR_REASON_SPEND_CAP_REACHED",
+		17: "ERROR_REASON_DISABLED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":         0,
@@ -93,6 +102,9 @@ var (
 		"ERROR_REASON_DRAINING":            12,
 		"ERROR_REASON_DEADLINE_EXCEEDED":   13,
 		"ERROR_REASON_INTERNAL":            14,
+		"ERROR_REASON_MODEL_UNAVAILABLE":   15,
+		"ERROR_REASON_SPEND_CAP_REACHED":   16,
+		"ERROR_REASON_DISABLED":            17,
 	}
 )
 
@@ -127,7 +139,7 @@ var File_sidemirror_v1_errors_proto protoreflect.FileDescriptor
 
 const file_sidemirror_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"\x1asidemirror/v1/errors.proto\x12\rsidemirror.v1*\xf1\x03\n" +
+	"\x1asidemirror/v1/errors.proto\x12\rsidemirror.v1*\xd4\x04\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\"\n" +
 	"\x1eERROR_REASON_MALFORMED_MESSAGE\x10\x01\x12\x1e\n" +
@@ -144,7 +156,10 @@ const file_sidemirror_v1_errors_proto_rawDesc = "" +
 	"\x17ERROR_REASON_STORE_FULL\x10\v\x12\x19\n" +
 	"\x15ERROR_REASON_DRAINING\x10\f\x12\"\n" +
 	"\x1eERROR_REASON_DEADLINE_EXCEEDED\x10\r\x12\x19\n" +
-	"\x15ERROR_REASON_INTERNAL\x10\x0eB\xbf\x01\n" +
+	"\x15ERROR_REASON_INTERNAL\x10\x0e\x12\"\n" +
+	"\x1eERROR_REASON_MODEL_UNAVAILABLE\x10\x0f\x12\"\n" +
+	"\x1eERROR_REASON_SPEND_CAP_REACHED\x10\x10\x12\x19\n" +
+	"\x15ERROR_REASON_DISABLED\x10\x11B\xbf\x01\n" +
 	"\x11com.sidemirror.v1B\vErrorsProtoP\x01ZHgithub.com/sidemirror/sidemirror/generated/go/sidemirror/v1;sidemirrorv1\xa2\x02\x03SXX\xaa\x02\rSidemirror.V1\xca\x02\rSidemirror\\V1\xe2\x02\x19Sidemirror\\V1\\GPBMetadata\xea\x02\x0eSidemirror::V1b\x06proto3"
 
 var (

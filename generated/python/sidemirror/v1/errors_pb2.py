@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1asidemirror/v1/errors.proto\x12\rsidemirror.v1*\xf1\x03\n\x0b\x45rrorReason\x12\x1c\n\x18\x45RROR_REASON_UNSPECIFIED\x10\x00\x12\"\n\x1e\x45RROR_REASON_MALFORMED_MESSAGE\x10\x01\x12\x1e\n\x1a\x45RROR_REASON_INVALID_FIELD\x10\x02\x12\"\n\x1e\x45RROR_REASON_REQUEST_ID_REUSED\x10\x03\x12\x1a\n\x16\x45RROR_REASON_NOT_FOUND\x10\x04\x12\x1f\n\x1b\x45RROR_REASON_ALREADY_EXISTS\x10\x05\x12\x1c\n\x18\x45RROR_REASON_WRONG_STATE\x10\x06\x12\x1e\n\x1a\x45RROR_REASON_LIMIT_REACHED\x10\x07\x12 \n\x1c\x45RROR_REASON_UNAUTHENTICATED\x10\x08\x12$\n ERROR_REASON_SCOPE_NOT_PERMITTED\x10\t\x12\"\n\x1e\x45RROR_REASON_STORE_UNAVAILABLE\x10\n\x12\x1b\n\x17\x45RROR_REASON_STORE_FULL\x10\x0b\x12\x19\n\x15\x45RROR_REASON_DRAINING\x10\x0c\x12\"\n\x1e\x45RROR_REASON_DEADLINE_EXCEEDED\x10\r\x12\x19\n\x15\x45RROR_REASON_INTERNAL\x10\x0e\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1asidemirror/v1/errors.proto\x12\rsidemirror.v1*\xd4\x04\n\x0b\x45rrorReason\x12\x1c\n\x18\x45RROR_REASON_UNSPECIFIED\x10\x00\x12\"\n\x1e\x45RROR_REASON_MALFORMED_MESSAGE\x10\x01\x12\x1e\n\x1a\x45RROR_REASON_INVALID_FIELD\x10\x02\x12\"\n\x1e\x45RROR_REASON_REQUEST_ID_REUSED\x10\x03\x12\x1a\n\x16\x45RROR_REASON_NOT_FOUND\x10\x04\x12\x1f\n\x1b\x45RROR_REASON_ALREADY_EXISTS\x10\x05\x12\x1c\n\x18\x45RROR_REASON_WRONG_STATE\x10\x06\x12\x1e\n\x1a\x45RROR_REASON_LIMIT_REACHED\x10\x07\x12 \n\x1c\x45RROR_REASON_UNAUTHENTICATED\x10\x08\x12$\n ERROR_REASON_SCOPE_NOT_PERMITTED\x10\t\x12\"\n\x1e\x45RROR_REASON_STORE_UNAVAILABLE\x10\n\x12\x1b\n\x17\x45RROR_REASON_STORE_FULL\x10\x0b\x12\x19\n\x15\x45RROR_REASON_DRAINING\x10\x0c\x12\"\n\x1e\x45RROR_REASON_DEADLINE_EXCEEDED\x10\r\x12\x19\n\x15\x45RROR_REASON_INTERNAL\x10\x0e\x12\"\n\x1e\x45RROR_REASON_MODEL_UNAVAILABLE\x10\x0f\x12\"\n\x1e\x45RROR_REASON_SPEND_CAP_REACHED\x10\x10\x12\x19\n\x15\x45RROR_REASON_DISABLED\x10\x11\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,5 +32,5 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'sidemirror.v1.errors_pb2', 
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_ERRORREASON']._serialized_start=46
-  _globals['_ERRORREASON']._serialized_end=543
+  _globals['_ERRORREASON']._serialized_end=642
 # @@protoc_insertion_point(module_scope)

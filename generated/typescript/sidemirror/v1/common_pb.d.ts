@@ -93,42 +93,42 @@ export declare const ToolResultSchema: GenMessage<ToolResult>;
  */
 export declare type Usage = Message$1<"sidemirror.v1.Usage"> & {
   /**
-   * The provider that answered; `rules` is the built-in one, which is no language model.
+   * The provider that answered; `rules` is the built-in one, which is no language model. At most 256 characters.
    *
    * @generated from field: string provider = 1;
    */
   provider: string;
 
   /**
-   * The provider's name of the model.
+   * The provider's name of the model. At most 256 characters.
    *
    * @generated from field: string model = 2;
    */
   model: string;
 
   /**
-   * Parameters as they were applied, which may differ from what was asked for.
+   * Parameters as they were applied, which may differ from what was asked for. At most 100.
    *
    * @generated from field: map<string, string> parameters = 3;
    */
   parameters: { [key: string]: string };
 
   /**
-   * Tokens of the prompt, those from the provider's cache included.
+   * Tokens of the prompt, those from the provider's cache included: 0 to 1,000,000,000.
    *
    * @generated from field: int64 input_tokens = 4;
    */
   inputTokens: bigint;
 
   /**
-   * Tokens of the answer, thinking included.
+   * Tokens of the answer, thinking included: 0 to 1,000,000,000.
    *
    * @generated from field: int64 output_tokens = 5;
    */
   outputTokens: bigint;
 
   /**
-   * What it cost in USD, every attempt included. Where the model's price is not known, what it is counted as: the
+   * What it cost in USD, every attempt included: 0 to 1,000,000,000. Where the model's price is not known, what it is counted as: the
    * dearest price known, which `parameters["price"]` then says. Absent where a failed call does not tell what it took.
    *
    * @generated from field: optional double cost_usd = 6;
@@ -136,7 +136,7 @@ export declare type Usage = Message$1<"sidemirror.v1.Usage"> & {
   costUsd?: number | undefined;
 
   /**
-   * How long the answer took.
+   * How long the answer took. Up to 7 days.
    *
    * @generated from field: google.protobuf.Duration latency = 7;
    */

@@ -120,6 +120,27 @@ export enum ErrorReason {
    * @generated from enum value: ERROR_REASON_INTERNAL = 14;
    */
   INTERNAL = 14,
+
+  /**
+   * UNAVAILABLE. No model gave a usable answer; metadata `status` and `detail`.
+   *
+   * @generated from enum value: ERROR_REASON_MODEL_UNAVAILABLE = 15;
+   */
+  MODEL_UNAVAILABLE = 15,
+
+  /**
+   * RESOURCE_EXHAUSTED. A cap on spending is reached: no model is asked; metadata `status` and `detail`.
+   *
+   * @generated from enum value: ERROR_REASON_SPEND_CAP_REACHED = 16;
+   */
+  SPEND_CAP_REACHED = 16,
+
+  /**
+   * FAILED_PRECONDITION. A setting turns this off; metadata `detail`.
+   *
+   * @generated from enum value: ERROR_REASON_DISABLED = 17;
+   */
+  DISABLED = 17,
 }
 
 /**

@@ -68,6 +68,16 @@ class PostgresCritiques:
             rows = await transaction.fetch(_SQL["figures"], *wanted)
         return tuple(Figures(*row) for row in rows)
 
+    async def forget(self, before_us: int, limit: int) -> int:
+        forgotten = 0
+        async with self._database.transaction(None) as transaction:
+            rows = await transaction.fetch(_SQL["old"], before_us, limit)
+            for scope in dict.fromkeys(Scope(row[0], row[1]) for row in rows):
+                await transaction.enter(scope)
+                ids = [row[2] for row in rows if Scope(row[0], row[1]) == scope]
+                forgotten += await transaction.change(_SQL["forget"], scope.tenant_id, scope.project_id, ids)
+        return forgotten
+
 
 def _record(row: asyncpg.Record) -> CritiqueRecord:
     critique = CritiqueRecord(*row[:-3])

@@ -77,3 +77,18 @@ SELECT bucket_us,
 FROM ranked
 GROUP BY bucket_us, provider
 ORDER BY bucket_us, provider
+
+-- name: old
+-- Across scopes: what was made before $1, the oldest first, at most $2. What another sidecar is forgetting already is
+-- left to it.
+SELECT tenant_id, project_id, critique_id
+FROM sidemirror.critique_envelopes
+WHERE created_us < $1
+ORDER BY created_us
+LIMIT $2
+FOR UPDATE SKIP LOCKED
+
+-- name: forget
+-- Removes these critiques.
+DELETE FROM sidemirror.critiques
+WHERE tenant_id = $1 AND project_id = $2 AND critique_id = ANY ($3::text[])

@@ -55,6 +55,20 @@ class PostgresLedger:
         async with self._database.transaction(scope, reads_only=True) as transaction:
             return await _used(transaction, scope, purpose, day)
 
+    async def forget(self, before_day: int, limit: int, now_us: int) -> int:
+        before_day, forgotten = min(before_day, day_of(now_us)), 0
+        # In turn, so that two sidecars that forget at once do not wait for each other's rows.
+        async with self._database.transaction(None, in_turn=_IN_TURN) as transaction:
+            rows = await transaction.fetch(_SQL["old"], before_day, limit)
+            for scope in dict.fromkeys(Scope(row[0], row[1]) for row in rows):
+                await transaction.enter(scope)
+                own = [(row[2], row[3]) for row in rows if Scope(row[0], row[1]) == scope]
+                wanted = (scope.tenant_id, scope.project_id, [day for day, _ in own], [purpose for _, purpose in own])
+                forgotten += await transaction.change(_SQL["forget"], *wanted)
+                await transaction.change(_SQL["forget_reservations"], *wanted)
+            await transaction.change(_SQL["forget_sums"], before_day)
+        return forgotten
+
 
 def _of(reservation: Reservation) -> tuple[Any, ...]:
     scope, most = reservation.scope, reservation.most

@@ -58,3 +58,26 @@ FROM sidemirror.ledger_totals AS totals,
                     AND open.purpose = totals.purpose AND open.lease_until_us <= $4) AS orphaned
 WHERE totals.tenant_id = $1 AND totals.project_id = $2 AND day >= $3
 ORDER BY day DESC, purpose
+
+-- name: old
+-- Across scopes: entries of days before $1, the oldest first, at most $2.
+SELECT tenant_id, project_id, day, purpose
+FROM sidemirror.ledger_day_envelopes
+WHERE day < $1
+ORDER BY day
+LIMIT $2
+
+-- name: forget
+-- Removes these entries ($3 days, $4 purposes).
+DELETE FROM sidemirror.ledger_totals
+WHERE tenant_id = $1 AND project_id = $2 AND (day, purpose) IN (SELECT * FROM unnest($3::bigint[], $4::text[]))
+
+-- name: forget_reservations
+-- Removes what was never settled of these entries ($3 days, $4 purposes).
+DELETE FROM sidemirror.ledger_reservations
+WHERE tenant_id = $1 AND project_id = $2 AND (day, purpose) IN (SELECT * FROM unnest($3::bigint[], $4::text[]))
+
+-- name: forget_sums
+-- Across scopes: removes the sums of days before $1 of which no entry is left.
+DELETE FROM sidemirror.ledger_envelopes AS sums
+WHERE day < $1 AND NOT EXISTS (SELECT FROM sidemirror.ledger_day_envelopes AS own WHERE own.day = sums.day)

@@ -85,6 +85,12 @@ class SqliteCritiques:
         rows = await self._database.search(lambda connection: connection.execute(_SQL["figures"], wanted).fetchall())
         return tuple(Figures(*row) for row in rows)
 
+    async def forget(self, before_us: int, limit: int) -> int:
+        old = {"before_us": before_us, "limit": limit}
+        return await self._database.write(
+            lambda connection: connection.execute(_SQL["forget"], old).rowcount, long=True
+        )
+
 
 def _key(scope: Scope, critique_id: str) -> dict[str, Any]:
     return {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "critique_id": critique_id}

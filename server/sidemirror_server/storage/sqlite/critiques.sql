@@ -83,3 +83,9 @@ SELECT bucket_us,
 FROM ranked
 GROUP BY bucket_us, provider
 ORDER BY bucket_us, provider
+
+-- name: forget
+-- Across scopes: removes what was made before a time, the oldest first.
+DELETE FROM critiques
+WHERE rowid IN (SELECT rowid FROM critiques INDEXED BY critiques_made
+                WHERE created_us < :before_us ORDER BY created_us LIMIT :limit)

@@ -61,6 +61,17 @@ class SqliteLedger:
     async def used(self, scope: Scope, purpose: str, day: int) -> Mapping[Level, Amount]:
         return self._database.read(lambda connection: _used(connection, scope, purpose, day))
 
+    async def forget(self, before_day: int, limit: int, now_us: int) -> int:
+        old = {"before_day": min(before_day, day_of(now_us)), "limit": limit}
+
+        def change(connection: sqlite3.Connection) -> int:
+            forgotten = connection.execute(_SQL["forget"], old).rowcount
+            connection.execute(_SQL["forget_sums"], old)
+            connection.execute(_SQL["forget_reservations"], old)
+            return forgotten
+
+        return await self._database.write(change, long=True)
+
 
 def _of(reservation: Reservation) -> dict[str, Any]:
     return {

@@ -44,3 +44,24 @@ SELECT day, purpose, calls, settled_tokens, settled_nano_usd, reserved_tokens, r
               AND open.purpose = totals.purpose AND open.lease_until_us <= :now_us)
 FROM ledger_totals AS totals
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND day >= :first_day AND purpose > ''
+
+-- name: forget
+-- Across scopes: removes entries of days before a day, the oldest first.
+DELETE FROM ledger_totals
+WHERE rowid IN (SELECT rowid FROM ledger_totals
+                WHERE project_id > '' AND purpose > '' AND day < :before_day
+                ORDER BY day LIMIT :limit)
+
+-- name: forget_sums
+-- The sums of days of which no entry is left.
+DELETE FROM ledger_totals
+WHERE (project_id = '' OR purpose = '') AND day < :before_day
+  AND NOT EXISTS (SELECT 1 FROM ledger_totals AS own
+                  WHERE own.project_id > '' AND own.purpose > '' AND own.day = ledger_totals.day)
+
+-- name: forget_reservations
+-- What was never settled of days of which no entry is left.
+DELETE FROM ledger_reservations
+WHERE day < :before_day
+  AND NOT EXISTS (SELECT 1 FROM ledger_totals AS own
+                  WHERE own.project_id > '' AND own.purpose > '' AND own.day = ledger_reservations.day)

@@ -1121,6 +1121,480 @@ pub mod goal_reflection_service_client {
     }
 }
 /// Generated client implementations.
+pub mod reflective_memory_service_client {
+    #![allow(
+        unused_variables,
+        dead_code,
+        missing_docs,
+        clippy::wildcard_imports,
+        clippy::let_unit_value,
+    )]
+    use tonic::codegen::*;
+    use tonic::codegen::http::Uri;
+    #[derive(Debug, Clone)]
+    pub struct ReflectiveMemoryServiceClient<T> {
+        inner: tonic::client::Grpc<T>,
+    }
+    impl ReflectiveMemoryServiceClient<tonic::transport::Channel> {
+        /// Attempt to create a new client by connecting to a given endpoint.
+        pub async fn connect<D>(dst: D) -> Result<Self, tonic::transport::Error>
+        where
+            D: TryInto<tonic::transport::Endpoint>,
+            D::Error: Into<StdError>,
+        {
+            let conn = tonic::transport::Endpoint::new(dst)?.connect().await?;
+            Ok(Self::new(conn))
+        }
+    }
+    impl<T> ReflectiveMemoryServiceClient<T>
+    where
+        T: tonic::client::GrpcService<tonic::body::Body>,
+        T::Error: Into<StdError>,
+        T::ResponseBody: Body<Data = Bytes> + std::marker::Send + 'static,
+        <T::ResponseBody as Body>::Error: Into<StdError> + std::marker::Send,
+    {
+        pub fn new(inner: T) -> Self {
+            let inner = tonic::client::Grpc::new(inner);
+            Self { inner }
+        }
+        pub fn with_origin(inner: T, origin: Uri) -> Self {
+            let inner = tonic::client::Grpc::with_origin(inner, origin);
+            Self { inner }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> ReflectiveMemoryServiceClient<InterceptedService<T, F>>
+        where
+            F: tonic::service::Interceptor,
+            T::ResponseBody: Default,
+            T: tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+                Response = http::Response<
+                    <T as tonic::client::GrpcService<tonic::body::Body>>::ResponseBody,
+                >,
+            >,
+            <T as tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+            >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
+        {
+            ReflectiveMemoryServiceClient::new(
+                InterceptedService::new(inner, interceptor),
+            )
+        }
+        /// Compress requests with the given encoding.
+        ///
+        /// This requires the server to support it otherwise it might respond with an
+        /// error.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.send_compressed(encoding);
+            self
+        }
+        /// Enable decompressing responses.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.accept_compressed(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_decoding_message_size(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_encoding_message_size(limit);
+            self
+        }
+        pub async fn generate_reflection(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GenerateReflectionRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GenerateReflectionResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/GenerateReflection",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.ReflectiveMemoryService",
+                        "GenerateReflection",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn store_reflection(
+            &mut self,
+            request: impl tonic::IntoRequest<super::StoreReflectionRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::StoreReflectionResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/StoreReflection",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.ReflectiveMemoryService",
+                        "StoreReflection",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn get_reflection(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetReflectionRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetReflectionResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/GetReflection",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.ReflectiveMemoryService",
+                        "GetReflection",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn list_reflections(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListReflectionsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListReflectionsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/ListReflections",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.ReflectiveMemoryService",
+                        "ListReflections",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn update_reflection(
+            &mut self,
+            request: impl tonic::IntoRequest<super::UpdateReflectionRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::UpdateReflectionResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/UpdateReflection",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.ReflectiveMemoryService",
+                        "UpdateReflection",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn delete_reflection(
+            &mut self,
+            request: impl tonic::IntoRequest<super::DeleteReflectionRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::DeleteReflectionResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/DeleteReflection",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.ReflectiveMemoryService",
+                        "DeleteReflection",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn list_reflection_versions(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListReflectionVersionsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListReflectionVersionsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/ListReflectionVersions",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.ReflectiveMemoryService",
+                        "ListReflectionVersions",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn review_reflection(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ReviewReflectionRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ReviewReflectionResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/ReviewReflection",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.ReflectiveMemoryService",
+                        "ReviewReflection",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn query_reflections(
+            &mut self,
+            request: impl tonic::IntoRequest<super::QueryReflectionsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::QueryReflectionsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/QueryReflections",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.ReflectiveMemoryService",
+                        "QueryReflections",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn build_memory_context(
+            &mut self,
+            request: impl tonic::IntoRequest<super::BuildMemoryContextRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::BuildMemoryContextResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/BuildMemoryContext",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.ReflectiveMemoryService",
+                        "BuildMemoryContext",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn report_outcome(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ReportOutcomeRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ReportOutcomeResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/ReportOutcome",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.ReflectiveMemoryService",
+                        "ReportOutcome",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn export_reflections(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ExportReflectionsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::ExportReflectionsResponse>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/ExportReflections",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.ReflectiveMemoryService",
+                        "ExportReflections",
+                    ),
+                );
+            self.inner.server_streaming(req, path, codec).await
+        }
+        pub async fn import_reflections(
+            &mut self,
+            request: impl tonic::IntoStreamingRequest<
+                Message = super::ImportReflectionsRequest,
+            >,
+        ) -> std::result::Result<
+            tonic::Response<super::ImportReflectionsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/ImportReflections",
+            );
+            let mut req = request.into_streaming_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.ReflectiveMemoryService",
+                        "ImportReflections",
+                    ),
+                );
+            self.inner.client_streaming(req, path, codec).await
+        }
+    }
+}
+/// Generated client implementations.
 pub mod sidecar_service_client {
     #![allow(
         unused_variables,

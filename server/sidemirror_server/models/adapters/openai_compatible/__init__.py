@@ -1,6 +1,7 @@
 """OpenAI, Ollama, vLLM, llama.cpp and whatever else speaks Chat Completions, through OpenAI's official SDK, which is
 imported when it is first used."""
 
+from sidemirror_server.models.adapters.openai_compatible.embedder import OpenAICompatibleEmbedder
 from sidemirror_server.models.adapters.openai_compatible.model import OpenAICompatibleModel
 
-__all__ = ["OpenAICompatibleModel"]
+__all__ = ["OpenAICompatibleEmbedder", "OpenAICompatibleModel"]

@@ -22,15 +22,15 @@ _QUOTE_MARKS = str.maketrans({"“": "'", "”": "'", '"': "'", "`": "'", "[": "
 def mid_turn_answer(evidence: Evidence) -> MidTurnAnswer:
     """The reflection that `evidence` supports."""
     found = findings_of(evidence)
-    failure = _worst(found)
-    sentences = [_what_worked(found)]
+    failure = worst_of(found)
+    sentences = [what_worked(found)]
     cited: list[EvidenceStep] = []
     if failure is not None:
-        sentences.append(_what_failed(found, failure))
+        sentences.append(what_failed(found, failure))
         cited += [failure.cause, failure.failed, *([failure.recovered_by] if failure.recovered_by else [])]
     loop = found.repeated or found.alternating
     if loop:
-        sentences.append(_loop(found))
+        sentences.append(loop_told(found))
         cited += loop[-_MOST_CITED_FOR_ONE:]
     if found.basis is not None and not cited:
         sentences.append(f"What came after rests on {_cite(found.basis)}: check that first if the answer looks wrong.")
@@ -46,18 +46,19 @@ def mid_turn_answer(evidence: Evidence) -> MidTurnAnswer:
     return MidTurnAnswer(
         reflection=" ".join(sentences),
         suggested_action=_next(found, failure),
-        confidence=_confidence(found, failure),
+        confidence=confidence_of(found, failure),
         cited_event_ids=tuple(dict.fromkeys(step.event_id for step in cited)),
     )
 
 
-def _worst(found: Findings) -> Failure | None:
+def worst_of(found: Findings) -> Failure | None:
     """The first failure that nothing has made good, else the first one."""
     standing = (failure for failure in found.failures if failure.recovered_by is None)
     return next(standing, found.failures[0] if found.failures else None)
 
 
-def _what_worked(found: Findings) -> str:
+def what_worked(found: Findings) -> str:
+    """How many calls worked, and the last of them."""
     done = len(found.worked) + len(found.failures)
     if not done:
         return "No tool has returned anything yet."
@@ -67,7 +68,8 @@ def _what_worked(found: Findings) -> str:
     return f"{len(found.worked)} of {done} tool calls worked, the last of them {tool_name(last)} {_cite(last)}."
 
 
-def _what_failed(found: Findings, failure: Failure) -> str:
+def what_failed(found: Findings, failure: Failure) -> str:
+    """The failure that counts, with what led to it and what its error says."""
     failed, cause = failure.failed, failure.cause
     said = (
         f"its error {_cite(failed)} says {quoted(telling(failed.text))}"
@@ -87,7 +89,8 @@ def _what_failed(found: Findings, failure: Failure) -> str:
     return f"The first failure that counts is {call}: {said}{kind}{more}{then}."
 
 
-def _loop(found: Findings) -> str:
+def loop_told(found: Findings) -> str:
+    """What goes in circles."""
     if found.repeated:
         loop = found.repeated
         cited = " ".join(map(_cite, loop[-_MOST_CITED_FOR_ONE:]))
@@ -125,7 +128,7 @@ def _next(found: Findings, failure: Failure | None) -> str:
     return "Call the tool that brings the first fact the question asks for."
 
 
-def _confidence(found: Findings, failure: Failure | None) -> float:
+def confidence_of(found: Findings, failure: Failure | None) -> float:
     """0.2 for nothing seen, rising with the number of outcomes seen (half of the rise at 4); 0.2 more when the main
     claim rests on a failure whose error names its kind, or on a loop. 0.9 at most: a rule sees form, not meaning."""
     outcomes = len(found.worked) + len(found.failures)

@@ -10,6 +10,7 @@ import msgspec
 from sidemirror_server.models.adapters.rules.comparison import comparison_answer
 from sidemirror_server.models.adapters.rules.critique import critique_answer
 from sidemirror_server.models.adapters.rules.goal import goal_answer
+from sidemirror_server.models.adapters.rules.memory_reflection import memory_reflection_answer
 from sidemirror_server.models.adapters.rules.mid_turn import mid_turn_answer
 from sidemirror_server.models.evidence import Evidence
 from sidemirror_server.models.language_model import AnswerT, Ask, Completion, Purpose
@@ -21,6 +22,7 @@ _ANSWERS: dict[Purpose, Callable[[Evidence], msgspec.Struct]] = {
     Purpose.CRITIQUE: critique_answer,
     Purpose.COMPARISON: comparison_answer,
     Purpose.GOAL_REFLECTION: goal_answer,
+    Purpose.MEMORY_REFLECTION: memory_reflection_answer,
 }
 # Evidence up to this long is read at once: a few milliseconds, where the way to a thread and back would cost a short
 # one most of its time. The longest takes half a second. Chosen here.

@@ -136,6 +136,30 @@ public enum ErrorReason
    * <code>ERROR_REASON_INTERNAL = 14;</code>
    */
   ERROR_REASON_INTERNAL(14),
+  /**
+   * <pre>
+   * UNAVAILABLE. No model gave a usable answer; metadata `status` and `detail`.
+   * </pre>
+   *
+   * <code>ERROR_REASON_MODEL_UNAVAILABLE = 15;</code>
+   */
+  ERROR_REASON_MODEL_UNAVAILABLE(15),
+  /**
+   * <pre>
+   * RESOURCE_EXHAUSTED. A cap on spending is reached: no model is asked; metadata `status` and `detail`.
+   * </pre>
+   *
+   * <code>ERROR_REASON_SPEND_CAP_REACHED = 16;</code>
+   */
+  ERROR_REASON_SPEND_CAP_REACHED(16),
+  /**
+   * <pre>
+   * FAILED_PRECONDITION. A setting turns this off; metadata `detail`.
+   * </pre>
+   *
+   * <code>ERROR_REASON_DISABLED = 17;</code>
+   */
+  ERROR_REASON_DISABLED(17),
   UNRECOGNIZED(-1),
   ;
 
@@ -268,6 +292,30 @@ public enum ErrorReason
    * <code>ERROR_REASON_INTERNAL = 14;</code>
    */
   public static final int ERROR_REASON_INTERNAL_VALUE = 14;
+  /**
+   * <pre>
+   * UNAVAILABLE. No model gave a usable answer; metadata `status` and `detail`.
+   * </pre>
+   *
+   * <code>ERROR_REASON_MODEL_UNAVAILABLE = 15;</code>
+   */
+  public static final int ERROR_REASON_MODEL_UNAVAILABLE_VALUE = 15;
+  /**
+   * <pre>
+   * RESOURCE_EXHAUSTED. A cap on spending is reached: no model is asked; metadata `status` and `detail`.
+   * </pre>
+   *
+   * <code>ERROR_REASON_SPEND_CAP_REACHED = 16;</code>
+   */
+  public static final int ERROR_REASON_SPEND_CAP_REACHED_VALUE = 16;
+  /**
+   * <pre>
+   * FAILED_PRECONDITION. A setting turns this off; metadata `detail`.
+   * </pre>
+   *
+   * <code>ERROR_REASON_DISABLED = 17;</code>
+   */
+  public static final int ERROR_REASON_DISABLED_VALUE = 17;
 
 
   public final int getNumber() {
@@ -309,6 +357,9 @@ public enum ErrorReason
       case 12: return ERROR_REASON_DRAINING;
       case 13: return ERROR_REASON_DEADLINE_EXCEEDED;
       case 14: return ERROR_REASON_INTERNAL;
+      case 15: return ERROR_REASON_MODEL_UNAVAILABLE;
+      case 16: return ERROR_REASON_SPEND_CAP_REACHED;
+      case 17: return ERROR_REASON_DISABLED;
       default: return null;
     }
   }

@@ -36,7 +36,7 @@ public final class ErrorsProto {
   static {
     java.lang.String[] descriptorData = {
       "\n\032sidemirror/v1/errors.proto\022\rsidemirror" +
-      ".v1*\361\003\n\013ErrorReason\022\034\n\030ERROR_REASON_UNSP" +
+      ".v1*\324\004\n\013ErrorReason\022\034\n\030ERROR_REASON_UNSP" +
       "ECIFIED\020\000\022\"\n\036ERROR_REASON_MALFORMED_MESS" +
       "AGE\020\001\022\036\n\032ERROR_REASON_INVALID_FIELD\020\002\022\"\n" +
       "\036ERROR_REASON_REQUEST_ID_REUSED\020\003\022\032\n\026ERR" +
@@ -48,10 +48,13 @@ public final class ErrorsProto {
       "ASON_STORE_UNAVAILABLE\020\n\022\033\n\027ERROR_REASON" +
       "_STORE_FULL\020\013\022\031\n\025ERROR_REASON_DRAINING\020\014" +
       "\022\"\n\036ERROR_REASON_DEADLINE_EXCEEDED\020\r\022\031\n\025" +
-      "ERROR_REASON_INTERNAL\020\016Bu\n\021dev.sidemirro" +
-      "r.v1B\013ErrorsProtoP\001\242\002\003SXX\252\002\rSidemirror.V" +
-      "1\312\002\rSidemirror\\V1\342\002\031Sidemirror\\V1\\GPBMet" +
-      "adata\352\002\016Sidemirror::V1b\006proto3"
+      "ERROR_REASON_INTERNAL\020\016\022\"\n\036ERROR_REASON_" +
+      "MODEL_UNAVAILABLE\020\017\022\"\n\036ERROR_REASON_SPEN" +
+      "D_CAP_REACHED\020\020\022\031\n\025ERROR_REASON_DISABLED" +
+      "\020\021Bu\n\021dev.sidemirror.v1B\013ErrorsProtoP\001\242\002" +
+      "\003SXX\252\002\rSidemirror.V1\312\002\rSidemirror\\V1\342\002\031S" +
+      "idemirror\\V1\\GPBMetadata\352\002\016Sidemirror::V" +
+      "1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,

@@ -67,7 +67,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object provider_ = "";
   /**
    * <pre>
-   * The provider that answered; `rules` is the built-in one, which is no language model.
+   * The provider that answered; `rules` is the built-in one, which is no language model. At most 256 characters.
    * </pre>
    *
    * <code>string provider = 1 [json_name = "provider"];</code>
@@ -88,7 +88,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The provider that answered; `rules` is the built-in one, which is no language model.
+   * The provider that answered; `rules` is the built-in one, which is no language model. At most 256 characters.
    * </pre>
    *
    * <code>string provider = 1 [json_name = "provider"];</code>
@@ -114,7 +114,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object model_ = "";
   /**
    * <pre>
-   * The provider's name of the model.
+   * The provider's name of the model. At most 256 characters.
    * </pre>
    *
    * <code>string model = 2 [json_name = "model"];</code>
@@ -135,7 +135,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The provider's name of the model.
+   * The provider's name of the model. At most 256 characters.
    * </pre>
    *
    * <code>string model = 2 [json_name = "model"];</code>
@@ -184,7 +184,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Parameters as they were applied, which may differ from what was asked for.
+   * Parameters as they were applied, which may differ from what was asked for. At most 100.
    * </pre>
    *
    * <code>map&lt;string, string&gt; parameters = 3 [json_name = "parameters"];</code>
@@ -205,7 +205,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Parameters as they were applied, which may differ from what was asked for.
+   * Parameters as they were applied, which may differ from what was asked for. At most 100.
    * </pre>
    *
    * <code>map&lt;string, string&gt; parameters = 3 [json_name = "parameters"];</code>
@@ -216,7 +216,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Parameters as they were applied, which may differ from what was asked for.
+   * Parameters as they were applied, which may differ from what was asked for. At most 100.
    * </pre>
    *
    * <code>map&lt;string, string&gt; parameters = 3 [json_name = "parameters"];</code>
@@ -234,7 +234,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Parameters as they were applied, which may differ from what was asked for.
+   * Parameters as they were applied, which may differ from what was asked for. At most 100.
    * </pre>
    *
    * <code>map&lt;string, string&gt; parameters = 3 [json_name = "parameters"];</code>
@@ -255,7 +255,7 @@ java.lang.String defaultValue) {
   private long inputTokens_ = 0L;
   /**
    * <pre>
-   * Tokens of the prompt, those from the provider's cache included.
+   * Tokens of the prompt, those from the provider's cache included: 0 to 1,000,000,000.
    * </pre>
    *
    * <code>int64 input_tokens = 4 [json_name = "inputTokens"];</code>
@@ -270,7 +270,7 @@ java.lang.String defaultValue) {
   private long outputTokens_ = 0L;
   /**
    * <pre>
-   * Tokens of the answer, thinking included.
+   * Tokens of the answer, thinking included: 0 to 1,000,000,000.
    * </pre>
    *
    * <code>int64 output_tokens = 5 [json_name = "outputTokens"];</code>
@@ -285,7 +285,7 @@ java.lang.String defaultValue) {
   private double costUsd_ = 0D;
   /**
    * <pre>
-   * What it cost in USD, every attempt included. Where the model's price is not known, what it is counted as: the
+   * What it cost in USD, every attempt included: 0 to 1,000,000,000. Where the model's price is not known, what it is counted as: the
    * dearest price known, which `parameters["price"]` then says. Absent where a failed call does not tell what it took.
    * </pre>
    *
@@ -298,7 +298,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * What it cost in USD, every attempt included. Where the model's price is not known, what it is counted as: the
+   * What it cost in USD, every attempt included: 0 to 1,000,000,000. Where the model's price is not known, what it is counted as: the
    * dearest price known, which `parameters["price"]` then says. Absent where a failed call does not tell what it took.
    * </pre>
    *
@@ -314,7 +314,7 @@ java.lang.String defaultValue) {
   private com.google.protobuf.Duration latency_;
   /**
    * <pre>
-   * How long the answer took.
+   * How long the answer took. Up to 7 days.
    * </pre>
    *
    * <code>.google.protobuf.Duration latency = 7 [json_name = "latency"];</code>
@@ -326,7 +326,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * How long the answer took.
+   * How long the answer took. Up to 7 days.
    * </pre>
    *
    * <code>.google.protobuf.Duration latency = 7 [json_name = "latency"];</code>
@@ -338,7 +338,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * How long the answer took.
+   * How long the answer took. Up to 7 days.
    * </pre>
    *
    * <code>.google.protobuf.Duration latency = 7 [json_name = "latency"];</code>
@@ -858,7 +858,7 @@ java.lang.String defaultValue) {
     private java.lang.Object provider_ = "";
     /**
      * <pre>
-     * The provider that answered; `rules` is the built-in one, which is no language model.
+     * The provider that answered; `rules` is the built-in one, which is no language model. At most 256 characters.
      * </pre>
      *
      * <code>string provider = 1 [json_name = "provider"];</code>
@@ -878,7 +878,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The provider that answered; `rules` is the built-in one, which is no language model.
+     * The provider that answered; `rules` is the built-in one, which is no language model. At most 256 characters.
      * </pre>
      *
      * <code>string provider = 1 [json_name = "provider"];</code>
@@ -899,7 +899,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The provider that answered; `rules` is the built-in one, which is no language model.
+     * The provider that answered; `rules` is the built-in one, which is no language model. At most 256 characters.
      * </pre>
      *
      * <code>string provider = 1 [json_name = "provider"];</code>
@@ -916,7 +916,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The provider that answered; `rules` is the built-in one, which is no language model.
+     * The provider that answered; `rules` is the built-in one, which is no language model. At most 256 characters.
      * </pre>
      *
      * <code>string provider = 1 [json_name = "provider"];</code>
@@ -930,7 +930,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The provider that answered; `rules` is the built-in one, which is no language model.
+     * The provider that answered; `rules` is the built-in one, which is no language model. At most 256 characters.
      * </pre>
      *
      * <code>string provider = 1 [json_name = "provider"];</code>
@@ -950,7 +950,7 @@ java.lang.String defaultValue) {
     private java.lang.Object model_ = "";
     /**
      * <pre>
-     * The provider's name of the model.
+     * The provider's name of the model. At most 256 characters.
      * </pre>
      *
      * <code>string model = 2 [json_name = "model"];</code>
@@ -970,7 +970,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The provider's name of the model.
+     * The provider's name of the model. At most 256 characters.
      * </pre>
      *
      * <code>string model = 2 [json_name = "model"];</code>
@@ -991,7 +991,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The provider's name of the model.
+     * The provider's name of the model. At most 256 characters.
      * </pre>
      *
      * <code>string model = 2 [json_name = "model"];</code>
@@ -1008,7 +1008,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The provider's name of the model.
+     * The provider's name of the model. At most 256 characters.
      * </pre>
      *
      * <code>string model = 2 [json_name = "model"];</code>
@@ -1022,7 +1022,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The provider's name of the model.
+     * The provider's name of the model. At most 256 characters.
      * </pre>
      *
      * <code>string model = 2 [json_name = "model"];</code>
@@ -1067,7 +1067,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Parameters as they were applied, which may differ from what was asked for.
+     * Parameters as they were applied, which may differ from what was asked for. At most 100.
      * </pre>
      *
      * <code>map&lt;string, string&gt; parameters = 3 [json_name = "parameters"];</code>
@@ -1088,7 +1088,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Parameters as they were applied, which may differ from what was asked for.
+     * Parameters as they were applied, which may differ from what was asked for. At most 100.
      * </pre>
      *
      * <code>map&lt;string, string&gt; parameters = 3 [json_name = "parameters"];</code>
@@ -1099,7 +1099,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Parameters as they were applied, which may differ from what was asked for.
+     * Parameters as they were applied, which may differ from what was asked for. At most 100.
      * </pre>
      *
      * <code>map&lt;string, string&gt; parameters = 3 [json_name = "parameters"];</code>
@@ -1117,7 +1117,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Parameters as they were applied, which may differ from what was asked for.
+     * Parameters as they were applied, which may differ from what was asked for. At most 100.
      * </pre>
      *
      * <code>map&lt;string, string&gt; parameters = 3 [json_name = "parameters"];</code>
@@ -1141,7 +1141,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Parameters as they were applied, which may differ from what was asked for.
+     * Parameters as they were applied, which may differ from what was asked for. At most 100.
      * </pre>
      *
      * <code>map&lt;string, string&gt; parameters = 3 [json_name = "parameters"];</code>
@@ -1164,7 +1164,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Parameters as they were applied, which may differ from what was asked for.
+     * Parameters as they were applied, which may differ from what was asked for. At most 100.
      * </pre>
      *
      * <code>map&lt;string, string&gt; parameters = 3 [json_name = "parameters"];</code>
@@ -1181,7 +1181,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Parameters as they were applied, which may differ from what was asked for.
+     * Parameters as they were applied, which may differ from what was asked for. At most 100.
      * </pre>
      *
      * <code>map&lt;string, string&gt; parameters = 3 [json_name = "parameters"];</code>
@@ -1197,7 +1197,7 @@ java.lang.String defaultValue) {
     private long inputTokens_ ;
     /**
      * <pre>
-     * Tokens of the prompt, those from the provider's cache included.
+     * Tokens of the prompt, those from the provider's cache included: 0 to 1,000,000,000.
      * </pre>
      *
      * <code>int64 input_tokens = 4 [json_name = "inputTokens"];</code>
@@ -1209,7 +1209,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Tokens of the prompt, those from the provider's cache included.
+     * Tokens of the prompt, those from the provider's cache included: 0 to 1,000,000,000.
      * </pre>
      *
      * <code>int64 input_tokens = 4 [json_name = "inputTokens"];</code>
@@ -1225,7 +1225,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Tokens of the prompt, those from the provider's cache included.
+     * Tokens of the prompt, those from the provider's cache included: 0 to 1,000,000,000.
      * </pre>
      *
      * <code>int64 input_tokens = 4 [json_name = "inputTokens"];</code>
@@ -1241,7 +1241,7 @@ java.lang.String defaultValue) {
     private long outputTokens_ ;
     /**
      * <pre>
-     * Tokens of the answer, thinking included.
+     * Tokens of the answer, thinking included: 0 to 1,000,000,000.
      * </pre>
      *
      * <code>int64 output_tokens = 5 [json_name = "outputTokens"];</code>
@@ -1253,7 +1253,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Tokens of the answer, thinking included.
+     * Tokens of the answer, thinking included: 0 to 1,000,000,000.
      * </pre>
      *
      * <code>int64 output_tokens = 5 [json_name = "outputTokens"];</code>
@@ -1269,7 +1269,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Tokens of the answer, thinking included.
+     * Tokens of the answer, thinking included: 0 to 1,000,000,000.
      * </pre>
      *
      * <code>int64 output_tokens = 5 [json_name = "outputTokens"];</code>
@@ -1285,7 +1285,7 @@ java.lang.String defaultValue) {
     private double costUsd_ ;
     /**
      * <pre>
-     * What it cost in USD, every attempt included. Where the model's price is not known, what it is counted as: the
+     * What it cost in USD, every attempt included: 0 to 1,000,000,000. Where the model's price is not known, what it is counted as: the
      * dearest price known, which `parameters["price"]` then says. Absent where a failed call does not tell what it took.
      * </pre>
      *
@@ -1298,7 +1298,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What it cost in USD, every attempt included. Where the model's price is not known, what it is counted as: the
+     * What it cost in USD, every attempt included: 0 to 1,000,000,000. Where the model's price is not known, what it is counted as: the
      * dearest price known, which `parameters["price"]` then says. Absent where a failed call does not tell what it took.
      * </pre>
      *
@@ -1311,7 +1311,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What it cost in USD, every attempt included. Where the model's price is not known, what it is counted as: the
+     * What it cost in USD, every attempt included: 0 to 1,000,000,000. Where the model's price is not known, what it is counted as: the
      * dearest price known, which `parameters["price"]` then says. Absent where a failed call does not tell what it took.
      * </pre>
      *
@@ -1328,7 +1328,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What it cost in USD, every attempt included. Where the model's price is not known, what it is counted as: the
+     * What it cost in USD, every attempt included: 0 to 1,000,000,000. Where the model's price is not known, what it is counted as: the
      * dearest price known, which `parameters["price"]` then says. Absent where a failed call does not tell what it took.
      * </pre>
      *
@@ -1347,7 +1347,7 @@ java.lang.String defaultValue) {
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> latencyBuilder_;
     /**
      * <pre>
-     * How long the answer took.
+     * How long the answer took. Up to 7 days.
      * </pre>
      *
      * <code>.google.protobuf.Duration latency = 7 [json_name = "latency"];</code>
@@ -1358,7 +1358,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the answer took.
+     * How long the answer took. Up to 7 days.
      * </pre>
      *
      * <code>.google.protobuf.Duration latency = 7 [json_name = "latency"];</code>
@@ -1373,7 +1373,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the answer took.
+     * How long the answer took. Up to 7 days.
      * </pre>
      *
      * <code>.google.protobuf.Duration latency = 7 [json_name = "latency"];</code>
@@ -1393,7 +1393,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the answer took.
+     * How long the answer took. Up to 7 days.
      * </pre>
      *
      * <code>.google.protobuf.Duration latency = 7 [json_name = "latency"];</code>
@@ -1411,7 +1411,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the answer took.
+     * How long the answer took. Up to 7 days.
      * </pre>
      *
      * <code>.google.protobuf.Duration latency = 7 [json_name = "latency"];</code>
@@ -1436,7 +1436,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the answer took.
+     * How long the answer took. Up to 7 days.
      * </pre>
      *
      * <code>.google.protobuf.Duration latency = 7 [json_name = "latency"];</code>
@@ -1453,7 +1453,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the answer took.
+     * How long the answer took. Up to 7 days.
      * </pre>
      *
      * <code>.google.protobuf.Duration latency = 7 [json_name = "latency"];</code>
@@ -1465,7 +1465,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the answer took.
+     * How long the answer took. Up to 7 days.
      * </pre>
      *
      * <code>.google.protobuf.Duration latency = 7 [json_name = "latency"];</code>
@@ -1480,7 +1480,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the answer took.
+     * How long the answer took. Up to 7 days.
      * </pre>
      *
      * <code>.google.protobuf.Duration latency = 7 [json_name = "latency"];</code>

@@ -12,7 +12,7 @@ public interface UsageOrBuilder extends
 
   /**
    * <pre>
-   * The provider that answered; `rules` is the built-in one, which is no language model.
+   * The provider that answered; `rules` is the built-in one, which is no language model. At most 256 characters.
    * </pre>
    *
    * <code>string provider = 1 [json_name = "provider"];</code>
@@ -21,7 +21,7 @@ public interface UsageOrBuilder extends
   java.lang.String getProvider();
   /**
    * <pre>
-   * The provider that answered; `rules` is the built-in one, which is no language model.
+   * The provider that answered; `rules` is the built-in one, which is no language model. At most 256 characters.
    * </pre>
    *
    * <code>string provider = 1 [json_name = "provider"];</code>
@@ -32,7 +32,7 @@ public interface UsageOrBuilder extends
 
   /**
    * <pre>
-   * The provider's name of the model.
+   * The provider's name of the model. At most 256 characters.
    * </pre>
    *
    * <code>string model = 2 [json_name = "model"];</code>
@@ -41,7 +41,7 @@ public interface UsageOrBuilder extends
   java.lang.String getModel();
   /**
    * <pre>
-   * The provider's name of the model.
+   * The provider's name of the model. At most 256 characters.
    * </pre>
    *
    * <code>string model = 2 [json_name = "model"];</code>
@@ -52,7 +52,7 @@ public interface UsageOrBuilder extends
 
   /**
    * <pre>
-   * Parameters as they were applied, which may differ from what was asked for.
+   * Parameters as they were applied, which may differ from what was asked for. At most 100.
    * </pre>
    *
    * <code>map&lt;string, string&gt; parameters = 3 [json_name = "parameters"];</code>
@@ -60,7 +60,7 @@ public interface UsageOrBuilder extends
   int getParametersCount();
   /**
    * <pre>
-   * Parameters as they were applied, which may differ from what was asked for.
+   * Parameters as they were applied, which may differ from what was asked for. At most 100.
    * </pre>
    *
    * <code>map&lt;string, string&gt; parameters = 3 [json_name = "parameters"];</code>
@@ -75,7 +75,7 @@ public interface UsageOrBuilder extends
   getParameters();
   /**
    * <pre>
-   * Parameters as they were applied, which may differ from what was asked for.
+   * Parameters as they were applied, which may differ from what was asked for. At most 100.
    * </pre>
    *
    * <code>map&lt;string, string&gt; parameters = 3 [json_name = "parameters"];</code>
@@ -84,7 +84,7 @@ public interface UsageOrBuilder extends
   getParametersMap();
   /**
    * <pre>
-   * Parameters as they were applied, which may differ from what was asked for.
+   * Parameters as they were applied, which may differ from what was asked for. At most 100.
    * </pre>
    *
    * <code>map&lt;string, string&gt; parameters = 3 [json_name = "parameters"];</code>
@@ -96,7 +96,7 @@ java.lang.String getParametersOrDefault(
 java.lang.String defaultValue);
   /**
    * <pre>
-   * Parameters as they were applied, which may differ from what was asked for.
+   * Parameters as they were applied, which may differ from what was asked for. At most 100.
    * </pre>
    *
    * <code>map&lt;string, string&gt; parameters = 3 [json_name = "parameters"];</code>
@@ -106,7 +106,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Tokens of the prompt, those from the provider's cache included.
+   * Tokens of the prompt, those from the provider's cache included: 0 to 1,000,000,000.
    * </pre>
    *
    * <code>int64 input_tokens = 4 [json_name = "inputTokens"];</code>
@@ -116,7 +116,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Tokens of the answer, thinking included.
+   * Tokens of the answer, thinking included: 0 to 1,000,000,000.
    * </pre>
    *
    * <code>int64 output_tokens = 5 [json_name = "outputTokens"];</code>
@@ -126,7 +126,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * What it cost in USD, every attempt included. Where the model's price is not known, what it is counted as: the
+   * What it cost in USD, every attempt included: 0 to 1,000,000,000. Where the model's price is not known, what it is counted as: the
    * dearest price known, which `parameters["price"]` then says. Absent where a failed call does not tell what it took.
    * </pre>
    *
@@ -136,7 +136,7 @@ java.lang.String defaultValue);
   boolean hasCostUsd();
   /**
    * <pre>
-   * What it cost in USD, every attempt included. Where the model's price is not known, what it is counted as: the
+   * What it cost in USD, every attempt included: 0 to 1,000,000,000. Where the model's price is not known, what it is counted as: the
    * dearest price known, which `parameters["price"]` then says. Absent where a failed call does not tell what it took.
    * </pre>
    *
@@ -147,7 +147,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * How long the answer took.
+   * How long the answer took. Up to 7 days.
    * </pre>
    *
    * <code>.google.protobuf.Duration latency = 7 [json_name = "latency"];</code>
@@ -156,7 +156,7 @@ java.lang.String defaultValue);
   boolean hasLatency();
   /**
    * <pre>
-   * How long the answer took.
+   * How long the answer took. Up to 7 days.
    * </pre>
    *
    * <code>.google.protobuf.Duration latency = 7 [json_name = "latency"];</code>
@@ -165,7 +165,7 @@ java.lang.String defaultValue);
   com.google.protobuf.Duration getLatency();
   /**
    * <pre>
-   * How long the answer took.
+   * How long the answer took. Up to 7 days.
    * </pre>
    *
    * <code>.google.protobuf.Duration latency = 7 [json_name = "latency"];</code>

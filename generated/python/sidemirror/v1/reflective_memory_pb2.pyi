@@ -1,0 +1,599 @@
+import datetime
+
+from google.protobuf import field_mask_pb2 as _field_mask_pb2
+from google.protobuf import struct_pb2 as _struct_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from sidemirror.v1 import common_pb2 as _common_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class EventType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    EVENT_TYPE_UNSPECIFIED: _ClassVar[EventType]
+    EVENT_TYPE_TOOL_CALL: _ClassVar[EventType]
+    EVENT_TYPE_TOOL_RESPONSE: _ClassVar[EventType]
+    EVENT_TYPE_LLM_CALL: _ClassVar[EventType]
+    EVENT_TYPE_LLM_RESPONSE: _ClassVar[EventType]
+    EVENT_TYPE_ERROR_EVENT: _ClassVar[EventType]
+    EVENT_TYPE_SYSTEM_EVENT: _ClassVar[EventType]
+    EVENT_TYPE_USER_MESSAGE: _ClassVar[EventType]
+
+class ErrorCategory(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ERROR_CATEGORY_UNSPECIFIED: _ClassVar[ErrorCategory]
+    ERROR_CATEGORY_TIMEOUT_ERROR: _ClassVar[ErrorCategory]
+    ERROR_CATEGORY_VALIDATION_ERROR: _ClassVar[ErrorCategory]
+    ERROR_CATEGORY_PERMISSION_ERROR: _ClassVar[ErrorCategory]
+    ERROR_CATEGORY_NOT_FOUND_ERROR: _ClassVar[ErrorCategory]
+    ERROR_CATEGORY_RATE_LIMIT_ERROR: _ClassVar[ErrorCategory]
+    ERROR_CATEGORY_NETWORK_ERROR: _ClassVar[ErrorCategory]
+    ERROR_CATEGORY_TOOL_ERROR: _ClassVar[ErrorCategory]
+    ERROR_CATEGORY_MODEL_ERROR: _ClassVar[ErrorCategory]
+    ERROR_CATEGORY_RESOURCE_ERROR: _ClassVar[ErrorCategory]
+    ERROR_CATEGORY_LOGIC_ERROR: _ClassVar[ErrorCategory]
+    ERROR_CATEGORY_UNKNOWN_ERROR: _ClassVar[ErrorCategory]
+
+class MemoryKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    MEMORY_KIND_UNSPECIFIED: _ClassVar[MemoryKind]
+    MEMORY_KIND_REFLECTION: _ClassVar[MemoryKind]
+    MEMORY_KIND_STRATEGY: _ClassVar[MemoryKind]
+
+class MemoryState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    MEMORY_STATE_UNSPECIFIED: _ClassVar[MemoryState]
+    MEMORY_STATE_ACTIVE: _ClassVar[MemoryState]
+    MEMORY_STATE_QUARANTINED: _ClassVar[MemoryState]
+    MEMORY_STATE_RETIRED: _ClassVar[MemoryState]
+
+class SearchMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    SEARCH_MODE_UNSPECIFIED: _ClassVar[SearchMode]
+    SEARCH_MODE_FILTER: _ClassVar[SearchMode]
+    SEARCH_MODE_FULL_TEXT: _ClassVar[SearchMode]
+    SEARCH_MODE_HYBRID: _ClassVar[SearchMode]
+EVENT_TYPE_UNSPECIFIED: EventType
+EVENT_TYPE_TOOL_CALL: EventType
+EVENT_TYPE_TOOL_RESPONSE: EventType
+EVENT_TYPE_LLM_CALL: EventType
+EVENT_TYPE_LLM_RESPONSE: EventType
+EVENT_TYPE_ERROR_EVENT: EventType
+EVENT_TYPE_SYSTEM_EVENT: EventType
+EVENT_TYPE_USER_MESSAGE: EventType
+ERROR_CATEGORY_UNSPECIFIED: ErrorCategory
+ERROR_CATEGORY_TIMEOUT_ERROR: ErrorCategory
+ERROR_CATEGORY_VALIDATION_ERROR: ErrorCategory
+ERROR_CATEGORY_PERMISSION_ERROR: ErrorCategory
+ERROR_CATEGORY_NOT_FOUND_ERROR: ErrorCategory
+ERROR_CATEGORY_RATE_LIMIT_ERROR: ErrorCategory
+ERROR_CATEGORY_NETWORK_ERROR: ErrorCategory
+ERROR_CATEGORY_TOOL_ERROR: ErrorCategory
+ERROR_CATEGORY_MODEL_ERROR: ErrorCategory
+ERROR_CATEGORY_RESOURCE_ERROR: ErrorCategory
+ERROR_CATEGORY_LOGIC_ERROR: ErrorCategory
+ERROR_CATEGORY_UNKNOWN_ERROR: ErrorCategory
+MEMORY_KIND_UNSPECIFIED: MemoryKind
+MEMORY_KIND_REFLECTION: MemoryKind
+MEMORY_KIND_STRATEGY: MemoryKind
+MEMORY_STATE_UNSPECIFIED: MemoryState
+MEMORY_STATE_ACTIVE: MemoryState
+MEMORY_STATE_QUARANTINED: MemoryState
+MEMORY_STATE_RETIRED: MemoryState
+SEARCH_MODE_UNSPECIFIED: SearchMode
+SEARCH_MODE_FILTER: SearchMode
+SEARCH_MODE_FULL_TEXT: SearchMode
+SEARCH_MODE_HYBRID: SearchMode
+
+class ReflectionEvent(_message.Message):
+    __slots__ = ("event_id", "event_type", "timestamp", "content", "metadata", "tool_name", "error")
+    EVENT_ID_FIELD_NUMBER: _ClassVar[int]
+    EVENT_TYPE_FIELD_NUMBER: _ClassVar[int]
+    TIMESTAMP_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
+    TOOL_NAME_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    event_id: str
+    event_type: EventType
+    timestamp: _timestamp_pb2.Timestamp
+    content: str
+    metadata: _struct_pb2.Struct
+    tool_name: str
+    error: _struct_pb2.Struct
+    def __init__(self, event_id: _Optional[str] = ..., event_type: _Optional[_Union[EventType, str]] = ..., timestamp: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., content: _Optional[str] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., tool_name: _Optional[str] = ..., error: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+
+class TaskError(_message.Message):
+    __slots__ = ("error_category", "error_message", "context")
+    ERROR_CATEGORY_FIELD_NUMBER: _ClassVar[int]
+    ERROR_MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
+    error_category: ErrorCategory
+    error_message: str
+    context: _struct_pb2.Struct
+    def __init__(self, error_category: _Optional[_Union[ErrorCategory, str]] = ..., error_message: _Optional[str] = ..., context: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+
+class AppliesWhen(_message.Message):
+    __slots__ = ("tools", "error_categories", "not_when")
+    TOOLS_FIELD_NUMBER: _ClassVar[int]
+    ERROR_CATEGORIES_FIELD_NUMBER: _ClassVar[int]
+    NOT_WHEN_FIELD_NUMBER: _ClassVar[int]
+    tools: _containers.RepeatedScalarFieldContainer[str]
+    error_categories: _containers.RepeatedScalarFieldContainer[ErrorCategory]
+    not_when: str
+    def __init__(self, tools: _Optional[_Iterable[str]] = ..., error_categories: _Optional[_Iterable[_Union[ErrorCategory, str]]] = ..., not_when: _Optional[str] = ...) -> None: ...
+
+class ReflectionResult(_message.Message):
+    __slots__ = ("status", "reflection_text", "strategy_text", "importance", "confidence", "tags", "error_category", "source_event_ids", "related_memory_ids", "metadata", "generated_at", "applies_when", "origin", "usage")
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    REFLECTION_TEXT_FIELD_NUMBER: _ClassVar[int]
+    STRATEGY_TEXT_FIELD_NUMBER: _ClassVar[int]
+    IMPORTANCE_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    ERROR_CATEGORY_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_EVENT_IDS_FIELD_NUMBER: _ClassVar[int]
+    RELATED_MEMORY_IDS_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
+    GENERATED_AT_FIELD_NUMBER: _ClassVar[int]
+    APPLIES_WHEN_FIELD_NUMBER: _ClassVar[int]
+    ORIGIN_FIELD_NUMBER: _ClassVar[int]
+    USAGE_FIELD_NUMBER: _ClassVar[int]
+    status: _common_pb2.ResultStatus
+    reflection_text: str
+    strategy_text: str
+    importance: float
+    confidence: float
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    error_category: ErrorCategory
+    source_event_ids: _containers.RepeatedScalarFieldContainer[str]
+    related_memory_ids: _containers.RepeatedScalarFieldContainer[str]
+    metadata: _struct_pb2.Struct
+    generated_at: _timestamp_pb2.Timestamp
+    applies_when: AppliesWhen
+    origin: _common_pb2.Origin
+    usage: _common_pb2.Usage
+    def __init__(self, status: _Optional[_Union[_common_pb2.ResultStatus, str]] = ..., reflection_text: _Optional[str] = ..., strategy_text: _Optional[str] = ..., importance: _Optional[float] = ..., confidence: _Optional[float] = ..., tags: _Optional[_Iterable[str]] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., source_event_ids: _Optional[_Iterable[str]] = ..., related_memory_ids: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., generated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., applies_when: _Optional[_Union[AppliesWhen, _Mapping]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ..., usage: _Optional[_Union[_common_pb2.Usage, _Mapping]] = ...) -> None: ...
+
+class Memory(_message.Message):
+    __slots__ = ("id", "kind", "content", "source", "importance", "layer", "tags", "metadata", "confidence", "error_category", "source_event_ids", "origin", "state", "version", "create_time", "update_time", "related_memory_ids", "strategy_of", "applies_when", "strength", "episode_count", "quarantine", "change", "reason", "tenant_id", "project_id")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    IMPORTANCE_FIELD_NUMBER: _ClassVar[int]
+    LAYER_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    ERROR_CATEGORY_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_EVENT_IDS_FIELD_NUMBER: _ClassVar[int]
+    ORIGIN_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_TIME_FIELD_NUMBER: _ClassVar[int]
+    RELATED_MEMORY_IDS_FIELD_NUMBER: _ClassVar[int]
+    STRATEGY_OF_FIELD_NUMBER: _ClassVar[int]
+    APPLIES_WHEN_FIELD_NUMBER: _ClassVar[int]
+    STRENGTH_FIELD_NUMBER: _ClassVar[int]
+    EPISODE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    QUARANTINE_FIELD_NUMBER: _ClassVar[int]
+    CHANGE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    kind: MemoryKind
+    content: str
+    source: str
+    importance: float
+    layer: str
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    metadata: _struct_pb2.Struct
+    confidence: float
+    error_category: ErrorCategory
+    source_event_ids: _containers.RepeatedScalarFieldContainer[str]
+    origin: _common_pb2.Origin
+    state: MemoryState
+    version: int
+    create_time: _timestamp_pb2.Timestamp
+    update_time: _timestamp_pb2.Timestamp
+    related_memory_ids: _containers.RepeatedScalarFieldContainer[str]
+    strategy_of: str
+    applies_when: AppliesWhen
+    strength: int
+    episode_count: int
+    quarantine: str
+    change: str
+    reason: str
+    tenant_id: str
+    project_id: str
+    def __init__(self, id: _Optional[str] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., content: _Optional[str] = ..., source: _Optional[str] = ..., importance: _Optional[float] = ..., layer: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confidence: _Optional[float] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., source_event_ids: _Optional[_Iterable[str]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ..., state: _Optional[_Union[MemoryState, str]] = ..., version: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., related_memory_ids: _Optional[_Iterable[str]] = ..., strategy_of: _Optional[str] = ..., applies_when: _Optional[_Union[AppliesWhen, _Mapping]] = ..., strength: _Optional[int] = ..., episode_count: _Optional[int] = ..., quarantine: _Optional[str] = ..., change: _Optional[str] = ..., reason: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ...) -> None: ...
+
+class GenerateReflectionRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "request_id", "events", "turn_id", "session_id", "outcome", "error", "task_description", "task_goal", "related_memory_ids", "receipt_ids", "store")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    TURN_ID_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    TASK_DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    TASK_GOAL_FIELD_NUMBER: _ClassVar[int]
+    RELATED_MEMORY_IDS_FIELD_NUMBER: _ClassVar[int]
+    RECEIPT_IDS_FIELD_NUMBER: _ClassVar[int]
+    STORE_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    request_id: str
+    events: _containers.RepeatedCompositeFieldContainer[ReflectionEvent]
+    turn_id: str
+    session_id: str
+    outcome: _common_pb2.TaskOutcome
+    error: TaskError
+    task_description: str
+    task_goal: str
+    related_memory_ids: _containers.RepeatedScalarFieldContainer[str]
+    receipt_ids: _containers.RepeatedScalarFieldContainer[str]
+    store: bool
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., events: _Optional[_Iterable[_Union[ReflectionEvent, _Mapping]]] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., error: _Optional[_Union[TaskError, _Mapping]] = ..., task_description: _Optional[str] = ..., task_goal: _Optional[str] = ..., related_memory_ids: _Optional[_Iterable[str]] = ..., receipt_ids: _Optional[_Iterable[str]] = ..., store: bool = ...) -> None: ...
+
+class GenerateReflectionResponse(_message.Message):
+    __slots__ = ("result", "reflection_id", "strategy_id", "not_stored_reason")
+    RESULT_FIELD_NUMBER: _ClassVar[int]
+    REFLECTION_ID_FIELD_NUMBER: _ClassVar[int]
+    STRATEGY_ID_FIELD_NUMBER: _ClassVar[int]
+    NOT_STORED_REASON_FIELD_NUMBER: _ClassVar[int]
+    result: ReflectionResult
+    reflection_id: str
+    strategy_id: str
+    not_stored_reason: str
+    def __init__(self, result: _Optional[_Union[ReflectionResult, _Mapping]] = ..., reflection_id: _Optional[str] = ..., strategy_id: _Optional[str] = ..., not_stored_reason: _Optional[str] = ...) -> None: ...
+
+class StoreReflectionRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "request_id", "result", "session_id")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    RESULT_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    request_id: str
+    result: ReflectionResult
+    session_id: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., result: _Optional[_Union[ReflectionResult, _Mapping]] = ..., session_id: _Optional[str] = ...) -> None: ...
+
+class StoreReflectionResponse(_message.Message):
+    __slots__ = ("reflection_id", "strategy_id", "not_stored_reason")
+    REFLECTION_ID_FIELD_NUMBER: _ClassVar[int]
+    STRATEGY_ID_FIELD_NUMBER: _ClassVar[int]
+    NOT_STORED_REASON_FIELD_NUMBER: _ClassVar[int]
+    reflection_id: str
+    strategy_id: str
+    not_stored_reason: str
+    def __init__(self, reflection_id: _Optional[str] = ..., strategy_id: _Optional[str] = ..., not_stored_reason: _Optional[str] = ...) -> None: ...
+
+class GetReflectionRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "reflection_id")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    REFLECTION_ID_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    reflection_id: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., reflection_id: _Optional[str] = ...) -> None: ...
+
+class GetReflectionResponse(_message.Message):
+    __slots__ = ("memory",)
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    memory: Memory
+    def __init__(self, memory: _Optional[_Union[Memory, _Mapping]] = ...) -> None: ...
+
+class ListReflectionsRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "kind", "state", "page_size", "page_token")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    kind: MemoryKind
+    state: MemoryState
+    page_size: int
+    page_token: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., state: _Optional[_Union[MemoryState, str]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListReflectionsResponse(_message.Message):
+    __slots__ = ("memories", "next_page_token")
+    MEMORIES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    memories: _containers.RepeatedCompositeFieldContainer[Memory]
+    next_page_token: str
+    def __init__(self, memories: _Optional[_Iterable[_Union[Memory, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class UpdateReflectionRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "request_id", "reflection_id", "changes", "update_mask", "if_version", "reason")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    REFLECTION_ID_FIELD_NUMBER: _ClassVar[int]
+    CHANGES_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_MASK_FIELD_NUMBER: _ClassVar[int]
+    IF_VERSION_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    request_id: str
+    reflection_id: str
+    changes: MemoryChanges
+    update_mask: _field_mask_pb2.FieldMask
+    if_version: int
+    reason: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., reflection_id: _Optional[str] = ..., changes: _Optional[_Union[MemoryChanges, _Mapping]] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., if_version: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class MemoryChanges(_message.Message):
+    __slots__ = ("content", "importance", "confidence", "tags", "error_category", "metadata", "applies_when", "related_memory_ids")
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    IMPORTANCE_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    ERROR_CATEGORY_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
+    APPLIES_WHEN_FIELD_NUMBER: _ClassVar[int]
+    RELATED_MEMORY_IDS_FIELD_NUMBER: _ClassVar[int]
+    content: str
+    importance: float
+    confidence: float
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    error_category: ErrorCategory
+    metadata: _struct_pb2.Struct
+    applies_when: AppliesWhen
+    related_memory_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, content: _Optional[str] = ..., importance: _Optional[float] = ..., confidence: _Optional[float] = ..., tags: _Optional[_Iterable[str]] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., applies_when: _Optional[_Union[AppliesWhen, _Mapping]] = ..., related_memory_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class UpdateReflectionResponse(_message.Message):
+    __slots__ = ("memory",)
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    memory: Memory
+    def __init__(self, memory: _Optional[_Union[Memory, _Mapping]] = ...) -> None: ...
+
+class DeleteReflectionRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "request_id", "reflection_id")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    REFLECTION_ID_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    request_id: str
+    reflection_id: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., reflection_id: _Optional[str] = ...) -> None: ...
+
+class DeleteReflectionResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ListReflectionVersionsRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "reflection_id", "page_size", "page_token")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    REFLECTION_ID_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    reflection_id: str
+    page_size: int
+    page_token: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., reflection_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListReflectionVersionsResponse(_message.Message):
+    __slots__ = ("versions", "next_page_token")
+    VERSIONS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    versions: _containers.RepeatedCompositeFieldContainer[Memory]
+    next_page_token: str
+    def __init__(self, versions: _Optional[_Iterable[_Union[Memory, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class ReviewReflectionRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "request_id", "reflection_id", "state", "reason")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    REFLECTION_ID_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    request_id: str
+    reflection_id: str
+    state: MemoryState
+    reason: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., reflection_id: _Optional[str] = ..., state: _Optional[_Union[MemoryState, str]] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class ReviewReflectionResponse(_message.Message):
+    __slots__ = ("memory",)
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    memory: Memory
+    def __init__(self, memory: _Optional[_Union[Memory, _Mapping]] = ...) -> None: ...
+
+class QueryReflectionsRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "query_text", "k", "min_importance", "tags", "explain", "include_quarantined", "explain_ids", "newest_first", "kind")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    QUERY_TEXT_FIELD_NUMBER: _ClassVar[int]
+    K_FIELD_NUMBER: _ClassVar[int]
+    MIN_IMPORTANCE_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    EXPLAIN_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_QUARANTINED_FIELD_NUMBER: _ClassVar[int]
+    EXPLAIN_IDS_FIELD_NUMBER: _ClassVar[int]
+    NEWEST_FIRST_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    query_text: str
+    k: int
+    min_importance: float
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    explain: bool
+    include_quarantined: bool
+    explain_ids: _containers.RepeatedScalarFieldContainer[str]
+    newest_first: bool
+    kind: MemoryKind
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., query_text: _Optional[str] = ..., k: _Optional[int] = ..., min_importance: _Optional[float] = ..., tags: _Optional[_Iterable[str]] = ..., explain: bool = ..., include_quarantined: bool = ..., explain_ids: _Optional[_Iterable[str]] = ..., newest_first: bool = ..., kind: _Optional[_Union[MemoryKind, str]] = ...) -> None: ...
+
+class QueryReflectionsResponse(_message.Message):
+    __slots__ = ("hits", "search_mode", "misses")
+    HITS_FIELD_NUMBER: _ClassVar[int]
+    SEARCH_MODE_FIELD_NUMBER: _ClassVar[int]
+    MISSES_FIELD_NUMBER: _ClassVar[int]
+    hits: _containers.RepeatedCompositeFieldContainer[QueryHit]
+    search_mode: SearchMode
+    misses: _containers.RepeatedCompositeFieldContainer[QueryMiss]
+    def __init__(self, hits: _Optional[_Iterable[_Union[QueryHit, _Mapping]]] = ..., search_mode: _Optional[_Union[SearchMode, str]] = ..., misses: _Optional[_Iterable[_Union[QueryMiss, _Mapping]]] = ...) -> None: ...
+
+class QueryHit(_message.Message):
+    __slots__ = ("memory", "score", "explanation")
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    SCORE_FIELD_NUMBER: _ClassVar[int]
+    EXPLANATION_FIELD_NUMBER: _ClassVar[int]
+    memory: Memory
+    score: float
+    explanation: HitExplanation
+    def __init__(self, memory: _Optional[_Union[Memory, _Mapping]] = ..., score: _Optional[float] = ..., explanation: _Optional[_Union[HitExplanation, _Mapping]] = ...) -> None: ...
+
+class HitExplanation(_message.Message):
+    __slots__ = ("summary", "parts", "matched_terms")
+    SUMMARY_FIELD_NUMBER: _ClassVar[int]
+    PARTS_FIELD_NUMBER: _ClassVar[int]
+    MATCHED_TERMS_FIELD_NUMBER: _ClassVar[int]
+    summary: str
+    parts: _containers.RepeatedCompositeFieldContainer[ScorePart]
+    matched_terms: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, summary: _Optional[str] = ..., parts: _Optional[_Iterable[_Union[ScorePart, _Mapping]]] = ..., matched_terms: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class ScorePart(_message.Message):
+    __slots__ = ("name", "value", "rank")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    value: float
+    rank: int
+    def __init__(self, name: _Optional[str] = ..., value: _Optional[float] = ..., rank: _Optional[int] = ...) -> None: ...
+
+class QueryMiss(_message.Message):
+    __slots__ = ("id", "reason")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    reason: str
+    def __init__(self, id: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class BuildMemoryContextRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "request_id", "task", "tools", "error_categories", "max_items", "max_tokens", "turn_id", "session_id")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    TASK_FIELD_NUMBER: _ClassVar[int]
+    TOOLS_FIELD_NUMBER: _ClassVar[int]
+    ERROR_CATEGORIES_FIELD_NUMBER: _ClassVar[int]
+    MAX_ITEMS_FIELD_NUMBER: _ClassVar[int]
+    MAX_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    TURN_ID_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    request_id: str
+    task: str
+    tools: _containers.RepeatedScalarFieldContainer[str]
+    error_categories: _containers.RepeatedScalarFieldContainer[ErrorCategory]
+    max_items: int
+    max_tokens: int
+    turn_id: str
+    session_id: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., task: _Optional[str] = ..., tools: _Optional[_Iterable[str]] = ..., error_categories: _Optional[_Iterable[_Union[ErrorCategory, str]]] = ..., max_items: _Optional[int] = ..., max_tokens: _Optional[int] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ...) -> None: ...
+
+class BuildMemoryContextResponse(_message.Message):
+    __slots__ = ("block",)
+    BLOCK_FIELD_NUMBER: _ClassVar[int]
+    block: _common_pb2.ContextBlock
+    def __init__(self, block: _Optional[_Union[_common_pb2.ContextBlock, _Mapping]] = ...) -> None: ...
+
+class ReportOutcomeRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "request_id", "receipt_id", "outcome", "score", "error_category")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    RECEIPT_ID_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    SCORE_FIELD_NUMBER: _ClassVar[int]
+    ERROR_CATEGORY_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    request_id: str
+    receipt_id: str
+    outcome: _common_pb2.TaskOutcome
+    score: float
+    error_category: ErrorCategory
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., receipt_id: _Optional[str] = ..., outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ...) -> None: ...
+
+class ReportOutcomeResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ExportReflectionsRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ...) -> None: ...
+
+class ExportReflectionsResponse(_message.Message):
+    __slots__ = ("lines",)
+    LINES_FIELD_NUMBER: _ClassVar[int]
+    lines: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, lines: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class ImportReflectionsRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "lines")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    LINES_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    lines: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., lines: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class ImportReflectionsResponse(_message.Message):
+    __slots__ = ("imported_count", "known_count", "refused_count", "refused")
+    IMPORTED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    KNOWN_COUNT_FIELD_NUMBER: _ClassVar[int]
+    REFUSED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    REFUSED_FIELD_NUMBER: _ClassVar[int]
+    imported_count: int
+    known_count: int
+    refused_count: int
+    refused: _containers.RepeatedCompositeFieldContainer[RefusedLine]
+    def __init__(self, imported_count: _Optional[int] = ..., known_count: _Optional[int] = ..., refused_count: _Optional[int] = ..., refused: _Optional[_Iterable[_Union[RefusedLine, _Mapping]]] = ...) -> None: ...
+
+class RefusedLine(_message.Message):
+    __slots__ = ("number", "reason")
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    number: int
+    reason: str
+    def __init__(self, number: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...

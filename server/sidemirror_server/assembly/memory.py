@@ -1,0 +1,75 @@
+"""The room of reflective memory, put together: what serves it, and what makes vectors beside it.
+
+Called by `assembly/sidecar.py`.
+"""
+
+import importlib.metadata
+
+from sidemirror_server.assembly.stores import Stores
+from sidemirror_server.memory.context import MemoryContext
+from sidemirror_server.memory.keep import Keeper, Trust
+from sidemirror_server.memory.meanings import MemoryMeanings
+from sidemirror_server.memory.prompts import MemoryPrompts
+from sidemirror_server.memory.recall import Recall
+from sidemirror_server.memory.reflector import Reflector
+from sidemirror_server.memory.scoring import Scorer, models_own
+from sidemirror_server.memory.store import Memories
+from sidemirror_server.memory.waking import WakingMemories
+from sidemirror_server.models.embedding import PaidEmbedder
+from sidemirror_server.models.gateway import Gateway
+from sidemirror_server.models.templates import Templates
+from sidemirror_server.rpc import server as rpc_server
+from sidemirror_server.rpc.disabled import DisabledCalls
+from sidemirror_server.rpc.memories import KeptMemoryCalls
+from sidemirror_server.rpc.memory import MemoryCalls
+from sidemirror_server.rpc.memory_search import MemorySearchCalls
+from sidemirror_server.rpc.portable_memories import PortableMemoryCalls
+from sidemirror_server.rpc.turn_material import TurnMaterial
+from sidemirror_server.settings import BadSettings, Settings
+from sidemirror_server.vocabulary.clock import Clock
+
+# Where another package offers a scorer of memories: a callable `memory.scoring.Scored` → `memory.scoring.Scores`.
+_SCORERS = "sidemirror.scorers"
+
+
+class ReflectiveMemory:
+    """The room. `meanings` makes vectors while it runs; None when there is no embedding model."""
+
+    def __init__(self, settings: Settings, stores: Stores, embedder: PaidEmbedder | None, clock: Clock) -> None:
+        self._settings = settings
+        self._stores = stores
+        self._clock = clock
+        self._memories: Memories = stores.memories
+        self.meanings: MemoryMeanings | None = None
+        if embedder is not None:
+            self.meanings = MemoryMeanings(embedder, stores.memory_search)
+            self._memories = WakingMemories(stores.memories, self.meanings.wake)
+
+    def calls(self, gateway: Gateway, own: Templates | None, turns: TurnMaterial) -> tuple[object, ...]:
+        """What serves ReflectiveMemoryService; `own`: the operator's prompts. Raises BadSettings."""
+        chosen = self._settings.memory
+        if not chosen.enabled:
+            return (DisabledCalls(rpc_server.MEMORY, "memory__enabled (REFLECTIVE_MEMORY_ENABLED) is false"),)
+        stores = self._stores
+        reflector = Reflector(gateway, MemoryPrompts(own), scorer_of(chosen.scorer))
+        keeper = Keeper(self._memories, self._clock, Trust(chosen.trust_policy, chosen.min_store_importance))
+        recall = Recall(self._memories, stores.memory_search, self.meanings, self._clock)
+        context = MemoryContext(recall, stores.memory_search, stores.receipts, self._clock)
+        return (
+            MemoryCalls(reflector, keeper, self._memories, stores.receipts, turns),
+            KeptMemoryCalls(self._memories),
+            PortableMemoryCalls(self._memories),
+            MemorySearchCalls(recall, context),
+        )
+
+
+def scorer_of(name: str) -> Scorer:
+    """The scorer of that name, or the model's own scores. Raises BadSettings for an unknown one."""
+    if not name:
+        return models_own
+    offered = {point.name: point for point in importlib.metadata.entry_points(group=_SCORERS)}
+    if name not in offered:
+        known = ", ".join(sorted(offered)) or "none"
+        raise BadSettings(f"memory__scorer (SIDEMIRROR_MEMORY__SCORER): there is no {name!r}; there are {known}")
+    found: Scorer = offered[name].load()
+    return found

@@ -1,0 +1,117 @@
+"""What a text is found by: its terms. Stored with each memory, so that every store searches the same words.
+
+Chosen here, on the grounds of general practice in text retrieval: words are folded and stemmed lightly (plurals and the
+commonest endings of English, so that "queries" finds "query"), names in code count as a whole and by their parts, texts
+without blanks between words (Chinese, Japanese, Thai) by pairs of characters. Function words stay in the index, because
+a memory may be about them, and count less in a question.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from functools import lru_cache
+
+# A lesson says what it is about in its first pages. Also what one memory may cost an index.
+MOST_TERMS = 4000
+# Longer ones are data, not words.
+_LONGEST_TERM = 64
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_PICTURES = "\u2600-\u27bf\U0001f1e6-\U0001faff"
+_WORD = re.compile(rf"[{_UNSPACED}]+|[^\W{_UNSPACED}]+|[{_PICTURES}]")
+_UNSPACED_START = re.compile(rf"[{_UNSPACED}]")
+_PART = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])")
+_VOWEL = re.compile(r"[aeiouy]")
+_ENDINGS = ("ingly", "edly", "ing", "ed", "ly")
+# A word that is asked for often counts more, but less each time: BM25's k3 (Robertson and others, TREC-3).
+_ASKED_SATURATION = 1.2
+_FUNCTION_WORD_WEIGHT = 0.6
+# Counted as 0.6 of a word: they say little, yet "not found" is not "found". Chosen here.
+_FUNCTION_WORDS = """
+a about above after again all also am an and any are as at be because been before being below between both but by can
+could did do does doing down during each few for from further get had has have having he hello help her here hers hey hi
+him his how i if in into is it its itself just like me more most my need no nor not now of off on once only or other our
+out over own please same she should so some such sure than thank that the their them then there these they this those
+through to too under until up very want was we were what when where which while who whom why will with would you your
+yours
+"""
+
+
+def terms_of(text: str) -> str:
+    """The terms of a text, separated by blanks, in their order: at most the first MOST_TERMS.
+
+    No term holds a blank or ASCII punctuation. The same text has the same terms for ever: they are stored.
+    """
+    return " ".join(_terms(text))
+
+
+def asked_terms(text: str) -> dict[str, float]:
+    """The terms of a question, each with its weight, in the order of their first mention."""
+    counted = Counter(_terms(text))
+    return {
+        term: times * (_ASKED_SATURATION + 1) / (times + _ASKED_SATURATION) * _importance(term)
+        for term, times in counted.items()
+    }
+
+
+def telling_terms(text: str) -> frozenset[str]:
+    """The terms of a text that are no function words."""
+    return frozenset(_terms(text)) - _FUNCTION_TERMS
+
+
+def _importance(term: str) -> float:
+    return _FUNCTION_WORD_WEIGHT if term in _FUNCTION_TERMS else 1.0
+
+
+def _terms(text: str) -> list[str]:
+    terms: list[str] = []
+    # Folding lengthens a text at most some times over; what is cut off would not be reached.
+    for word in _WORD.findall(unicodedata.normalize("NFKC", text[: MOST_TERMS * 64])):
+        terms += _terms_of_word(word)
+        if len(terms) >= MOST_TERMS:
+            return terms[:MOST_TERMS]
+    return terms
+
+
+@lru_cache(20_000)  # texts repeat their words; a stem costs as much as a look-up in an index
+def _terms_of_word(word: str) -> tuple[str, ...]:
+    return tuple(_pairs(word) if _UNSPACED_START.match(word) else _names(word))
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[at : at + 2] for at in range(len(run) - 1)] if len(run) > 1 else [run]
+
+
+def _names(word: str) -> list[str]:
+    """The word, and its parts when it is a name in code such as `find_user` or `findUser`."""
+    parts = [part for part in _PART.split(word) if part]
+    if len(parts) < 2:
+        return [_stem(part) for part in parts]
+    return [_stem("".join(parts)), *(_stem(part) for part in parts)]
+
+
+def _stem(word: str) -> str:
+    """Word forms that differ in the commonest endings come out alike; the result need not be a word."""
+    word = word.casefold()[:_LONGEST_TERM]
+    if len(word) <= 3 or not word.isascii():
+        return word
+    word = _without_plural(word)
+    for ending in _ENDINGS:
+        stem = word.removesuffix(ending)
+        if len(stem) >= 3 and stem != word and _VOWEL.search(stem):
+            doubled = len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in "lsz"
+            word = stem[:-1] if doubled else stem
+            break
+    if len(word) > 3 and word.endswith("e"):
+        word = word[:-1]
+    return f"{word[:-1]}i" if len(word) > 3 and word.endswith("y") else word
+
+
+def _without_plural(word: str) -> str:
+    if word.endswith("ies") and len(word) > 4:
+        return f"{word[:-3]}y"
+    if word.endswith("es") and len(word) > 4 and (word[-3] in "sxz" or word.endswith(("ches", "shes"))):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
+
+
+_FUNCTION_TERMS = frozenset(_stem(word) for word in _FUNCTION_WORDS.split())

@@ -1,0 +1,83 @@
+"""The one way to an embedding model: breaker, reservation, call, settlement. Not tried again: what waits for a vector
+goes on waiting, and a question is answered by its words.
+"""
+
+import asyncio
+
+from sidemirror_server.models.breaker import Breaker
+from sidemirror_server.models.embedder import Embedder, Embeddings
+from sidemirror_server.models.language_model import Purpose
+from sidemirror_server.models.ledger import Amount
+from sidemirror_server.models.prices import Prices
+from sidemirror_server.models.spending import Spending
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.errors import ModelFailed
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.status import ResultStatus, Usage
+
+# Added by providers around each text.
+_ADDED_TOKENS = 16
+
+
+class PaidEmbedder:
+    """An embedding model with its caps. To be used from one event loop."""
+
+    def __init__(self, embedder: Embedder, prices: Prices, slots: int, spending: Spending, clock: Clock) -> None:
+        self._embedder = embedder
+        self._prices = prices
+        self._slots = asyncio.Semaphore(slots)
+        self._spending = spending
+        self._breaker = Breaker(clock)
+
+    @property
+    def name(self) -> str:
+        """What the vectors are kept under: vectors of different models are never compared."""
+        return f"{self._embedder.provider}/{self._embedder.name}"
+
+    async def embed(self, scope: Scope, texts: tuple[str, ...], deadline_s: float) -> Embeddings:
+        """The vectors, on the scope's account. Raises ModelFailed."""
+        try:
+            async with asyncio.timeout(deadline_s):
+                await self._prices.load()
+                async with self._slots:
+                    return await self._guarded(scope, texts, deadline_s)
+        except TimeoutError as error:
+            why = f"there were no vectors within {deadline_s:g} s"
+            raise ModelFailed(ResultStatus.FAILED_MODEL, why) from error
+
+    async def close(self) -> None:
+        """Ends the connections."""
+        await self._embedder.close()
+
+    async def _guarded(self, scope: Scope, texts: tuple[str, ...], deadline_s: float) -> Embeddings:
+        wait_s = self._breaker.enter()
+        if wait_s is not None:
+            why = f"{self._embedder.name} failed {self._breaker.failed} times in a row: not asked for {wait_s:.0f} s"
+            raise ModelFailed(ResultStatus.FAILED_MODEL, why)
+        good: bool | None = None
+        try:
+            made = await self._paid(scope, texts, deadline_s)
+            good = True
+        except ModelFailed as failure:
+            good = None if failure.status in {ResultStatus.SKIPPED_SPEND, ResultStatus.SKIPPED_DEADLINE} else False
+            raise
+        else:
+            return made
+        finally:
+            self._breaker.leave(good)
+
+    async def _paid(self, scope: Scope, texts: tuple[str, ...], deadline_s: float) -> Embeddings:
+        # No tokenizer makes two tokens of one byte.
+        most = self._prices.most(sum(len(text.encode()) + _ADDED_TOKENS for text in texts), 0)
+        reservation = await self._spending.reserve(scope, Purpose.MEMORY_EMBEDDING, most, deadline_s)
+        actual = reservation.most
+        try:
+            made = await self._embedder.embed(texts, deadline_s)
+            actual = self._prices.of(Usage("", "", input_tokens=made.input_tokens))
+            return made
+        except ModelFailed as failure:
+            if failure.usage is not None:  # it is known to have taken nothing
+                actual = Amount()
+            raise
+        finally:
+            self._spending.settle(reservation, actual)

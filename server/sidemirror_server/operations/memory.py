@@ -1,0 +1,145 @@
+"""`sidemirror memory`: the reflections and strategies of a running sidecar, for people: found, shown, reviewed, carried
+from one sidecar to another."""
+
+import argparse
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import grpc
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
+
+from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+from sidemirror_server.operations.target import CHANNEL_OPTIONS, address_of
+
+EXIT_UNREACHABLE = 69  # sysexits.h: service unavailable
+EXIT_REFUSED = 1
+EXIT_BAD_LINES = 65  # sysexits.h: the input data was incorrect
+_TIMEOUT_S = 30.0
+# A message holds 4 MiB and 1,000 lines.
+_LINES_AT_ONCE, _BYTES_AT_ONCE = 500, 2 * 1024 * 1024
+_STATES = {
+    "active": pb.MEMORY_STATE_ACTIVE,
+    "retired": pb.MEMORY_STATE_RETIRED,
+    "quarantined": pb.MEMORY_STATE_QUARANTINED,
+}
+
+
+def memory(options: argparse.Namespace) -> int:
+    """Does what `options.verb` names; returns the exit code."""
+    verbs = {"search": _search, "show": _show, "review": _review, "export": _export, "import": _import}
+    address = address_of(options.address)
+    try:
+        with grpc.insecure_channel(address, options=CHANNEL_OPTIONS) as channel:
+            return verbs[options.verb](ReflectiveMemoryServiceStub(channel), options)
+    except grpc.RpcError as error:
+        print(f"sidemirror: {address}: {error.code().name}: {error.details()}", file=sys.stderr)
+        return EXIT_UNREACHABLE if error.code() is grpc.StatusCode.UNAVAILABLE else EXIT_REFUSED
+    except OSError as error:
+        print(f"sidemirror: {error}", file=sys.stderr)
+        return EXIT_REFUSED
+
+
+def _scope(options: argparse.Namespace) -> dict[str, str]:
+    return {"tenant_id": options.tenant_id, "project_id": options.project_id}
+
+
+def _search(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
+    request = pb.QueryReflectionsRequest(
+        query_text=options.text,
+        k=options.k,
+        min_importance=options.min_importance,
+        tags=options.tag,
+        explain=options.explain,
+        include_quarantined=options.include_quarantined,
+        tenant_id=options.tenant_id,
+        project_id=options.project_id,
+    )
+    found = stub.QueryReflections(request, timeout=_TIMEOUT_S)
+    if options.json:
+        _print_json(found)
+    else:
+        from sidemirror_server.operations.memory_tables import show_hits
+
+        show_hits(found)
+    return 0
+
+
+def _show(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
+    scope = _scope(options)
+    one = pb.GetReflectionRequest(reflection_id=options.id, **scope)
+    found = stub.GetReflection(one, timeout=_TIMEOUT_S).memory
+    if options.json:
+        _print_json(found)
+        return 0
+    from sidemirror_server.operations.memory_tables import show_memory
+
+    all_of_it = pb.ListReflectionVersionsRequest(
+        reflection_id=options.id, tenant_id=options.tenant_id, project_id=options.project_id
+    )
+    show_memory(found, stub.ListReflectionVersions(all_of_it, timeout=_TIMEOUT_S).versions)
+    return 0
+
+
+def _review(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
+    request = pb.ReviewReflectionRequest(
+        reflection_id=options.id, state=_STATES[options.state], reason=options.reason, **_scope(options)
+    )
+    changed = stub.ReviewReflection(request, timeout=_TIMEOUT_S).memory
+    print(f"{changed.id} is {options.state} now, version {changed.version}.")
+    return 0
+
+
+def _export(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
+    count = 0
+    with _written(options.file) as write:
+        for part in stub.ExportReflections(pb.ExportReflectionsRequest(**_scope(options))):
+            for line in part.lines:
+                write(f"{line}\n")
+                count += 1
+    print(f"{count:,} memories exported.", file=sys.stderr)
+    return 0
+
+
+def _import(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
+    with Path(options.file).open(encoding="utf-8", errors="replace", newline="\n") as lines:
+        came_of_it = stub.ImportReflections(_requests(lines, _scope(options)))
+    print(f"{came_of_it.imported_count:,} memories imported, {came_of_it.known_count:,} were known.", file=sys.stderr)
+    for line in came_of_it.refused:
+        print(f"line {line.number}: {line.reason}", file=sys.stderr)
+    if came_of_it.refused_count > len(came_of_it.refused):
+        print(f"and {came_of_it.refused_count - len(came_of_it.refused):,} more", file=sys.stderr)
+    return EXIT_BAD_LINES if came_of_it.refused_count else 0
+
+
+def _requests(lines: Iterator[str], scope: dict[str, str]) -> Iterator[pb.ImportReflectionsRequest]:
+    """The lines in messages that are small enough. Empty lines count, so that numbers are those of the file."""
+    while some := list(islice(lines, _LINES_AT_ONCE)):
+        room, part = _BYTES_AT_ONCE, list[str]()
+        for line in some:
+            line = line.rstrip("\n")
+            room -= len(line.encode())
+            if room < 0 and part:
+                yield pb.ImportReflectionsRequest(lines=part, **scope)
+                room, part = _BYTES_AT_ONCE - len(line.encode()), []
+            part.append(line)
+        yield pb.ImportReflectionsRequest(lines=part, **scope)
+
+
+@contextlib.contextmanager
+def _written(file: str) -> Iterator[Callable[[str], object]]:
+    if file == "-":
+        yield sys.stdout.write
+    else:
+        with Path(file).open("w", encoding="utf-8", newline="\n") as opened:
+            yield opened.write
+
+
+def _print_json(message: Message) -> None:
+    told = MessageToDict(message, preserving_proto_field_name=True)
+    print(json.dumps(told, indent=2, ensure_ascii=False))

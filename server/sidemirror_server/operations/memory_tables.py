@@ -1,0 +1,123 @@
+"""How `sidemirror memory` shows what it found: tables on a terminal. Texts are data: their markup is not followed."""
+
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from sidemirror.v1 import common_pb2
+from sidemirror.v1 import reflective_memory_pb2 as pb
+
+_MODES = {
+    pb.SEARCH_MODE_FILTER: "by importance and age",
+    pb.SEARCH_MODE_FULL_TEXT: "by words alone",
+    pb.SEARCH_MODE_HYBRID: "by words and by meaning",
+}
+
+
+def show_hits(found: pb.QueryReflectionsResponse) -> None:
+    """The hits, the best first, and how they were found."""
+    console = Console(highlight=False)
+    if not found.hits:
+        console.print("Nothing fits.")
+        return
+    explained = any(hit.HasField("explanation") for hit in found.hits)
+    table = Table(show_lines=True)
+    for heading, more in (
+        ("score", {"justify": "right"}),
+        ("kind", {}),
+        ("importance", {"justify": "right"}),
+        ("origin", {}),
+        ("text", {"ratio": 1}),
+        ("id", {"overflow": "fold"}),
+    ):
+        table.add_column(heading, **more)
+    if explained:
+        table.add_column("why", ratio=1)
+    for hit in found.hits:
+        memory = hit.memory
+        cells = [
+            f"{hit.score:.3f}",
+            _kind(memory),
+            f"{memory.importance:.2f}",
+            _origin(memory),
+            _content(memory),
+            memory.id,
+        ]
+        table.add_row(*map(_plain, [*cells, hit.explanation.summary] if explained else cells))
+    console.print(table)
+    console.print(f"Found {_MODES.get(found.search_mode, 'somehow')}.")
+
+
+def show_memory(memory: pb.Memory, versions: Iterable[pb.Memory]) -> None:
+    """One memory with everything that is known of it, and what it was before."""
+    console = Console(highlight=False)
+    table = Table(show_header=False)
+    table.add_column(style="bold")
+    table.add_column(ratio=1)
+    confidence = f"{memory.confidence:.2f}" if memory.HasField("confidence") else ""
+    applies = memory.applies_when
+    rows = {
+        "id": memory.id,
+        "kind": _kind(memory),
+        "text": memory.content,
+        "state": " ".join(filter(None, (_state(memory), memory.quarantine and f"({memory.quarantine})"))),
+        "origin": _origin(memory),
+        "importance": f"{memory.importance:.2f}",
+        "confidence": confidence,
+        "tags": ", ".join(memory.tags),
+        "error": _name(pb.ErrorCategory.Name(memory.error_category), "ERROR_CATEGORY_"),
+        "applies to tools": ", ".join(applies.tools),
+        "applies to errors": ", ".join(
+            _name(pb.ErrorCategory.Name(category), "ERROR_CATEGORY_") for category in applies.error_categories
+        ),
+        "not when": applies.not_when,
+        "strategy of": memory.strategy_of,
+        "task": _text_in(memory, "task_description"),
+        "outcome": _text_in(memory, "outcome"),
+        "learned": f"{memory.strength} times, from {memory.episode_count} episodes",
+        "made": f"{memory.create_time.ToDatetime():%Y-%m-%d %H:%M:%S} UTC",
+        "version": str(memory.version),
+    }
+    for name, value in rows.items():
+        if value and value != "unspecified":
+            table.add_row(name, _plain(value))
+    console.print(table)
+    earlier = Table("version", "changed", "why", "text", title="Versions", title_justify="left")
+    for version in versions:
+        when = f"{version.update_time.ToDatetime():%Y-%m-%d %H:%M:%S}"
+        why = " ".join(filter(None, (version.change, version.reason and f"({version.reason})")))
+        earlier.add_row(*map(_plain, (str(version.version), when, why, version.content)))
+    console.print(earlier)
+
+
+def _plain(text: str) -> Text:
+    """The text as it is, without what moves a terminal's cursor."""
+    return Text("".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text))
+
+
+def _content(memory: pb.Memory) -> str:
+    state = "" if memory.state == pb.MEMORY_STATE_ACTIVE else f"[{_state(memory)}] "
+    return f"{state}{memory.content}"
+
+
+def _kind(memory: pb.Memory) -> str:
+    return _name(pb.MemoryKind.Name(memory.kind), "MEMORY_KIND_")
+
+
+def _state(memory: pb.Memory) -> str:
+    return _name(pb.MemoryState.Name(memory.state), "MEMORY_STATE_")
+
+
+def _origin(memory: pb.Memory) -> str:
+    return _name(common_pb2.Origin.Name(memory.origin), "ORIGIN_")
+
+
+def _name(value: str, prefix: str) -> str:
+    return value.removeprefix(prefix).lower()
+
+
+def _text_in(memory: pb.Memory, name: str) -> str:
+    value = memory.metadata[name] if name in memory.metadata else ""  # noqa: SIM401  # a Struct message has no `get`
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,217 @@
+"""Memories in Postgres."""
+
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from sidemirror_server.memory.record import (
+    LAYER,
+    SOURCE,
+    Kept,
+    Learned,
+    Lesson,
+    MemoryKind,
+    MemoryRecord,
+    MemoryState,
+    Revision,
+    TaskOutcome,
+    known_by,
+    memory_body,
+    memory_in,
+    revised,
+    strengthened,
+)
+from sidemirror_server.memory.store import LESSON_KEPT_US, MemoryKey
+from sidemirror_server.memory.terms import terms_of
+from sidemirror_server.storage.postgres.database import Database, Transaction
+from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.vocabulary.errors import NotFound, WrongState
+from sidemirror_server.vocabulary.scope import Scope
+
+_SQL = load_statements(Path(__file__).with_name("memories.sql"))
+_FIRST_KEY = MemoryKey(2**63 - 1, "")  # before every memory there can be
+_LAST_VERSION = 2**63 - 1
+
+
+class PostgresMemories:
+    """The port `Memories` on the shared store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def learn(self, scope: Scope, lesson: Lesson, now_us: int) -> Learned:
+        async with self._database.transaction(scope) as transaction:
+            await transaction.fetch(_SQL["lock"], _locks(scope, lesson))
+            return await _learn(transaction, scope, lesson, now_us)
+
+    async def get(self, scope: Scope, memory_ids: tuple[str, ...]) -> tuple[MemoryRecord, ...]:
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            rows = await transaction.fetch(_SQL["get"], *_scope(scope), list(memory_ids))
+        found = {row[0]: memory_in(*row[1:]) for row in rows}
+        return tuple(found[memory_id] for memory_id in memory_ids if memory_id in found)
+
+    async def list(
+        self, scope: Scope, kind: MemoryKind | None, state: MemoryState | None, after: MemoryKey | None, limit: int
+    ) -> tuple[MemoryRecord, ...]:
+        place = after or _FIRST_KEY
+        wanted = (*_scope(scope), place.created_us, place.memory_id, limit, kind)
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            if state is None:
+                rows = await transaction.fetch(_SQL["list"], *wanted)
+            else:
+                rows = await transaction.fetch(_SQL["list_in_state"], *wanted, state)
+        return tuple(memory_in(*row) for row in rows)
+
+    async def revise(
+        self, scope: Scope, memory_id: str, revision: Revision, now_us: int, if_version: int | None = None
+    ) -> MemoryRecord:
+        async with self._database.transaction(scope) as transaction:
+            row = await transaction.first(_SQL["hold"], *_scope(scope), memory_id)
+            if row is None:
+                raise NotFound("reflection", memory_id)
+            known = memory_in(*row)
+            if if_version not in {None, known.version}:
+                raise WrongState("reflection", memory_id, f"version {known.version}")
+            changed = revised(known, revision, now_us)
+            await _replace(transaction, scope, known, changed)
+        return changed
+
+    async def versions(self, scope: Scope, memory_id: str, before: int | None, limit: int) -> tuple[MemoryRecord, ...]:
+        below = _LAST_VERSION if before is None else before
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            now = await transaction.fetch(_SQL["get"], *_scope(scope), [memory_id])
+            if not now:
+                return ()
+            present = memory_in(*now[0][1:])
+            # Another version may have come in between: what is older than the one that was seen is complete.
+            older = min(below, present.version)
+            rows = await transaction.fetch(_SQL["versions"], *_scope(scope), memory_id, older, limit)
+        memories = (present, *(memory_in(*row) for row in rows))
+        return tuple(memory for memory in memories if memory.version < below)[:limit]
+
+    async def delete(self, scope: Scope, memory_id: str) -> None:
+        async with self._database.transaction(scope) as transaction:
+            if await transaction.change(_SQL["delete"], *_scope(scope), memory_id) == 0:
+                raise NotFound("reflection", memory_id)
+            await transaction.change(_SQL["delete_versions"], *_scope(scope), memory_id)
+            await transaction.change(_SQL["delete_keys"], *_scope(scope), memory_id)
+
+    async def put(self, scope: Scope, kept: Kept) -> bool:
+        async with self._database.transaction(scope) as transaction:
+            if not await _add(transaction, scope, kept.memory):
+                return False
+            for earlier in kept.earlier:
+                await _keep_version(transaction, scope, earlier)
+        return True
+
+    async def report(self, scope: Scope, outcome: TaskOutcome) -> None:
+        values = (outcome.outcome, outcome.reported_us, outcome.score, outcome.error_category)
+        async with self._database.transaction(scope) as transaction:
+            await transaction.change(_SQL["report"], *_scope(scope), outcome.receipt_id, *values)
+
+    async def outcome(self, scope: Scope, receipt_id: str) -> TaskOutcome | None:
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            row = await transaction.first(_SQL["outcome"], *_scope(scope), receipt_id)
+        return None if row is None else TaskOutcome(*row)
+
+
+async def _learn(transaction: Transaction, scope: Scope, lesson: Lesson, now_us: int) -> Learned:
+    if lesson.lesson_id:
+        named = (*_scope(scope), lesson.lesson_id)
+        row = await transaction.first(_SQL["learned"], *named, now_us - LESSON_KEPT_US)
+        if row is not None:
+            return await _as_learned(transaction, scope, lesson, *row)
+        await transaction.change(_SQL["forget_lessons"], *_scope(scope), now_us - LESSON_KEPT_US)
+    reflection = await _settle(transaction, scope, lesson.reflection, now_us)
+    strategy = None
+    if lesson.strategy is not None:
+        draft = replace(lesson.strategy, strategy_of=reflection.memory_id)
+        strategy = await _settle(transaction, scope, draft, now_us)
+    if lesson.lesson_id:
+        came_to = (reflection.memory_id, strategy.memory_id if strategy else "", now_us)
+        await transaction.change(_SQL["keep_lesson"], *_scope(scope), lesson.lesson_id, *came_to)
+    return Learned(reflection, strategy)
+
+
+async def _as_learned(
+    transaction: Transaction, scope: Scope, lesson: Lesson, reflection_id: str, strategy_id: str
+) -> Learned:
+    """What a lesson came to when it was learned, as that is now."""
+    rows = await transaction.fetch(_SQL["get"], *_scope(scope), [reflection_id, strategy_id])
+    found = {row[0]: memory_in(*row[1:]) for row in rows}
+    reflection = found.get(reflection_id) or replace(lesson.reflection, memory_id=reflection_id)
+    strategy = None
+    if strategy_id and lesson.strategy is not None:
+        gone = replace(lesson.strategy, memory_id=strategy_id, strategy_of=reflection_id)
+        strategy = found.get(strategy_id) or gone
+    return Learned(reflection, strategy)
+
+
+async def _settle(transaction: Transaction, scope: Scope, draft: MemoryRecord, now_us: int) -> MemoryRecord:
+    """Strengthens what the draft says already, or keeps the draft."""
+    keys = list(known_by(draft))
+    row = await transaction.first(_SQL["known"], *_scope(scope), draft.kind, keys)
+    if row is None:
+        if not await _add(transaction, scope, draft):
+            raise WrongState("reflection", draft.memory_id, "the id is taken")
+        return draft
+    known = memory_in(*row)
+    stronger = strengthened(known, draft, now_us)
+    await _replace(transaction, scope, known, stronger)
+    if new := [key for key in keys if key not in known_by(known)]:
+        await transaction.change(_SQL["know"], *_scope(scope), known.memory_id, draft.kind, new)
+    return stronger
+
+
+async def _add(transaction: Transaction, scope: Scope, memory: MemoryRecord) -> bool:
+    at = (*_scope(scope), memory.memory_id)
+    values = (
+        *(memory.kind, memory.state, SOURCE, LAYER, memory.importance, memory.confidence, int(memory.origin)),
+        *(memory.error_category, list(memory.tags), memory.version, memory.strength, memory.created_us),
+        *(memory.updated_us, memory.content, memory.task_text, terms_of(memory.content), terms_of(memory.task_text)),
+        memory_body(memory),
+    )
+    if await transaction.change(_SQL["add"], *at, *values) == 0:
+        return False
+    await transaction.change(_SQL["know"], *at, memory.kind, list(known_by(memory)))
+    return True
+
+
+async def _replace(transaction: Transaction, scope: Scope, known: MemoryRecord, now: MemoryRecord) -> None:
+    """A memory as it is now, in place of what it was; that is kept when it was another version."""
+    at = (*_scope(scope), now.memory_id)
+    values = (
+        *(now.state, now.importance, now.confidence, int(now.origin), now.error_category, list(now.tags)),
+        *(now.version, now.strength, now.updated_us, memory_body(now)),
+    )
+    await transaction.change(_SQL["replace"], *at, *values)
+    if now.version == known.version:
+        return
+    await _keep_version(transaction, scope, known)
+    if now.content != known.content:
+        await transaction.change(_SQL["replace_text"], *at, now.content, terms_of(now.content))
+        await transaction.change(_SQL["know"], *at, now.kind, list(known_by(now)))
+
+
+async def _keep_version(transaction: Transaction, scope: Scope, earlier: MemoryRecord) -> None:
+    values = (earlier.memory_id, earlier.version, earlier.content, earlier.task_text, memory_body(earlier))
+    await transaction.change(_SQL["keep_version"], *_scope(scope), *values)
+
+
+def _locks(scope: Scope, lesson: Lesson) -> list[int]:
+    """The numbers of the locks that a lesson takes: one for all that it, or each of its memories, could be known by."""
+    drafts = [lesson.reflection, *([lesson.strategy] if lesson.strategy else [])]
+    names = [f"{draft.kind}\0{key}" for draft in drafts for key in known_by(draft)]
+    if lesson.lesson_id:
+        names.append(f"lesson\0{lesson.lesson_id}")
+    return sorted({_number("\0".join(("sidemirror memory", *_scope(scope), name))) for name in names})
+
+
+def _number(name: str) -> int:
+    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big", signed=True)
+
+
+def _scope(scope: Scope) -> tuple[Any, ...]:
+    return (scope.tenant_id, scope.project_id)

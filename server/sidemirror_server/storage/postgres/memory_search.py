@@ -1,0 +1,131 @@
+"""Finding memories in Postgres: full text by the terms of each memory, vectors by pgvector where it is installed."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from sidemirror_server.memory.bm25 import LENGTH_WEIGHT, SATURATION, Field, chosen, telling
+from sidemirror_server.memory.search import (
+    Embedded,
+    Facts,
+    Filter,
+    TextHit,
+    TextHits,
+    Unembedded,
+    VectorHit,
+    VectorHits,
+)
+from sidemirror_server.storage.postgres.database import Database, Transaction
+from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.vocabulary.scope import Scope
+
+_SQL = load_statements(Path(__file__).with_name("memory_search.sql"))
+
+# A term that more texts have tells nothing; it is counted so far.
+_MOST_COUNTED = 100_000
+# Up to so many vectors of a scope are compared one by one (design section 10); more by an index, where one has their
+# dimensions (the migration `memory_search`).
+_EXACT_ROWS = 20_000
+_INDEXED_DIMENSIONS = frozenset({256, 384, 512, 768, 1024, 1536})
+# Chosen here: a search of a large scope may read as much as a report.
+_SEARCH_S = 10.0
+
+
+class PostgresMemorySearch:
+    """The port `MemorySearch` on the shared store."""
+
+    def __init__(self, database: Database, *, exact_rows: int = _EXACT_ROWS) -> None:
+        self._database = database
+        self._exact_rows = exact_rows
+
+    async def by_text(self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int) -> TextHits:
+        of = _scope(scope)
+        async with self._database.transaction(scope, reads_only=True, within_s=_SEARCH_S) as transaction:
+            row = await transaction.first(_SQL["figures"], *of)
+            memories, content_terms, tasks, task_terms = row or (0, 0, 0, 0)
+            content, task = Field(memories, content_terms), Field(tasks, task_terms)
+            counted = await transaction.fetch(_SQL["having"], *of, list(asked), _MOST_COUNTED)
+            having: dict[str, int] = {}
+            for term, _, many in counted:
+                having[term] = having.get(term, 0) + many
+            terms = chosen(asked, having, memories)
+            if not terms:
+                return TextHits(())
+            counts = [
+                (term, in_task, asked[term] * telling(tasks if in_task else memories, many))
+                for term, in_task, many in counted
+                if term in terms
+            ]
+            looked_up = [list(column) for column in zip(*counts, strict=True)]
+            lengths = (content.mean_terms(), task.mean_terms())
+            values = (*of, *looked_up, *lengths, SATURATION, LENGTH_WEIGHT, limit, *_filter(wanted))
+            rows = await transaction.fetch(_SQL["by_text"], *values)
+        return TextHits(tuple(TextHit(Facts(*row[:4]), row[4], row[5]) for row in rows), terms)
+
+    async def best(self, scope: Scope, wanted: Filter, limit: int) -> tuple[Facts, ...]:
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            rows = await transaction.fetch(_SQL["best"], *_scope(scope), limit, *_filter(wanted))
+        return tuple(Facts(*row) for row in rows)
+
+    async def labelled(
+        self, scope: Scope, tools: tuple[str, ...], error_categories: tuple[str, ...], wanted: Filter, limit: int
+    ) -> tuple[Facts, ...]:
+        labels = [f"t:{tool}" for tool in tools] + [f"c:{category}" for category in error_categories]
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            rows = await transaction.fetch(_SQL["labelled"], *_scope(scope), limit, *_filter(wanted), labels)
+        return tuple(Facts(*row) for row in rows)
+
+    async def by_vector(
+        self, scope: Scope, model: str, vector: tuple[float, ...], wanted: Filter, limit: int
+    ) -> VectorHits:
+        of = _scope(scope)
+        async with self._database.transaction(scope, reads_only=True, within_s=_SEARCH_S) as transaction:
+            figures = await transaction.first(_SQL["figures"], *of)
+            counted = await transaction.first(_SQL["embedded"], *of, model)
+            memories = (figures or (0,))[0]
+            embedded, has_pgvector = counted or (0, False)
+            if not embedded:
+                return VectorHits((), 0, memories)
+            statement = _SQL["nearest_plainly"]
+            if has_pgvector:
+                statement = await self._nearest(transaction, len(vector), embedded)
+            rows = await transaction.fetch(statement, *of, model, list(vector), limit, *_filter(wanted))
+        hits = tuple(VectorHit(Facts(*row[:4]), row[4]) for row in rows)
+        return VectorHits(hits, embedded, memories)
+
+    async def _nearest(self, transaction: Transaction, dimensions: int, embedded: int) -> str:
+        if embedded <= self._exact_rows or dimensions not in _INDEXED_DIMENSIONS:
+            return _SQL["nearest_exactly"]
+        await transaction.fetch(_SQL["search_widely"])
+        await transaction.fetch(_SQL["search_deeply"])
+        return _SQL[f"nearest_{dimensions}"]
+
+    async def unembedded(self, scope: Scope, model: str, limit: int) -> tuple[Unembedded, ...]:
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            rows = await transaction.fetch(_SQL["unembedded"], *_scope(scope), model, limit)
+        return tuple(Unembedded(*row) for row in rows)
+
+    async def embed(self, scope: Scope, model: str, embedded: tuple[Embedded, ...]) -> None:
+        vectors = [_written(one.vector) for one in embedded]
+        of_memories = [one.memory_id for one in embedded]
+        contents = [one.content for one in embedded]
+        async with self._database.transaction(scope) as transaction:
+            await transaction.change(_SQL["embed"], *_scope(scope), model, vectors, of_memories, contents)
+
+    async def terms_in(self, scope: Scope, memory_ids: tuple[str, ...]) -> Mapping[str, frozenset[str]]:
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            rows = await transaction.fetch(_SQL["terms_in"], *_scope(scope), list(memory_ids))
+        return {memory_id: frozenset(f"{content} {task}".split()) for memory_id, content, task in rows}
+
+
+def _scope(scope: Scope) -> tuple[str, str]:
+    return (scope.tenant_id, scope.project_id)
+
+
+def _filter(wanted: Filter) -> tuple[Any, ...]:
+    return (wanted.min_importance, wanted.kind, list(wanted.states), [f"g:{tag}" for tag in wanted.tags])
+
+
+def _written(vector: Iterable[float]) -> str:
+    """A vector as Postgres reads an array."""
+    return f"{{{','.join(map(repr, vector))}}}"

@@ -1,0 +1,135 @@
+-- The statements of storage/sqlite/memories.py. Memories are returned as (body, content, task_text).
+
+-- name: add
+-- A new memory; nothing when the scope has the id already.
+INSERT INTO memories (tenant_id, project_id, memory_id, kind, state, source, layer, importance, confidence, origin,
+                      error_category, tags, version, strength, created_us, updated_us, content, task_text,
+                      content_terms, task_terms, body)
+VALUES (:tenant_id, :project_id, :memory_id, :kind, :state, :source, :layer, :importance, :confidence, :origin,
+        :error_category, :tags, :version, :strength, :created_us, :updated_us, :content, :task_text,
+        :content_terms, :task_terms, :body)
+ON CONFLICT (tenant_id, project_id, memory_id) DO NOTHING
+
+-- name: replace
+-- A memory as it is from now on. When it was made, its kind and its task never change.
+UPDATE memories
+SET state = :state, importance = :importance, confidence = :confidence, origin = :origin,
+    error_category = :error_category, tags = :tags, version = :version, strength = :strength,
+    updated_us = :updated_us, body = :body
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id
+
+-- name: replace_text
+-- Its text from now on.
+UPDATE memories
+SET content = :content, content_terms = :content_terms
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id
+
+-- name: get
+-- One memory.
+SELECT body, content, task_text
+FROM memories
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id
+
+-- name: known
+-- The memory of a kind that is known by one of these, by the text first, then the oldest. :known_by: a JSON list.
+SELECT memories.body, memories.content, memories.task_text
+FROM json_each(:known_by) AS wanted
+CROSS JOIN memory_keys AS key
+    ON key.tenant_id = :tenant_id AND key.project_id = :project_id AND key.kind = :kind AND key.known_by = wanted.value
+CROSS JOIN memories
+    ON memories.tenant_id = :tenant_id AND memories.project_id = :project_id AND memories.memory_id = key.memory_id
+ORDER BY wanted.key > 0, memories.created_us, memories.memory_id
+LIMIT 1
+
+-- name: know
+-- A memory is known by these from now on. :known_by: a JSON list.
+INSERT INTO memory_keys (tenant_id, project_id, kind, known_by, memory_id)
+SELECT :tenant_id, :project_id, :kind, wanted.value, :memory_id
+FROM json_each(:known_by) AS wanted
+WHERE TRUE
+ON CONFLICT DO NOTHING
+
+-- name: list
+-- A scope's memories, the newest first, from below a place in that order; of one kind when it is given.
+SELECT body, content, task_text
+FROM memories INDEXED BY memories_newest
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND (created_us, memory_id) < (:created_us, :memory_id)
+  AND (:kind IS NULL OR kind = :kind)
+ORDER BY created_us DESC, memory_id DESC
+LIMIT :limit
+
+-- name: list_in_state
+-- The same in one state.
+SELECT body, content, task_text
+FROM memories INDEXED BY memories_in_state
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND state = :state
+  AND (created_us, memory_id) < (:created_us, :memory_id) AND (:kind IS NULL OR kind = :kind)
+ORDER BY created_us DESC, memory_id DESC
+LIMIT :limit
+
+-- name: keep_version
+-- What a memory was before its next version.
+INSERT INTO memory_versions (tenant_id, project_id, memory_id, version, content, task_text, body)
+VALUES (:tenant_id, :project_id, :memory_id, :version, :content, :task_text, :body)
+
+-- name: versions
+-- What a memory was, the newest version first, below one.
+SELECT body, content, task_text
+FROM memory_versions
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id AND version < :before
+ORDER BY version DESC
+LIMIT :limit
+
+-- name: delete
+-- Removes a memory.
+DELETE FROM memories
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id
+
+-- name: delete_versions
+-- Removes what it was.
+DELETE FROM memory_versions
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id
+
+-- name: delete_keys
+-- Removes what it was known by.
+DELETE FROM memory_keys
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id
+
+-- name: learned
+-- What a lesson came to, unless that is long ago.
+SELECT reflection_id, strategy_id
+FROM memory_lessons
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND lesson_id = :lesson_id AND learned_us > :after_us
+
+-- name: keep_lesson
+-- What a lesson came to.
+INSERT INTO memory_lessons (tenant_id, project_id, lesson_id, reflection_id, strategy_id, learned_us)
+VALUES (:tenant_id, :project_id, :lesson_id, :reflection_id, :strategy_id, :learned_us)
+ON CONFLICT (tenant_id, project_id, lesson_id)
+DO UPDATE SET reflection_id = excluded.reflection_id, strategy_id = excluded.strategy_id,
+              learned_us = excluded.learned_us
+
+-- name: forget_lessons
+-- Lets go of some that nobody repeats any more.
+DELETE FROM memory_lessons
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND lesson_id IN (
+    SELECT lesson_id
+    FROM memory_lessons INDEXED BY memory_lessons_old
+    WHERE tenant_id = :tenant_id AND project_id = :project_id AND learned_us <= :after_us
+    ORDER BY learned_us
+    LIMIT 10
+)
+
+-- name: report
+-- What became of a task, in place of what was reported before.
+INSERT INTO memory_outcomes (tenant_id, project_id, receipt_id, outcome, reported_us, score, error_category)
+VALUES (:tenant_id, :project_id, :receipt_id, :outcome, :reported_us, :score, :error_category)
+ON CONFLICT (tenant_id, project_id, receipt_id)
+DO UPDATE SET outcome = excluded.outcome, reported_us = excluded.reported_us, score = excluded.score,
+              error_category = excluded.error_category
+
+-- name: outcome
+-- What was reported for a receipt, in the order of the fields of TaskOutcome.
+SELECT receipt_id, outcome, reported_us, score, error_category
+FROM memory_outcomes
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND receipt_id = :receipt_id

@@ -1,0 +1,235 @@
+"""How memories are looked up in SQLite: on a connection that only reads, wherever that runs.
+
+`memory_search.py` calls it, beside the event loop. Full text: the index finds and weighs roughly, then the best of
+that are scored by the rule that all stores share (`memory/bm25.py`).
+"""
+
+import heapq
+import sqlite3
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sidemirror_server.memory.bm25 import MOST_LED_TO, Field, chosen, score
+from sidemirror_server.memory.search import Facts, Filter, TextHit, TextHits, VectorHit, VectorHits
+from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sqlite.memory_vectors import Vectors
+from sidemirror_server.vocabulary.scope import Scope
+
+SQL = load_statements(Path(__file__).with_name("memory_search.sql"))
+
+# Candidates of the index that are scored anew, for each hit that is asked for, and at least. Chosen here: the index
+# weighs both texts together, so that the order differs among the first few.
+_RESCORED = 2
+_RESCORED_AT_LEAST = 100
+# Rows whose facts are read at once when a filter leaves little.
+_AT_ONCE = 500
+# Terms whose figures are remembered, and how far a scope may grow before they are read anew.
+_REMEMBERED = 50_000
+_GROWTH_RATIO = 1.02
+
+
+class _Scope(msgspec.Struct, frozen=True):
+    scope_no: int
+    memories: int
+    content: Field
+    task: Field
+
+
+class _Having(msgspec.Struct, frozen=True):
+    content: int
+    task: int
+    memories: int
+
+
+class Lookup:
+    """Looks memories up. Remembers how common words are in large scopes, and vectors; not to be shared by threads."""
+
+    def __init__(self) -> None:
+        self._having: OrderedDict[tuple[int, str], _Having] = OrderedDict()
+        self._vectors = Vectors()
+
+    def by_text(
+        self, connection: sqlite3.Connection, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int
+    ) -> TextHits:
+        """As the port says."""
+        known = _scope(connection, scope)
+        if known is None or not asked:
+            return TextHits(())
+        having = {term: self._term(connection, known, term) for term in asked}
+        terms = chosen(asked, {term: has.content + has.task for term, has in having.items()}, known.memories)
+        if not terms:
+            return TextHits(())
+        words = " OR ".join(f'"{known.scope_no}·{term}"' for term in terms)
+        found = connection.execute(SQL["having_words"], {"words": words, "most": MOST_LED_TO}).fetchall()
+        rows = _passing(connection, known, wanted, found, max(limit * _RESCORED, _RESCORED_AT_LEAST))
+        weights = {term: asked[term] for term in terms}
+        in_content = {term: having[term].content for term in terms}
+        in_task = {term: having[term].task for term in terms}
+        hits = []
+        for _, content, task, *facts in connection.execute(SQL["words_of"], {"rows": _json(rows)}):
+            content_score = _score(weights, in_content, content, known.content)
+            hits.append(TextHit(Facts(*facts), content_score, _score(weights, in_task, task, known.task)))
+        best = heapq.nsmallest(
+            limit,
+            hits,
+            key=lambda hit: (-hit.content_score - hit.task_score, -hit.facts.created_us, hit.facts.memory_id),
+        )
+        return TextHits(tuple(best), terms)
+
+    def _term(self, connection: sqlite3.Connection, known: _Scope, term: str) -> _Having:
+        """How common a term is. Reading that takes as long as the term is common, so it is remembered."""
+        key = (known.scope_no, term)
+        remembered = self._having.get(key)
+        if remembered is not None and _is_near(remembered.memories, known.memories):
+            self._having.move_to_end(key)
+            return remembered
+        counted = dict(connection.execute(SQL["having"], {"term": f"{known.scope_no}·{term}"}).fetchall())
+        having = _Having(counted.get("content", 0), counted.get("task", 0), known.memories)
+        self._having[key] = having
+        if len(self._having) > _REMEMBERED:
+            self._having.popitem(last=False)
+        return having
+
+    def best(self, connection: sqlite3.Connection, scope: Scope, wanted: Filter, limit: int) -> tuple[Facts, ...]:
+        """As the port says."""
+        known = _scope(connection, scope)
+        if known is None:
+            return ()
+        if wanted.tags:
+            labels = [f"g:{tag}" for tag in wanted.tags]
+            values = {**_filter(known, wanted), "labels": _json(labels), "tags": "[]", "limit": limit}
+            return tuple(Facts(*row) for row in connection.execute(SQL["labelled"], values))
+        found: list[Facts] = []
+        for state in wanted.states:
+            values = {**_filter(known, wanted), "state": state, "limit": limit}
+            found += [Facts(*row) for row in connection.execute(SQL["best"], values)]
+        return tuple(heapq.nsmallest(limit, found, key=_by_importance))
+
+    def labelled(
+        self,
+        connection: sqlite3.Connection,
+        scope: Scope,
+        tools: tuple[str, ...],
+        error_categories: tuple[str, ...],
+        wanted: Filter,
+        limit: int,
+    ) -> tuple[Facts, ...]:
+        """As the port says."""
+        known = _scope(connection, scope)
+        labels = [f"t:{tool}" for tool in tools] + [f"c:{category}" for category in error_categories]
+        if known is None or not labels:
+            return ()
+        tags = _json([f"g:{tag}" for tag in wanted.tags])
+        values = {**_filter(known, wanted), "labels": _json(labels), "tags": tags, "limit": limit}
+        found = [Facts(*row) for row in connection.execute(SQL["labelled"], values)]
+        return tuple(sorted(found, key=_by_importance))
+
+    def by_vector(
+        self,
+        connection: sqlite3.Connection,
+        scope: Scope,
+        model: str,
+        vector: tuple[float, ...],
+        wanted: Filter,
+        limit: int,
+    ) -> VectorHits:
+        """As the port says."""
+        known = _scope(connection, scope)
+        model_no = model_number(connection, model)
+        if known is None or model_no is None:
+            return VectorHits((), 0, 0 if known is None else known.memories)
+        of = {"scope_no": known.scope_no, "model_no": model_no}
+        (embedded,) = connection.execute(SQL["embedded"], of).fetchone()
+        hits: list[VectorHit] = []
+        for nearest in self._vectors.nearest(connection, known.scope_no, model_no, vector, limit):
+            passing = set(_pass(connection, known, wanted, [row for row, _ in nearest]))
+            similarity = {row: value for row, value in nearest if row in passing}
+            for row, *facts in connection.execute(SQL["facts_of"], {"rows": _json(list(similarity))}):
+                hits.append(VectorHit(Facts(*facts), similarity[row]))
+            if len(hits) >= limit:
+                break
+        hits.sort(key=lambda hit: (-hit.similarity, -hit.facts.created_us, hit.facts.memory_id))
+        return VectorHits(tuple(hits[:limit]), embedded, known.memories)
+
+
+def model_number(connection: sqlite3.Connection, name: str) -> int | None:
+    """The number of an embedding model; None when it made no vector yet."""
+    row = connection.execute(SQL["model"], {"name": name}).fetchone()
+    return None if row is None else int(row[0])
+
+
+def scope_number(connection: sqlite3.Connection, scope: Scope) -> int | None:
+    """The number of a scope; None when it has no memory yet."""
+    known = _scope(connection, scope)
+    return None if known is None else known.scope_no
+
+
+def _scope(connection: sqlite3.Connection, scope: Scope) -> _Scope | None:
+    wanted = {"tenant_id": scope.tenant_id, "project_id": scope.project_id}
+    row = connection.execute(SQL["scope"], wanted).fetchone()
+    if row is None:
+        return None
+    scope_no, memories, content_terms, tasks, task_terms = row
+    return _Scope(scope_no, memories, Field(memories, content_terms), Field(tasks, task_terms))
+
+
+def _is_near(then: int, now: int) -> bool:
+    """Small scopes are counted anew each time that they change."""
+    return max(then, now) <= min(then, now) * _GROWTH_RATIO
+
+
+def _score(weights: Mapping[str, float], having: Mapping[str, int], text: str, field: Field) -> float:
+    if not text:
+        return 0.0
+    terms = text.split(" ")
+    return score(weights, having, Counter(term for term in terms if term in weights), len(terms), field)
+
+
+def _passing(
+    connection: sqlite3.Connection, known: _Scope, wanted: Filter, found: list[tuple[int, float]], enough: int
+) -> list[int]:
+    """The best of what the index found that pass the filter, at most `enough`."""
+    rows: list[int] = []
+    for some in _portions(found, enough):
+        rows += _pass(connection, known, wanted, [row for row, _ in some])
+        if len(rows) >= enough:
+            break
+    return rows[:enough]
+
+
+def _portions(found: list[tuple[int, float]], first: int) -> Iterator[list[tuple[int, float]]]:
+    """The best first; mostly the first portion is enough, so the others are put in order only when they are needed."""
+    yield heapq.nsmallest(first, found, key=lambda hit: (hit[1], -hit[0]))
+    if len(found) > first:
+        ordered = sorted(found, key=lambda hit: (hit[1], -hit[0]))
+        for at in range(first, len(ordered), _AT_ONCE):
+            yield ordered[at : at + _AT_ONCE]
+
+
+def _pass(connection: sqlite3.Connection, known: _Scope, wanted: Filter, rows: list[int]) -> list[int]:
+    """Those of the rows that pass, in their order."""
+    labels = _json([f"g:{tag}" for tag in wanted.tags])
+    values = {**_filter(known, wanted), "rows": _json(rows), "labels": labels}
+    passing = {row for (row,) in connection.execute(SQL["passing"], values)}
+    return [row for row in rows if row in passing]
+
+
+def _filter(known: _Scope, wanted: Filter) -> dict[str, Any]:
+    return {
+        "scope_no": known.scope_no,
+        "min_importance": wanted.min_importance,
+        "kind": wanted.kind,
+        "states": _json(wanted.states),
+    }
+
+
+def _by_importance(facts: Facts) -> tuple[float, int, str]:
+    return (-facts.importance, -facts.created_us, facts.memory_id)
+
+
+def _json(values: Iterable[Any]) -> str:
+    return msgspec.json.encode(list(values)).decode()

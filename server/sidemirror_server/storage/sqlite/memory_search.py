@@ -1,0 +1,97 @@
+"""Finding memories in SQLite. Everything that takes longer than a look-up runs beside the event loop."""
+
+import sqlite3
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec.structs import astuple
+
+from sidemirror_server.memory.search import Embedded, Facts, Filter, TextHits, Unembedded, VectorHits
+from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.memory_lookup import SQL, Lookup, model_number, scope_number
+from sidemirror_server.storage.sqlite.memory_process import SearchProcess
+from sidemirror_server.storage.sqlite.memory_searcher import (
+    Asked,
+    Best,
+    ByText,
+    ByVector,
+    Found,
+    Labelled,
+    looked_up,
+)
+from sidemirror_server.vocabulary.scope import Scope
+
+
+class SqliteMemorySearch:
+    """The port `MemorySearch` on the embedded store."""
+
+    def __init__(self, database: Database, process: SearchProcess | None = None) -> None:
+        """`process` None searches on the database's own thread, which holds up the event loop now and then."""
+        self._database = database
+        self._process = process
+        self._lookup = Lookup()
+
+    async def by_text(self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int) -> TextHits:
+        found = await self._ask(ByText(astuple(scope), dict(asked), wanted, limit))
+        return found.texts or TextHits(())
+
+    async def best(self, scope: Scope, wanted: Filter, limit: int) -> tuple[Facts, ...]:
+        return (await self._ask(Best(astuple(scope), wanted, limit))).facts
+
+    async def labelled(
+        self, scope: Scope, tools: tuple[str, ...], error_categories: tuple[str, ...], wanted: Filter, limit: int
+    ) -> tuple[Facts, ...]:
+        return (await self._ask(Labelled(astuple(scope), tools, error_categories, wanted, limit))).facts
+
+    async def by_vector(
+        self, scope: Scope, model: str, vector: tuple[float, ...], wanted: Filter, limit: int
+    ) -> VectorHits:
+        found = await self._ask(ByVector(astuple(scope), model, vector, wanted, limit))
+        return found.vectors or VectorHits((), 0, 0)
+
+    async def _ask(self, question: Asked) -> Found:
+        if self._process is not None:
+            return await self._process.ask(question)
+        return await self._database.search(lambda connection: looked_up(self._lookup, connection, question))
+
+    async def unembedded(self, scope: Scope, model: str, limit: int) -> tuple[Unembedded, ...]:
+        def look_up(connection: sqlite3.Connection) -> list[Any]:
+            scope_no = scope_number(connection, scope)
+            if scope_no is None:
+                return []
+            # A model that made no vector yet has no number: every memory waits for it.
+            model_no = model_number(connection, model) or 2**62
+            wanted = {"scope_no": scope_no, "model_no": model_no, "limit": limit}
+            found = connection.execute(SQL["unembedded_before"], wanted).fetchall()
+            wanted["limit"] = limit - len(found)
+            return found + connection.execute(SQL["unembedded_after"], wanted).fetchall()
+
+        return tuple(Unembedded(*row) for row in await self._database.search(look_up))
+
+    async def embed(self, scope: Scope, model: str, embedded: tuple[Embedded, ...]) -> None:
+        def change(connection: sqlite3.Connection) -> None:
+            connection.execute(SQL["add_model"], {"name": model})
+            model_no, scope_no = model_number(connection, model), scope_number(connection, scope)
+            for one in embedded:
+                wanted = {**_scope(scope), "memory_id": one.memory_id, "content": one.content}
+                row = connection.execute(SQL["embeddable"], wanted).fetchone()
+                if row is None:
+                    continue
+                values = {"row_id": row[0], "scope_no": scope_no, "model_no": model_no}
+                connection.execute(SQL["drop_vector"], values)
+                stored = struct.pack(f"<{len(one.vector)}f", *one.vector)
+                connection.execute(SQL["keep_vector"], {**values, "vector": stored})
+                connection.execute(SQL["mark_embedded"], values)
+
+        await self._database.write(change)
+
+    async def terms_in(self, scope: Scope, memory_ids: tuple[str, ...]) -> Mapping[str, frozenset[str]]:
+        wanted = {**_scope(scope), "memory_ids": msgspec.json.encode(memory_ids).decode()}
+        rows = self._database.read(lambda connection: connection.execute(SQL["terms_in"], wanted).fetchall())
+        return {memory_id: frozenset(f"{content} {task}".split()) for memory_id, content, task in rows}
+
+
+def _scope(scope: Scope) -> dict[str, Any]:
+    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id}

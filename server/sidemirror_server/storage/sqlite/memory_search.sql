@@ -1,0 +1,147 @@
+-- The statements of storage/sqlite/memory_lookup.py and storage/sqlite/memory_search.py. :scope_no is the scope's number.
+-- Facts come as (memory_id, importance, confidence, created_us).
+
+-- name: scope
+-- A scope's number and figures.
+SELECT scope_no, memories, content_terms, tasks, task_terms
+FROM memory_scopes
+WHERE tenant_id = :tenant_id AND project_id = :project_id
+
+-- name: having
+-- In how many contents, and in how many tasks, a term of the index stands.
+SELECT col, doc
+FROM memory_vocabulary
+WHERE term = :term
+
+-- name: having_words
+-- The newest memories that have one of the words, with how well they fit by all of them, the lower the better.
+SELECT rowid, bm25(memory_words)
+FROM memory_words
+WHERE memory_words MATCH :words
+ORDER BY rowid DESC
+LIMIT :most
+
+-- name: passing
+-- Which of these rows a filter lets through. :rows, :states and :labels are JSON lists; no labels let everything through.
+SELECT facts.row_id
+FROM json_each(:rows) AS wanted
+CROSS JOIN memory_facts AS facts ON facts.row_id = wanted.value
+WHERE facts.scope_no = :scope_no AND facts.importance >= :min_importance
+  AND (:kind IS NULL OR facts.kind = :kind) AND facts.state IN (SELECT value FROM json_each(:states))
+  AND (:labels = '[]' OR EXISTS (
+      SELECT 1
+      FROM json_each(:labels) AS label
+      CROSS JOIN memory_labels
+          ON memory_labels.scope_no = :scope_no AND memory_labels.label = label.value
+             AND memory_labels.row_id = facts.row_id
+  ))
+
+-- name: words_of
+-- The words of these rows, with their facts. :rows is a JSON list.
+SELECT facts.row_id, memories.content_terms, memories.task_terms,
+       facts.memory_id, facts.importance, facts.confidence, facts.created_us
+FROM json_each(:rows) AS wanted
+CROSS JOIN memory_facts AS facts ON facts.row_id = wanted.value
+CROSS JOIN memories ON memories.row_id = facts.row_id
+
+-- name: facts_of
+-- The facts of these rows. :rows is a JSON list.
+SELECT facts.row_id, facts.memory_id, facts.importance, facts.confidence, facts.created_us
+FROM json_each(:rows) AS wanted
+CROSS JOIN memory_facts AS facts ON facts.row_id = wanted.value
+
+-- name: best
+-- Facts of the memories in one state, the most important first, then the newest.
+SELECT facts.memory_id, facts.importance, facts.confidence, facts.created_us
+FROM memory_facts AS facts INDEXED BY memory_facts_best
+WHERE facts.scope_no = :scope_no AND facts.state = :state AND facts.importance >= :min_importance
+  AND (:kind IS NULL OR facts.kind = :kind)
+ORDER BY facts.importance DESC, facts.created_us DESC, facts.row_id DESC
+LIMIT :limit
+
+-- name: labelled
+-- Facts of the memories that have one of the labels and pass the filter, the most important first, then the newest.
+-- :labels, :tags and :states are JSON lists; no tags let everything through.
+SELECT DISTINCT facts.memory_id, facts.importance, facts.confidence, facts.created_us
+FROM json_each(:labels) AS label
+CROSS JOIN memory_labels AS labelled ON labelled.scope_no = :scope_no AND labelled.label = label.value
+CROSS JOIN memory_facts AS facts ON facts.row_id = labelled.row_id
+WHERE facts.importance >= :min_importance
+  AND (:kind IS NULL OR facts.kind = :kind) AND facts.state IN (SELECT value FROM json_each(:states))
+  AND (:tags = '[]' OR EXISTS (
+      SELECT 1
+      FROM json_each(:tags) AS tag
+      CROSS JOIN memory_labels AS tagged
+          ON tagged.scope_no = :scope_no AND tagged.label = tag.value AND tagged.row_id = facts.row_id
+  ))
+ORDER BY facts.importance DESC, facts.created_us DESC, facts.row_id DESC
+LIMIT :limit
+
+-- name: terms_in
+-- The words of these memories. :memory_ids is a JSON list.
+SELECT memories.memory_id, memories.content_terms, memories.task_terms
+FROM json_each(:memory_ids) AS wanted
+CROSS JOIN memories
+    ON memories.tenant_id = :tenant_id AND memories.project_id = :project_id AND memories.memory_id = wanted.value
+
+-- name: model
+-- A model's number.
+SELECT model_no FROM memory_models WHERE name = :name
+
+-- name: add_model
+-- Gives a model a number.
+INSERT INTO memory_models (name) VALUES (:name) ON CONFLICT (name) DO NOTHING
+
+-- name: embedded
+-- How many of a scope's memories have a vector of the model.
+SELECT count(*) FROM memory_facts INDEXED BY memory_facts_embedded
+WHERE scope_no = :scope_no AND embedded_by = :model_no
+
+-- name: unembedded_before
+-- Memories without a vector of the model: those with none, or with one of a model that has a lower number.
+SELECT memories.memory_id, memories.content, memories.task_text
+FROM memory_facts AS facts INDEXED BY memory_facts_embedded
+CROSS JOIN memories ON memories.row_id = facts.row_id
+WHERE facts.scope_no = :scope_no AND facts.embedded_by < :model_no
+LIMIT :limit
+
+-- name: unembedded_after
+-- The same: those with a vector of a model that has a higher number.
+SELECT memories.memory_id, memories.content, memories.task_text
+FROM memory_facts AS facts INDEXED BY memory_facts_embedded
+CROSS JOIN memories ON memories.row_id = facts.row_id
+WHERE facts.scope_no = :scope_no AND facts.embedded_by > :model_no
+LIMIT :limit
+
+-- name: embeddable
+-- The row of a memory that still has this content.
+SELECT memories.row_id
+FROM memories
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id AND content = :content
+
+-- name: drop_vector
+-- Removes a memory's vector.
+DELETE FROM memory_vectors WHERE row_id = :row_id
+
+-- name: keep_vector
+-- Keeps a vector.
+INSERT INTO memory_vectors (row_id, scope_no, model_no, vector) VALUES (:row_id, :scope_no, :model_no, :vector)
+
+-- name: mark_embedded
+-- The memory has a vector of the model.
+UPDATE memory_facts SET embedded_by = :model_no WHERE row_id = :row_id
+
+-- name: vectors_after
+-- Vectors of a model that were kept after another one, in that order.
+SELECT vector_no, row_id, vector
+FROM memory_vectors INDEXED BY memory_vectors_of
+WHERE scope_no = :scope_no AND model_no = :model_no AND vector_no > :vector_no
+ORDER BY vector_no
+LIMIT :limit
+
+-- name: vectors_of
+-- The vectors of these rows as they are now. :rows is a JSON list.
+SELECT vectors.row_id, vectors.vector_no, vectors.vector
+FROM json_each(:rows) AS wanted
+CROSS JOIN memory_vectors AS vectors ON vectors.row_id = wanted.value
+WHERE vectors.model_no = :model_no

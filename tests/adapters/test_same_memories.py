@@ -1,0 +1,273 @@
+"""SQLite and Postgres keep, change and find memories alike: the same operations, the same answers.
+
+As `test_same_answers.py`, whose odd names and texts it uses, in a machine of its own.
+"""
+
+import asyncio
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+
+from sidemirror_server.memory.record import (
+    AppliesWhen,
+    Change,
+    Kept,
+    Lesson,
+    MemoryKind,
+    MemoryRecord,
+    MemoryState,
+    Quarantine,
+    Revision,
+    TaskOutcome,
+)
+from sidemirror_server.memory.search import Filter, MemorySearch, TextHits
+from sidemirror_server.memory.store import Memories, MemoryKey
+from sidemirror_server.memory.terms import terms_of
+from sidemirror_server.storage.postgres.database import Database as PostgresDatabase
+from sidemirror_server.storage.postgres.memories import PostgresMemories
+from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
+from sidemirror_server.storage.sqlite.database import Database as SqliteDatabase
+from sidemirror_server.storage.sqlite.memories import SqliteMemories
+from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
+from sidemirror_server.vocabulary.errors import SidemirrorError
+from sidemirror_server.vocabulary.origin import Origin
+from sidemirror_server.vocabulary.scope import Scope
+from tests.adapters.test_same_answers import ALL, limits, names, scopes, texts, times
+from tests.postgres.databases import Databases
+
+# Few, so that many are equal; and some that only a float can tell apart.
+scores = st.sampled_from([0.0, 0.5, 0.5, 1.0, 1 / 3, 0.1 + 0.2])
+no_scores = st.sampled_from([float("nan"), -0.1, 1.5, float("inf")])
+words = st.lists(
+    st.sampled_from(["join", "slow", "index", "é", "שלום", "\U0001f642", "cannot"]), min_size=1, max_size=4
+)
+said = st.one_of(
+    words.map(" ".join),
+    texts.filter(bool),
+    st.builds(lambda text: (text * (1 << 20))[: 1 << 20], st.sampled_from(["x", "\ufffd", "\U0001f642", "ש "])),
+)
+keys = st.sampled_from(["k1", "k2", "k3", "\U0001f642"])
+episodes = st.lists(st.sampled_from(["e1", "e2", "e3"]), max_size=2, unique=True).map(tuple)
+tags = st.lists(names, max_size=2, unique=True).map(tuple)
+applies = st.builds(
+    AppliesWhen,
+    st.lists(names, max_size=2, unique=True).map(tuple),
+    st.lists(st.sampled_from(["timeout", "tool"]), max_size=1).map(tuple),
+    texts,
+)
+kinds = st.sampled_from(list(MemoryKind))
+states = st.sampled_from(list(MemoryState))
+origins = st.sampled_from(list(Origin))
+standings = st.sampled_from(
+    [
+        (MemoryState.ACTIVE, None),
+        (MemoryState.ACTIVE, None),
+        (MemoryState.QUARANTINED, Quarantine.STEERING),
+        (MemoryState.QUARANTINED, Quarantine.UNCORROBORATED),
+        (MemoryState.RETIRED, None),
+    ]
+)
+
+
+@st.composite
+def drafts(draw: st.DrawFn, kind: MemoryKind | None = None) -> MemoryRecord:
+    """A memory as it is made, with anything that one can have."""
+    at_us = draw(times)
+    state, quarantine = draw(standings)
+    return MemoryRecord(
+        memory_id=draw(names),
+        kind=kind or draw(kinds),
+        content=draw(said),
+        importance=draw(scores),
+        created_us=at_us,
+        updated_us=at_us,
+        text_key=draw(keys),
+        origin=draw(origins),
+        confidence=draw(st.none() | scores),
+        tags=draw(tags),
+        error_category=draw(st.sampled_from(["", "timeout", "tool"])),
+        task_text=draw(texts),
+        metadata={"session_id": draw(names), "deep": [None, 1, 0.1, draw(texts)]},
+        applies_when=draw(applies),
+        state=state,
+        quarantine=quarantine,
+        episodes=draw(episodes),
+        reason=draw(texts),
+    )
+
+
+revisions = st.builds(
+    Revision,
+    st.sampled_from([Change.UPDATED, Change.REVIEWED]),
+    texts,
+    content=st.none() | said,
+    text_key=st.none() | keys,
+    importance=st.none() | scores | no_scores,
+    confidence=st.none() | scores | no_scores,
+    tags=st.none() | tags,
+    applies_when=st.none() | applies,
+    origin=st.none() | origins,
+    state=st.none() | states,
+    quarantine=st.none() | st.just(Quarantine.REVIEWED),
+)
+filters = st.builds(
+    Filter,
+    scores,
+    tags,
+    st.none() | kinds,
+    st.sampled_from([(MemoryState.ACTIVE,), (MemoryState.ACTIVE, MemoryState.QUARANTINED), tuple(MemoryState)]),
+)
+
+
+class Stores(msgspec.Struct, frozen=True):
+    memories: Memories
+    search: MemorySearch
+
+
+class SameMemories(RuleBasedStateMachine):
+    """`databases` and `name` are set by the test: the server and the database that all examples share in turn."""
+
+    databases: Databases
+    name: str
+
+    @initialize()
+    def open(self) -> None:
+        self.runner = asyncio.Runner()
+        self.folder = tempfile.TemporaryDirectory()
+        self.stores = self.runner.run(self._open())
+        self.places: dict[Any, MemoryKey] = {}
+
+    async def _open(self) -> tuple[Stores, Stores]:
+        await self.databases.empty(self.name)
+        self.sqlite = await SqliteDatabase.open(Path(self.folder.name), now_us=0)
+        self.postgres = await PostgresDatabase.open(self.databases.cluster.url("sidecar", self.name))
+        return (
+            Stores(SqliteMemories(self.sqlite), SqliteMemorySearch(self.sqlite)),
+            Stores(PostgresMemories(self.postgres), PostgresMemorySearch(self.postgres)),
+        )
+
+    def teardown(self) -> None:
+        if hasattr(self, "runner"):
+            self.runner.run(self.sqlite.close())
+            self.runner.run(self.postgres.close())
+            self.runner.close()
+            self.folder.cleanup()
+
+    def one(self, question: Callable[[Stores], Awaitable[Any]]) -> Any:
+        """Both stores' answer, after it was found to be the same."""
+        answers: list[Any] = []
+        for stores in self.stores:
+            try:
+                answers.append(self.runner.run(_awaited(question(stores))))
+            except SidemirrorError as error:
+                answers.append((type(error), str(error)))
+        assert answers[0] == answers[1]
+        return answers[0]
+
+    @rule(
+        scope=scopes,
+        reflection=drafts(MemoryKind.REFLECTION),
+        strategy=st.none() | drafts(MemoryKind.STRATEGY),
+        lesson=st.just("") | names,
+        now=times,
+    )
+    def learn(
+        self, scope: Scope, reflection: MemoryRecord, strategy: MemoryRecord | None, lesson: str, now: int
+    ) -> None:
+        self.one(lambda stores: stores.memories.learn(scope, Lesson(reflection, strategy, lesson), now))
+
+    @rule(scope=scopes, ids=st.lists(names, max_size=4, unique=True))
+    def get(self, scope: Scope, ids: list[str]) -> None:
+        self.one(lambda stores: stores.memories.get(scope, tuple(ids)))
+
+    @rule(scope=scopes, kind=st.none() | kinds, state=st.none() | states, limit=st.integers(1, 3), begin=st.booleans())
+    def pages(self, scope: Scope, kind: MemoryKind | None, state: MemoryState | None, limit: int, begin: bool) -> None:
+        """Pages go on from where they were, while memories are added."""
+        place = (scope, kind, state)
+        after = None if begin else self.places.get(place)
+        page = self.one(lambda stores: stores.memories.list(scope, kind, state, after, limit))
+        if page:
+            self.places[place] = MemoryKey(page[-1].created_us, page[-1].memory_id)
+
+    @rule(scope=scopes, memory=names, revision=revisions, now=times, if_version=st.none() | st.integers(1, 3))
+    def revise(self, scope: Scope, memory: str, revision: Revision, now: int, if_version: int | None) -> None:
+        self.one(lambda stores: stores.memories.revise(scope, memory, revision, now, if_version))
+
+    @rule(scope=scopes, memory=names, before=st.none() | st.integers(1, 4), limit=limits)
+    def versions(self, scope: Scope, memory: str, before: int | None, limit: int) -> None:
+        self.one(lambda stores: stores.memories.versions(scope, memory, before, limit))
+
+    @rule(scope=scopes, memory=names)
+    def delete(self, scope: Scope, memory: str) -> None:
+        self.one(lambda stores: stores.memories.delete(scope, memory))
+
+    @rule(scope=scopes, memory=drafts(), earlier=st.integers(0, 2))
+    def put(self, scope: Scope, memory: MemoryRecord, earlier: int) -> None:
+        before = tuple(msgspec.structs.replace(memory, version=1 + number) for number in range(earlier))
+        kept = Kept(msgspec.structs.replace(memory, version=1 + earlier), before)
+        self.one(lambda stores: stores.memories.put(scope, kept))
+
+    @rule(scope=scopes, outcome=st.builds(TaskOutcome, names, st.sampled_from(["success", "error"]), times))
+    def report(self, scope: Scope, outcome: TaskOutcome) -> None:
+        self.one(lambda stores: stores.memories.report(scope, outcome))
+        self.one(lambda stores: stores.memories.outcome(scope, outcome.receipt_id))
+
+    @rule(scope=scopes, wanted=filters, limit=limits)
+    def best(self, scope: Scope, wanted: Filter, limit: int) -> None:
+        self.one(lambda stores: stores.search.best(scope, wanted, limit))
+
+    @rule(scope=scopes, question=words, wanted=filters)
+    def by_text(self, scope: Scope, question: list[str], wanted: Filter) -> None:
+        asked = dict.fromkeys(terms_of(" ".join(question)).split(), 1.0)
+        self.one(lambda stores: _rounded(stores.search.by_text(scope, asked, wanted, ALL)))
+
+    @rule(
+        scope=scopes, tool=names, category=st.sampled_from(["timeout", "tool", "logic"]), wanted=filters, limit=limits
+    )
+    def labelled(self, scope: Scope, tool: str, category: str, wanted: Filter, limit: int) -> None:
+        self.one(lambda stores: stores.search.labelled(scope, (tool,), (category,), wanted, limit))
+
+
+async def _awaited(question: Awaitable[Any]) -> Any:
+    return await question
+
+
+async def _rounded(found: Awaitable[TextHits]) -> Any:
+    """What was found, without the last digits of its scores and the order of those that are then equal."""
+    hits = await found
+    told = [(hit.facts.memory_id, round(hit.content_score, 6), round(hit.task_score, 6)) for hit in hits.hits]
+    return sorted(told), sorted(hits.terms)
+
+
+def run(databases: Databases, examples: int, steps: int, *, shrink: bool) -> None:
+    SameMemories.databases = databases
+    SameMemories.name = asyncio.run(databases.create())
+    run_state_machine_as_test(
+        SameMemories,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=steps,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+            print_blob=True,
+            phases=[Phase.explicit, Phase.reuse, Phase.generate, *([Phase.shrink] if shrink else [])],
+        ),
+    )
+
+
+@pytest.mark.timeout(120)
+def test_same_operations_same_answers(databases: Databases) -> None:
+    run(databases, examples=10, steps=40, shrink=False)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_same_operations_same_answers_for_long(databases: Databases) -> None:
+    run(databases, examples=200, steps=80, shrink=True)

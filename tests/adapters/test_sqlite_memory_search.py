@@ -1,0 +1,71 @@
+"""The port `MemorySearch` on SQLite: its clauses, on a thread and in the process that a sidecar uses."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from sidemirror_server.memory.record import Kept
+from sidemirror_server.memory.search import Filter
+from sidemirror_server.storage.sqlite.database import FILE_NAME
+from sidemirror_server.storage.sqlite.memories import SqliteMemories
+from sidemirror_server.storage.sqlite.memory_process import SearchProcess
+from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
+from sidemirror_server.vocabulary.errors import StoreUnavailable
+from tests.adapters.sqlite_store import sqlite_database
+from tests.conformance import memory_search as suite
+from tests.conformance.clauses import clauses_of
+from tests.conformance.memories import ONE, memory
+
+CLAUSES = clauses_of(suite)
+
+
+@pytest.mark.parametrize("clause", CLAUSES)
+async def test_clause(clause: str, tmp_path: Path) -> None:
+    async with sqlite_database(tmp_path) as database:
+        await CLAUSES[clause](lambda: suite.Stores(SqliteMemories(database), SqliteMemorySearch(database)))
+
+
+@pytest.mark.parametrize("clause", CLAUSES)
+async def test_clause_in_a_process(clause: str, tmp_path: Path) -> None:
+    async with sqlite_database(tmp_path) as database:
+        process = SearchProcess(tmp_path / FILE_NAME)
+        try:
+            await CLAUSES[clause](lambda: suite.Stores(SqliteMemories(database), SqliteMemorySearch(database, process)))
+        finally:
+            await process.close()
+
+
+async def test_a_search_that_is_killed_is_refused_and_the_next_one_answered(tmp_path: Path) -> None:
+    """Seen to fail when the reader of answers leaves those that wait alone: then the first one waits for ever."""
+    async with sqlite_database(tmp_path) as database:
+        await SqliteMemories(database).put(ONE, Kept(memory("a", "join")))
+        process = SearchProcess(tmp_path / FILE_NAME)
+        search = SqliteMemorySearch(database, process)
+        assert len(await search.best(ONE, Filter(), 10)) == 1
+        child = process._process
+        assert child is not None
+        asked = [asyncio.create_task(search.best(ONE, Filter(), 10)) for _ in range(50)]
+        child.kill()
+        async with asyncio.timeout(10):
+            came_of_it = await asyncio.gather(*asked, return_exceptions=True)
+            assert all(isinstance(one, StoreUnavailable | tuple) for one in came_of_it)
+            assert len(await search.best(ONE, Filter(), 10)) == 1
+        await process.close()
+        with pytest.raises(StoreUnavailable):
+            await search.best(ONE, Filter(), 10)
+
+
+async def test_a_caller_that_leaves_takes_nobody_elses_answer(tmp_path: Path) -> None:
+    async with sqlite_database(tmp_path) as database:
+        for number in range(3):
+            await SqliteMemories(database).put(ONE, Kept(memory(f"m{number}", f"text {number}")))
+        process = SearchProcess(tmp_path / FILE_NAME)
+        search = SqliteMemorySearch(database, process)
+        asked = [asyncio.create_task(search.best(ONE, Filter(), 1 + number % 3)) for number in range(30)]
+        await asyncio.sleep(0)
+        for task in asked[::2]:
+            task.cancel()
+        found = await asyncio.gather(*asked[1::2])
+        assert [len(one) for one in found] == [1 + number % 3 for number in range(1, 30, 2)]
+        await process.close()

@@ -1,0 +1,84 @@
+"""Which texts a memory keeps in quarantine, and how long it takes to say so. Hostile texts go through the whole path
+in `tests/wire/test_memory_trust.py`."""
+
+import pytest
+
+from sidemirror_server.memory.trust import steering
+from tests.architecture.test_linear_patterns import growth
+from tests.memory.hostile import HOSTILE, UNLISTED
+
+PLAIN = [
+    "add indexes on join columns",
+    "For large table JOINs, add indexes on join columns or use pagination.",
+    "Always check cache before computing embeddings for frequently accessed queries",
+    "Verify the user id before cancelling an order.",
+    "Never call fetch twice with the same arguments.",
+    "Retry with a shorter time range when the API answers 429.",
+    "Ask the user for the order number before you look it up.",
+    "The file main.py has no function parse_args; read the module before you edit it.",
+    "Die Abfrage war zu langsam: lege einen Index auf die Spalte an.",
+    "表连接太慢：请在连接列上建立索引。",
+    "השאילתה הייתה איטית; הוסף אינדקס על עמודת החיבור.",
+    "Use `git log --oneline` to find the commit, then look at its diff.",
+    "👩‍💻 Read the error to its end: its last line names the missing key.",
+]
+# Runs of these make a pattern try again and again, if it is one that does.
+PIECES = [
+    *(" ", "\n", "0", "1 ", "a", "A b ", "a.", "/", "\\", "'", "<", "[", "(", "-", "_", "a-", "a@", "@", "$(", "&#1;"),
+    *("<system ", "[system ", "|", "# ", "%41", "\\u0041", "\\x41", "01010101 ", "65 ", "QUJD", "4142", "a:/", "www."),
+    *("ignore ", "send ", "to ", "all the ", "always never ", "please ", "company policy ", "agents should ", "nc -"),
+    *("without any ", "follow all ", "in every ", "remember this ", "http://", "hxxp", "curl ", "rm -", "do not tell "),
+    *("skip the ", "treat a a a ", "忽略", "Ignore all ", "système ", "sudo ", "user:", "you are ", "a.com ", " at "),
+]
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_a_plain_lesson(text: str) -> None:
+    assert steering([text]) == ""
+    assert steering([text], ["something else that a tool said"], ["and the agent"]) == ""
+
+
+@pytest.mark.parametrize(("name", "text"), [one for one in HOSTILE if one not in UNLISTED])
+def test_most_need_no_trace_to_be_seen(name: str, text: str) -> None:
+    """All but those that no list of wordings has, and one that says nothing by itself."""
+    assert steering([text]) or name == "step two"
+
+
+@pytest.mark.parametrize(("name", "text"), UNLISTED)
+def test_the_others_are_a_tools_words(name: str, text: str) -> None:
+    assert steering([text]) == ""
+    assert steering([text], [f"Result: {text} (end)"]) == "repeats a tool's words"
+    assert steering([text.upper()], [f"Result: {text} (end)"]) == "repeats a tool's words"
+    assert steering([f"Learned: {text}"], [text]) == "repeats a tool's words"
+
+
+def test_a_lesson_may_quote_an_error() -> None:
+    error = "OperationalError: no such column: customer_name in table orders"
+    lesson = (
+        "The query failed because the column customer_name is not in the table orders, as the error "
+        '"no such column: customer_name in table orders" said. Look at the schema before writing a query.'
+    )
+    assert steering([lesson], [error]) == ""
+
+
+@pytest.mark.parametrize(
+    ("lesson", "own"),
+    [
+        ("Look the price up at https://shop.example/prices first.", "GET https://shop.example/prices"),
+        ("Install the missing package numpy before running the script.", "pip install numpy"),
+        ("Run curl -s localhost:8080/health to see whether it is up.", "curl -s localhost:8080/health"),
+        ("Write to support@shop.example when the order is stuck.", "mail support@shop.example"),
+        ("Open the page of the order to see its state.", "open page W17"),
+    ],
+)
+def test_what_the_agent_did_itself_may_be_said(lesson: str, own: str) -> None:
+    """A link, an address, a command or a step of the trace's own; of a tool's, it may not."""
+    assert steering([lesson], [], [own]) == ""
+    if "page of the order" not in lesson:
+        assert steering([lesson], [own], ["something else"])
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_no_text_takes_more_than_linear_time(piece: str) -> None:
+    """Seen to fail when what was copied was looked for place by place: repeated words took seconds."""
+    assert growth(lambda text: steering([text], [text]), piece) == ""

@@ -1,0 +1,98 @@
+"""`sidemirror memory` against a real sidecar: search, show, review, export and import, as a person sees them."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror_server.cli import main
+from tests.memory.talk import memories
+from tests.wire.calls import TIMEOUT_S
+from tests.wire.sidecar import SidecarThread, sidecar
+
+Run = Callable[..., tuple[int, str, str]]
+LESSON = pb.ReflectionResult(
+    reflection_text="The query timed out on a [bold]JOIN[/bold] \x1b[2J of two tables.",
+    strategy_text="Add indexes on join columns.",
+    importance=0.8,
+    confidence=0.9,
+    tags=["sql"],
+    metadata={"task_description": "Fetch the order history"},
+)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[SidecarThread]:
+    with sidecar(tmp_path) as served:
+        yield served
+
+
+@pytest.fixture
+def ids(server: SidecarThread) -> pb.StoreReflectionResponse:
+    with memories(server) as stub:
+        return stub.StoreReflection(pb.StoreReflectionRequest(result=LESSON), timeout=TIMEOUT_S)
+
+
+@pytest.fixture
+def run(server: SidecarThread, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def command(*arguments: str) -> tuple[int, str, str]:
+        verb, *rest = arguments
+        code = main(["memory", verb, "--address", server.address, *rest])
+        told = capsys.readouterr()
+        return code, told.out, told.err
+
+    return command
+
+
+def test_search(run: Run, ids: pb.StoreReflectionResponse) -> None:
+    code, out, _ = run("search", "joins")
+    assert code == 0
+    assert ids.reflection_id in out
+    assert ids.strategy_id in out
+    assert "Found by words alone." in out
+    assert "[bold]JOIN[/bold]" in out, "a text's markup is not followed"
+    assert "\x1b" not in out
+    code, out, _ = run("search", "joins", "--explain", "--json", "-k", "1")
+    (hit,) = json.loads(out)["hits"]
+    assert "place 1 by its words" in hit["explanation"]["summary"]
+    assert run("search", "zebra")[1] == "Nothing fits.\n"
+    assert "Found by importance and age." in run("search")[1]
+
+
+def test_show_and_review(run: Run, ids: pb.StoreReflectionResponse) -> None:
+    code, out, _ = run("review", ids.reflection_id, "retired", "--reason", "no longer true")
+    assert (code, out) == (0, f"{ids.reflection_id} is retired now, version 2.\n")
+    code, out, _ = run("show", ids.reflection_id)
+    assert code == 0
+    for shown in ("retired", "Fetch the order history", "no longer true", "learned", "0.80", "0.90"):
+        assert shown in out
+    assert ids.reflection_id not in run("search", "joins")[1]
+    assert json.loads(run("show", "--json", ids.strategy_id)[1])["strategy_of"] == ids.reflection_id
+    code, out, err = run("show", "unknown")
+    assert (code, out) == (1, "")
+    assert "NOT_FOUND" in err
+
+
+def test_export_and_import(run: Run, ids: pb.StoreReflectionResponse, tmp_path: Path) -> None:
+    file = tmp_path / "memories.jsonl"
+    assert run("export", str(file))[2] == "2 memories exported.\n"
+    assert run("import", str(file))[2] == "0 memories imported, 2 were known.\n"
+    lines = file.read_text(encoding="utf-8").splitlines()
+    file.write_text("\n".join([lines[0], "", "no JSON", lines[1]]), encoding="utf-8")
+    code, _, err = run("import", "--project-id", "another", str(file))
+    assert code == 65
+    first, second = err.splitlines()
+    assert first == "2 memories imported, 0 were known."
+    assert second.startswith("line 3: ")
+    assert ids.reflection_id in run("search", "--project-id", "another", "joins")[1]
+    assert run("export", "--project-id", "another")[1].count("\n") == 2
+    assert run("import", str(tmp_path / "none"))[0] == 1
+
+
+def test_nobody_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["memory", "search", "--address", f"unix:{tmp_path}/none"]) == 69
+    assert "UNAVAILABLE" in capsys.readouterr().err

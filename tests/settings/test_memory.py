@@ -1,0 +1,54 @@
+"""Reflective memory as the environment has it: the seed's names are aliases of ours."""
+
+import pytest
+
+from sidemirror_server.settings import BadSettings, Memory, load, sources
+
+
+def test_defaults() -> None:
+    """Seed reflection-engine-v2, "Environment Variables"; design section 8."""
+    assert load({}, {}).memory == Memory(True, "full", 0.0, "labelled", "")
+
+
+@pytest.mark.parametrize(
+    ("environment", "enabled", "mode"),
+    [
+        ({"REFLECTIVE_MEMORY_ENABLED": "True"}, True, "full"),
+        ({"REFLECTIVE_MEMORY_ENABLED": "False"}, False, "full"),
+        ({"REFLECTIVE_MEMORY_ENABLED": "0", "REFLECTIVE_MEMORY_MODE": "lite"}, False, "lite"),
+        ({"REFLECTIVE_MEMORY_MODE": "FULL"}, True, "full"),
+        ({"REFLECTIVE_MEMORY_ENABLED": "", "REFLECTIVE_MEMORY_MODE": ""}, True, "full"),
+        ({"REFLECTIVE_MEMORY_ENABLED": "False", "SIDEMIRROR_MEMORY__ENABLED": "true"}, True, "full"),
+        ({"REFLECTIVE_MEMORY_MODE": "lite", "SIDEMIRROR_MEMORY__MODE": "full"}, True, "full"),
+    ],
+)
+def test_the_seeds_names(environment: dict[str, str], enabled: bool, mode: str) -> None:
+    memory = load({}, environment).memory
+    assert (memory.enabled, memory.mode) == (enabled, mode)
+
+
+def test_the_model_of_the_seed() -> None:
+    settings = load({}, {"RAE_LLM_MODEL_DEFAULT": "claude-haiku-5-5", "ANTHROPIC_API_KEY": "key"})
+    assert settings.model.name == "claude-haiku-5-5"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("REFLECTIVE_MEMORY_MODE", "half"),
+        ("REFLECTIVE_MEMORY_ENABLED", "perhaps"),
+        ("SIDEMIRROR_MEMORY__MIN_STORE_IMPORTANCE", "1.1"),
+        ("SIDEMIRROR_MEMORY__MIN_STORE_IMPORTANCE", "-0.1"),
+        ("SIDEMIRROR_MEMORY__TRUST_POLICY", "blind"),
+    ],
+)
+def test_what_is_refused(name: str, value: str) -> None:
+    with pytest.raises(BadSettings, match="memory__"):
+        load({}, {name: value})
+
+
+def test_an_alias_is_the_environments() -> None:
+    environment = {"REFLECTIVE_MEMORY_MODE": "lite"}
+    told = {source.name: source for source in sources(load({}, environment), {}, environment)}
+    assert (told["memory__mode"].value, told["memory__mode"].source) == ("lite", "environment")
+    assert told["memory__enabled"].source == "default"
