@@ -4,6 +4,7 @@ import com.google.protobuf.Descriptors.FieldDescriptor;
 import com.google.protobuf.Message;
 import dev.sidemirror.v1.CritiqueServiceGrpc;
 import dev.sidemirror.v1.GoalReflectionServiceGrpc;
+import dev.sidemirror.v1.ReflectiveMemoryServiceGrpc;
 import dev.sidemirror.v1.RunTurnRequest;
 import dev.sidemirror.v1.SidecarServiceGrpc;
 import dev.sidemirror.v1.ThinkingServiceGrpc;
@@ -51,6 +52,7 @@ final class Calls implements ClientInterceptor {
           ThinkingServiceGrpc.getServiceDescriptor(),
           CritiqueServiceGrpc.getServiceDescriptor(),
           GoalReflectionServiceGrpc.getServiceDescriptor(),
+          ReflectiveMemoryServiceGrpc.getServiceDescriptor(),
           SidecarServiceGrpc.getServiceDescriptor());
 
   private static final Metadata.Key<String> AUTHORIZATION =

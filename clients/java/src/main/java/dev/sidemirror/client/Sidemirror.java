@@ -4,6 +4,8 @@ import dev.sidemirror.v1.CritiqueServiceGrpc;
 import dev.sidemirror.v1.CritiqueServiceGrpc.CritiqueServiceBlockingStub;
 import dev.sidemirror.v1.GoalReflectionServiceGrpc;
 import dev.sidemirror.v1.GoalReflectionServiceGrpc.GoalReflectionServiceBlockingStub;
+import dev.sidemirror.v1.ReflectiveMemoryServiceGrpc;
+import dev.sidemirror.v1.ReflectiveMemoryServiceGrpc.ReflectiveMemoryServiceBlockingStub;
 import dev.sidemirror.v1.SidecarServiceGrpc;
 import dev.sidemirror.v1.SidecarServiceGrpc.SidecarServiceBlockingStub;
 import dev.sidemirror.v1.TaskOutcome;
@@ -119,6 +121,15 @@ public final class Sidemirror implements AutoCloseable {
    */
   public GoalReflectionServiceBlockingStub goals() {
     return GoalReflectionServiceGrpc.newBlockingStub(channel);
+  }
+
+  /**
+   * ReflectiveMemoryService.
+   *
+   * @return the blocking stub
+   */
+  public ReflectiveMemoryServiceBlockingStub memory() {
+    return ReflectiveMemoryServiceGrpc.newBlockingStub(channel);
   }
 
   /**
