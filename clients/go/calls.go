@@ -33,6 +33,7 @@ var services = []protoreflect.FileDescriptor{
 	pb.File_sidemirror_v1_thinking_proto,
 	pb.File_sidemirror_v1_critique_proto,
 	pb.File_sidemirror_v1_goal_reflection_proto,
+	pb.File_sidemirror_v1_reflective_memory_proto,
 	pb.File_sidemirror_v1_sidecar_proto,
 }
 

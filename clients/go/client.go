@@ -32,6 +32,7 @@ type Client struct {
 	Thinking pb.ThinkingServiceClient
 	Critique pb.CritiqueServiceClient
 	Goals    pb.GoalReflectionServiceClient
+	Memory   pb.ReflectiveMemoryServiceClient
 	Sidecar  pb.SidecarServiceClient
 	// Conn is the connection, for services that have no field here.
 	Conn *grpc.ClientConn
@@ -135,6 +136,7 @@ func Connect(given ...Option) (*Client, error) {
 		Thinking: pb.NewThinkingServiceClient(conn),
 		Critique: pb.NewCritiqueServiceClient(conn),
 		Goals:    pb.NewGoalReflectionServiceClient(conn),
+		Memory:   pb.NewReflectiveMemoryServiceClient(conn),
 		Sidecar:  pb.NewSidecarServiceClient(conn),
 		Conn:     conn,
 		turns:    map[*Turn]struct{}{},

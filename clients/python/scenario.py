@@ -24,6 +24,7 @@ _ROOMS = {
     "ThinkingService": "thinking",
     "CritiqueService": "critique",
     "GoalReflectionService": "goals",
+    "ReflectiveMemoryService": "memory",
     "SidecarService": "sidecar",
 }
 
@@ -91,10 +92,10 @@ class Runner:
             raise Unexpected(f"an answer instead of {step['error']}: {answers}")
         if "expect_stream" in step:
             _check_stream(step["expect_stream"], answers)
-            return
-        _check(step.get("expect", {}), answers[0])
+        else:
+            _check(step.get("expect", {}), answers[0])
         for name, path in step.get("save", {}).items():
-            self.variables[name] = _at(answers[0], path)
+            self.variables[name] = _at(answers if "expect_stream" in step else answers[0], path)
 
     # --- the turn helper ---------------------------------------------------------------------------------------------
 

@@ -16,6 +16,8 @@ from sidemirror.v1 import (
     critique_pb2_grpc,
     goal_reflection_pb2,
     goal_reflection_pb2_grpc,
+    reflective_memory_pb2,
+    reflective_memory_pb2_grpc,
     sidecar_pb2,
     sidecar_pb2_grpc,
     thinking_pb2,
@@ -33,6 +35,7 @@ SERVICES = (
     thinking_pb2.DESCRIPTOR.services_by_name["ThinkingService"],
     critique_pb2.DESCRIPTOR.services_by_name["CritiqueService"],
     goal_reflection_pb2.DESCRIPTOR.services_by_name["GoalReflectionService"],
+    reflective_memory_pb2.DESCRIPTOR.services_by_name["ReflectiveMemoryService"],
     sidecar_pb2.DESCRIPTOR.services_by_name["SidecarService"],
 )
 
@@ -47,6 +50,7 @@ class Sidemirror:
         self.thinking = thinking_pb2_grpc.ThinkingServiceStub(channel)
         self.critique = critique_pb2_grpc.CritiqueServiceStub(channel)
         self.goals = goal_reflection_pb2_grpc.GoalReflectionServiceStub(channel)
+        self.memory = reflective_memory_pb2_grpc.ReflectiveMemoryServiceStub(channel)
         self.sidecar = sidecar_pb2_grpc.SidecarServiceStub(channel)
         self._watch_health = channel.unary_stream(
             "/grpc.health.v1.Health/Watch",

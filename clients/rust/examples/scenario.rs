@@ -110,14 +110,14 @@ impl Runner {
             (Err(status), false) => return Err(status.into()),
         };
         if let Some(expected) = step["expect_stream"].as_array() {
-            return check_stream(expected, &answers);
-        }
-        if step.get("expect").is_some() {
+            check_stream(expected, &answers)?;
+        } else if step.get("expect").is_some() {
             check(&step["expect"], &answers[0])?;
         }
+        let answer = if step["expect_stream"].is_array() { Value::Array(answers) } else { answers[0].clone() };
         for (name, path) in step["save"].as_object().into_iter().flatten() {
             let pointer = format!("/{}", path.as_str().unwrap_or_default().replace('.', "/"));
-            let value = answers[0].pointer(&pointer).and_then(Value::as_str).ok_or("nothing to save")?;
+            let value = answer.pointer(&pointer).and_then(Value::as_str).ok_or("nothing to save")?;
             self.variables.insert(name.clone(), value.into());
         }
         Ok(())
@@ -206,6 +206,29 @@ impl Runner {
             }
             "WatchGoalReflections" => {
                 stream!(goals, watch_goal_reflections, WatchGoalReflectionsRequest, "WatchGoalReflectionsResponse")
+            }
+            "GenerateReflection" => {
+                unary!(memory, generate_reflection, GenerateReflectionRequest, "GenerateReflectionResponse")
+            }
+            "StoreReflection" => unary!(memory, store_reflection, StoreReflectionRequest, "StoreReflectionResponse"),
+            "QueryReflections" => {
+                unary!(memory, query_reflections, QueryReflectionsRequest, "QueryReflectionsResponse")
+            }
+            "BuildMemoryContext" => {
+                unary!(memory, build_memory_context, BuildMemoryContextRequest, "BuildMemoryContextResponse")
+            }
+            "ReportOutcome" => unary!(memory, report_outcome, ReportOutcomeRequest, "ReportOutcomeResponse"),
+            "ExportReflections" => {
+                stream!(memory, export_reflections, ExportReflectionsRequest, "ExportReflectionsResponse")
+            }
+            "ImportReflections" => {
+                let given = step["requests"].as_array().into_iter().flatten();
+                let requests: Result<Vec<ImportReflectionsRequest>, Failure> =
+                    given.map(|each| self.typed("ImportReflectionsRequest", each)).collect();
+                match client.memory.import_reflections(tokio_stream::iter(requests?)).await {
+                    Ok(answer) => Ok(vec![self.plain("ImportReflectionsResponse", &answer)?]),
+                    Err(status) => Err(status),
+                }
             }
             "GetServerInfo" => unary!(sidecar, get_server_info, GetServerInfoRequest, "GetServerInfoResponse"),
             other => return Err(format!("unknown: {other}").into()),

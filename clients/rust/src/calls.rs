@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
+use tokio_stream::{Stream, StreamExt};
 use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status, Streaming};
 
 use crate::v1::{
     critique_service_client::CritiqueServiceClient, goal_reflection_service_client::GoalReflectionServiceClient,
-    sidecar_service_client::SidecarServiceClient, thinking_service_client::ThinkingServiceClient, *,
+    reflective_memory_service_client::ReflectiveMemoryServiceClient, sidecar_service_client::SidecarServiceClient,
+    thinking_service_client::ThinkingServiceClient, *,
 };
 
 /// Calls that ask a language model, which the sidecar gives up to 30 seconds an attempt.
@@ -165,6 +167,30 @@ macro_rules! service {
             Ok(self.client.clone().$method(given).await?.into_inner())
         }
     };
+    (@read_stream $method:ident, $request:ident, $response:ident) => {
+        #[doc = concat!("A stream that changes nothing and ends: [`", stringify!($request), "`].")]
+        pub async fn $method(&self, mut request: $request) -> Result<Streaming<$response>, Status> {
+            self.carried.scope(&mut request.tenant_id, &mut request.project_id);
+            let mut given = self.carried.authorized(request)?;
+            given.set_timeout(self.deadline.unwrap_or(WORK_DEADLINE));
+            Ok(self.client.clone().$method(given).await?.into_inner())
+        }
+    };
+    (@send_stream $method:ident, $request:ident, $response:ident) => {
+        #[doc = concat!("A stream of requests with one answer: [`", stringify!($request), "`].")]
+        pub async fn $method<S>(&self, requests: S) -> Result<$response, Status>
+        where
+            S: Stream<Item = $request> + Send + 'static,
+        {
+            let carried = self.carried.clone();
+            let mut given = self.carried.authorized(requests.map(move |mut request| {
+                carried.scope(&mut request.tenant_id, &mut request.project_id);
+                request
+            }))?;
+            given.set_timeout(self.deadline.unwrap_or(WORK_DEADLINE));
+            Ok(self.client.clone().$method(given).await?.into_inner())
+        }
+    };
     (@unary $self:ident, $method:ident, $request:ident, $deadline:expr) => {
         patiently($self.deadline.unwrap_or($deadline), |left| {
             let (mut client, given) = ($self.client.clone(), $self.carried.authorized($request.clone()));
@@ -224,6 +250,25 @@ service! {
         write delete_goal_reflections(DeleteGoalReflectionsRequest) -> DeleteGoalReflectionsResponse;
         write build_goal_context(BuildGoalContextRequest) -> BuildGoalContextResponse;
         watch watch_goal_reflections(WatchGoalReflectionsRequest) -> WatchGoalReflectionsResponse;
+    }
+}
+
+service! {
+    /// ReflectiveMemoryService: what was learned, and what of it fits here.
+    Memory, ReflectiveMemoryServiceClient {
+        ask generate_reflection(GenerateReflectionRequest) -> GenerateReflectionResponse;
+        write store_reflection(StoreReflectionRequest) -> StoreReflectionResponse;
+        read get_reflection(GetReflectionRequest) -> GetReflectionResponse;
+        read list_reflections(ListReflectionsRequest) -> ListReflectionsResponse;
+        write update_reflection(UpdateReflectionRequest) -> UpdateReflectionResponse;
+        write delete_reflection(DeleteReflectionRequest) -> DeleteReflectionResponse;
+        read list_reflection_versions(ListReflectionVersionsRequest) -> ListReflectionVersionsResponse;
+        write review_reflection(ReviewReflectionRequest) -> ReviewReflectionResponse;
+        read query_reflections(QueryReflectionsRequest) -> QueryReflectionsResponse;
+        write build_memory_context(BuildMemoryContextRequest) -> BuildMemoryContextResponse;
+        write report_outcome(ReportOutcomeRequest) -> ReportOutcomeResponse;
+        read_stream export_reflections(ExportReflectionsRequest) -> ExportReflectionsResponse;
+        send_stream import_reflections(ImportReflectionsRequest) -> ImportReflectionsResponse;
     }
 }
 

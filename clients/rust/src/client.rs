@@ -8,7 +8,7 @@ use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity
 use tonic::Status;
 use tonic_health::pb::{health_check_response::ServingStatus, health_client::HealthClient, HealthCheckRequest};
 
-use crate::calls::{Carried, Critique, Goals, Sidecar, Thinking};
+use crate::calls::{Carried, Critique, Goals, Memory, Sidecar, Thinking};
 use crate::link::{Link, OnAway};
 use crate::turn::{Turn, TurnOptions};
 use crate::v1::thinking_service_client::ThinkingServiceClient;
@@ -52,6 +52,8 @@ pub struct Sidemirror {
     pub critique: Critique,
     /// What finished goals taught.
     pub goals: Goals,
+    /// What was learned, and what of it fits here.
+    pub memory: Memory,
     /// What the sidecar says of itself.
     pub sidecar: Sidecar,
     channel: Channel,
@@ -110,6 +112,7 @@ impl Sidemirror {
             thinking: Thinking::new(channel.clone(), carried.clone()),
             critique: Critique::new(channel.clone(), carried.clone()),
             goals: Goals::new(channel.clone(), carried.clone()),
+            memory: Memory::new(channel.clone(), carried.clone()),
             link: Link::new(sidecar.clone(), on_away),
             sidecar,
             channel,

@@ -25,7 +25,7 @@ mod link;
 mod problem;
 mod turn;
 
-pub use calls::{Critique, Goals, Sidecar, Thinking};
+pub use calls::{Critique, Goals, Memory, Sidecar, Thinking};
 pub use client::{Options, Sidemirror, DEFAULT_ADDRESS};
 pub use problem::{problem_of, Problem};
 pub use sidemirror_api::v1;

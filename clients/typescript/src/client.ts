@@ -6,6 +6,7 @@ import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-no
 import { Health, HealthCheckResponse_ServingStatus } from "@sidemirror/api/health";
 import { CritiqueService } from "@sidemirror/api/v1/critique";
 import { GoalReflectionService } from "@sidemirror/api/v1/goal_reflection";
+import { ReflectiveMemoryService } from "@sidemirror/api/v1/reflective_memory";
 import { SidecarService } from "@sidemirror/api/v1/sidecar";
 import { ThinkingService } from "@sidemirror/api/v1/thinking";
 import { CarryingTransport } from "./calls.js";
@@ -46,6 +47,7 @@ export class Sidemirror implements AsyncDisposable {
   readonly thinking: Client<typeof ThinkingService>;
   readonly critique: Client<typeof CritiqueService>;
   readonly goals: Client<typeof GoalReflectionService>;
+  readonly memory: Client<typeof ReflectiveMemoryService>;
   readonly sidecar: Client<typeof SidecarService>;
 
   private readonly link: Link;
@@ -61,6 +63,7 @@ export class Sidemirror implements AsyncDisposable {
     this.thinking = createClient(ThinkingService, transport);
     this.critique = createClient(CritiqueService, transport);
     this.goals = createClient(GoalReflectionService, transport);
+    this.memory = createClient(ReflectiveMemoryService, transport);
     this.sidecar = createClient(SidecarService, transport);
     this.link = new Link((timeoutMs) => this.sidecar.getServerInfo({}, { timeoutMs }), onAway);
   }

@@ -7,6 +7,7 @@ import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { TaskOutcome } from "@sidemirror/api/v1/common";
 import { CritiqueService } from "@sidemirror/api/v1/critique";
 import { GoalReflectionService } from "@sidemirror/api/v1/goal_reflection";
+import { ReflectiveMemoryService } from "@sidemirror/api/v1/reflective_memory";
 import { SidecarService } from "@sidemirror/api/v1/sidecar";
 import { ThinkingService, TurnDirectiveSchema, TurnEventSchema, TurnPlanSchema } from "@sidemirror/api/v1/thinking";
 import { TurnStartedSchema, TurnSummarySchema } from "@sidemirror/api/v1/thinking";
@@ -14,7 +15,7 @@ import { connect, problemOf, type Sidemirror, type Turn } from "../src/index.js"
 
 type Step = Record<string, any>;
 const PATIENCE_MS = 10_000;
-const SERVICES = [ThinkingService, CritiqueService, GoalReflectionService, SidecarService];
+const SERVICES = [ThinkingService, CritiqueService, GoalReflectionService, ReflectiveMemoryService, SidecarService];
 
 const variables: Record<string, string> = JSON.parse(process.env["SCENARIO_VARIABLES"] ?? "{}");
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
@@ -61,9 +62,10 @@ async function call(step: Step): Promise<void> {
     if (!cancelled) return checkError(step, error);
   }
   if (step["error"]) throw new Error(`an answer instead of ${show(step["error"])}: ${show(answers)}`);
-  if (step["expect_stream"]) return checkStream(step["expect_stream"], answers);
-  check(step["expect"], answers[0]);
-  for (const [name, path] of Object.entries(step["save"] ?? {})) variables[name] = at(answers[0], path as string);
+  if (step["expect_stream"]) checkStream(step["expect_stream"], answers);
+  else check(step["expect"], answers[0]);
+  const saved = step["expect_stream"] ? answers : answers[0];
+  for (const [name, path] of Object.entries(step["save"] ?? {})) variables[name] = at(saved, path as string);
 }
 
 async function* stream<T>(requests: T[]): AsyncGenerator<T> {

@@ -139,15 +139,19 @@ func (r *runner) call(step object) error {
 	if err != nil || step["error"] != nil {
 		return checkError(step, err, answers)
 	}
+	var answer any = answers
 	if expected, is := step["expect_stream"].([]any); is {
-		return checkStream(expected, answers)
+		err = checkStream(expected, answers)
+	} else {
+		answer = answers[0]
+		err = check(step["expect"], answer)
 	}
-	if err := check(step["expect"], answers[0]); err != nil {
+	if err != nil {
 		return err
 	}
 	saved, _ := step["save"].(object)
 	for variable, path := range saved {
-		r.variables[variable] = at(answers[0], path.(string)).(string)
+		r.variables[variable] = at(answer, path.(string)).(string)
 	}
 	return nil
 }
