@@ -147,14 +147,18 @@ public final class Scenario {
       checkError(step, came);
       return;
     }
+    JsonElement all = came.answers().isEmpty() ? JsonNull.INSTANCE : came.answers().get(0);
     if (step.has("expect_stream")) {
       checkStream(step.getAsJsonArray("expect_stream"), came.answers());
-      return;
+      JsonArray list = new JsonArray();
+      came.answers().forEach(list::add);
+      all = list;
+    } else {
+      check(step.get("expect"), all);
     }
-    check(step.get("expect"), came.answers().get(0));
     if (step.has("save")) {
       for (Map.Entry<String, JsonElement> saved : step.getAsJsonObject("save").entrySet()) {
-        variables.put(saved.getKey(), at(came.answers().get(0), saved.getValue().getAsString()).getAsString());
+        variables.put(saved.getKey(), at(all, saved.getValue().getAsString()).getAsString());
       }
     }
   }
