@@ -20,6 +20,9 @@ from sidemirror_client import Sidemirror, Turn, connect, problem_of
 from sidemirror_client.client import SERVICES
 
 _PATIENCE_S = 10.0
+# The scheduler's account of the thread that runs the loop, which is the one that opens it.
+_SCHEDULE = Path("/proc/thread-self/schedstat")
+_SCHEDULED = os.open(_SCHEDULE, os.O_RDONLY) if _SCHEDULE.exists() else None
 _ROOMS = {
     "ThinkingService": "thinking",
     "CritiqueService": "critique",
@@ -31,6 +34,19 @@ _ROOMS = {
 
 class Unexpected(Exception):
     """Something is not as the scenario says."""
+
+
+class Watch:
+    """Measures how long the loop was held up by what this process did, and not by the machine's other work."""
+
+    def __init__(self) -> None:
+        self._waited_s, self._computed_s = _waited_s(), time.process_time()
+        self._began_s = time.perf_counter()
+
+    def held_s(self) -> float:
+        """Seconds since the beginning, without those in which others had this thread's core."""
+        here_s = time.perf_counter() - self._began_s - (_waited_s() - self._waited_s)
+        return min(here_s, time.process_time() - self._computed_s)
 
 
 class Runner:
@@ -142,9 +158,9 @@ class Runner:
 
         def timed(use: Any, *arguments: Any, **named: Any) -> Any:
             nonlocal longest_s
-            began = time.perf_counter()
+            watch = Watch()
             answer = use(*arguments, **named)
-            longest_s = max(longest_s, time.perf_counter() - began)
+            longest_s = max(longest_s, watch.held_s())
             return answer
 
         begun = []
@@ -159,15 +175,18 @@ class Runner:
             timed(turn.take)
             timed(turn.finish)
             # What the helper does beside the agent is on the agent's own loop, and would show as lateness here.
-            # Lateness for which this thread did not compute is another process's doing.
-            began, computed = time.perf_counter(), time.thread_time()
+            watch = Watch()
             await asyncio.sleep(0.001)
-            late_s = time.perf_counter() - began - 0.001
-            longest_s = max(longest_s, min(late_s, time.thread_time() - computed))
+            longest_s = max(longest_s, watch.held_s() - 0.001)
         if not await self.client.flush(60.0):
             raise Unexpected("not everything was delivered")
         dropped = sum(turn.dropped for turn in begun)
         print("away", json.dumps({"longest_ms": longest_s * 1000, "told": self.told, "dropped": dropped}), flush=True)
+
+
+def _waited_s() -> float:
+    """How long this thread could have run while others had its core; 0 where the system does not say."""
+    return int(os.pread(_SCHEDULED, 128, 0).split()[1]) / 1e9 if _SCHEDULED is not None else 0.0
 
 
 async def control(what: str) -> None:

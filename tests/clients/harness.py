@@ -70,6 +70,11 @@ class Sidecar:
             }[what]
         )
 
+    @property
+    def complaints(self) -> str:
+        """What the sidecar that ran last has logged of errors."""
+        return "\n".join(line for line in self._serving.log.splitlines() if '"level":"error"' in line)[-4000:]
+
     def end(self) -> None:
         if self._process is not None and self._process.poll() is None:
             self.signal(signal.SIGCONT)
@@ -148,5 +153,5 @@ def run_scenario(
             too_long.cancel()
             runner.kill()
         listener.join(PATIENCE_S)
-    assert code == 0, "\n".join([*lines[-5:], "".join(said)[-4000:]])
+    assert code == 0, "\n".join([*lines[-5:], "".join(said)[-4000:], beside.complaints])
     return Ran(lines, variables)

@@ -54,19 +54,13 @@ def test_who_may_call(language: Language, tmp_path: Path) -> None:
 def test_a_thousand_turns_with_the_sidecar_killed(language: Language, beside: Sidecar) -> None:
     command = ready(language)
     (away,) = (step["away"] for step in json.loads((SCENARIO / "away.json").read_text()) if "away" in step)
-    longest = []
-    # What a busy machine does to one run it does not do to three; what the helper does, it does to each.
-    for _ in range(3):
-        ran = run_scenario(command, "away.json", beside, language.folder)
-        figures = json.loads(ran.printed("away"))
-        sys.stdout.write(f"{language.name} {figures}\n")
-        assert recorded(beside, ran.variables["run"], away["turns"], away["events"]) == []
-        assert figures["dropped"] == 0
-        assert figures["told"] == 1
-        longest.append(figures["longest_ms"])
-        if longest[-1] <= LONGEST_MS:
-            return
-    pytest.fail(f"the agent's loop was held up for {longest} ms")
+    ran = run_scenario(command, "away.json", beside, language.folder)
+    figures = json.loads(ran.printed("away"))
+    sys.stdout.write(f"{language.name} {figures}\n")
+    assert recorded(beside, ran.variables["run"], away["turns"], away["events"]) == []
+    assert figures["dropped"] == 0
+    assert figures["told"] == 1
+    assert figures["longest_ms"] <= LONGEST_MS
 
 
 def recorded(beside: Sidecar, run: str, turns: int, events: int) -> list[str]:

@@ -57,6 +57,28 @@ async fn main() -> Result<(), Failure> {
     Ok(())
 }
 
+/// Measures time, without that in which others had this thread's core.
+struct Watch {
+    waited: Duration,
+    began: Instant,
+}
+
+impl Watch {
+    fn start() -> Self {
+        Self { waited: waited(), began: Instant::now() }
+    }
+
+    fn held(&self) -> Duration {
+        self.began.elapsed().saturating_sub(waited() - self.waited)
+    }
+}
+
+/// How long this thread could have run while others had its core; zero where the system does not say.
+fn waited() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    Duration::from_nanos(text.split(' ').nth(1).and_then(|waited| waited.parse().ok()).unwrap_or_default())
+}
+
 impl Runner {
     async fn run(&mut self, step: &Value) -> Result<(), Failure> {
         if step["connect"].is_object() {
@@ -286,11 +308,11 @@ impl Runner {
         let count = |key: &str| given[key].as_u64().unwrap_or_default();
         let prefix = text(given, "prefix");
         let mut longest = Duration::ZERO;
-        let mut timed = |began: Instant| longest = longest.max(began.elapsed());
+        let mut timed = |began: Watch| longest = longest.max(began.held());
         let mut begun = Vec::new();
         self.told.store(0, Ordering::SeqCst);
         for number in 0..count("turns") {
-            let began = Instant::now();
+            let began = Watch::start();
             let started = TurnStarted { session_id: prefix.clone(), task: "away".into(), ..Default::default() };
             let turn_id = format!("{prefix}-{number}");
             let turn = self.client()?.begin_turn(TurnOptions { turn_id, started, ..Default::default() });
@@ -302,11 +324,11 @@ impl Runner {
                     control("start")?;
                 }
                 let called = event::tool_called("step", format!("{{\"i\": {place}}}"));
-                let began = Instant::now();
+                let began = Watch::start();
                 turn.report(TurnEvent { event_id: format!("e{place}"), ..called });
                 timed(began);
             }
-            let began = Instant::now();
+            let began = Watch::start();
             turn.take();
             turn.finish(TaskOutcome::Success, None);
             timed(began);
