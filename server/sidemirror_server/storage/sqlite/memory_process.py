@@ -16,6 +16,7 @@ _PROGRAM = "sidemirror_server.storage.sqlite.memory_searcher"
 # What waits for an answer; more are refused, so that a flood of questions does not fill the memory.
 _MOST_WAITING = 1_000
 _END_S = 2.0
+_ENDED = "the search ended; ask again"
 
 _read_answer = msgspec.msgpack.Decoder(Answer).decode
 
@@ -37,6 +38,8 @@ class SearchProcess:
             raise StoreUnavailable(store="sqlite", reason="too many searches wait")
         process = await self._started()
         assert process.stdin is not None
+        if process.stdin.is_closing():  # it is on its way out, and `_read` not done with it
+            raise StoreUnavailable(store="sqlite", reason=_ENDED)
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         # No await between the two: the order of answers is that of questions.
         self._waiting.append(answer)
@@ -97,4 +100,4 @@ class SearchProcess:
             while self._waiting:
                 answer = self._waiting.popleft()
                 if not answer.done():
-                    answer.set_exception(StoreUnavailable(store="sqlite", reason="the search ended; ask again"))
+                    answer.set_exception(StoreUnavailable(store="sqlite", reason=_ENDED))
