@@ -1,4 +1,4 @@
-"""The lines that a client's README shows first run as written."""
+"""The lines that a client's README shows first, and its whole example, run as written."""
 
 import os
 import re
@@ -23,6 +23,14 @@ edition = "2021"
 sidemirror-client = {{ path = "{client}" }}
 tokio = {{ version = "1.40", features = ["macros", "rt-multi-thread"] }}
 """
+JAVA = ("sh", "-c", 'exec java -cp "target/classes:$(cat target/classpath)" "$0"')
+EXAMPLES: dict[str, Sequence[str]] = {
+    "python": (sys.executable, "examples/agent.py"),
+    "go": ("go", "run", "./examples/agent"),
+    "typescript": ("node", "examples/agent.mjs"),
+    "java": (*JAVA, "examples/Agent.java"),
+    "rust": ("cargo", "run", "--quiet", "--locked", "--example", "agent"),
+}
 
 
 @pytest.fixture
@@ -32,7 +40,9 @@ def beside(tmp_path: Path) -> Iterator[Sidecar]:
 
 
 def first_block(name: str) -> str:
-    found = re.search(r"^```\w+\n(.*?)^```$", (CLIENTS / name / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    found = re.search(
+        r"^```(?!xml)\w+\n(.*?)^```$", (CLIENTS / name / "README.md").read_text(), re.MULTILINE | re.DOTALL
+    )
     assert found is not None
     return found[1]
 
@@ -53,20 +63,38 @@ def command(name: str, folder: Path) -> Sequence[str]:
         (folder / "Cargo.toml").write_text(RUST.format(client=CLIENTS / name))
         (folder / "Cargo.lock").write_bytes((CLIENTS / name / "Cargo.lock").read_bytes())
         return ("cargo", "run", "--quiet", "--manifest-path", str(folder / "Cargo.toml"), "--target-dir", "target")
+    if name == "java":
+        (here / "FiveLines.java").write_text(first_block(name))
+        return (*JAVA, "target/readme/FiveLines.java")
     (here / "readme.py").write_text(first_block(name))
     return (sys.executable, "target/readme/readme.py")
 
 
-@pytest.mark.parametrize("name", ["python", "go", "typescript", "rust"])
+def run(name: str, command: Sequence[str], beside: Sidecar) -> str:
+    """What it prints; it has to end well."""
+    known = {**os.environ, **environment(SIDEMIRROR_ADDRESS=beside.address)}
+    ran = subprocess.run(command, cwd=CLIENTS / name, env=known, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_the_first_lines_run(name: str, beside: Sidecar, tmp_path: Path) -> None:
     ready(next(language for language in LANGUAGES if language.name == name))
-    known = {**os.environ, **environment(SIDEMIRROR_ADDRESS=beside.address)}
     project = tmp_path / "project"
     project.mkdir()
-    ran = subprocess.run(
-        command(name, project), cwd=CLIENTS / name, env=known, capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == 0, ran.stderr
+    printed = run(name, command(name, project), beside)
+    if name == "java":
+        assert re.search(r"turn_id: \"[^\"]+\"", printed), printed
+        return
     # The summary of the turn: its three events are on record, and it went well.
-    assert re.search(r"SUCCESS|outcome: 1|Success", ran.stdout), ran.stdout
-    assert re.search(r"event_?[cC]ount: ?3", ran.stdout), ran.stdout
+    assert re.search(r"SUCCESS|outcome: 1|Success", printed), printed
+    assert re.search(r"event_?[cC]ount: ?3", printed), printed
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_example_runs(name: str, beside: Sidecar) -> None:
+    ready(next(language for language in LANGUAGES if language.name == name))
+    printed = run(name, EXAMPLES[name], beside)
+    assert "[reflection] " in printed
+    assert printed.endswith("1 of the tool calls failed\n"), printed
