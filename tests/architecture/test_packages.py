@@ -36,6 +36,7 @@ def test_the_owners_packages_are_declared() -> None:
         names(server["project"]["dependencies"])
         | names(server["dependency-groups"]["dev"])
         | names(client["project"]["dependencies"])
+        | names(client["project"]["optional-dependencies"]["tracing"])
     )
 
     assert declared >= OWNERS_PACKAGES

@@ -14,7 +14,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_client import Sidemirror, connect
-from sidemirror_client.client import _SERVICES, _service_config
+from sidemirror_client.calls import service_config
+from sidemirror_client.client import SERVICES
 from sidemirror_server.assembly import Sidecar, assemble
 from sidemirror_server.settings import load
 
@@ -86,7 +87,7 @@ async def test_a_traced_client_makes_a_span_for_each_call(sidecar: Sidecar, monk
 
 
 def test_every_unary_method_is_tried_again_and_no_stream_is() -> None:
-    (config,) = _service_config(_SERVICES)["methodConfig"]
+    (config,) = service_config(SERVICES)["methodConfig"]
     named = {f"{name['service']}/{name['method']}" for name in config["name"]}
     assert "sidemirror.v1.ThinkingService/StartTurn" in named
     assert "sidemirror.v1.SidecarService/GetServerInfo" in named

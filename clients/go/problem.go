@@ -1,0 +1,38 @@
+package sidemirror
+
+import (
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/status"
+)
+
+// Problem is what the sidecar says about an error beyond its status code (google.rpc).
+type Problem struct {
+	// Reason is a name of ErrorReason without its prefix; empty for errors that do not come from the sidecar.
+	Reason string
+	// Metadata belongs to the reason.
+	Metadata map[string]string
+	// Fields says what is wrong with the request, by field.
+	Fields map[string]string
+	// RetryAfter is when to come again; 0 when the sidecar does not say.
+	RetryAfter time.Duration
+}
+
+// ProblemOf returns what came with the error of a call; empty fields where nothing did.
+func ProblemOf(err error) Problem {
+	problem := Problem{Fields: map[string]string{}}
+	for _, detail := range status.Convert(err).Details() {
+		switch detail := detail.(type) {
+		case *errdetails.ErrorInfo:
+			problem.Reason, problem.Metadata = detail.Reason, detail.Metadata
+		case *errdetails.BadRequest:
+			for _, violation := range detail.FieldViolations {
+				problem.Fields[violation.Field] = violation.Description
+			}
+		case *errdetails.RetryInfo:
+			problem.RetryAfter = detail.RetryDelay.AsDuration()
+		}
+	}
+	return problem
+}

@@ -1,0 +1,454 @@
+package sidemirror
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+const (
+	// mostEvents is what the sidecar takes in a turn; a request is kept well below its 4 MiB a message.
+	mostEvents  = 10_000
+	batchEvents = 500
+	batchBytes  = 1 << 20
+	// mostBytes of events wait for a sidecar that is away. Beyond that they are dropped, and counted.
+	mostBytes = 16 << 20
+	// mostDirectives that nobody takes are kept: the oldest go.
+	mostDirectives = 1_000
+)
+
+// TurnOptions is what is known when a turn begins.
+type TurnOptions struct {
+	// TurnID is chosen here when it is empty.
+	TurnID string
+	// Agent names which of several agents acts.
+	Agent string
+	// Started holds the task, the session, the prompt and how to think about it. May be nil.
+	Started *pb.TurnStarted
+}
+
+// Turn is one turn, reported beside the agent: nothing waits, nothing is lost while the sidecar is away, nothing counts
+// twice. Every event has an id, and stays here until the sidecar has said that it is durable. When the stream breaks,
+// another one takes the turn up and sends again what is not known to be durable; the sidecar drops what it has.
+//
+// It is safe for concurrent use.
+type Turn struct {
+	// ID is the turn's id.
+	ID string
+
+	agent    string
+	thinking pb.ThinkingServiceClient
+	link     *link
+
+	mu           sync.Mutex
+	waiting      []*pb.TurnEvent
+	waitingBytes int
+	events       int
+	dropped      int
+	finishing    bool
+	over         bool
+	refusal      error
+	lastSequence uint64
+	heard        int
+	told         map[string]bool
+	directives   []*pb.TurnDirective
+	plan         *pb.TurnPlan
+	summary      *pb.TurnSummary
+	news         chan struct{} // closed and replaced when something changes
+	toSend       chan struct{} // holds one when there is something to send
+}
+
+// ToolCalled is the event of a call of a tool.
+func ToolCalled(name, arguments string) *pb.TurnEvent {
+	return &pb.TurnEvent{Kind: &pb.TurnEvent_ToolCalled{ToolCalled: &pb.ToolCalled{Name: name, Arguments: arguments}}}
+}
+
+// ToolReturned is the event of a tool's result; isError: the tool reported a failure.
+func ToolReturned(content string, isError bool) *pb.TurnEvent {
+	return &pb.TurnEvent{Kind: &pb.TurnEvent_ToolReturned{
+		ToolReturned: &pb.ToolReturned{Content: content, IsError: isError},
+	}}
+}
+
+// ResponseDrafted is the event of an answer that is ready to be sent.
+func ResponseDrafted(text string) *pb.TurnEvent {
+	return &pb.TurnEvent{Kind: &pb.TurnEvent_ResponseDrafted{ResponseDrafted: &pb.ResponseDrafted{Text: text}}}
+}
+
+func newTurn(thinking pb.ThinkingServiceClient, link *link, o TurnOptions) *Turn {
+	turn := &Turn{
+		ID: o.TurnID, agent: o.Agent, thinking: thinking, link: link, told: map[string]bool{},
+		news: make(chan struct{}), toSend: make(chan struct{}, 1),
+	}
+	if turn.ID == "" {
+		turn.ID = newID()
+	}
+	started := o.Started
+	if started == nil {
+		started = &pb.TurnStarted{}
+	}
+	turn.Report(&pb.TurnEvent{TurnId: turn.ID, Kind: &pb.TurnEvent_TurnStarted{TurnStarted: started}})
+	return turn
+}
+
+// Report takes an event and returns its id. It never waits.
+func (t *Turn) Report(event *pb.TurnEvent) string {
+	event = proto.Clone(event).(*pb.TurnEvent)
+	if event.EventId == "" {
+		event.EventId = newID()
+	}
+	if event.Agent == "" {
+		event.Agent = t.agent
+	}
+	if event.Time == nil {
+		event.Time = timestamppb.Now()
+	}
+	size := proto.Size(event)
+	_, ends := event.Kind.(*pb.TurnEvent_TurnFinished)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	full := t.events >= mostEvents || t.waitingBytes+size > mostBytes
+	if t.finishing || t.over || (full && !ends) {
+		t.dropped++
+		return event.EventId
+	}
+	t.finishing = ends
+	t.events++
+	t.waitingBytes += size
+	t.waiting = append(t.waiting, event)
+	t.ring()
+	return event.EventId
+}
+
+// Finish ends the turn. What is on its way is still delivered, also after the sidecar was away. score may be nil.
+func (t *Turn) Finish(outcome pb.TaskOutcome, score *float64) {
+	t.Report(&pb.TurnEvent{Kind: &pb.TurnEvent_TurnFinished{TurnFinished: &pb.TurnFinished{Outcome: outcome, Score: score}}})
+}
+
+// Take returns the directives that have come since the last time, in their order, without waiting.
+func (t *Turn) Take() []*pb.TurnDirective {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	taken := t.directives
+	t.directives = nil
+	return taken
+}
+
+// Next returns the next directive, waiting for it; io.EOF when the turn is over, and the context's error when it ends.
+func (t *Turn) Next(ctx context.Context) (*pb.TurnDirective, error) {
+	for {
+		t.mu.Lock()
+		news, over := t.news, t.over
+		if len(t.directives) > 0 {
+			next := t.directives[0]
+			t.directives = t.directives[1:]
+			t.mu.Unlock()
+			return next, nil
+		}
+		t.mu.Unlock()
+		if over {
+			return nil, io.EOF
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-news:
+		}
+	}
+}
+
+// Plan waits for the plan; nil when it has not come before the context ends, or at once while the sidecar is away.
+func (t *Turn) Plan(ctx context.Context) *pb.TurnPlan {
+	t.wait(ctx, func() bool { return t.plan != nil })
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.plan
+}
+
+// Summary waits for the summary after Finish; nil when it has not come before the context ends, or at once while the
+// sidecar is away.
+func (t *Turn) Summary(ctx context.Context) *pb.TurnSummary {
+	t.wait(ctx, func() bool { return t.summary != nil })
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.summary
+}
+
+// Err is why the sidecar has refused this turn, so that nothing more of it is reported; nil unless it has.
+func (t *Turn) Err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.refusal
+}
+
+// Dropped counts the events that were not kept: there were too many, or the turn is over.
+func (t *Turn) Dropped() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.dropped
+}
+
+func (t *Turn) wait(ctx context.Context, there func() bool) {
+	for {
+		gone := t.link.goneNow()
+		t.mu.Lock()
+		news, done := t.news, t.over || there()
+		t.mu.Unlock()
+		if done {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-gone:
+			return
+		case <-news:
+		}
+	}
+}
+
+func (t *Turn) delivered(ctx context.Context) error {
+	for {
+		t.mu.Lock()
+		news, done := t.news, t.over || (len(t.waiting) == 0 && !t.finishing)
+		t.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-news:
+		}
+	}
+}
+
+// --- the way between -------------------------------------------------------------------------------------------------
+
+// deliver runs beside the agent until the turn is over: one stream after the other.
+func (t *Turn) deliver() {
+	defer t.end()
+	failures := 0
+	for {
+		outages, open := t.link.wait()
+		if !open {
+			return
+		}
+		select {
+		case t.link.streams <- struct{}{}:
+		case <-t.link.ctx.Done():
+			return
+		}
+		heard := t.heard
+		err := t.stream(outages)
+		<-t.link.streams
+		if t.link.ctx.Err() != nil || t.isOver() {
+			return
+		}
+		switch {
+		case err == nil:
+			// Closed by the sidecar, because nothing was said for long: opened again when there is something.
+			if !t.somethingToSend() {
+				return
+			}
+		case isFinal(err):
+			t.mu.Lock()
+			t.refusal = err
+			t.mu.Unlock()
+			t.link.refused(t.ID, err)
+			return
+		default:
+			failures++
+			if t.heard > heard {
+				failures = 0
+			}
+			t.link.lost(err, outages)
+			t.link.sleep(min(time.Duration(failures)*firstPause, longestPause))
+		}
+	}
+}
+
+// isFinal: the sidecar has understood, and will say the same again.
+func isFinal(err error) bool {
+	switch status.Code(err) {
+	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.FailedPrecondition, codes.OutOfRange,
+		codes.PermissionDenied, codes.Unimplemented:
+		return true
+	}
+	return false
+}
+
+// stream returns nil when the sidecar has closed the stream.
+func (t *Turn) stream(outages int) error {
+	ctx, cancel := context.WithCancel(t.link.ctx)
+	defer cancel()
+	run, err := t.thinking.RunTurn(ctx)
+	if err != nil {
+		return err
+	}
+	sending := &sending{turn: t}
+	go sending.run(ctx, run)
+	for {
+		response, err := run.Recv()
+		if errors.Is(err, io.EOF) {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.over = t.finishing && len(t.waiting) == 0
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		t.heard++
+		t.link.answered(outages)
+		for _, directive := range response.Directives {
+			t.hear(directive, sending)
+		}
+	}
+}
+
+// sending counts how many events one stream has sent, and how many of these are durable. Guarded by the turn's mutex.
+type sending struct {
+	turn          *Turn
+	sent, durable int
+}
+
+func (s *sending) run(ctx context.Context, run pb.ThinkingService_RunTurnClient) {
+	t := s.turn
+	t.mu.Lock()
+	var resume *pb.TurnResume
+	if len(t.waiting) == 0 || t.waiting[0].GetTurnStarted() == nil {
+		resume = &pb.TurnResume{TurnId: t.ID, AfterSequence: t.lastSequence}
+	}
+	t.mu.Unlock()
+	for {
+		if batch := s.batch(); len(batch) > 0 || resume != nil {
+			if run.Send(&pb.RunTurnRequest{Events: batch, Resume: resume}) != nil {
+				t.ringLocked() // the receiving side says why; the next stream sends these again
+				return
+			}
+			resume = nil
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			t.ringLocked()
+			return
+		case <-t.toSend:
+		}
+	}
+}
+
+// batch is what this stream has not sent yet, as far as it fits one request.
+func (s *sending) batch() []*pb.TurnEvent {
+	s.turn.mu.Lock()
+	defer s.turn.mu.Unlock()
+	rest := s.turn.waiting[s.sent-s.durable:]
+	size := 0
+	for i, event := range rest {
+		size += proto.Size(event)
+		if i > 0 && (size > batchBytes || i >= batchEvents) {
+			rest = rest[:i]
+			break
+		}
+	}
+	s.sent += len(rest)
+	return append([]*pb.TurnEvent(nil), rest...)
+}
+
+func (t *Turn) hear(directive *pb.TurnDirective, sending *sending) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lastSequence = max(t.lastSequence, directive.Sequence)
+	switch kind := directive.Kind.(type) {
+	case *pb.TurnDirective_Ack:
+		for sending.durable < int(kind.Ack.Durable) {
+			t.waitingBytes -= proto.Size(t.waiting[0])
+			t.waiting[0] = nil
+			t.waiting = t.waiting[1:]
+			sending.durable++
+		}
+		t.tell()
+		return
+	case *pb.TurnDirective_Heartbeat, *pb.TurnDirective_Closing:
+		return
+	case *pb.TurnDirective_TurnPlan:
+		if t.plan != nil {
+			return // begun again, because the first beginning was lost in a crash
+		}
+		t.plan = kind.TurnPlan
+	case *pb.TurnDirective_TurnSummary:
+		t.summary = kind.TurnSummary
+	}
+	if id := directive.DirectiveId; id != "" {
+		if t.told[id] {
+			return
+		}
+		t.told[id] = true
+	}
+	t.directives = append(t.directives, directive)
+	if len(t.directives) > mostDirectives {
+		t.directives = t.directives[1:]
+	}
+	t.tell()
+}
+
+// somethingToSend returns true once there is something; false when the turn is over or the client closed.
+func (t *Turn) somethingToSend() bool {
+	for {
+		t.mu.Lock()
+		there := len(t.waiting) > 0
+		t.mu.Unlock()
+		if there {
+			return true
+		}
+		select {
+		case <-t.link.ctx.Done():
+			return false
+		case <-t.toSend:
+		}
+	}
+}
+
+func (t *Turn) isOver() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.over
+}
+
+func (t *Turn) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.over = true
+	t.dropped += len(t.waiting)
+	t.waiting = nil
+	t.tell()
+}
+
+// tell wakes whoever waits for news. The mutex is held.
+func (t *Turn) tell() {
+	close(t.news)
+	t.news = make(chan struct{})
+}
+
+// ring wakes the sending side. The mutex is held.
+func (t *Turn) ring() {
+	select {
+	case t.toSend <- struct{}{}:
+	default:
+	}
+}
+
+func (t *Turn) ringLocked() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ring()
+}

@@ -1,0 +1,69 @@
+package dev.sidemirror.client;
+
+import dev.sidemirror.v1.ResponseDrafted;
+import dev.sidemirror.v1.ToolCalled;
+import dev.sidemirror.v1.ToolFailed;
+import dev.sidemirror.v1.ToolReturned;
+import dev.sidemirror.v1.TurnEvent;
+import dev.sidemirror.v1.UserMessage;
+
+/** The events that most agents report, in short; any other {@link TurnEvent} is made with its builder. */
+public final class Events {
+  private Events() {}
+
+  /**
+   * A tool was called.
+   *
+   * @param name the tool
+   * @param arguments its arguments, as JSON or as any text
+   * @return the event
+   */
+  public static TurnEvent toolCalled(String name, String arguments) {
+    return TurnEvent.newBuilder()
+        .setToolCalled(ToolCalled.newBuilder().setName(name).setArguments(arguments))
+        .build();
+  }
+
+  /**
+   * The last tool that was called returned.
+   *
+   * @param content what came back
+   * @param isError whether the tool itself reports a failure
+   * @return the event
+   */
+  public static TurnEvent toolReturned(String content, boolean isError) {
+    return TurnEvent.newBuilder()
+        .setToolReturned(ToolReturned.newBuilder().setContent(content).setIsError(isError))
+        .build();
+  }
+
+  /**
+   * The last tool that was called never returned.
+   *
+   * @param error why it failed
+   * @return the event
+   */
+  public static TurnEvent toolFailed(String error) {
+    return TurnEvent.newBuilder().setToolFailed(ToolFailed.newBuilder().setError(error)).build();
+  }
+
+  /**
+   * The user said something.
+   *
+   * @param text what the user said
+   * @return the event
+   */
+  public static TurnEvent userMessage(String text) {
+    return TurnEvent.newBuilder().setUserMessage(UserMessage.newBuilder().setText(text)).build();
+  }
+
+  /**
+   * A response is ready, and was not sent yet.
+   *
+   * @param text the response
+   * @return the event
+   */
+  public static TurnEvent responseDrafted(String text) {
+    return TurnEvent.newBuilder().setResponseDrafted(ResponseDrafted.newBuilder().setText(text)).build();
+  }
+}

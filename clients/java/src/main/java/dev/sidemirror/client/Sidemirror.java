@@ -1,0 +1,389 @@
+package dev.sidemirror.client;
+
+import dev.sidemirror.v1.CritiqueServiceGrpc;
+import dev.sidemirror.v1.CritiqueServiceGrpc.CritiqueServiceBlockingStub;
+import dev.sidemirror.v1.GoalReflectionServiceGrpc;
+import dev.sidemirror.v1.GoalReflectionServiceGrpc.GoalReflectionServiceBlockingStub;
+import dev.sidemirror.v1.ReflectiveMemoryServiceGrpc;
+import dev.sidemirror.v1.ReflectiveMemoryServiceGrpc.ReflectiveMemoryServiceBlockingStub;
+import dev.sidemirror.v1.SidecarServiceGrpc;
+import dev.sidemirror.v1.SidecarServiceGrpc.SidecarServiceBlockingStub;
+import dev.sidemirror.v1.TaskOutcome;
+import dev.sidemirror.v1.ThinkingServiceGrpc;
+import dev.sidemirror.v1.ThinkingServiceGrpc.ThinkingServiceBlockingStub;
+import dev.sidemirror.v1.TurnStarted;
+import io.grpc.Channel;
+import io.grpc.ClientInterceptor;
+import io.grpc.ClientInterceptors;
+import io.grpc.StatusRuntimeException;
+import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.health.v1.HealthCheckResponse;
+import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
+import io.grpc.health.v1.HealthGrpc;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
+
+/** The services of one sidecar on one connection, and the turns that are reported on it. Safe for many threads. */
+public final class Sidemirror implements AutoCloseable {
+  /** Where a sidecar listens when nobody says otherwise. */
+  public static final String DEFAULT_ADDRESS = "127.0.0.1:50051";
+
+  /** How long {@link #close} waits for events that are still on their way. */
+  private static final Duration DEFAULT_FLUSH = Duration.ofSeconds(2);
+
+  private final ScheduledThreadPoolExecutor own;
+  private final Connection connection;
+  private final Channel channel;
+  private final Link link;
+
+  private Sidemirror(Builder given) throws IOException {
+    own = new ScheduledThreadPoolExecutor(1, Sidemirror::thread, new ThreadPoolExecutor.DiscardPolicy());
+    own.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+    try {
+      connection = new Connection(given, own);
+    } catch (IOException | RuntimeException unusable) {
+      own.shutdown();
+      throw unusable;
+    }
+    List<ClientInterceptor> chain = new ArrayList<>();
+    chain.add(new Calls(given.deadline, given.tokenFile, given.tenantId, given.projectId));
+    chain.addAll(given.interceptors);
+    channel = ClientInterceptors.intercept(connection.channel(), chain);
+    link = new Link(channel, own, given.onAway);
+    warmUp();
+  }
+
+  private static Thread thread(Runnable work) {
+    Thread thread = new Thread(work, "sidemirror");
+    thread.setDaemon(true);
+    return thread;
+  }
+
+  /** Loads here what would otherwise be loaded while the agent reports its first turn. */
+  private void warmUp() {
+    Turn none = new Turn(link, Calls.newId(), "");
+    none.report(Turn.beginning(none.id(), TurnStarted.newBuilder().setSessionId("").setTask("").build()));
+    none.report(Events.toolCalled("", ""));
+    none.take();
+    none.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
+  }
+
+  /**
+   * A client as the environment says: see {@link #builder}.
+   *
+   * @return the client, which connects when it is first used
+   * @throws UncheckedIOException when a file that the environment names cannot be read
+   */
+  public static Sidemirror connect() {
+    return builder().connect();
+  }
+
+  /**
+   * How to connect. What is not said is read from the environment.
+   *
+   * @return a builder
+   */
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  /**
+   * ThinkingService. Streams and calls without waiting: {@code ThinkingServiceGrpc.newStub(sidemirror.channel())}.
+   *
+   * @return the blocking stub
+   */
+  public ThinkingServiceBlockingStub thinking() {
+    return ThinkingServiceGrpc.newBlockingStub(channel);
+  }
+
+  /**
+   * CritiqueService.
+   *
+   * @return the blocking stub
+   */
+  public CritiqueServiceBlockingStub critique() {
+    return CritiqueServiceGrpc.newBlockingStub(channel);
+  }
+
+  /**
+   * GoalReflectionService.
+   *
+   * @return the blocking stub
+   */
+  public GoalReflectionServiceBlockingStub goals() {
+    return GoalReflectionServiceGrpc.newBlockingStub(channel);
+  }
+
+  /**
+   * ReflectiveMemoryService.
+   *
+   * @return the blocking stub
+   */
+  public ReflectiveMemoryServiceBlockingStub memory() {
+    return ReflectiveMemoryServiceGrpc.newBlockingStub(channel);
+  }
+
+  /**
+   * SidecarService.
+   *
+   * @return the blocking stub
+   */
+  public SidecarServiceBlockingStub sidecar() {
+    return SidecarServiceGrpc.newBlockingStub(channel);
+  }
+
+  /**
+   * The connection, for stubs of another kind. What is said here of calls holds for them too.
+   *
+   * @return the channel
+   */
+  public Channel channel() {
+    return channel;
+  }
+
+  /**
+   * Begins a turn of the agent, reported beside it: nothing waits for the sidecar, and nothing fails because it is away.
+   *
+   * @param started the task, the session, the prompt and how to think about it
+   * @return the turn
+   */
+  public Turn beginTurn(TurnStarted started) {
+    return beginTurn("", "", started);
+  }
+
+  /**
+   * Begins a turn of the agent, as {@link #beginTurn(TurnStarted)} does.
+   *
+   * @param turnId the turn's id; chosen here when it is empty
+   * @param agent which of several agents acts; may be empty
+   * @param started the task, the session, the prompt and how to think about it
+   * @return the turn
+   */
+  public Turn beginTurn(String turnId, String agent, TurnStarted started) {
+    Turn turn = new Turn(link, turnId.isEmpty() ? Calls.newId() : turnId, agent);
+    link.turns().add(turn);
+    turn.begin(started);
+    if (link.isClosed()) {
+      turn.abandon();
+    }
+    return turn;
+  }
+
+  /**
+   * Whether the sidecar is known not to answer now.
+   *
+   * @return true while it is away
+   */
+  public boolean away() {
+    return link.away();
+  }
+
+  /**
+   * Returns once the sidecar says that it serves.
+   *
+   * @param atMost how long to wait
+   * @throws TimeoutException when it does not in time
+   * @throws InterruptedException when the thread is interrupted
+   */
+  public void waitUntilReady(Duration atMost) throws TimeoutException, InterruptedException {
+    long end = System.nanoTime() + Waiting.nanos(atMost);
+    while (true) {
+      long left = end - System.nanoTime();
+      try {
+        if (left > 0 && serves(left)) {
+          return;
+        }
+      } catch (StatusRuntimeException notYet) {
+        if (Thread.interrupted()) {
+          throw new InterruptedException();
+        }
+      }
+      if (end - System.nanoTime() <= 0) {
+        throw new TimeoutException("the sidecar does not serve");
+      }
+      TimeUnit.MILLISECONDS.sleep(50);
+    }
+  }
+
+  private boolean serves(long withinNs) {
+    HealthCheckResponse state =
+        HealthGrpc.newBlockingStub(channel)
+            .withWaitForReady()
+            .withDeadlineAfter(withinNs, TimeUnit.NANOSECONDS)
+            .check(HealthCheckRequest.getDefaultInstance());
+    return state.getStatus() == ServingStatus.SERVING;
+  }
+
+  /**
+   * Waits until everything reported so far is durable with the sidecar.
+   *
+   * @param atMost how long to wait
+   * @return false when it is not in time, or the thread was interrupted
+   */
+  public boolean flush(Duration atMost) {
+    long end = System.nanoTime() + Waiting.nanos(atMost);
+    boolean all = true;
+    for (Turn turn : link.turns()) {
+      all &= turn.delivered(Duration.ofNanos(Math.max(0, end - System.nanoTime())));
+    }
+    return all;
+  }
+
+  /** Waits up to two seconds for events that are on their way, then ends the connection and every call on it. */
+  @Override
+  public void close() {
+    flush(DEFAULT_FLUSH);
+    own.execute(link::close);
+    own.shutdown();
+    try {
+      own.awaitTermination(1, TimeUnit.SECONDS);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
+    connection.close();
+  }
+
+  /** How to connect. What is not said is read from the environment when it is made. */
+  public static final class Builder {
+    String address = environment("SIDEMIRROR_ADDRESS", DEFAULT_ADDRESS);
+    Path tokenFile = file("SIDEMIRROR_TOKEN_FILE");
+    Path caFile = file("SIDEMIRROR_CA_FILE");
+    Path certificateFile = file("SIDEMIRROR_CLIENT_CERTIFICATE_FILE");
+    Path keyFile = file("SIDEMIRROR_CLIENT_KEY_FILE");
+    String tenantId = "";
+    String projectId = "";
+    Duration deadline = Calls.DEFAULT_DEADLINE;
+    Consumer<Throwable> onAway;
+    final List<ClientInterceptor> interceptors = new ArrayList<>();
+
+    private Builder() {}
+
+    private static String environment(String name, String otherwise) {
+      String value = System.getenv(name);
+      return value == null || value.isEmpty() ? otherwise : value;
+    }
+
+    private static Path file(String name) {
+      String path = environment(name, "");
+      return path.isEmpty() ? null : Path.of(path);
+    }
+
+    /**
+     * Where the sidecar is; else {@code SIDEMIRROR_ADDRESS}, else {@link #DEFAULT_ADDRESS}.
+     *
+     * @param hostAndPort {@code host:port}, or {@code unix:/path}
+     * @return this
+     */
+    public Builder address(String hostAndPort) {
+      address = hostAndPort;
+      return this;
+    }
+
+    /**
+     * The file that holds the token; else {@code SIDEMIRROR_TOKEN_FILE}. It is read again for each call.
+     *
+     * @param path the file
+     * @return this
+     */
+    public Builder tokenFile(Path path) {
+      tokenFile = path;
+      return this;
+    }
+
+    /**
+     * The authorities whose certificates are taken, in PEM; else {@code SIDEMIRROR_CA_FILE}. With it the connection is TLS.
+     *
+     * @param path the file
+     * @return this
+     */
+    public Builder caFile(Path path) {
+      caFile = path;
+      return this;
+    }
+
+    /**
+     * The client's own certificate and key, in PEM; else {@code SIDEMIRROR_CLIENT_CERTIFICATE_FILE} and {@code
+     * SIDEMIRROR_CLIENT_KEY_FILE}.
+     *
+     * @param certificate the file of the certificate
+     * @param key the file of its key
+     * @return this
+     */
+    public Builder clientCertificate(Path certificate, Path key) {
+      certificateFile = certificate;
+      keyFile = key;
+      return this;
+    }
+
+    /**
+     * Fills in the tenant and the project of requests that name none.
+     *
+     * @param tenant the tenant's id
+     * @param project the project's id
+     * @return this
+     */
+    public Builder scope(String tenant, String project) {
+      tenantId = tenant;
+      projectId = project;
+      return this;
+    }
+
+    /**
+     * For unary calls that say nothing else; 10 seconds by default, and at least 60 for calls that ask a model.
+     *
+     * @param within how long a call may take
+     * @return this
+     */
+    public Builder deadline(Duration within) {
+      deadline = within;
+      return this;
+    }
+
+    /**
+     * Told the reason when the sidecar goes away, and again only after it was back; else a warning is logged with {@link
+     * System.Logger}.
+     *
+     * @param told called on the client's own thread: it must not wait for anything
+     * @return this
+     */
+    public Builder onAway(Consumer<Throwable> told) {
+      onAway = told;
+      return this;
+    }
+
+    /**
+     * Adds to what happens on each call, for instance a span of OpenTelemetry. Those added last are asked first.
+     *
+     * @param interceptor sees every call, those of turns too
+     * @return this
+     */
+    public Builder intercept(ClientInterceptor interceptor) {
+      interceptors.add(interceptor);
+      return this;
+    }
+
+    /**
+     * Makes the client, which connects when it is first used.
+     *
+     * @return the client
+     * @throws UncheckedIOException when a certificate or key cannot be read
+     * @throws UnsupportedOperationException for a Unix socket on another system than Linux and macOS
+     */
+    public Sidemirror connect() {
+      try {
+        return new Sidemirror(this);
+      } catch (IOException unreadable) {
+        throw new UncheckedIOException(unreadable);
+      }
+    }
+  }
+}

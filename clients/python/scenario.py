@@ -1,0 +1,277 @@
+"""Runs the scenario of clients/scenario with the Python client. How a runner behaves is said there, in README.md."""
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import grpc
+from google.protobuf.json_format import MessageToDict, ParseDict
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_client import Sidemirror, Turn, connect, problem_of
+from sidemirror_client.client import SERVICES
+
+_PATIENCE_S = 10.0
+# The scheduler's account of the thread that runs the loop, which is the one that opens it.
+_SCHEDULE = Path("/proc/thread-self/schedstat")
+_SCHEDULED = os.open(_SCHEDULE, os.O_RDONLY) if _SCHEDULE.exists() else None
+_ROOMS = {
+    "ThinkingService": "thinking",
+    "CritiqueService": "critique",
+    "GoalReflectionService": "goals",
+    "ReflectiveMemoryService": "memory",
+    "SidecarService": "sidecar",
+}
+
+
+class Unexpected(Exception):
+    """Something is not as the scenario says."""
+
+
+class Watch:
+    """Measures how long the loop was held up by what this process did, and not by the machine's other work."""
+
+    def __init__(self) -> None:
+        self._waited_s, self._computed_s = _waited_s(), time.process_time()
+        self._began_s = time.perf_counter()
+
+    def held_s(self) -> float:
+        """Seconds since the beginning, without those in which others had this thread's core."""
+        here_s = time.perf_counter() - self._began_s - (_waited_s() - self._waited_s)
+        return min(here_s, time.process_time() - self._computed_s)
+
+
+class Runner:
+    """The state of a run: variables, the client in use, its turns."""
+
+    def __init__(self, variables: dict[str, str]) -> None:
+        self.variables = variables
+        self.client: Sidemirror
+        self.turns: dict[str, Turn] = {}
+        self.directives: dict[str, list[Any]] = {}
+        self.told = 0
+
+    async def do(self, step: dict[str, Any]) -> None:
+        """One step. Raises Unexpected."""
+        if "connect" in step:
+            await self.connect(step["connect"])
+        elif "server" in step:
+            await control(step["server"])
+        elif "turn" in step:
+            await self.turn(step)
+        elif "away" in step:
+            await self.away(**step["away"])
+        else:
+            await self.call(step)
+
+    async def connect(self, given: dict[str, Any]) -> None:
+        await self.close()
+        wait = given.pop("wait", True)
+        self.client = connect(**given, on_away=self.count)
+        if wait:
+            await self.client.wait_until_ready(_PATIENCE_S)
+
+    async def close(self) -> None:
+        if hasattr(self, "client"):
+            await self.client.close()
+
+    def count(self, _why: str) -> None:
+        self.told += 1
+
+    # --- calls -------------------------------------------------------------------------------------------------------
+
+    async def call(self, step: dict[str, Any]) -> None:
+        service, method = step["call"].split("/")
+        descriptor = next(each for each in SERVICES if each.name == service).methods_by_name[method]
+        room = _ROOMS[service]
+        stub = getattr(getattr(self.client, room), method)
+        requests = [
+            ParseDict(each, GetMessageClass(descriptor.input_type)())
+            for each in step.get("requests", [step.get("request", {})])
+        ]
+        timeout = {"timeout": step["deadline_ms"] / 1000} if "deadline_ms" in step else {}
+        try:
+            call = stub(iter(requests) if descriptor.client_streaming else requests[0], **timeout)
+            answers = await _answers(call, step.get("cancel_after"), streams=descriptor.server_streaming)
+        except grpc.aio.AioRpcError as error:
+            _check_error(step, error)
+            return
+        if "error" in step:
+            raise Unexpected(f"an answer instead of {step['error']}: {answers}")
+        if "expect_stream" in step:
+            _check_stream(step["expect_stream"], answers)
+        else:
+            _check(step.get("expect", {}), answers[0])
+        for name, path in step.get("save", {}).items():
+            self.variables[name] = _at(answers if "expect_stream" in step else answers[0], path)
+
+    # --- the turn helper ---------------------------------------------------------------------------------------------
+
+    async def turn(self, step: dict[str, Any]) -> None:
+        name, what = step.get("as", "t"), step["turn"]
+        if what == "begin":
+            fields = ParseDict(step.get("started", {}), pb.TurnStarted())
+            started: Any = {field.name: value for field, value in fields.ListFields()}
+            self.turns[name] = self.client.begin_turn(step.get("turn_id", ""), step.get("agent", ""), **started)
+            self.directives[name] = []
+            return
+        turn = self.turns[name]
+        if what == "report":
+            for event in step["events"]:
+                turn.report(ParseDict(event, pb.TurnEvent()))
+        elif what == "finish":
+            finished = ParseDict({key: step[key] for key in ("outcome", "score") if key in step}, pb.TurnFinished())
+            turn.finish(finished.outcome, finished.score if finished.HasField("score") else None)
+        elif what == "flush":
+            if not await self.client.flush(30.0):
+                raise Unexpected("not everything was delivered")
+        elif what == "await":
+            await self.await_directive(turn, self.directives[name], step["expect"])
+        else:
+            answer: Message | None = await (turn.plan(_PATIENCE_S) if what == "plan" else turn.summary(_PATIENCE_S))
+            if answer is None:
+                raise Unexpected(f"no {what}")
+            _check(step["expect"], MessageToDict(answer))
+
+    async def await_directive(self, turn: Turn, before: list[Any], expected: dict[str, Any]) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE_S):
+                async for directive in turn:
+                    before.append(MessageToDict(directive))
+                    if _matches(expected, before[-1]):
+                        before.clear()
+                        return
+        raise Unexpected(f"no directive {expected} among {before}")
+
+    async def away(self, turns: int, events: int, kill_at: int, start_at: int, prefix: str) -> None:
+        longest_s = 0.0
+        self.told = 0
+        dropped = 0
+
+        def timed(use: Any, *arguments: Any, **named: Any) -> Any:
+            nonlocal longest_s
+            watch = Watch()
+            answer = use(*arguments, **named)
+            longest_s = max(longest_s, watch.held_s())
+            return answer
+
+        begun = []
+        for number in range(turns):
+            turn = timed(self.client.begin_turn, f"{prefix}-{number}", session_id=prefix, task="away")
+            begun.append(turn)
+            for place in range(events):
+                if place == events // 2 and number in (kill_at, start_at):
+                    await control("kill" if number == kill_at else "start")
+                called = pb.ToolCalled(name="step", arguments=json.dumps({"i": place}))
+                timed(turn.report, pb.TurnEvent(event_id=f"e{place}", tool_called=called))
+            timed(turn.take)
+            timed(turn.finish)
+            # What the helper does beside the agent is on the agent's own loop, and would show as lateness here.
+            watch = Watch()
+            await asyncio.sleep(0.001)
+            longest_s = max(longest_s, watch.held_s() - 0.001)
+        if not await self.client.flush(60.0):
+            raise Unexpected("not everything was delivered")
+        dropped = sum(turn.dropped for turn in begun)
+        print("away", json.dumps({"longest_ms": longest_s * 1000, "told": self.told, "dropped": dropped}), flush=True)
+
+
+def _waited_s() -> float:
+    """How long this thread could have run while others had its core; 0 where the system does not say."""
+    return int(os.pread(_SCHEDULED, 128, 0).split()[1]) / 1e9 if _SCHEDULED is not None else 0.0
+
+
+async def control(what: str) -> None:
+    """Has something done to the sidecar."""
+    print(f"@{what}", flush=True)
+    answer = await asyncio.to_thread(sys.stdin.readline)
+    if answer.strip() != "done":
+        raise Unexpected(f"{what}: {answer}")
+
+
+async def _answers(call: Any, cancel_after: int | None, *, streams: bool) -> list[Any]:
+    if not streams:
+        return [MessageToDict(await call)]
+    answers: list[Any] = []
+    async for response in call:
+        answers.append(MessageToDict(response))
+        if len(answers) == cancel_after:
+            call.cancel()
+            if await call.code() is not grpc.StatusCode.CANCELLED:
+                raise Unexpected("the call was not cancelled")
+            break
+    return answers
+
+
+def _check_error(step: dict[str, Any], error: grpc.aio.AioRpcError) -> None:
+    expected = step.get("error")
+    if expected is None:
+        raise Unexpected(f"{error.code().name}: {error.details()}")
+    problem = problem_of(error)
+    same = error.code().name == expected["code"] and problem.reason == expected.get("reason", problem.reason)
+    if not same or not set(expected.get("fields", ())) <= set(problem.fields):
+        raise Unexpected(f"{error.code().name} {problem} instead of {expected}: {error.details()}")
+
+
+def _check_stream(expected: list[Any], answers: list[Any]) -> None:
+    rest = iter(answers)
+    for each in expected:
+        if not any(_matches(each, answer) for answer in rest):
+            raise Unexpected(f"{each} did not come, in that order, in {answers}")
+
+
+def _check(expected: Any, answer: Any) -> None:
+    if not _matches(expected, answer):
+        raise Unexpected(f"expected {expected}, got {answer}")
+
+
+def _matches(expected: Any, actual: Any) -> bool:
+    if expected is None or expected == "*":
+        return (actual is None) == (expected is None)
+    if isinstance(expected, dict):
+        return isinstance(actual, dict) and all(_matches(value, actual.get(key)) for key, value in expected.items())
+    if isinstance(expected, list):
+        return isinstance(actual, list) and len(actual) >= len(expected) and all(map(_matches, expected, actual))
+    return bool(expected == actual)
+
+
+def _at(answer: Any, path: str) -> Any:
+    for part in path.split("."):
+        answer = answer[int(part)] if part.isdigit() else answer[part]
+    return answer
+
+
+def _filled(given: Any, variables: dict[str, str]) -> Any:
+    if isinstance(given, str):
+        return re.sub(r"\$([a-z_]+)", lambda found: variables.get(found[1], found[0]), given)
+    if isinstance(given, list):
+        return [_filled(each, variables) for each in given]
+    if isinstance(given, dict):
+        return {key: _filled(value, variables) for key, value in given.items()}
+    return given
+
+
+async def main(steps: list[dict[str, Any]]) -> None:
+    """Does the steps in their order."""
+    has = set(os.environ["SCENARIO_HAS"].split(","))
+    runner = Runner(json.loads(os.environ["SCENARIO_VARIABLES"]))
+    passed = 0
+    for step in steps:
+        if set(step.get("needs", ())) <= has:
+            print("step", step["name"], flush=True)
+            await runner.do(_filled(step, runner.variables))
+            passed += 1
+    await runner.close()
+    print("passed", passed, flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))))

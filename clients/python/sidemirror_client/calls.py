@@ -1,0 +1,159 @@
+"""What every call carries: a deadline, the token, the scope, and for writes a request_id."""
+
+import json
+import uuid
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from google.protobuf.descriptor import ServiceDescriptor
+from grpc.aio import (
+    ClientCallDetails,
+    ClientInterceptor,
+    Metadata,
+    StreamStreamClientInterceptor,
+    StreamUnaryClientInterceptor,
+    UnaryStreamClientInterceptor,
+    UnaryUnaryClientInterceptor,
+)
+
+# A local call takes a millisecond; an agent that waits this long has lost its sidecar.
+DEFAULT_DEADLINE_S = 10.0
+# Calls that ask a language model, which the sidecar gives up to 30 seconds an attempt.
+MODEL_DEADLINE_S = 60.0
+# Streams that do one piece of work and end.
+WORK_DEADLINE_S = 300.0
+MODEL_CALLS = frozenset({"Reflect", "Critique", "EvaluateTrace", "GenerateReflection"})
+# Streams that go on for as long as there is something to say.
+ENDLESS = frozenset({"RunTurn", "WatchTurns", "WatchGoalReflections", "Watch"})
+
+
+class Carried:
+    """What is added to the calls of one client."""
+
+    def __init__(self, deadline_s: float, token_file: str, tenant_id: str, project_id: str) -> None:
+        self._deadline_s = deadline_s
+        self._token_file = token_file
+        self._scope = {"tenant_id": tenant_id, "project_id": project_id}
+
+    def details(self, given: ClientCallDetails, *, streams: bool) -> ClientCallDetails:
+        """The call with what it lacks. Raises OSError when the token's file cannot be read."""
+        method: str | bytes = given.method  # typed as str, and bytes in fact
+        name = (method.decode() if isinstance(method, bytes) else method).rpartition("/")[2]
+        timeout = self._deadline(name, streams=streams) if given.timeout is None else given.timeout
+        metadata = Metadata(*(given.metadata or ()))
+        if self._token_file:
+            # Read for every call: whoever issues tokens replaces the file. It is small, and cached by the system.
+            metadata.add("authorization", f"Bearer {Path(self._token_file).read_text().strip()}")
+        return ClientCallDetails(given.method, timeout, metadata, given.credentials, given.wait_for_ready)
+
+    def request(self, request: Any) -> Any:
+        """The request with the client's scope and a request_id where it has none. The caller's own is left alone."""
+        fields = request.DESCRIPTOR.fields_by_name
+        missing = {name: value for name, value in self._scope.items() if value and name in fields}
+        if "request_id" in fields and request.DESCRIPTOR.name != "RunTurnRequest":
+            missing["request_id"] = str(uuid.uuid4())
+        missing = {name: value for name, value in missing.items() if not getattr(request, name)}
+        if not missing:
+            return request
+        named = type(request)()
+        named.CopyFrom(request)
+        for name, value in missing.items():
+            setattr(named, name, value)
+        return named
+
+    def _deadline(self, name: str, *, streams: bool) -> float | None:
+        if name in ENDLESS:
+            return None
+        if streams:
+            return WORK_DEADLINE_S
+        return max(self._deadline_s, MODEL_DEADLINE_S) if name in MODEL_CALLS else self._deadline_s
+
+
+def interceptors(carried: Carried) -> list[ClientInterceptor]:
+    """One for each kind of call, as grpc.aio wants it."""
+    return [_Unary(carried), _ServerStream(carried), _ClientStream(carried), _BidiStream(carried)]
+
+
+class _Unary(UnaryUnaryClientInterceptor):
+    def __init__(self, carried: Carried) -> None:
+        self._carried = carried
+
+    async def intercept_unary_unary(
+        self, continuation: Callable[..., Any], client_call_details: ClientCallDetails, request: Any
+    ) -> Any:
+        details = self._carried.details(client_call_details, streams=False)
+        return await continuation(details, self._carried.request(request))
+
+
+class _ServerStream(UnaryStreamClientInterceptor):
+    def __init__(self, carried: Carried) -> None:
+        self._carried = carried
+
+    async def intercept_unary_stream(
+        self, continuation: Callable[..., Any], client_call_details: ClientCallDetails, request: Any
+    ) -> Any:
+        details = self._carried.details(client_call_details, streams=True)
+        return await continuation(details, self._carried.request(request))
+
+
+class _ClientStream(StreamUnaryClientInterceptor):
+    def __init__(self, carried: Carried) -> None:
+        self._carried = carried
+
+    async def intercept_stream_unary(
+        self, continuation: Callable[..., Any], client_call_details: ClientCallDetails, request_iterator: Any
+    ) -> Any:
+        details = self._carried.details(client_call_details, streams=True)
+        return await continuation(details, _scoped(self._carried, request_iterator))
+
+
+class _BidiStream(StreamStreamClientInterceptor):
+    def __init__(self, carried: Carried) -> None:
+        self._carried = carried
+
+    async def intercept_stream_stream(
+        self, continuation: Callable[..., Any], client_call_details: ClientCallDetails, request_iterator: Any
+    ) -> Any:
+        details = self._carried.details(client_call_details, streams=True)
+        return await continuation(details, _scoped(self._carried, request_iterator))
+
+
+async def _scoped(carried: Carried, requests: Any) -> AsyncIterator[Any]:
+    if hasattr(requests, "__aiter__"):
+        async for request in requests:
+            yield carried.request(request)
+    else:
+        for request in requests:
+            yield carried.request(request)
+
+
+def channel_options(services: Sequence[ServiceDescriptor]) -> Sequence[tuple[str, int | str]]:
+    """How the channel behaves: what is tried again, and how soon a lost sidecar is looked for and noticed."""
+    return [
+        ("grpc.service_config", json.dumps(service_config(services))),
+        # A sidecar is next door: look for it again soon after it was away, and never through a proxy.
+        ("grpc.initial_reconnect_backoff_ms", 100),
+        ("grpc.max_reconnect_backoff_ms", 1_000),
+        ("grpc.enable_http_proxy", 0),
+        ("grpc.keepalive_time_ms", 60_000),
+        ("grpc.keepalive_timeout_ms", 20_000),
+    ]
+
+
+def service_config(services: Sequence[ServiceDescriptor]) -> dict[str, Any]:
+    """Retries for the unary methods: all of them are reads, or writes that a request_id makes safe to repeat."""
+    names = [
+        {"service": service.full_name, "method": method.name}
+        for service in services
+        for method in service.methods
+        if not (method.client_streaming or method.server_streaming)
+    ]
+    policy = {
+        "maxAttempts": 4,
+        "initialBackoff": "0.1s",
+        "maxBackoff": "1s",
+        "backoffMultiplier": 2,
+        "retryableStatusCodes": ["UNAVAILABLE"],
+    }
+    return {"methodConfig": [{"name": names, "retryPolicy": policy}]}

@@ -1,0 +1,42 @@
+"""What the sidecar says about an error, beyond its status code."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import grpc
+from google.rpc import error_details_pb2, status_pb2
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The details of an error (google.rpc).
+
+    `reason` is a name of `sidemirror.v1.ErrorReason` without its prefix, empty for errors that do not come from the
+    sidecar. `fields`: what is wrong with the request, by field. `retry_after_s`: when to come again.
+    """
+
+    reason: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = field(default_factory=dict)
+    retry_after_s: float | None = None
+
+
+def problem_of(error: grpc.RpcError) -> Problem:
+    """What came with an error of a call; empty fields where nothing did."""
+    status = status_pb2.Status()
+    for name, value in getattr(error, "trailing_metadata", tuple)() or ():
+        if name == "grpc-status-details-bin":
+            status.ParseFromString(value)
+    reason, metadata, fields, retry_after_s = "", {}, {}, None
+    for detail in status.details:
+        if detail.Is(error_details_pb2.ErrorInfo.DESCRIPTOR):
+            info = error_details_pb2.ErrorInfo.FromString(detail.value)
+            reason, metadata = info.reason, dict(info.metadata)
+        elif detail.Is(error_details_pb2.BadRequest.DESCRIPTOR):
+            request = error_details_pb2.BadRequest.FromString(detail.value)
+            fields = {violation.field: violation.description for violation in request.field_violations}
+        elif detail.Is(error_details_pb2.RetryInfo.DESCRIPTOR):
+            retry_after_s = (
+                error_details_pb2.RetryInfo.FromString(detail.value).retry_delay.ToTimedelta().total_seconds()
+            )
+    return Problem(reason, metadata, fields, retry_after_s)

@@ -1,0 +1,293 @@
+"""A turn reported beside the agent: nothing waits, nothing is lost while the sidecar is away, nothing counts twice.
+
+Every event has an id, and stays here until the sidecar has said that it is durable. When the stream breaks, another one
+takes the turn up and sends again what is not known to be durable; the sidecar drops what it has.
+"""
+
+import asyncio
+import uuid
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from itertools import islice
+from typing import Any, TypedDict
+
+import grpc
+
+from sidemirror.v1 import common_pb2
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_client.link import FIRST_PAUSE_S, LONGEST_PAUSE_S, Link
+
+# What the sidecar takes: events a turn, and in one request; bytes are kept well below its 4 MiB a message.
+MOST_EVENTS = 10_000
+_BATCH_EVENTS = 500
+_BATCH_BYTES = 1024 * 1024
+# Events that wait for a sidecar that is away. Beyond that they are dropped, and counted.
+MOST_BYTES = 16 * 1024 * 1024
+# Directives that nobody takes: the oldest go.
+_MOST_DIRECTIVES = 1_000
+# The sidecar has understood, and will say the same again.
+_FINAL = frozenset(
+    {
+        grpc.StatusCode.INVALID_ARGUMENT,
+        grpc.StatusCode.NOT_FOUND,
+        grpc.StatusCode.ALREADY_EXISTS,
+        grpc.StatusCode.FAILED_PRECONDITION,
+        grpc.StatusCode.OUT_OF_RANGE,
+        grpc.StatusCode.PERMISSION_DENIED,
+        grpc.StatusCode.UNIMPLEMENTED,
+    }
+)
+_HIDDEN = frozenset({"ack", "heartbeat", "closing"})
+
+
+class Started(TypedDict, total=False):
+    """Fields of `TurnStarted`: what is known when a turn begins."""
+
+    session_id: str
+    task: str
+    messages: Sequence[common_pb2.Message]
+    base_prompt: str
+    provider: str
+    model: str
+    config: pb.ThinkingConfig
+    budget: pb.TurnBudget
+    reflection_mode: pb.ReflectionMode
+    critique_mode: common_pb2.CritiqueMode
+
+
+class Turn:
+    """One turn. Made by `Sidemirror.begin_turn`; `id` is its turn id."""
+
+    def __init__(self, thinking: Any, link: Link, turn_id: str, agent: str) -> None:
+        self.id = turn_id
+        self.agent = agent
+        # Events that were not kept: there were too many, or the turn is over. 0 unless the sidecar was away for long.
+        self.dropped = 0
+        # Why the sidecar has refused this turn, so that nothing more of it is reported; None unless it has.
+        self.error: grpc.RpcError | None = None
+        self._thinking = thinking
+        self._link = link
+        self._waiting: deque[pb.TurnEvent] = deque()
+        self._waiting_bytes = 0
+        self._events = 0
+        self._heard = 0
+        self._last_sequence = 0
+        self._told: set[str] = set()
+        self._directives: deque[pb.TurnDirective] = deque(maxlen=_MOST_DIRECTIVES)
+        self._plan: pb.TurnPlan | None = None
+        self._summary: pb.TurnSummary | None = None
+        self._finishing = False
+        self._over = False
+        self._news = asyncio.Event()
+        self._to_send = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    # --- what the agent says: never waits, never raises because of the sidecar ---------------------------------------
+
+    def report(self, event: pb.TurnEvent | None = None, /, **kind: Any) -> str:
+        """Takes an event: `report(tool_called=ToolCalled(...))`, or a whole TurnEvent. Returns its id."""
+        event = _copy(event) if event is not None else pb.TurnEvent(**kind)
+        event.event_id = event.event_id or str(uuid.uuid4())
+        event.agent = event.agent or self.agent
+        if not event.HasField("time"):
+            event.time.GetCurrentTime()
+        ends = event.WhichOneof("kind") == "turn_finished"
+        size = event.ByteSize()
+        full = self._events >= MOST_EVENTS or self._waiting_bytes + size > MOST_BYTES
+        if self._finishing or self._over or (full and not ends):
+            self.dropped += 1
+            return event.event_id
+        self._finishing = ends
+        self._events += 1
+        self._waiting_bytes += size
+        self._waiting.append(event)
+        self._to_send.set()
+        return event.event_id
+
+    def finish(
+        self, outcome: common_pb2.TaskOutcome = common_pb2.TASK_OUTCOME_SUCCESS, score: float | None = None
+    ) -> None:
+        """The turn is over. What is on its way is still delivered, also after the sidecar was away."""
+        self.report(turn_finished=pb.TurnFinished(outcome=outcome, score=score))
+
+    # --- what the sidecar says ---------------------------------------------------------------------------------------
+
+    def take(self) -> list[pb.TurnDirective]:
+        """The directives that have come since the last time, in their order, without waiting."""
+        taken = list(self._directives)
+        self._directives.clear()
+        return taken
+
+    async def __aiter__(self) -> AsyncIterator[pb.TurnDirective]:
+        """Directives as they come, until the turn is over."""
+        while True:
+            while self._directives:
+                yield self._directives.popleft()
+            if self._over:
+                return
+            await self._news.wait()
+
+    async def plan(self, timeout_s: float = 1.0) -> pb.TurnPlan | None:
+        """The plan; None when it has not come in time, or at once while the sidecar is away."""
+        await self._wait(lambda: self._plan is not None, timeout_s)
+        return self._plan
+
+    async def summary(self, timeout_s: float = 1.0) -> pb.TurnSummary | None:
+        """The summary, after `finish`; None when it has not come in time, or at once while the sidecar is away."""
+        await self._wait(lambda: self._summary is not None, timeout_s)
+        return self._summary
+
+    async def delivered(self) -> None:
+        """Returns once everything reported is durable with the sidecar, or it has refused the turn."""
+        while not self._over and (self._waiting or self._finishing):
+            await self._news.wait()
+
+    def abandon(self) -> None:
+        """Ends the reporting, with what it has not delivered. The sidecar abandons the turn after 30 idle minutes."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _wait(self, there: Callable[[], bool], timeout_s: float) -> None:
+        away = asyncio.create_task(self._link.wait_away())
+        try:
+            async with asyncio.timeout(timeout_s):
+                while not (there() or self._over or self._link.away):
+                    news = asyncio.create_task(self._news.wait())
+                    try:
+                        await asyncio.wait({news, away}, return_when=asyncio.FIRST_COMPLETED)
+                    finally:
+                        news.cancel()
+        except TimeoutError:
+            pass
+        finally:
+            away.cancel()
+
+    # --- the way between ---------------------------------------------------------------------------------------------
+
+    def begin(self, started: pb.TurnStarted, done: Callable[["Turn"], None]) -> None:
+        """The first event, and the delivery beside the agent. `done` is called when nothing is left to deliver."""
+        self.report(pb.TurnEvent(turn_id=self.id, turn_started=started))
+        self._task = asyncio.create_task(self._deliver())
+        self._task.add_done_callback(lambda _: done(self))
+
+    async def _deliver(self) -> None:
+        """One stream after the other, until the turn is over."""
+        failures = 0
+        try:
+            while not self._over:
+                await self._link.there()
+                heard, outage = self._heard, self._link.outages
+                try:
+                    async with self._link.streams:
+                        async with self._link.opening:
+                            await asyncio.sleep(0)
+                        outage = self._link.outages
+                        await self._stream(outage)
+                except (grpc.RpcError, OSError) as error:
+                    if isinstance(error, grpc.aio.AioRpcError) and error.code() in _FINAL:
+                        self.error = error
+                        self._link.refused(self.id, error)
+                        return
+                    failures = 0 if self._heard > heard else failures + 1
+                    self._link.lost(
+                        error.code().name if isinstance(error, grpc.aio.AioRpcError) else str(error), outage
+                    )
+                    await asyncio.sleep(min(FIRST_PAUSE_S * failures, LONGEST_PAUSE_S))
+                else:
+                    # Closed by the sidecar, because nothing was said for long: opened again when there is something.
+                    await self._something_to_send()
+        finally:
+            self._end()
+
+    async def _something_to_send(self) -> None:
+        if not (self._over or self._waiting):
+            self._to_send.clear()
+            await self._to_send.wait()
+
+    async def _stream(self, outage: int) -> None:
+        """Returns when the sidecar has closed the stream. Raises AioRpcError, and OSError for the token's file."""
+        stream = _Stream()
+        call = self._thinking.RunTurn(self._requests(stream))
+        try:
+            async for response in call:
+                self._heard += 1
+                self._link.answered(outage)
+                for directive in response.directives:
+                    self._hear(directive, stream)
+        finally:
+            call.cancel()
+        if self._finishing and not self._waiting:
+            self._over = True
+
+    async def _requests(self, stream: "_Stream") -> AsyncIterator[pb.RunTurnRequest]:
+        resume = None
+        if not (self._waiting and self._waiting[0].HasField("turn_started")):
+            resume = pb.TurnResume(turn_id=self.id, after_sequence=self._last_sequence)
+        while True:
+            batch = self._batch(stream)
+            if batch or resume is not None:
+                yield pb.RunTurnRequest(events=batch, resume=resume)
+                resume = None
+            else:
+                self._to_send.clear()
+                await self._to_send.wait()
+
+    def _batch(self, stream: "_Stream") -> list[pb.TurnEvent]:
+        """What this stream has not sent yet, as far as it fits one request."""
+        batch: list[pb.TurnEvent] = []
+        size = 0
+        for event in islice(self._waiting, stream.sent - stream.durable, None):
+            size += event.ByteSize()
+            if batch and (size > _BATCH_BYTES or len(batch) >= _BATCH_EVENTS):
+                break
+            batch.append(event)
+        stream.sent += len(batch)
+        return batch
+
+    def _hear(self, directive: pb.TurnDirective, stream: "_Stream") -> None:
+        kind = directive.WhichOneof("kind")
+        if kind == "ack":
+            self._settle(directive.ack.durable, stream)
+        self._last_sequence = max(self._last_sequence, directive.sequence)
+        if kind in _HIDDEN or (directive.directive_id and directive.directive_id in self._told):
+            return
+        self._told.add(directive.directive_id)
+        if kind == "turn_plan":
+            if self._plan is not None:
+                return  # the turn was begun again, because the first beginning was lost in a crash
+            self._plan = directive.turn_plan
+        elif kind == "turn_summary":
+            self._summary = directive.turn_summary
+        self._directives.append(directive)
+        self._tell()
+
+    def _settle(self, durable: int, stream: "_Stream") -> None:
+        """The first `durable` events of this stream are safe."""
+        for _ in range(durable - stream.durable):
+            self._waiting_bytes -= self._waiting.popleft().ByteSize()
+        stream.durable = durable
+        self._tell()
+
+    def _tell(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+    def _end(self) -> None:
+        self._over = True
+        self.dropped += len(self._waiting)
+        self._waiting.clear()
+        self._tell()
+
+
+class _Stream:
+    """How many events one stream has sent, and how many of these are durable."""
+
+    def __init__(self) -> None:
+        self.sent = 0
+        self.durable = 0
+
+
+def _copy(event: pb.TurnEvent) -> pb.TurnEvent:
+    copied = pb.TurnEvent()
+    copied.CopyFrom(event)
+    return copied

@@ -1,0 +1,449 @@
+//! Runs the scenario of clients/scenario. How a runner behaves is said there, in README.md.
+
+use std::collections::{HashMap, HashSet};
+use std::error::Error;
+use std::io::BufRead;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use prost::Message;
+use prost_reflect::{DescriptorPool, DeserializeOptions, DynamicMessage, SerializeOptions};
+use serde_json::{json, Value};
+use sidemirror_client::v1::{self, *};
+use sidemirror_client::{event, problem_of, Options, Sidemirror, Turn, TurnOptions};
+use tonic::{Code, Status};
+
+type Failure = Box<dyn Error + Send + Sync>;
+const PATIENCE: Duration = Duration::from_secs(10);
+
+struct Runner {
+    variables: HashMap<String, String>,
+    pool: DescriptorPool,
+    client: Option<Sidemirror>,
+    turns: HashMap<String, Turn>,
+    told: Arc<AtomicU32>,
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Failure> {
+    let steps: Vec<Value> = serde_json::from_slice(&std::fs::read(std::env::args().nth(1).ok_or("no scenario")?)?)?;
+    let has: HashSet<String> = std::env::var("SCENARIO_HAS")?.split(',').map(Into::into).collect();
+    // With the well-known types, which the contract imports.
+    let mut pool = DescriptorPool::global();
+    pool.decode_file_descriptor_set(v1::FILE_DESCRIPTOR_SET)?;
+    let mut runner = Runner {
+        variables: serde_json::from_str(&std::env::var("SCENARIO_VARIABLES")?)?,
+        pool,
+        client: None,
+        turns: HashMap::new(),
+        told: Arc::default(),
+    };
+    let mut passed = 0;
+    for step in steps {
+        let needs = step["needs"].as_array().cloned().unwrap_or_default();
+        if !needs.iter().all(|need| has.contains(need.as_str().unwrap_or_default())) {
+            continue;
+        }
+        println!("step {}", text(&step, "name"));
+        let step = runner.filled(&step);
+        runner.run(&step).await?;
+        passed += 1;
+    }
+    if let Some(client) = &runner.client {
+        client.close().await;
+    }
+    println!("passed {passed}");
+    Ok(())
+}
+
+/// Measures time, without that in which others had this thread's core.
+struct Watch {
+    waited: Duration,
+    began: Instant,
+}
+
+impl Watch {
+    fn start() -> Self {
+        Self { waited: waited(), began: Instant::now() }
+    }
+
+    fn held(&self) -> Duration {
+        self.began.elapsed().saturating_sub(waited() - self.waited)
+    }
+}
+
+/// How long this thread could have run while others had its core; zero where the system does not say.
+fn waited() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    Duration::from_nanos(text.split(' ').nth(1).and_then(|waited| waited.parse().ok()).unwrap_or_default())
+}
+
+impl Runner {
+    async fn run(&mut self, step: &Value) -> Result<(), Failure> {
+        if step["connect"].is_object() {
+            self.connect(&step["connect"]).await
+        } else if let Some(what) = step["server"].as_str() {
+            control(what)
+        } else if step["turn"].is_string() {
+            self.turn(step).await
+        } else if step["away"].is_object() {
+            self.away(&step["away"]).await
+        } else {
+            self.call(step).await
+        }
+    }
+
+    fn client(&self) -> Result<&Sidemirror, Failure> {
+        self.client.as_ref().ok_or_else(|| "not connected".into())
+    }
+
+    async fn connect(&mut self, given: &Value) -> Result<(), Failure> {
+        if let Some(client) = &self.client {
+            client.close().await;
+        }
+        let told = self.told.clone();
+        let path = |key: &str| given[key].as_str().map(Into::into);
+        let client = Sidemirror::connect_with(Options {
+            address: given["address"].as_str().map(Into::into),
+            token_file: path("token_file"),
+            ca_file: path("ca_file"),
+            tenant_id: text(given, "tenant_id"),
+            project_id: text(given, "project_id"),
+            on_away: Some(Arc::new(move |_: &Status| {
+                told.fetch_add(1, Ordering::SeqCst);
+            })),
+            ..Default::default()
+        })?;
+        if given["wait"] != json!(false) {
+            client.wait_until_ready(PATIENCE).await?;
+        }
+        self.client = Some(client);
+        Ok(())
+    }
+
+    // --- calls ---------------------------------------------------------------------------------------------------------
+
+    async fn call(&mut self, step: &Value) -> Result<(), Failure> {
+        let answers = match (self.answers(step).await?, step["error"].is_object()) {
+            (Ok(answers), false) => answers,
+            (Err(status), true) => return check_error(&step["error"], &status),
+            (Ok(answers), true) => return Err(format!("an answer instead of {}: {answers:?}", step["error"]).into()),
+            (Err(status), false) => return Err(status.into()),
+        };
+        if let Some(expected) = step["expect_stream"].as_array() {
+            check_stream(expected, &answers)?;
+        } else if step.get("expect").is_some() {
+            check(&step["expect"], &answers[0])?;
+        }
+        let answer = if step["expect_stream"].is_array() { Value::Array(answers) } else { answers[0].clone() };
+        for (name, path) in step["save"].as_object().into_iter().flatten() {
+            let pointer = format!("/{}", path.as_str().unwrap_or_default().replace('.', "/"));
+            let value = answer.pointer(&pointer).and_then(Value::as_str).ok_or("nothing to save")?;
+            self.variables.insert(name.clone(), value.into());
+        }
+        Ok(())
+    }
+
+    async fn answers(&self, step: &Value) -> Result<Result<Vec<Value>, Status>, Failure> {
+        let client = self.client()?.clone();
+        let deadline = step["deadline_ms"].as_u64().map(Duration::from_millis);
+        let limit = step["cancel_after"].as_u64().unwrap_or(u64::MAX) as usize;
+        macro_rules! unary {
+            ($service:ident, $method:ident, $request:ident, $response:literal) => {{
+                let request: $request = self.typed(stringify!($request), &step["request"])?;
+                let service = match deadline {
+                    Some(deadline) => client.$service.with_deadline(deadline),
+                    None => client.$service.clone(),
+                };
+                match service.$method(request).await {
+                    Ok(answer) => Ok(vec![self.plain($response, &answer)?]),
+                    Err(status) => Err(status),
+                }
+            }};
+        }
+        macro_rules! stream {
+            ($service:ident, $method:ident, $request:ident, $response:literal) => {{
+                let request: $request = self.typed(stringify!($request), &step["request"])?;
+                let mut answers = Vec::new();
+                match client.$service.$method(request).await {
+                    Err(status) => Err(status),
+                    Ok(mut stream) => loop {
+                        match stream.message().await {
+                            Ok(Some(answer)) => answers.push(self.plain($response, &answer)?),
+                            Ok(None) => break Ok(answers),
+                            Err(status) => break Err(status),
+                        }
+                        // Dropping the stream cancels the call.
+                        if answers.len() == limit {
+                            break Ok(answers);
+                        }
+                    },
+                }
+            }};
+        }
+        Ok(match text(step, "call").split_once('/').ok_or("no call")?.1 {
+            "CreateSession" => unary!(thinking, create_session, CreateSessionRequest, "CreateSessionResponse"),
+            "GetSession" => unary!(thinking, get_session, GetSessionRequest, "GetSessionResponse"),
+            "UpdateSession" => unary!(thinking, update_session, UpdateSessionRequest, "UpdateSessionResponse"),
+            "ListSessions" => unary!(thinking, list_sessions, ListSessionsRequest, "ListSessionsResponse"),
+            "DeleteSession" => unary!(thinking, delete_session, DeleteSessionRequest, "DeleteSessionResponse"),
+            "GetThinkingPrompt" => {
+                unary!(thinking, get_thinking_prompt, GetThinkingPromptRequest, "GetThinkingPromptResponse")
+            }
+            "StartTurn" => unary!(thinking, start_turn, StartTurnRequest, "StartTurnResponse"),
+            "ReportEvents" => unary!(thinking, report_events, ReportEventsRequest, "ReportEventsResponse"),
+            "FinishTurn" => unary!(thinking, finish_turn, FinishTurnRequest, "FinishTurnResponse"),
+            "GetTurn" => unary!(thinking, get_turn, GetTurnRequest, "GetTurnResponse"),
+            "ListTurns" => unary!(thinking, list_turns, ListTurnsRequest, "ListTurnsResponse"),
+            "ShouldReflect" => unary!(thinking, should_reflect, ShouldReflectRequest, "ShouldReflectResponse"),
+            "Reflect" => unary!(thinking, reflect, ReflectRequest, "ReflectResponse"),
+            "GetReflectionPrompt" => {
+                unary!(thinking, get_reflection_prompt, GetReflectionPromptRequest, "GetReflectionPromptResponse")
+            }
+            "WatchTurns" => stream!(thinking, watch_turns, WatchTurnsRequest, "WatchTurnsResponse"),
+            "ShouldCritique" => unary!(critique, should_critique, ShouldCritiqueRequest, "ShouldCritiqueResponse"),
+            "Critique" => unary!(critique, critique, CritiqueRequest, "CritiqueResponse"),
+            "EvaluateTrace" => unary!(critique, evaluate_trace, EvaluateTraceRequest, "EvaluateTraceResponse"),
+            "ListCritiques" => unary!(critique, list_critiques, ListCritiquesRequest, "ListCritiquesResponse"),
+            "GetCritiqueStatistics" => {
+                unary!(critique, get_critique_statistics, GetCritiqueStatisticsRequest, "GetCritiqueStatisticsResponse")
+            }
+            "ReportCritiqueOutcome" => {
+                unary!(critique, report_critique_outcome, ReportCritiqueOutcomeRequest, "ReportCritiqueOutcomeResponse")
+            }
+            "Revise" => stream!(critique, revise, ReviseRequest, "ReviseResponse"),
+            "Debate" => stream!(critique, debate, DebateRequest, "DebateResponse"),
+            "ReportGoal" => unary!(goals, report_goal, ReportGoalRequest, "ReportGoalResponse"),
+            "ListGoalReports" => unary!(goals, list_goal_reports, ListGoalReportsRequest, "ListGoalReportsResponse"),
+            "GetGoalReflections" => {
+                unary!(goals, get_goal_reflections, GetGoalReflectionsRequest, "GetGoalReflectionsResponse")
+            }
+            "ListRecentGoals" => unary!(goals, list_recent_goals, ListRecentGoalsRequest, "ListRecentGoalsResponse"),
+            "DeleteGoalReflections" => {
+                unary!(goals, delete_goal_reflections, DeleteGoalReflectionsRequest, "DeleteGoalReflectionsResponse")
+            }
+            "BuildGoalContext" => {
+                unary!(goals, build_goal_context, BuildGoalContextRequest, "BuildGoalContextResponse")
+            }
+            "WatchGoalReflections" => {
+                stream!(goals, watch_goal_reflections, WatchGoalReflectionsRequest, "WatchGoalReflectionsResponse")
+            }
+            "GenerateReflection" => {
+                unary!(memory, generate_reflection, GenerateReflectionRequest, "GenerateReflectionResponse")
+            }
+            "StoreReflection" => unary!(memory, store_reflection, StoreReflectionRequest, "StoreReflectionResponse"),
+            "QueryReflections" => {
+                unary!(memory, query_reflections, QueryReflectionsRequest, "QueryReflectionsResponse")
+            }
+            "BuildMemoryContext" => {
+                unary!(memory, build_memory_context, BuildMemoryContextRequest, "BuildMemoryContextResponse")
+            }
+            "ReportOutcome" => unary!(memory, report_outcome, ReportOutcomeRequest, "ReportOutcomeResponse"),
+            "ExportReflections" => {
+                stream!(memory, export_reflections, ExportReflectionsRequest, "ExportReflectionsResponse")
+            }
+            "ImportReflections" => {
+                let given = step["requests"].as_array().into_iter().flatten();
+                let requests: Result<Vec<ImportReflectionsRequest>, Failure> =
+                    given.map(|each| self.typed("ImportReflectionsRequest", each)).collect();
+                match client.memory.import_reflections(tokio_stream::iter(requests?)).await {
+                    Ok(answer) => Ok(vec![self.plain("ImportReflectionsResponse", &answer)?]),
+                    Err(status) => Err(status),
+                }
+            }
+            "GetServerInfo" => unary!(sidecar, get_server_info, GetServerInfoRequest, "GetServerInfoResponse"),
+            other => return Err(format!("unknown: {other}").into()),
+        })
+    }
+
+    // --- the turn helper -----------------------------------------------------------------------------------------------
+
+    async fn turn(&mut self, step: &Value) -> Result<(), Failure> {
+        let name = step["as"].as_str().unwrap_or("t").to_string();
+        let what = text(step, "turn");
+        if what == "begin" {
+            let started = self.typed("TurnStarted", &step["started"])?;
+            let options = TurnOptions { turn_id: text(step, "turn_id"), agent: text(step, "agent"), started };
+            let turn = self.client()?.begin_turn(options);
+            self.turns.insert(name, turn);
+            return Ok(());
+        }
+        let turn = self.turns.get(&name).ok_or("no such turn")?;
+        match what.as_str() {
+            "report" => {
+                for given in step["events"].as_array().into_iter().flatten() {
+                    turn.report(self.typed("TurnEvent", given)?);
+                }
+            }
+            "finish" => {
+                let outcome = TaskOutcome::from_str_name(&text(step, "outcome")).unwrap_or(TaskOutcome::Success);
+                turn.finish(outcome, step["score"].as_f64());
+            }
+            "flush" if !self.client()?.flush(3 * PATIENCE).await => return Err("not everything was delivered".into()),
+            "plan" => {
+                let plan = turn.plan(PATIENCE).await.ok_or("no plan")?;
+                check(&step["expect"], &self.plain("TurnPlan", &plan)?)?;
+            }
+            "summary" => {
+                let summary = turn.summary(PATIENCE).await.ok_or("no summary")?;
+                check(&step["expect"], &self.plain("TurnSummary", &summary)?)?;
+            }
+            "await" => {
+                let mut came = Vec::new();
+                while let Ok(Some(next)) = tokio::time::timeout(PATIENCE, turn.next()).await {
+                    came.push(self.plain("TurnDirective", &next)?);
+                    if matches(&step["expect"], came.last().unwrap_or(&Value::Null)) {
+                        return Ok(());
+                    }
+                }
+                return Err(format!("no directive {} among {came:?}", step["expect"]).into());
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    async fn away(&mut self, given: &Value) -> Result<(), Failure> {
+        let count = |key: &str| given[key].as_u64().unwrap_or_default();
+        let prefix = text(given, "prefix");
+        let mut longest = Duration::ZERO;
+        let mut timed = |began: Watch| longest = longest.max(began.held());
+        let mut begun = Vec::new();
+        self.told.store(0, Ordering::SeqCst);
+        for number in 0..count("turns") {
+            let began = Watch::start();
+            let started = TurnStarted { session_id: prefix.clone(), task: "away".into(), ..Default::default() };
+            let turn_id = format!("{prefix}-{number}");
+            let turn = self.client()?.begin_turn(TurnOptions { turn_id, started, ..Default::default() });
+            timed(began);
+            for place in 0..count("events") {
+                if place == count("events") / 2 && number == count("kill_at") {
+                    control("kill")?;
+                } else if place == count("events") / 2 && number == count("start_at") {
+                    control("start")?;
+                }
+                let called = event::tool_called("step", format!("{{\"i\": {place}}}"));
+                let began = Watch::start();
+                turn.report(TurnEvent { event_id: format!("e{place}"), ..called });
+                timed(began);
+            }
+            let began = Watch::start();
+            turn.take();
+            turn.finish(TaskOutcome::Success, None);
+            timed(began);
+            begun.push(turn);
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        if !self.client()?.flush(Duration::from_secs(60)).await {
+            return Err("not everything was delivered".into());
+        }
+        let dropped: usize = begun.iter().map(Turn::dropped).sum();
+        let told = self.told.load(Ordering::SeqCst);
+        let figures = json!({"longest_ms": longest.as_secs_f64() * 1000.0, "told": told, "dropped": dropped});
+        println!("away {figures}");
+        Ok(())
+    }
+
+    // --- messages and their JSON ---------------------------------------------------------------------------------------
+
+    fn typed<T: Message + Default>(&self, name: &str, given: &Value) -> Result<T, Failure> {
+        if given.is_null() {
+            return Ok(T::default());
+        }
+        let kind = self.pool.get_message_by_name(&format!("sidemirror.v1.{name}")).ok_or("no such message")?;
+        let message = DynamicMessage::deserialize_with_options(kind, given, &DeserializeOptions::new())?;
+        Ok(T::decode(message.encode_to_vec().as_slice())?)
+    }
+
+    fn plain<T: Message>(&self, name: &str, message: &T) -> Result<Value, Failure> {
+        let kind = self.pool.get_message_by_name(&format!("sidemirror.v1.{name}")).ok_or("no such message")?;
+        let message = DynamicMessage::decode(kind, message.encode_to_vec().as_slice())?;
+        Ok(message.serialize_with_options(serde_json::value::Serializer, &SerializeOptions::new())?)
+    }
+
+    fn filled(&self, given: &Value) -> Value {
+        match given {
+            Value::String(text) => {
+                let mut names: Vec<_> = self.variables.iter().collect();
+                names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+                let fill = |text: String, (name, value): (&String, &String)| text.replace(&format!("${name}"), value);
+                Value::String(names.into_iter().fold(text.clone(), fill))
+            }
+            Value::Array(list) => list.iter().map(|each| self.filled(each)).collect(),
+            Value::Object(object) => {
+                Value::Object(object.iter().map(|(key, each)| (key.clone(), self.filled(each))).collect())
+            }
+            other => other.clone(),
+        }
+    }
+}
+
+/// Has something done to the sidecar.
+fn control(what: &str) -> Result<(), Failure> {
+    println!("@{what}");
+    let mut answer = String::new();
+    tokio::task::block_in_place(|| std::io::stdin().lock().read_line(&mut answer))?;
+    if answer.trim() == "done" {
+        Ok(())
+    } else {
+        Err(format!("{what}: {answer}").into())
+    }
+}
+
+fn check_error(expected: &Value, status: &Status) -> Result<(), Failure> {
+    let problem = problem_of(status);
+    let code = match status.code() {
+        Code::InvalidArgument => "INVALID_ARGUMENT",
+        Code::NotFound => "NOT_FOUND",
+        Code::AlreadyExists => "ALREADY_EXISTS",
+        Code::FailedPrecondition => "FAILED_PRECONDITION",
+        Code::Unavailable => "UNAVAILABLE",
+        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
+        Code::Unauthenticated => "UNAUTHENTICATED",
+        Code::PermissionDenied => "PERMISSION_DENIED",
+        _ => "another",
+    };
+    let mut fields = expected["fields"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let reason = expected["reason"].as_str().unwrap_or(&problem.reason);
+    if expected["code"] == code && reason == problem.reason && fields.all(|field| problem.fields.contains_key(field)) {
+        return Ok(());
+    }
+    Err(format!("{status:?} {problem:?} instead of {expected}").into())
+}
+
+fn check_stream(expected: &[Value], answers: &[Value]) -> Result<(), Failure> {
+    let mut rest = answers.iter();
+    for each in expected {
+        if !rest.any(|answer| matches(each, answer)) {
+            return Err(format!("{each} did not come, in that order, in {answers:?}").into());
+        }
+    }
+    Ok(())
+}
+
+fn check(expected: &Value, answer: &Value) -> Result<(), Failure> {
+    if matches(expected, answer) {
+        Ok(())
+    } else {
+        Err(format!("expected {expected}, got {answer}").into())
+    }
+}
+
+fn matches(expected: &Value, actual: &Value) -> bool {
+    match (expected, actual) {
+        (Value::Object(expected), Value::Object(_)) => {
+            expected.iter().all(|(key, value)| matches(value, actual.get(key).unwrap_or(&Value::Null)))
+        }
+        (Value::Array(expected), Value::Array(list)) => {
+            expected.len() <= list.len() && expected.iter().zip(list).all(|(each, value)| matches(each, value))
+        }
+        (Value::Number(expected), Value::Number(actual)) => expected.as_f64() == actual.as_f64(),
+        (Value::String(any), actual) if any == "*" => !actual.is_null(),
+        _ => expected == actual,
+    }
+}
+
+fn text(given: &Value, key: &str) -> String {
+    given[key].as_str().unwrap_or_default().into()
+}

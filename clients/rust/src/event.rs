@@ -1,0 +1,23 @@
+//! Events that most agents report, as short functions; every other is a [`TurnEvent`] with its `kind`.
+
+use crate::v1::{turn_event::Kind, ResponseDrafted, ToolCalled, ToolReturned, TurnEvent};
+
+/// The event of this kind.
+pub fn of(kind: Kind) -> TurnEvent {
+    TurnEvent { kind: Some(kind), ..Default::default() }
+}
+
+/// A tool was called.
+pub fn tool_called(name: impl Into<String>, arguments: impl Into<String>) -> TurnEvent {
+    of(Kind::ToolCalled(ToolCalled { name: name.into(), arguments: arguments.into(), ..Default::default() }))
+}
+
+/// A tool has answered; `is_error`: it reported a failure.
+pub fn tool_returned(content: impl Into<String>, is_error: bool) -> TurnEvent {
+    of(Kind::ToolReturned(ToolReturned { content: content.into(), is_error, ..Default::default() }))
+}
+
+/// An answer is ready to be sent.
+pub fn response_drafted(text: impl Into<String>) -> TurnEvent {
+    of(Kind::ResponseDrafted(ResponseDrafted { text: text.into() }))
+}

@@ -1,0 +1,30 @@
+use std::collections::HashMap;
+use std::time::Duration;
+
+use tonic_types::StatusExt;
+
+/// What the sidecar says about an error beyond its status code (google.rpc).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Problem {
+    /// A name of `ErrorReason` without its prefix; empty for errors that do not come from the sidecar.
+    pub reason: String,
+    /// What belongs to the reason.
+    pub metadata: HashMap<String, String>,
+    /// What is wrong with the request, by field.
+    pub fields: HashMap<String, String>,
+    /// When to come again.
+    pub retry_after: Option<Duration>,
+}
+
+/// What came with the error of a call; empty where nothing did.
+pub fn problem_of(status: &tonic::Status) -> Problem {
+    let details = status.get_error_details();
+    let info = details.error_info();
+    let violations = details.bad_request().map(|request| request.field_violations.as_slice()).unwrap_or_default();
+    Problem {
+        reason: info.map(|info| info.reason.clone()).unwrap_or_default(),
+        metadata: info.map(|info| info.metadata.clone()).unwrap_or_default(),
+        fields: violations.iter().map(|each| (each.field.clone(), each.description.clone())).collect(),
+        retry_after: details.retry_info().and_then(|info| info.retry_delay),
+    }
+}

@@ -1,0 +1,110 @@
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { setTimeout as pause } from "node:timers/promises";
+import { clone, create, type DescMessage, type DescMethodStreaming, type DescMethodUnary } from "@bufbuild/protobuf";
+import type { Message, MessageInitShape } from "@bufbuild/protobuf";
+import { Code, ConnectError, type ContextValues, type StreamResponse, type Transport } from "@connectrpc/connect";
+import type { UnaryResponse } from "@connectrpc/connect";
+import { RunTurnRequestSchema } from "@sidemirror/api/v1/thinking";
+
+/** Calls that ask a language model, which the sidecar gives up to 30 seconds an attempt. */
+const MODEL_CALLS = new Set(["Reflect", "Critique", "EvaluateTrace", "GenerateReflection"]);
+const MODEL_DEADLINE_MS = 60_000;
+/** Streams that do one piece of work and end. */
+const WORK_DEADLINE_MS = 300_000;
+/** Streams that go on for as long as there is something to say. */
+const ENDLESS = new Set(["RunTurn", "WatchTurns", "WatchGoalReflections", "Watch"]);
+const ATTEMPTS = 4;
+const FIRST_PAUSE_MS = 100;
+
+type HeadersGiven = ConstructorParameters<typeof Headers>[0];
+
+/** What is added to the calls of one client. */
+export interface Carried {
+  deadlineMs: number;
+  tokenFile: string;
+  tenantId: string;
+  projectId: string;
+}
+
+/**
+ * The transport with what every call carries: a deadline, the token, the scope, and for writes a request_id. Unary calls
+ * that find the sidecar away are tried again: all are reads, or writes that the request_id makes safe to repeat.
+ */
+export class CarryingTransport implements Transport {
+  constructor(
+    private readonly next: Transport,
+    private readonly carried: Carried,
+  ) {}
+
+  async unary<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    signal: AbortSignal | undefined,
+    timeoutMs: number | undefined,
+    header: HeadersGiven,
+    input: MessageInitShape<I>,
+    contextValues?: ContextValues,
+  ): Promise<UnaryResponse<I, O>> {
+    const ends = performance.now() + (timeoutMs ?? this.deadline(method.name));
+    const message = this.filled(method.input, input);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const left = Math.max(1, Math.ceil(ends - performance.now()));
+        return await this.next.unary(method, signal, left, await this.authorized(header), message, contextValues);
+      } catch (error) {
+        const wait = FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.8 + 0.4 * Math.random());
+        const again = error instanceof ConnectError && error.code === Code.Unavailable && attempt < ATTEMPTS;
+        if (!again || performance.now() + wait > ends || signal?.aborted) throw error;
+        await pause(wait);
+      }
+    }
+  }
+
+  async stream<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodStreaming<I, O>,
+    signal: AbortSignal | undefined,
+    timeoutMs: number | undefined,
+    header: HeadersGiven,
+    input: AsyncIterable<MessageInitShape<I>>,
+    contextValues?: ContextValues,
+  ): Promise<StreamResponse<I, O>> {
+    const deadline = timeoutMs ?? (ENDLESS.has(method.name) ? undefined : WORK_DEADLINE_MS);
+    const given = await this.authorized(header);
+    return this.next.stream(method, signal, deadline, given, this.filledAll(method.input, input), contextValues);
+  }
+
+  private deadline(name: string): number {
+    return MODEL_CALLS.has(name) ? Math.max(this.carried.deadlineMs, MODEL_DEADLINE_MS) : this.carried.deadlineMs;
+  }
+
+  /** Reads the token for every call: whoever issues tokens replaces the file. */
+  private async authorized(header: HeadersGiven): Promise<Headers> {
+    const headers = new Headers(header);
+    if (this.carried.tokenFile !== "") {
+      const token = (await readFile(this.carried.tokenFile, "utf8")).trim();
+      headers.set("authorization", `Bearer ${token}`);
+    }
+    return headers;
+  }
+
+  private async *filledAll<I extends DescMessage>(
+    schema: I,
+    inputs: AsyncIterable<MessageInitShape<I>>,
+  ): AsyncGenerator<MessageInitShape<I>> {
+    for await (const input of inputs) yield this.filled(schema, input);
+  }
+
+  /** The request with the client's scope and a request_id where it has none. The caller's own is left alone. */
+  private filled<I extends DescMessage>(schema: I, input: MessageInitShape<I>): MessageInitShape<I> {
+    const given = create(schema, input);
+    const missing: Record<string, string> = { tenantId: this.carried.tenantId, projectId: this.carried.projectId };
+    if (schema.typeName !== RunTurnRequestSchema.typeName) missing["requestId"] = randomUUID();
+    let copied: (Message & Record<string, unknown>) | undefined;
+    for (const [name, value] of Object.entries(missing)) {
+      if (value === "" || !(name in schema.field) || (given as Record<string, unknown>)[name] !== "") continue;
+      copied ??= clone(schema, given) as Message & Record<string, unknown>;
+      copied[name] = value;
+    }
+    return (copied ?? given) as MessageInitShape<I>;
+  }
+}

@@ -1,0 +1,30 @@
+import { durationMs } from "@bufbuild/protobuf/wkt";
+import { ConnectError } from "@connectrpc/connect";
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "@sidemirror/api/google/rpc/error_details";
+
+/** What the sidecar says about an error beyond its code (google.rpc). */
+export interface Problem {
+  /** A name of `ErrorReason` without its prefix; empty for errors that do not come from the sidecar. */
+  readonly reason: string;
+  /** What belongs to the reason. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** What is wrong with the request, by field. */
+  readonly fields: Readonly<Record<string, string>>;
+  /** When to come again, in milliseconds; undefined when the sidecar does not say. */
+  readonly retryAfterMs: number | undefined;
+}
+
+/** What came with the error of a call; empty where nothing did. */
+export function problemOf(error: unknown): Problem {
+  const known = ConnectError.from(error);
+  const [info] = known.findDetails(ErrorInfoSchema);
+  const [request] = known.findDetails(BadRequestSchema);
+  const [retry] = known.findDetails(RetryInfoSchema);
+  const violations = request?.fieldViolations ?? [];
+  return {
+    reason: info?.reason ?? "",
+    metadata: info?.metadata ?? {},
+    fields: Object.fromEntries(violations.map((violation) => [violation.field, violation.description])),
+    retryAfterMs: retry?.retryDelay ? durationMs(retry.retryDelay) : undefined,
+  };
+}

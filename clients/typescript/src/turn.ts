@@ -1,0 +1,279 @@
+import { randomUUID } from "node:crypto";
+import { clone, create, toBinary, type MessageInitShape } from "@bufbuild/protobuf";
+import { timestampNow } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError, type Client } from "@connectrpc/connect";
+import { TaskOutcome } from "@sidemirror/api/v1/common";
+import type { RunTurnRequestSchema, ThinkingService, TurnDirective, TurnEvent } from "@sidemirror/api/v1/thinking";
+import type { TurnPlan, TurnStartedSchema, TurnSummary } from "@sidemirror/api/v1/thinking";
+import { TurnEventSchema } from "@sidemirror/api/v1/thinking";
+import { Bell, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, type Link } from "./link.js";
+
+/** What the sidecar takes in a turn; a request is kept well below its 4 MiB a message. */
+const MOST_EVENTS = 10_000;
+const BATCH_EVENTS = 500;
+const BATCH_BYTES = 1024 * 1024;
+/** Bytes of events that wait for a sidecar that is away. Beyond that they are dropped, and counted. */
+const MOST_BYTES = 16 * 1024 * 1024;
+/** Directives that nobody takes: the oldest go. */
+const MOST_DIRECTIVES = 1_000;
+/** The sidecar has understood, and will say the same again. */
+const FINAL = new Set([
+  Code.InvalidArgument,
+  Code.NotFound,
+  Code.AlreadyExists,
+  Code.FailedPrecondition,
+  Code.OutOfRange,
+  Code.PermissionDenied,
+  Code.Unimplemented,
+]);
+
+/** What happened, in the fields of a TurnEvent. */
+export type EventInit = MessageInitShape<typeof TurnEventSchema>;
+
+/** What is known when a turn begins. */
+export interface TurnOptions extends Omit<MessageInitShape<typeof TurnStartedSchema>, "$typeName" | "$unknown"> {
+  /** Chosen here when it is absent. */
+  turnId?: string;
+  /** Which of several agents acts. */
+  agent?: string;
+}
+
+interface Waiting {
+  readonly event: TurnEvent;
+  readonly bytes: number;
+}
+
+/** How many events one stream has sent, and how many of these are durable. */
+class Sending {
+  sent = 0;
+  durable = 0;
+  ended = false;
+}
+
+/**
+ * One turn, reported beside the agent: nothing waits, nothing is lost while the sidecar is away, nothing counts twice.
+ *
+ * Every event has an id, and stays here until the sidecar has said that it is durable. When the stream breaks, another one
+ * takes the turn up and sends again what is not known to be durable; the sidecar drops what it has.
+ */
+export class Turn implements AsyncIterable<TurnDirective> {
+  /** The turn's id. */
+  readonly id: string;
+  /** Events that were not kept: there were too many, or the turn is over. */
+  dropped = 0;
+  /** Why the sidecar has refused this turn, so that nothing more of it is reported; undefined unless it has. */
+  error: ConnectError | undefined;
+
+  private readonly agent: string;
+  private waiting: Waiting[] = [];
+  private waitingBytes = 0;
+  private events = 0;
+  private finishing = false;
+  private over = false;
+  private lastSequence = 0n;
+  private heard = 0;
+  private readonly told = new Set<string>();
+  private directives: TurnDirective[] = [];
+  private turnPlan: TurnPlan | undefined;
+  private turnSummary: TurnSummary | undefined;
+  private readonly news = new Bell();
+  private readonly toSend = new Bell();
+  private readonly abort = new AbortController();
+
+  /** @internal */
+  constructor(
+    private readonly thinking: Client<typeof ThinkingService>,
+    private readonly link: Link,
+    options: TurnOptions,
+  ) {
+    const { turnId, agent, ...started } = options;
+    this.id = turnId || randomUUID();
+    this.agent = agent ?? "";
+    this.report({ turnId: this.id, kind: { case: "turnStarted", value: started } });
+  }
+
+  /** Takes an event and returns its id. It never waits. */
+  report(given: EventInit): string {
+    const event = clone(TurnEventSchema, create(TurnEventSchema, given));
+    event.eventId ||= randomUUID();
+    event.agent ||= this.agent;
+    event.time ??= timestampNow();
+    const ends = event.kind.case === "turnFinished";
+    const bytes = toBinary(TurnEventSchema, event).length;
+    const full = this.events >= MOST_EVENTS || this.waitingBytes + bytes > MOST_BYTES;
+    if (this.finishing || this.over || (full && !ends)) {
+      this.dropped++;
+      return event.eventId;
+    }
+    this.finishing = ends;
+    this.events++;
+    this.waitingBytes += bytes;
+    this.waiting.push({ event, bytes });
+    this.toSend.ring();
+    return event.eventId;
+  }
+
+  /** Reports that a tool was called. */
+  toolCalled(name: string, args: string): string {
+    return this.report({ kind: { case: "toolCalled", value: { name, arguments: args } } });
+  }
+
+  /** Reports a tool's result; `isError`: the tool reported a failure. */
+  toolReturned(content: string, isError = false): string {
+    return this.report({ kind: { case: "toolReturned", value: { content, isError } } });
+  }
+
+  /** Ends the turn. What is on its way is still delivered, also after the sidecar was away. */
+  finish(outcome: TaskOutcome = TaskOutcome.SUCCESS, score?: number): void {
+    this.report({ kind: { case: "turnFinished", value: { outcome, score } } });
+  }
+
+  /** The directives that have come since the last time, in their order, without waiting. */
+  take(): TurnDirective[] {
+    return this.directives.splice(0);
+  }
+
+  /** Directives as they come, until the turn is over. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<TurnDirective, void, void> {
+    for (;;) {
+      const next = this.directives.shift();
+      if (next) yield next;
+      else if (this.over) return;
+      else await this.news.rings;
+    }
+  }
+
+  /** The plan; undefined when it has not come in time, or at once while the sidecar is away. */
+  async plan(timeoutMs = 1_000): Promise<TurnPlan | undefined> {
+    await this.wait(() => this.turnPlan !== undefined, timeoutMs);
+    return this.turnPlan;
+  }
+
+  /** The summary after `finish`; undefined when it has not come in time, or at once while the sidecar is away. */
+  async summary(timeoutMs = 1_000): Promise<TurnSummary | undefined> {
+    await this.wait(() => this.turnSummary !== undefined, timeoutMs);
+    return this.turnSummary;
+  }
+
+  /** @internal Resolves once everything reported is durable with the sidecar, or it has refused the turn. */
+  async delivered(): Promise<void> {
+    while (!this.over && (this.waiting.length > 0 || this.finishing)) await this.news.rings;
+  }
+
+  /** Ends the reporting, with what it has not delivered. The sidecar abandons the turn after 30 idle minutes. */
+  abandon(): void {
+    this.over = true;
+    this.abort.abort();
+    this.toSend.ring();
+    this.news.ring();
+  }
+
+  /** @internal Runs beside the agent until the turn is over: one stream after the other. */
+  async deliver(): Promise<void> {
+    let failures = 0;
+    while (!this.over && !this.link.closed) {
+      await this.link.there();
+      const heard = this.heard;
+      let outages = this.link.outages;
+      try {
+        await this.link.withStream(this.finishing && this.link.outages > 0, () => {
+          outages = this.link.outages;
+          return this.stream(outages);
+        });
+        await this.somethingToSend();
+      } catch (thrown) {
+        const error = ConnectError.from(thrown);
+        if (this.over || this.link.closed) break;
+        if (FINAL.has(error.code)) {
+          this.error = error;
+          process.emitWarning(`the sidecar has refused turn ${this.id}: ${error.message}`, "SidemirrorWarning");
+          break;
+        }
+        failures = this.heard > heard ? 0 : failures + 1;
+        this.link.lost(error, outages);
+        await new Promise((resolve) => setTimeout(resolve, Math.min(FIRST_PAUSE_MS * failures, LONGEST_PAUSE_MS)));
+      }
+    }
+    this.over = true;
+    this.dropped += this.waiting.length;
+    this.waiting = [];
+    this.news.ring();
+  }
+
+  private async wait(there: () => boolean, timeoutMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const ends = performance.now() + timeoutMs;
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, timeoutMs)));
+    while (!there() && !this.over && !this.link.away && performance.now() < ends) {
+      await Promise.race([late, this.news.rings, this.link.changed.rings]);
+    }
+    clearTimeout(timer);
+  }
+
+  /** Resolves at once unless the sidecar has closed an idle stream; then when there is something to send. */
+  private async somethingToSend(): Promise<void> {
+    while (!this.over && this.waiting.length === 0) await this.toSend.rings;
+  }
+
+  private async stream(outages: number): Promise<void> {
+    const sending = new Sending();
+    try {
+      for await (const response of this.thinking.runTurn(this.requests(sending), { signal: this.abort.signal })) {
+        this.heard++;
+        this.link.answered(outages);
+        for (const directive of response.directives) this.hear(directive, sending);
+      }
+    } finally {
+      sending.ended = true;
+      this.toSend.ring();
+    }
+    if (this.finishing && this.waiting.length === 0) this.over = true;
+  }
+
+  private async *requests(sending: Sending): AsyncGenerator<MessageInitShape<typeof RunTurnRequestSchema>> {
+    if (this.waiting[0]?.event.kind.case !== "turnStarted") {
+      yield { resume: { turnId: this.id, afterSequence: this.lastSequence }, events: this.batch(sending) };
+    }
+    while (!sending.ended) {
+      const events = this.batch(sending);
+      if (events.length > 0) yield { events };
+      else await this.toSend.rings;
+    }
+  }
+
+  /** What this stream has not sent yet, as far as it fits one request. */
+  private batch(sending: Sending): TurnEvent[] {
+    const events: TurnEvent[] = [];
+    let size = 0;
+    for (let place = sending.sent - sending.durable; place < this.waiting.length; place++) {
+      const next = this.waiting[place] as Waiting;
+      size += next.bytes;
+      if (events.length > 0 && (size > BATCH_BYTES || events.length >= BATCH_EVENTS)) break;
+      events.push(next.event);
+    }
+    sending.sent += events.length;
+    return events;
+  }
+
+  private hear(directive: TurnDirective, sending: Sending): void {
+    const { kind } = directive;
+    if (directive.sequence > this.lastSequence) this.lastSequence = directive.sequence;
+    if (kind.case === "ack") {
+      for (const { bytes } of this.waiting.splice(0, Number(kind.value.durable) - sending.durable)) {
+        this.waitingBytes -= bytes;
+      }
+      sending.durable = Number(kind.value.durable);
+      this.news.ring();
+    }
+    if (kind.case === "ack" || kind.case === "heartbeat" || kind.case === "closing") return;
+    if (directive.directiveId !== "" && this.told.has(directive.directiveId)) return;
+    this.told.add(directive.directiveId);
+    if (kind.case === "turnPlan") {
+      if (this.turnPlan) return; // begun again, because the first beginning was lost in a crash
+      this.turnPlan = kind.value;
+    } else if (kind.case === "turnSummary") this.turnSummary = kind.value;
+    this.directives.push(directive);
+    if (this.directives.length > MOST_DIRECTIVES) this.directives.shift();
+    this.news.ring();
+  }
+}

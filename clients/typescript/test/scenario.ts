@@ -1,0 +1,267 @@
+/** Runs the scenario of clients/scenario. How a runner behaves is said there, in README.md. */
+import { existsSync, openSync, readFileSync, readSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { setTimeout as pause } from "node:timers/promises";
+import { fromJson, toJson, type DescMessage, type JsonValue, type Message } from "@bufbuild/protobuf";
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
+import { TaskOutcome } from "@sidemirror/api/v1/common";
+import { CritiqueService } from "@sidemirror/api/v1/critique";
+import { GoalReflectionService } from "@sidemirror/api/v1/goal_reflection";
+import { ReflectiveMemoryService } from "@sidemirror/api/v1/reflective_memory";
+import { SidecarService } from "@sidemirror/api/v1/sidecar";
+import { ThinkingService, TurnDirectiveSchema, TurnEventSchema, TurnPlanSchema } from "@sidemirror/api/v1/thinking";
+import { TurnStartedSchema, TurnSummarySchema } from "@sidemirror/api/v1/thinking";
+import { connect, problemOf, type Sidemirror, type Turn } from "../src/index.js";
+
+type Step = Record<string, any>;
+const PATIENCE_MS = 10_000;
+const SERVICES = [ThinkingService, CritiqueService, GoalReflectionService, ReflectiveMemoryService, SidecarService];
+
+const variables: Record<string, string> = JSON.parse(process.env["SCENARIO_VARIABLES"] ?? "{}");
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+const turns = new Map<string, Turn>();
+let client: Sidemirror | undefined;
+let told = 0;
+
+function use(): Sidemirror {
+  if (!client) throw new Error("not connected");
+  return client;
+}
+
+async function control(what: string): Promise<void> {
+  console.log(`@${what}`);
+  const { value } = await lines.next();
+  if (value !== "done") throw new Error(`${what}: ${value}`);
+}
+
+// --- calls -----------------------------------------------------------------------------------------------------------
+
+async function call(step: Step): Promise<void> {
+  const [serviceName, methodName] = step["call"].split("/");
+  const service = SERVICES.find((each) => each.name === serviceName);
+  const method = service?.methods.find((each) => each.name === methodName);
+  if (!service || !method) throw new Error(`unknown: ${step["call"]}`);
+  const requests = (step["requests"] ?? [step["request"] ?? {}]).map((each: JsonValue) => fromJson(method.input, each));
+  const stop = new AbortController();
+  const options = { timeoutMs: step["deadline_ms"], signal: stop.signal };
+  const typed = createClient(service as any, use().transport) as any;
+  const input = method.methodKind === "client_streaming" ? stream(requests) : requests[0];
+  const answers: JsonValue[] = [];
+  try {
+    const response = typed[method.localName](input, options);
+    if (method.methodKind === "unary" || method.methodKind === "client_streaming") {
+      answers.push(toJson(method.output, await response));
+    } else {
+      for await (const each of response) {
+        answers.push(toJson(method.output, each));
+        if (answers.length === step["cancel_after"]) stop.abort();
+      }
+    }
+  } catch (error) {
+    const cancelled = step["cancel_after"] !== undefined && ConnectError.from(error).code === Code.Canceled;
+    if (!cancelled) return checkError(step, error);
+  }
+  if (step["error"]) throw new Error(`an answer instead of ${show(step["error"])}: ${show(answers)}`);
+  if (step["expect_stream"]) checkStream(step["expect_stream"], answers);
+  else check(step["expect"], answers[0]);
+  const saved = step["expect_stream"] ? answers : answers[0];
+  for (const [name, path] of Object.entries(step["save"] ?? {})) variables[name] = at(saved, path as string);
+}
+
+async function* stream<T>(requests: T[]): AsyncGenerator<T> {
+  yield* requests;
+}
+
+function checkError(step: Step, error: unknown): void {
+  const expected = step["error"];
+  if (!expected) throw error;
+  const problem = problemOf(error);
+  const code = Code[ConnectError.from(error).code]?.replace(/(?<=.)([A-Z])/g, "_$1").toUpperCase();
+  const fields: string[] = expected.fields ?? [];
+  const same = code === expected.code && (expected.reason ?? problem.reason) === problem.reason;
+  if (!same || !fields.every((field) => field in problem.fields)) {
+    throw new Error(`${code} ${show(problem)} instead of ${show(expected)}: ${error}`);
+  }
+}
+
+// --- the turn helper -------------------------------------------------------------------------------------------------
+
+async function turn(step: Step): Promise<void> {
+  const name: string = step["as"] ?? "t";
+  if (step["turn"] === "begin") {
+    const { $typeName, $unknown, ...started } = fromJson(TurnStartedSchema, step["started"] ?? {});
+    turns.set(name, use().beginTurn({ turnId: step["turn_id"], agent: step["agent"], ...started }));
+    return;
+  }
+  const current = turns.get(name) as Turn;
+  switch (step["turn"]) {
+    case "report":
+      for (const event of step["events"]) current.report(fromJson(TurnEventSchema, event));
+      return;
+    case "finish":
+      return current.finish(TaskOutcome[(step["outcome"] as string).replace("TASK_OUTCOME_", "") as "SUCCESS"], step["score"]);
+    case "flush":
+      if (!(await use().flush(3 * PATIENCE_MS))) throw new Error("not everything was delivered");
+      return;
+    case "plan":
+      return check(step["expect"], plain(TurnPlanSchema, await current.plan(PATIENCE_MS)));
+    case "summary":
+      return check(step["expect"], plain(TurnSummarySchema, await current.summary(PATIENCE_MS)));
+    default:
+      return awaitDirective(current, step["expect"]);
+  }
+}
+
+async function awaitDirective(current: Turn, expected: unknown): Promise<void> {
+  const came: JsonValue[] = [];
+  const ends = performance.now() + PATIENCE_MS;
+  while (performance.now() < ends) {
+    for (const directive of current.take()) came.push(toJson(TurnDirectiveSchema, directive));
+    if (came.some((each) => matches(expected, each))) return;
+    await pause(5);
+  }
+  throw new Error(`no directive ${show(expected)} among ${show(came)}`);
+}
+
+const SCHEDULED = "/proc/thread-self/schedstat";
+const scheduled = existsSync(SCHEDULED) ? openSync(SCHEDULED, "r") : undefined;
+const buffer = Buffer.alloc(128);
+
+/** How long this thread could have run while others had its core; 0 where the system does not say. */
+function waitedMs(): number {
+  if (scheduled === undefined) return 0;
+  const length = readSync(scheduled, buffer, 0, buffer.length, 0);
+  return Number(buffer.toString("latin1", 0, length).split(" ")[1]) / 1e6;
+}
+
+/** Measures how long the loop was held up by what this process did, and not by the machine's other work. */
+class Watch {
+  private readonly waited = waitedMs();
+  private readonly computed = process.cpuUsage();
+  private readonly began = performance.now();
+
+  heldMs(): number {
+    const { user, system } = process.cpuUsage(this.computed);
+    return Math.min(performance.now() - this.began - (waitedMs() - this.waited), (user + system) / 1000);
+  }
+}
+
+async function away(given: Step): Promise<void> {
+  const { turns: count, events, kill_at, start_at, prefix } = given as Record<string, any>;
+  let longestMs = 0;
+  const begun: Turn[] = [];
+  told = 0;
+  const timed = <T>(used: () => T): T => {
+    const watch = new Watch();
+    const answer = used();
+    longestMs = Math.max(longestMs, watch.heldMs());
+    return answer;
+  };
+  for (let number = 0; number < count; number++) {
+    const current = timed(() => use().beginTurn({ turnId: `${prefix}-${number}`, sessionId: prefix, task: "away" }));
+    begun.push(current);
+    for (let place = 0; place < events; place++) {
+      if (place === events / 2 && number === kill_at) await control("kill");
+      if (place === events / 2 && number === start_at) await control("start");
+      const value = { name: "step", arguments: JSON.stringify({ i: place }) };
+      timed(() => current.report({ eventId: `e${place}`, kind: { case: "toolCalled", value } }));
+    }
+    timed(() => current.take());
+    timed(() => current.finish());
+    // What the helper does beside the agent is on the agent's own loop, and would show as lateness here.
+    const watch = new Watch();
+    await pause(1);
+    longestMs = Math.max(longestMs, watch.heldMs() - 1);
+  }
+  if (!(await use().flush(60_000))) throw new Error("not everything was delivered");
+  const dropped = begun.reduce((sum, each) => sum + each.dropped, 0);
+  console.log(`away ${JSON.stringify({ longest_ms: longestMs, told, dropped })}`);
+}
+
+// --- comparing -------------------------------------------------------------------------------------------------------
+
+function plain(schema: DescMessage, message: Message | undefined): JsonValue | undefined {
+  return message && toJson(schema, message);
+}
+
+function show(value: unknown): string {
+  return JSON.stringify(value);
+}
+
+function checkStream(expected: unknown[], answers: JsonValue[]): void {
+  let rest = answers;
+  for (const each of expected) {
+    const place = rest.findIndex((answer) => matches(each, answer));
+    if (place < 0) throw new Error(`${show(each)} did not come, in that order, in ${show(answers)}`);
+    rest = rest.slice(place + 1);
+  }
+}
+
+function check(expected: unknown, answer: unknown): void {
+  if (expected !== undefined && !matches(expected, answer)) {
+    throw new Error(`expected ${show(expected)}, got ${show(answer)}`);
+  }
+}
+
+function matches(expected: any, actual: any): boolean {
+  if (expected === null) return actual === undefined || actual === null;
+  if (expected === "*") return actual !== undefined && actual !== null;
+  if (Array.isArray(expected)) {
+    return Array.isArray(actual) && expected.every((each, place) => matches(each, actual[place]));
+  }
+  if (typeof expected === "object") {
+    const is = typeof actual === "object" && actual !== null;
+    return is && Object.entries(expected).every(([key, value]) => matches(value, actual[key]));
+  }
+  return expected === actual;
+}
+
+function at(answer: any, path: string): string {
+  return path.split(".").reduce((value, part) => value[part], answer);
+}
+
+function filled(given: any): any {
+  if (typeof given === "string") return given.replace(/\$([a-z_]+)/g, (whole, name) => variables[name] ?? whole);
+  if (Array.isArray(given)) return given.map(filled);
+  if (typeof given !== "object" || given === null) return given;
+  return Object.fromEntries(Object.entries(given).map(([key, value]) => [key, filled(value)]));
+}
+
+async function open(given: Step): Promise<void> {
+  await client?.close();
+  client = connect({
+    address: given["address"],
+    tokenFile: given["token_file"],
+    caFile: given["ca_file"],
+    tenantId: given["tenant_id"],
+    projectId: given["project_id"],
+    onAway: () => told++,
+  });
+  if (given["wait"] !== false) await client.waitUntilReady(PATIENCE_MS);
+}
+
+async function main(): Promise<void> {
+  const has = new Set((process.env["SCENARIO_HAS"] ?? "").split(","));
+  let passed = 0;
+  for (const given of JSON.parse(readFileSync(process.argv[2] as string, "utf8")) as Step[]) {
+    if (!(given["needs"] ?? []).every((need: string) => has.has(need))) continue;
+    console.log(`step ${given["name"]}`);
+    const step = filled(given);
+    if (step.connect) await open(step.connect);
+    else if (step.server) await control(step.server);
+    else if (step.turn) await turn(step);
+    else if (step.away) await away(step.away);
+    else await call(step);
+    passed++;
+  }
+  await client?.close();
+  console.log(`passed ${passed}`);
+}
+
+main().then(
+  () => process.exit(0),
+  (error) => {
+    console.error(error);
+    process.exit(1);
+  },
+);

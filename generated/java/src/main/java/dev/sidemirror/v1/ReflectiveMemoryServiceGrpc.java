@@ -1,0 +1,1545 @@
+package dev.sidemirror.v1;
+
+import static io.grpc.MethodDescriptor.generateFullMethodName;
+
+/**
+ * <pre>
+ * What did this teach, and what was learned that fits here?
+ * A reflection says what happened and why, a strategy what to do next time. Both are kept for good, found again by what
+ * they say and where they apply, and carry how far their text can be trusted. Texts that try to steer whoever reads them
+ * are kept in quarantine, and are not recalled unless a person lets them out.
+ * Other than elsewhere, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
+ * RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
+ * </pre>
+ */
+@io.grpc.stub.annotations.GrpcGenerated
+public final class ReflectiveMemoryServiceGrpc {
+
+  private ReflectiveMemoryServiceGrpc() {}
+
+  public static final java.lang.String SERVICE_NAME = "sidemirror.v1.ReflectiveMemoryService";
+
+  // Static method descriptors that strictly reflect the proto.
+  private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.GenerateReflectionRequest,
+      dev.sidemirror.v1.GenerateReflectionResponse> getGenerateReflectionMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "GenerateReflection",
+      requestType = dev.sidemirror.v1.GenerateReflectionRequest.class,
+      responseType = dev.sidemirror.v1.GenerateReflectionResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.sidemirror.v1.GenerateReflectionRequest,
+      dev.sidemirror.v1.GenerateReflectionResponse> getGenerateReflectionMethod() {
+    io.grpc.MethodDescriptor<dev.sidemirror.v1.GenerateReflectionRequest, dev.sidemirror.v1.GenerateReflectionResponse> getGenerateReflectionMethod;
+    if ((getGenerateReflectionMethod = ReflectiveMemoryServiceGrpc.getGenerateReflectionMethod) == null) {
+      synchronized (ReflectiveMemoryServiceGrpc.class) {
+        if ((getGenerateReflectionMethod = ReflectiveMemoryServiceGrpc.getGenerateReflectionMethod) == null) {
+          ReflectiveMemoryServiceGrpc.getGenerateReflectionMethod = getGenerateReflectionMethod =
+              io.grpc.MethodDescriptor.<dev.sidemirror.v1.GenerateReflectionRequest, dev.sidemirror.v1.GenerateReflectionResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "GenerateReflection"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.GenerateReflectionRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.GenerateReflectionResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ReflectiveMemoryServiceMethodDescriptorSupplier("GenerateReflection"))
+              .build();
+        }
+      }
+    }
+    return getGenerateReflectionMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.StoreReflectionRequest,
+      dev.sidemirror.v1.StoreReflectionResponse> getStoreReflectionMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "StoreReflection",
+      requestType = dev.sidemirror.v1.StoreReflectionRequest.class,
+      responseType = dev.sidemirror.v1.StoreReflectionResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.sidemirror.v1.StoreReflectionRequest,
+      dev.sidemirror.v1.StoreReflectionResponse> getStoreReflectionMethod() {
+    io.grpc.MethodDescriptor<dev.sidemirror.v1.StoreReflectionRequest, dev.sidemirror.v1.StoreReflectionResponse> getStoreReflectionMethod;
+    if ((getStoreReflectionMethod = ReflectiveMemoryServiceGrpc.getStoreReflectionMethod) == null) {
+      synchronized (ReflectiveMemoryServiceGrpc.class) {
+        if ((getStoreReflectionMethod = ReflectiveMemoryServiceGrpc.getStoreReflectionMethod) == null) {
+          ReflectiveMemoryServiceGrpc.getStoreReflectionMethod = getStoreReflectionMethod =
+              io.grpc.MethodDescriptor.<dev.sidemirror.v1.StoreReflectionRequest, dev.sidemirror.v1.StoreReflectionResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "StoreReflection"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.StoreReflectionRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.StoreReflectionResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ReflectiveMemoryServiceMethodDescriptorSupplier("StoreReflection"))
+              .build();
+        }
+      }
+    }
+    return getStoreReflectionMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.GetReflectionRequest,
+      dev.sidemirror.v1.GetReflectionResponse> getGetReflectionMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "GetReflection",
+      requestType = dev.sidemirror.v1.GetReflectionRequest.class,
+      responseType = dev.sidemirror.v1.GetReflectionResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.sidemirror.v1.GetReflectionRequest,
+      dev.sidemirror.v1.GetReflectionResponse> getGetReflectionMethod() {
+    io.grpc.MethodDescriptor<dev.sidemirror.v1.GetReflectionRequest, dev.sidemirror.v1.GetReflectionResponse> getGetReflectionMethod;
+    if ((getGetReflectionMethod = ReflectiveMemoryServiceGrpc.getGetReflectionMethod) == null) {
+      synchronized (ReflectiveMemoryServiceGrpc.class) {
+        if ((getGetReflectionMethod = ReflectiveMemoryServiceGrpc.getGetReflectionMethod) == null) {
+          ReflectiveMemoryServiceGrpc.getGetReflectionMethod = getGetReflectionMethod =
+              io.grpc.MethodDescriptor.<dev.sidemirror.v1.GetReflectionRequest, dev.sidemirror.v1.GetReflectionResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "GetReflection"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.GetReflectionRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.GetReflectionResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ReflectiveMemoryServiceMethodDescriptorSupplier("GetReflection"))
+              .build();
+        }
+      }
+    }
+    return getGetReflectionMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.ListReflectionsRequest,
+      dev.sidemirror.v1.ListReflectionsResponse> getListReflectionsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ListReflections",
+      requestType = dev.sidemirror.v1.ListReflectionsRequest.class,
+      responseType = dev.sidemirror.v1.ListReflectionsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.sidemirror.v1.ListReflectionsRequest,
+      dev.sidemirror.v1.ListReflectionsResponse> getListReflectionsMethod() {
+    io.grpc.MethodDescriptor<dev.sidemirror.v1.ListReflectionsRequest, dev.sidemirror.v1.ListReflectionsResponse> getListReflectionsMethod;
+    if ((getListReflectionsMethod = ReflectiveMemoryServiceGrpc.getListReflectionsMethod) == null) {
+      synchronized (ReflectiveMemoryServiceGrpc.class) {
+        if ((getListReflectionsMethod = ReflectiveMemoryServiceGrpc.getListReflectionsMethod) == null) {
+          ReflectiveMemoryServiceGrpc.getListReflectionsMethod = getListReflectionsMethod =
+              io.grpc.MethodDescriptor.<dev.sidemirror.v1.ListReflectionsRequest, dev.sidemirror.v1.ListReflectionsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListReflections"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.ListReflectionsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.ListReflectionsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ReflectiveMemoryServiceMethodDescriptorSupplier("ListReflections"))
+              .build();
+        }
+      }
+    }
+    return getListReflectionsMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.UpdateReflectionRequest,
+      dev.sidemirror.v1.UpdateReflectionResponse> getUpdateReflectionMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "UpdateReflection",
+      requestType = dev.sidemirror.v1.UpdateReflectionRequest.class,
+      responseType = dev.sidemirror.v1.UpdateReflectionResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.sidemirror.v1.UpdateReflectionRequest,
+      dev.sidemirror.v1.UpdateReflectionResponse> getUpdateReflectionMethod() {
+    io.grpc.MethodDescriptor<dev.sidemirror.v1.UpdateReflectionRequest, dev.sidemirror.v1.UpdateReflectionResponse> getUpdateReflectionMethod;
+    if ((getUpdateReflectionMethod = ReflectiveMemoryServiceGrpc.getUpdateReflectionMethod) == null) {
+      synchronized (ReflectiveMemoryServiceGrpc.class) {
+        if ((getUpdateReflectionMethod = ReflectiveMemoryServiceGrpc.getUpdateReflectionMethod) == null) {
+          ReflectiveMemoryServiceGrpc.getUpdateReflectionMethod = getUpdateReflectionMethod =
+              io.grpc.MethodDescriptor.<dev.sidemirror.v1.UpdateReflectionRequest, dev.sidemirror.v1.UpdateReflectionResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "UpdateReflection"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.UpdateReflectionRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.UpdateReflectionResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ReflectiveMemoryServiceMethodDescriptorSupplier("UpdateReflection"))
+              .build();
+        }
+      }
+    }
+    return getUpdateReflectionMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.DeleteReflectionRequest,
+      dev.sidemirror.v1.DeleteReflectionResponse> getDeleteReflectionMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "DeleteReflection",
+      requestType = dev.sidemirror.v1.DeleteReflectionRequest.class,
+      responseType = dev.sidemirror.v1.DeleteReflectionResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.sidemirror.v1.DeleteReflectionRequest,
+      dev.sidemirror.v1.DeleteReflectionResponse> getDeleteReflectionMethod() {
+    io.grpc.MethodDescriptor<dev.sidemirror.v1.DeleteReflectionRequest, dev.sidemirror.v1.DeleteReflectionResponse> getDeleteReflectionMethod;
+    if ((getDeleteReflectionMethod = ReflectiveMemoryServiceGrpc.getDeleteReflectionMethod) == null) {
+      synchronized (ReflectiveMemoryServiceGrpc.class) {
+        if ((getDeleteReflectionMethod = ReflectiveMemoryServiceGrpc.getDeleteReflectionMethod) == null) {
+          ReflectiveMemoryServiceGrpc.getDeleteReflectionMethod = getDeleteReflectionMethod =
+              io.grpc.MethodDescriptor.<dev.sidemirror.v1.DeleteReflectionRequest, dev.sidemirror.v1.DeleteReflectionResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "DeleteReflection"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.DeleteReflectionRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.DeleteReflectionResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ReflectiveMemoryServiceMethodDescriptorSupplier("DeleteReflection"))
+              .build();
+        }
+      }
+    }
+    return getDeleteReflectionMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.ListReflectionVersionsRequest,
+      dev.sidemirror.v1.ListReflectionVersionsResponse> getListReflectionVersionsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ListReflectionVersions",
+      requestType = dev.sidemirror.v1.ListReflectionVersionsRequest.class,
+      responseType = dev.sidemirror.v1.ListReflectionVersionsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.sidemirror.v1.ListReflectionVersionsRequest,
+      dev.sidemirror.v1.ListReflectionVersionsResponse> getListReflectionVersionsMethod() {
+    io.grpc.MethodDescriptor<dev.sidemirror.v1.ListReflectionVersionsRequest, dev.sidemirror.v1.ListReflectionVersionsResponse> getListReflectionVersionsMethod;
+    if ((getListReflectionVersionsMethod = ReflectiveMemoryServiceGrpc.getListReflectionVersionsMethod) == null) {
+      synchronized (ReflectiveMemoryServiceGrpc.class) {
+        if ((getListReflectionVersionsMethod = ReflectiveMemoryServiceGrpc.getListReflectionVersionsMethod) == null) {
+          ReflectiveMemoryServiceGrpc.getListReflectionVersionsMethod = getListReflectionVersionsMethod =
+              io.grpc.MethodDescriptor.<dev.sidemirror.v1.ListReflectionVersionsRequest, dev.sidemirror.v1.ListReflectionVersionsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListReflectionVersions"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.ListReflectionVersionsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.ListReflectionVersionsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ReflectiveMemoryServiceMethodDescriptorSupplier("ListReflectionVersions"))
+              .build();
+        }
+      }
+    }
+    return getListReflectionVersionsMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.ReviewReflectionRequest,
+      dev.sidemirror.v1.ReviewReflectionResponse> getReviewReflectionMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ReviewReflection",
+      requestType = dev.sidemirror.v1.ReviewReflectionRequest.class,
+      responseType = dev.sidemirror.v1.ReviewReflectionResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.sidemirror.v1.ReviewReflectionRequest,
+      dev.sidemirror.v1.ReviewReflectionResponse> getReviewReflectionMethod() {
+    io.grpc.MethodDescriptor<dev.sidemirror.v1.ReviewReflectionRequest, dev.sidemirror.v1.ReviewReflectionResponse> getReviewReflectionMethod;
+    if ((getReviewReflectionMethod = ReflectiveMemoryServiceGrpc.getReviewReflectionMethod) == null) {
+      synchronized (ReflectiveMemoryServiceGrpc.class) {
+        if ((getReviewReflectionMethod = ReflectiveMemoryServiceGrpc.getReviewReflectionMethod) == null) {
+          ReflectiveMemoryServiceGrpc.getReviewReflectionMethod = getReviewReflectionMethod =
+              io.grpc.MethodDescriptor.<dev.sidemirror.v1.ReviewReflectionRequest, dev.sidemirror.v1.ReviewReflectionResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ReviewReflection"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.ReviewReflectionRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.ReviewReflectionResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ReflectiveMemoryServiceMethodDescriptorSupplier("ReviewReflection"))
+              .build();
+        }
+      }
+    }
+    return getReviewReflectionMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.QueryReflectionsRequest,
+      dev.sidemirror.v1.QueryReflectionsResponse> getQueryReflectionsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "QueryReflections",
+      requestType = dev.sidemirror.v1.QueryReflectionsRequest.class,
+      responseType = dev.sidemirror.v1.QueryReflectionsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.sidemirror.v1.QueryReflectionsRequest,
+      dev.sidemirror.v1.QueryReflectionsResponse> getQueryReflectionsMethod() {
+    io.grpc.MethodDescriptor<dev.sidemirror.v1.QueryReflectionsRequest, dev.sidemirror.v1.QueryReflectionsResponse> getQueryReflectionsMethod;
+    if ((getQueryReflectionsMethod = ReflectiveMemoryServiceGrpc.getQueryReflectionsMethod) == null) {
+      synchronized (ReflectiveMemoryServiceGrpc.class) {
+        if ((getQueryReflectionsMethod = ReflectiveMemoryServiceGrpc.getQueryReflectionsMethod) == null) {
+          ReflectiveMemoryServiceGrpc.getQueryReflectionsMethod = getQueryReflectionsMethod =
+              io.grpc.MethodDescriptor.<dev.sidemirror.v1.QueryReflectionsRequest, dev.sidemirror.v1.QueryReflectionsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "QueryReflections"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.QueryReflectionsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.QueryReflectionsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ReflectiveMemoryServiceMethodDescriptorSupplier("QueryReflections"))
+              .build();
+        }
+      }
+    }
+    return getQueryReflectionsMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.BuildMemoryContextRequest,
+      dev.sidemirror.v1.BuildMemoryContextResponse> getBuildMemoryContextMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "BuildMemoryContext",
+      requestType = dev.sidemirror.v1.BuildMemoryContextRequest.class,
+      responseType = dev.sidemirror.v1.BuildMemoryContextResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.sidemirror.v1.BuildMemoryContextRequest,
+      dev.sidemirror.v1.BuildMemoryContextResponse> getBuildMemoryContextMethod() {
+    io.grpc.MethodDescriptor<dev.sidemirror.v1.BuildMemoryContextRequest, dev.sidemirror.v1.BuildMemoryContextResponse> getBuildMemoryContextMethod;
+    if ((getBuildMemoryContextMethod = ReflectiveMemoryServiceGrpc.getBuildMemoryContextMethod) == null) {
+      synchronized (ReflectiveMemoryServiceGrpc.class) {
+        if ((getBuildMemoryContextMethod = ReflectiveMemoryServiceGrpc.getBuildMemoryContextMethod) == null) {
+          ReflectiveMemoryServiceGrpc.getBuildMemoryContextMethod = getBuildMemoryContextMethod =
+              io.grpc.MethodDescriptor.<dev.sidemirror.v1.BuildMemoryContextRequest, dev.sidemirror.v1.BuildMemoryContextResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "BuildMemoryContext"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.BuildMemoryContextRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.BuildMemoryContextResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ReflectiveMemoryServiceMethodDescriptorSupplier("BuildMemoryContext"))
+              .build();
+        }
+      }
+    }
+    return getBuildMemoryContextMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.ReportOutcomeRequest,
+      dev.sidemirror.v1.ReportOutcomeResponse> getReportOutcomeMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ReportOutcome",
+      requestType = dev.sidemirror.v1.ReportOutcomeRequest.class,
+      responseType = dev.sidemirror.v1.ReportOutcomeResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.sidemirror.v1.ReportOutcomeRequest,
+      dev.sidemirror.v1.ReportOutcomeResponse> getReportOutcomeMethod() {
+    io.grpc.MethodDescriptor<dev.sidemirror.v1.ReportOutcomeRequest, dev.sidemirror.v1.ReportOutcomeResponse> getReportOutcomeMethod;
+    if ((getReportOutcomeMethod = ReflectiveMemoryServiceGrpc.getReportOutcomeMethod) == null) {
+      synchronized (ReflectiveMemoryServiceGrpc.class) {
+        if ((getReportOutcomeMethod = ReflectiveMemoryServiceGrpc.getReportOutcomeMethod) == null) {
+          ReflectiveMemoryServiceGrpc.getReportOutcomeMethod = getReportOutcomeMethod =
+              io.grpc.MethodDescriptor.<dev.sidemirror.v1.ReportOutcomeRequest, dev.sidemirror.v1.ReportOutcomeResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ReportOutcome"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.ReportOutcomeRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.ReportOutcomeResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ReflectiveMemoryServiceMethodDescriptorSupplier("ReportOutcome"))
+              .build();
+        }
+      }
+    }
+    return getReportOutcomeMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.ExportReflectionsRequest,
+      dev.sidemirror.v1.ExportReflectionsResponse> getExportReflectionsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ExportReflections",
+      requestType = dev.sidemirror.v1.ExportReflectionsRequest.class,
+      responseType = dev.sidemirror.v1.ExportReflectionsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.SERVER_STREAMING)
+  public static io.grpc.MethodDescriptor<dev.sidemirror.v1.ExportReflectionsRequest,
+      dev.sidemirror.v1.ExportReflectionsResponse> getExportReflectionsMethod() {
+    io.grpc.MethodDescriptor<dev.sidemirror.v1.ExportReflectionsRequest, dev.sidemirror.v1.ExportReflectionsResponse> getExportReflectionsMethod;
+    if ((getExportReflectionsMethod = ReflectiveMemoryServiceGrpc.getExportReflectionsMethod) == null) {
+      synchronized (ReflectiveMemoryServiceGrpc.class) {
+        if ((getExportReflectionsMethod = ReflectiveMemoryServiceGrpc.getExportReflectionsMethod) == null) {
+          ReflectiveMemoryServiceGrpc.getExportReflectionsMethod = getExportReflectionsMethod =
+              io.grpc.MethodDescriptor.<dev.sidemirror.v1.ExportReflectionsRequest, dev.sidemirror.v1.ExportReflectionsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.SERVER_STREAMING)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ExportReflections"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.ExportReflectionsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.ExportReflectionsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ReflectiveMemoryServiceMethodDescriptorSupplier("ExportReflections"))
+              .build();
+        }
+      }
+    }
+    return getExportReflectionsMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.ImportReflectionsRequest,
+      dev.sidemirror.v1.ImportReflectionsResponse> getImportReflectionsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ImportReflections",
+      requestType = dev.sidemirror.v1.ImportReflectionsRequest.class,
+      responseType = dev.sidemirror.v1.ImportReflectionsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.CLIENT_STREAMING)
+  public static io.grpc.MethodDescriptor<dev.sidemirror.v1.ImportReflectionsRequest,
+      dev.sidemirror.v1.ImportReflectionsResponse> getImportReflectionsMethod() {
+    io.grpc.MethodDescriptor<dev.sidemirror.v1.ImportReflectionsRequest, dev.sidemirror.v1.ImportReflectionsResponse> getImportReflectionsMethod;
+    if ((getImportReflectionsMethod = ReflectiveMemoryServiceGrpc.getImportReflectionsMethod) == null) {
+      synchronized (ReflectiveMemoryServiceGrpc.class) {
+        if ((getImportReflectionsMethod = ReflectiveMemoryServiceGrpc.getImportReflectionsMethod) == null) {
+          ReflectiveMemoryServiceGrpc.getImportReflectionsMethod = getImportReflectionsMethod =
+              io.grpc.MethodDescriptor.<dev.sidemirror.v1.ImportReflectionsRequest, dev.sidemirror.v1.ImportReflectionsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.CLIENT_STREAMING)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ImportReflections"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.ImportReflectionsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.ImportReflectionsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ReflectiveMemoryServiceMethodDescriptorSupplier("ImportReflections"))
+              .build();
+        }
+      }
+    }
+    return getImportReflectionsMethod;
+  }
+
+  /**
+   * Creates a new async stub that supports all call types for the service
+   */
+  public static ReflectiveMemoryServiceStub newStub(io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<ReflectiveMemoryServiceStub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<ReflectiveMemoryServiceStub>() {
+        @java.lang.Override
+        public ReflectiveMemoryServiceStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new ReflectiveMemoryServiceStub(channel, callOptions);
+        }
+      };
+    return ReflectiveMemoryServiceStub.newStub(factory, channel);
+  }
+
+  /**
+   * Creates a new blocking-style stub that supports all types of calls on the service
+   */
+  public static ReflectiveMemoryServiceBlockingV2Stub newBlockingV2Stub(
+      io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<ReflectiveMemoryServiceBlockingV2Stub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<ReflectiveMemoryServiceBlockingV2Stub>() {
+        @java.lang.Override
+        public ReflectiveMemoryServiceBlockingV2Stub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new ReflectiveMemoryServiceBlockingV2Stub(channel, callOptions);
+        }
+      };
+    return ReflectiveMemoryServiceBlockingV2Stub.newStub(factory, channel);
+  }
+
+  /**
+   * Creates a new blocking-style stub that supports unary and streaming output calls on the service
+   */
+  public static ReflectiveMemoryServiceBlockingStub newBlockingStub(
+      io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<ReflectiveMemoryServiceBlockingStub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<ReflectiveMemoryServiceBlockingStub>() {
+        @java.lang.Override
+        public ReflectiveMemoryServiceBlockingStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new ReflectiveMemoryServiceBlockingStub(channel, callOptions);
+        }
+      };
+    return ReflectiveMemoryServiceBlockingStub.newStub(factory, channel);
+  }
+
+  /**
+   * Creates a new ListenableFuture-style stub that supports unary calls on the service
+   */
+  public static ReflectiveMemoryServiceFutureStub newFutureStub(
+      io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<ReflectiveMemoryServiceFutureStub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<ReflectiveMemoryServiceFutureStub>() {
+        @java.lang.Override
+        public ReflectiveMemoryServiceFutureStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new ReflectiveMemoryServiceFutureStub(channel, callOptions);
+        }
+      };
+    return ReflectiveMemoryServiceFutureStub.newStub(factory, channel);
+  }
+
+  /**
+   * <pre>
+   * What did this teach, and what was learned that fits here?
+   * A reflection says what happened and why, a strategy what to do next time. Both are kept for good, found again by what
+   * they say and where they apply, and carry how far their text can be trusted. Texts that try to steer whoever reads them
+   * are kept in quarantine, and are not recalled unless a person lets them out.
+   * Other than elsewhere, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
+   * RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
+   * </pre>
+   */
+  public interface AsyncService {
+
+    /**
+     * <pre>
+     * Reflects on a trace: given events, a recorded turn, or the turns of a session. Keeps the result when `store` is true.
+     * </pre>
+     */
+    default void generateReflection(dev.sidemirror.v1.GenerateReflectionRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.GenerateReflectionResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getGenerateReflectionMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Keeps a reflection and, when there is one, its strategy, in one transaction. What is known already, word for word or
+     * from the same episode, is strengthened instead of kept a second time; the ids are then those of what was known.
+     * </pre>
+     */
+    default void storeReflection(dev.sidemirror.v1.StoreReflectionRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.StoreReflectionResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getStoreReflectionMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * One memory, whatever its state.
+     * </pre>
+     */
+    default void getReflection(dev.sidemirror.v1.GetReflectionRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.GetReflectionResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getGetReflectionMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Memories, the newest first.
+     * </pre>
+     */
+    default void listReflections(dev.sidemirror.v1.ListReflectionsRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.ListReflectionsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListReflectionsMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Changes a memory: its next version. A new text is judged like any that enters: it may put the memory in quarantine.
+     * </pre>
+     */
+    default void updateReflection(dev.sidemirror.v1.UpdateReflectionRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.UpdateReflectionResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getUpdateReflectionMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Removes a memory with all its versions. Its reflection or strategy stays. It may be learned anew; to keep a lesson
+     * from coming back, retire it (ReviewReflection).
+     * </pre>
+     */
+    default void deleteReflection(dev.sidemirror.v1.DeleteReflectionRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.DeleteReflectionResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getDeleteReflectionMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * How a memory evolved: its versions, the newest first, the present one among them.
+     * </pre>
+     */
+    default void listReflectionVersions(dev.sidemirror.v1.ListReflectionVersionsRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.ListReflectionVersionsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListReflectionVersionsMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Promotes, retires or quarantines a memory, with a reason: its next version.
+     * </pre>
+     */
+    default void reviewReflection(dev.sidemirror.v1.ReviewReflectionRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.ReviewReflectionResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getReviewReflectionMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Memories that fit a text and a filter, the best first. Active ones only, unless quarantined ones are asked for.
+     * </pre>
+     */
+    default void queryReflections(dev.sidemirror.v1.QueryReflectionsRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.QueryReflectionsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getQueryReflectionsMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * The strategies and reflections that fit a task, as a block of data with a receipt.
+     * </pre>
+     */
+    default void buildMemoryContext(dev.sidemirror.v1.BuildMemoryContextRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.BuildMemoryContextResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getBuildMemoryContextMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Tells what became of the task that a block was built for.
+     * </pre>
+     */
+    default void reportOutcome(dev.sidemirror.v1.ReportOutcomeRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.ReportOutcomeResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getReportOutcomeMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first.
+     * </pre>
+     */
+    default void exportReflections(dev.sidemirror.v1.ExportReflectionsRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.ExportReflectionsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getExportReflectionsMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
+     * line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
+     * were learned is quarantined, and no memory is trusted more than the agent's own text, whatever its line says.
+     * </pre>
+     */
+    default io.grpc.stub.StreamObserver<dev.sidemirror.v1.ImportReflectionsRequest> importReflections(
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.ImportReflectionsResponse> responseObserver) {
+      return io.grpc.stub.ServerCalls.asyncUnimplementedStreamingCall(getImportReflectionsMethod(), responseObserver);
+    }
+  }
+
+  /**
+   * Base class for the server implementation of the service ReflectiveMemoryService.
+   * <pre>
+   * What did this teach, and what was learned that fits here?
+   * A reflection says what happened and why, a strategy what to do next time. Both are kept for good, found again by what
+   * they say and where they apply, and carry how far their text can be trusted. Texts that try to steer whoever reads them
+   * are kept in quarantine, and are not recalled unless a person lets them out.
+   * Other than elsewhere, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
+   * RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
+   * </pre>
+   */
+  public static abstract class ReflectiveMemoryServiceImplBase
+      implements io.grpc.BindableService, AsyncService {
+
+    @java.lang.Override public final io.grpc.ServerServiceDefinition bindService() {
+      return ReflectiveMemoryServiceGrpc.bindService(this);
+    }
+  }
+
+  /**
+   * A stub to allow clients to do asynchronous rpc calls to service ReflectiveMemoryService.
+   * <pre>
+   * What did this teach, and what was learned that fits here?
+   * A reflection says what happened and why, a strategy what to do next time. Both are kept for good, found again by what
+   * they say and where they apply, and carry how far their text can be trusted. Texts that try to steer whoever reads them
+   * are kept in quarantine, and are not recalled unless a person lets them out.
+   * Other than elsewhere, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
+   * RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
+   * </pre>
+   */
+  public static final class ReflectiveMemoryServiceStub
+      extends io.grpc.stub.AbstractAsyncStub<ReflectiveMemoryServiceStub> {
+    private ReflectiveMemoryServiceStub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected ReflectiveMemoryServiceStub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new ReflectiveMemoryServiceStub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Reflects on a trace: given events, a recorded turn, or the turns of a session. Keeps the result when `store` is true.
+     * </pre>
+     */
+    public void generateReflection(dev.sidemirror.v1.GenerateReflectionRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.GenerateReflectionResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getGenerateReflectionMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Keeps a reflection and, when there is one, its strategy, in one transaction. What is known already, word for word or
+     * from the same episode, is strengthened instead of kept a second time; the ids are then those of what was known.
+     * </pre>
+     */
+    public void storeReflection(dev.sidemirror.v1.StoreReflectionRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.StoreReflectionResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getStoreReflectionMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * One memory, whatever its state.
+     * </pre>
+     */
+    public void getReflection(dev.sidemirror.v1.GetReflectionRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.GetReflectionResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getGetReflectionMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Memories, the newest first.
+     * </pre>
+     */
+    public void listReflections(dev.sidemirror.v1.ListReflectionsRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.ListReflectionsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getListReflectionsMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Changes a memory: its next version. A new text is judged like any that enters: it may put the memory in quarantine.
+     * </pre>
+     */
+    public void updateReflection(dev.sidemirror.v1.UpdateReflectionRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.UpdateReflectionResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getUpdateReflectionMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Removes a memory with all its versions. Its reflection or strategy stays. It may be learned anew; to keep a lesson
+     * from coming back, retire it (ReviewReflection).
+     * </pre>
+     */
+    public void deleteReflection(dev.sidemirror.v1.DeleteReflectionRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.DeleteReflectionResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getDeleteReflectionMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * How a memory evolved: its versions, the newest first, the present one among them.
+     * </pre>
+     */
+    public void listReflectionVersions(dev.sidemirror.v1.ListReflectionVersionsRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.ListReflectionVersionsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getListReflectionVersionsMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Promotes, retires or quarantines a memory, with a reason: its next version.
+     * </pre>
+     */
+    public void reviewReflection(dev.sidemirror.v1.ReviewReflectionRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.ReviewReflectionResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getReviewReflectionMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Memories that fit a text and a filter, the best first. Active ones only, unless quarantined ones are asked for.
+     * </pre>
+     */
+    public void queryReflections(dev.sidemirror.v1.QueryReflectionsRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.QueryReflectionsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getQueryReflectionsMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * The strategies and reflections that fit a task, as a block of data with a receipt.
+     * </pre>
+     */
+    public void buildMemoryContext(dev.sidemirror.v1.BuildMemoryContextRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.BuildMemoryContextResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getBuildMemoryContextMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Tells what became of the task that a block was built for.
+     * </pre>
+     */
+    public void reportOutcome(dev.sidemirror.v1.ReportOutcomeRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.ReportOutcomeResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getReportOutcomeMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first.
+     * </pre>
+     */
+    public void exportReflections(dev.sidemirror.v1.ExportReflectionsRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.ExportReflectionsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncServerStreamingCall(
+          getChannel().newCall(getExportReflectionsMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
+     * line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
+     * were learned is quarantined, and no memory is trusted more than the agent's own text, whatever its line says.
+     * </pre>
+     */
+    public io.grpc.stub.StreamObserver<dev.sidemirror.v1.ImportReflectionsRequest> importReflections(
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.ImportReflectionsResponse> responseObserver) {
+      return io.grpc.stub.ClientCalls.asyncClientStreamingCall(
+          getChannel().newCall(getImportReflectionsMethod(), getCallOptions()), responseObserver);
+    }
+  }
+
+  /**
+   * A stub to allow clients to do synchronous rpc calls to service ReflectiveMemoryService.
+   * <pre>
+   * What did this teach, and what was learned that fits here?
+   * A reflection says what happened and why, a strategy what to do next time. Both are kept for good, found again by what
+   * they say and where they apply, and carry how far their text can be trusted. Texts that try to steer whoever reads them
+   * are kept in quarantine, and are not recalled unless a person lets them out.
+   * Other than elsewhere, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
+   * RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
+   * </pre>
+   */
+  public static final class ReflectiveMemoryServiceBlockingV2Stub
+      extends io.grpc.stub.AbstractBlockingStub<ReflectiveMemoryServiceBlockingV2Stub> {
+    private ReflectiveMemoryServiceBlockingV2Stub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected ReflectiveMemoryServiceBlockingV2Stub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new ReflectiveMemoryServiceBlockingV2Stub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Reflects on a trace: given events, a recorded turn, or the turns of a session. Keeps the result when `store` is true.
+     * </pre>
+     */
+    public dev.sidemirror.v1.GenerateReflectionResponse generateReflection(dev.sidemirror.v1.GenerateReflectionRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getGenerateReflectionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Keeps a reflection and, when there is one, its strategy, in one transaction. What is known already, word for word or
+     * from the same episode, is strengthened instead of kept a second time; the ids are then those of what was known.
+     * </pre>
+     */
+    public dev.sidemirror.v1.StoreReflectionResponse storeReflection(dev.sidemirror.v1.StoreReflectionRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getStoreReflectionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * One memory, whatever its state.
+     * </pre>
+     */
+    public dev.sidemirror.v1.GetReflectionResponse getReflection(dev.sidemirror.v1.GetReflectionRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getGetReflectionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Memories, the newest first.
+     * </pre>
+     */
+    public dev.sidemirror.v1.ListReflectionsResponse listReflections(dev.sidemirror.v1.ListReflectionsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getListReflectionsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Changes a memory: its next version. A new text is judged like any that enters: it may put the memory in quarantine.
+     * </pre>
+     */
+    public dev.sidemirror.v1.UpdateReflectionResponse updateReflection(dev.sidemirror.v1.UpdateReflectionRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getUpdateReflectionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Removes a memory with all its versions. Its reflection or strategy stays. It may be learned anew; to keep a lesson
+     * from coming back, retire it (ReviewReflection).
+     * </pre>
+     */
+    public dev.sidemirror.v1.DeleteReflectionResponse deleteReflection(dev.sidemirror.v1.DeleteReflectionRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getDeleteReflectionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * How a memory evolved: its versions, the newest first, the present one among them.
+     * </pre>
+     */
+    public dev.sidemirror.v1.ListReflectionVersionsResponse listReflectionVersions(dev.sidemirror.v1.ListReflectionVersionsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getListReflectionVersionsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Promotes, retires or quarantines a memory, with a reason: its next version.
+     * </pre>
+     */
+    public dev.sidemirror.v1.ReviewReflectionResponse reviewReflection(dev.sidemirror.v1.ReviewReflectionRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getReviewReflectionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Memories that fit a text and a filter, the best first. Active ones only, unless quarantined ones are asked for.
+     * </pre>
+     */
+    public dev.sidemirror.v1.QueryReflectionsResponse queryReflections(dev.sidemirror.v1.QueryReflectionsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getQueryReflectionsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * The strategies and reflections that fit a task, as a block of data with a receipt.
+     * </pre>
+     */
+    public dev.sidemirror.v1.BuildMemoryContextResponse buildMemoryContext(dev.sidemirror.v1.BuildMemoryContextRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getBuildMemoryContextMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Tells what became of the task that a block was built for.
+     * </pre>
+     */
+    public dev.sidemirror.v1.ReportOutcomeResponse reportOutcome(dev.sidemirror.v1.ReportOutcomeRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getReportOutcomeMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first.
+     * </pre>
+     */
+    @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
+    public io.grpc.stub.BlockingClientCall<?, dev.sidemirror.v1.ExportReflectionsResponse>
+        exportReflections(dev.sidemirror.v1.ExportReflectionsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingV2ServerStreamingCall(
+          getChannel(), getExportReflectionsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
+     * line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
+     * were learned is quarantined, and no memory is trusted more than the agent's own text, whatever its line says.
+     * </pre>
+     */
+    @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
+    public io.grpc.stub.BlockingClientCall<dev.sidemirror.v1.ImportReflectionsRequest, dev.sidemirror.v1.ImportReflectionsResponse>
+        importReflections() {
+      return io.grpc.stub.ClientCalls.blockingClientStreamingCall(
+          getChannel(), getImportReflectionsMethod(), getCallOptions());
+    }
+  }
+
+  /**
+   * A stub to allow clients to do limited synchronous rpc calls to service ReflectiveMemoryService.
+   * <pre>
+   * What did this teach, and what was learned that fits here?
+   * A reflection says what happened and why, a strategy what to do next time. Both are kept for good, found again by what
+   * they say and where they apply, and carry how far their text can be trusted. Texts that try to steer whoever reads them
+   * are kept in quarantine, and are not recalled unless a person lets them out.
+   * Other than elsewhere, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
+   * RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
+   * </pre>
+   */
+  public static final class ReflectiveMemoryServiceBlockingStub
+      extends io.grpc.stub.AbstractBlockingStub<ReflectiveMemoryServiceBlockingStub> {
+    private ReflectiveMemoryServiceBlockingStub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected ReflectiveMemoryServiceBlockingStub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new ReflectiveMemoryServiceBlockingStub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Reflects on a trace: given events, a recorded turn, or the turns of a session. Keeps the result when `store` is true.
+     * </pre>
+     */
+    public dev.sidemirror.v1.GenerateReflectionResponse generateReflection(dev.sidemirror.v1.GenerateReflectionRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getGenerateReflectionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Keeps a reflection and, when there is one, its strategy, in one transaction. What is known already, word for word or
+     * from the same episode, is strengthened instead of kept a second time; the ids are then those of what was known.
+     * </pre>
+     */
+    public dev.sidemirror.v1.StoreReflectionResponse storeReflection(dev.sidemirror.v1.StoreReflectionRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getStoreReflectionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * One memory, whatever its state.
+     * </pre>
+     */
+    public dev.sidemirror.v1.GetReflectionResponse getReflection(dev.sidemirror.v1.GetReflectionRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getGetReflectionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Memories, the newest first.
+     * </pre>
+     */
+    public dev.sidemirror.v1.ListReflectionsResponse listReflections(dev.sidemirror.v1.ListReflectionsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getListReflectionsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Changes a memory: its next version. A new text is judged like any that enters: it may put the memory in quarantine.
+     * </pre>
+     */
+    public dev.sidemirror.v1.UpdateReflectionResponse updateReflection(dev.sidemirror.v1.UpdateReflectionRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getUpdateReflectionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Removes a memory with all its versions. Its reflection or strategy stays. It may be learned anew; to keep a lesson
+     * from coming back, retire it (ReviewReflection).
+     * </pre>
+     */
+    public dev.sidemirror.v1.DeleteReflectionResponse deleteReflection(dev.sidemirror.v1.DeleteReflectionRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getDeleteReflectionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * How a memory evolved: its versions, the newest first, the present one among them.
+     * </pre>
+     */
+    public dev.sidemirror.v1.ListReflectionVersionsResponse listReflectionVersions(dev.sidemirror.v1.ListReflectionVersionsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getListReflectionVersionsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Promotes, retires or quarantines a memory, with a reason: its next version.
+     * </pre>
+     */
+    public dev.sidemirror.v1.ReviewReflectionResponse reviewReflection(dev.sidemirror.v1.ReviewReflectionRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getReviewReflectionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Memories that fit a text and a filter, the best first. Active ones only, unless quarantined ones are asked for.
+     * </pre>
+     */
+    public dev.sidemirror.v1.QueryReflectionsResponse queryReflections(dev.sidemirror.v1.QueryReflectionsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getQueryReflectionsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * The strategies and reflections that fit a task, as a block of data with a receipt.
+     * </pre>
+     */
+    public dev.sidemirror.v1.BuildMemoryContextResponse buildMemoryContext(dev.sidemirror.v1.BuildMemoryContextRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getBuildMemoryContextMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Tells what became of the task that a block was built for.
+     * </pre>
+     */
+    public dev.sidemirror.v1.ReportOutcomeResponse reportOutcome(dev.sidemirror.v1.ReportOutcomeRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getReportOutcomeMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first.
+     * </pre>
+     */
+    public java.util.Iterator<dev.sidemirror.v1.ExportReflectionsResponse> exportReflections(
+        dev.sidemirror.v1.ExportReflectionsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingServerStreamingCall(
+          getChannel(), getExportReflectionsMethod(), getCallOptions(), request);
+    }
+  }
+
+  /**
+   * A stub to allow clients to do ListenableFuture-style rpc calls to service ReflectiveMemoryService.
+   * <pre>
+   * What did this teach, and what was learned that fits here?
+   * A reflection says what happened and why, a strategy what to do next time. Both are kept for good, found again by what
+   * they say and where they apply, and carry how far their text can be trusted. Texts that try to steer whoever reads them
+   * are kept in quarantine, and are not recalled unless a person lets them out.
+   * Other than elsewhere, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
+   * RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
+   * </pre>
+   */
+  public static final class ReflectiveMemoryServiceFutureStub
+      extends io.grpc.stub.AbstractFutureStub<ReflectiveMemoryServiceFutureStub> {
+    private ReflectiveMemoryServiceFutureStub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected ReflectiveMemoryServiceFutureStub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new ReflectiveMemoryServiceFutureStub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Reflects on a trace: given events, a recorded turn, or the turns of a session. Keeps the result when `store` is true.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.sidemirror.v1.GenerateReflectionResponse> generateReflection(
+        dev.sidemirror.v1.GenerateReflectionRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getGenerateReflectionMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Keeps a reflection and, when there is one, its strategy, in one transaction. What is known already, word for word or
+     * from the same episode, is strengthened instead of kept a second time; the ids are then those of what was known.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.sidemirror.v1.StoreReflectionResponse> storeReflection(
+        dev.sidemirror.v1.StoreReflectionRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getStoreReflectionMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * One memory, whatever its state.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.sidemirror.v1.GetReflectionResponse> getReflection(
+        dev.sidemirror.v1.GetReflectionRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getGetReflectionMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Memories, the newest first.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.sidemirror.v1.ListReflectionsResponse> listReflections(
+        dev.sidemirror.v1.ListReflectionsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getListReflectionsMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Changes a memory: its next version. A new text is judged like any that enters: it may put the memory in quarantine.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.sidemirror.v1.UpdateReflectionResponse> updateReflection(
+        dev.sidemirror.v1.UpdateReflectionRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getUpdateReflectionMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Removes a memory with all its versions. Its reflection or strategy stays. It may be learned anew; to keep a lesson
+     * from coming back, retire it (ReviewReflection).
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.sidemirror.v1.DeleteReflectionResponse> deleteReflection(
+        dev.sidemirror.v1.DeleteReflectionRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getDeleteReflectionMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * How a memory evolved: its versions, the newest first, the present one among them.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.sidemirror.v1.ListReflectionVersionsResponse> listReflectionVersions(
+        dev.sidemirror.v1.ListReflectionVersionsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getListReflectionVersionsMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Promotes, retires or quarantines a memory, with a reason: its next version.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.sidemirror.v1.ReviewReflectionResponse> reviewReflection(
+        dev.sidemirror.v1.ReviewReflectionRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getReviewReflectionMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Memories that fit a text and a filter, the best first. Active ones only, unless quarantined ones are asked for.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.sidemirror.v1.QueryReflectionsResponse> queryReflections(
+        dev.sidemirror.v1.QueryReflectionsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getQueryReflectionsMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * The strategies and reflections that fit a task, as a block of data with a receipt.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.sidemirror.v1.BuildMemoryContextResponse> buildMemoryContext(
+        dev.sidemirror.v1.BuildMemoryContextRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getBuildMemoryContextMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Tells what became of the task that a block was built for.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.sidemirror.v1.ReportOutcomeResponse> reportOutcome(
+        dev.sidemirror.v1.ReportOutcomeRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getReportOutcomeMethod(), getCallOptions()), request);
+    }
+  }
+
+  private static final int METHODID_GENERATE_REFLECTION = 0;
+  private static final int METHODID_STORE_REFLECTION = 1;
+  private static final int METHODID_GET_REFLECTION = 2;
+  private static final int METHODID_LIST_REFLECTIONS = 3;
+  private static final int METHODID_UPDATE_REFLECTION = 4;
+  private static final int METHODID_DELETE_REFLECTION = 5;
+  private static final int METHODID_LIST_REFLECTION_VERSIONS = 6;
+  private static final int METHODID_REVIEW_REFLECTION = 7;
+  private static final int METHODID_QUERY_REFLECTIONS = 8;
+  private static final int METHODID_BUILD_MEMORY_CONTEXT = 9;
+  private static final int METHODID_REPORT_OUTCOME = 10;
+  private static final int METHODID_EXPORT_REFLECTIONS = 11;
+  private static final int METHODID_IMPORT_REFLECTIONS = 12;
+
+  private static final class MethodHandlers<Req, Resp> implements
+      io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
+      io.grpc.stub.ServerCalls.ServerStreamingMethod<Req, Resp>,
+      io.grpc.stub.ServerCalls.ClientStreamingMethod<Req, Resp>,
+      io.grpc.stub.ServerCalls.BidiStreamingMethod<Req, Resp> {
+    private final AsyncService serviceImpl;
+    private final int methodId;
+
+    MethodHandlers(AsyncService serviceImpl, int methodId) {
+      this.serviceImpl = serviceImpl;
+      this.methodId = methodId;
+    }
+
+    @java.lang.Override
+    @java.lang.SuppressWarnings("unchecked")
+    public void invoke(Req request, io.grpc.stub.StreamObserver<Resp> responseObserver) {
+      switch (methodId) {
+        case METHODID_GENERATE_REFLECTION:
+          serviceImpl.generateReflection((dev.sidemirror.v1.GenerateReflectionRequest) request,
+              (io.grpc.stub.StreamObserver<dev.sidemirror.v1.GenerateReflectionResponse>) responseObserver);
+          break;
+        case METHODID_STORE_REFLECTION:
+          serviceImpl.storeReflection((dev.sidemirror.v1.StoreReflectionRequest) request,
+              (io.grpc.stub.StreamObserver<dev.sidemirror.v1.StoreReflectionResponse>) responseObserver);
+          break;
+        case METHODID_GET_REFLECTION:
+          serviceImpl.getReflection((dev.sidemirror.v1.GetReflectionRequest) request,
+              (io.grpc.stub.StreamObserver<dev.sidemirror.v1.GetReflectionResponse>) responseObserver);
+          break;
+        case METHODID_LIST_REFLECTIONS:
+          serviceImpl.listReflections((dev.sidemirror.v1.ListReflectionsRequest) request,
+              (io.grpc.stub.StreamObserver<dev.sidemirror.v1.ListReflectionsResponse>) responseObserver);
+          break;
+        case METHODID_UPDATE_REFLECTION:
+          serviceImpl.updateReflection((dev.sidemirror.v1.UpdateReflectionRequest) request,
+              (io.grpc.stub.StreamObserver<dev.sidemirror.v1.UpdateReflectionResponse>) responseObserver);
+          break;
+        case METHODID_DELETE_REFLECTION:
+          serviceImpl.deleteReflection((dev.sidemirror.v1.DeleteReflectionRequest) request,
+              (io.grpc.stub.StreamObserver<dev.sidemirror.v1.DeleteReflectionResponse>) responseObserver);
+          break;
+        case METHODID_LIST_REFLECTION_VERSIONS:
+          serviceImpl.listReflectionVersions((dev.sidemirror.v1.ListReflectionVersionsRequest) request,
+              (io.grpc.stub.StreamObserver<dev.sidemirror.v1.ListReflectionVersionsResponse>) responseObserver);
+          break;
+        case METHODID_REVIEW_REFLECTION:
+          serviceImpl.reviewReflection((dev.sidemirror.v1.ReviewReflectionRequest) request,
+              (io.grpc.stub.StreamObserver<dev.sidemirror.v1.ReviewReflectionResponse>) responseObserver);
+          break;
+        case METHODID_QUERY_REFLECTIONS:
+          serviceImpl.queryReflections((dev.sidemirror.v1.QueryReflectionsRequest) request,
+              (io.grpc.stub.StreamObserver<dev.sidemirror.v1.QueryReflectionsResponse>) responseObserver);
+          break;
+        case METHODID_BUILD_MEMORY_CONTEXT:
+          serviceImpl.buildMemoryContext((dev.sidemirror.v1.BuildMemoryContextRequest) request,
+              (io.grpc.stub.StreamObserver<dev.sidemirror.v1.BuildMemoryContextResponse>) responseObserver);
+          break;
+        case METHODID_REPORT_OUTCOME:
+          serviceImpl.reportOutcome((dev.sidemirror.v1.ReportOutcomeRequest) request,
+              (io.grpc.stub.StreamObserver<dev.sidemirror.v1.ReportOutcomeResponse>) responseObserver);
+          break;
+        case METHODID_EXPORT_REFLECTIONS:
+          serviceImpl.exportReflections((dev.sidemirror.v1.ExportReflectionsRequest) request,
+              (io.grpc.stub.StreamObserver<dev.sidemirror.v1.ExportReflectionsResponse>) responseObserver);
+          break;
+        default:
+          throw new AssertionError();
+      }
+    }
+
+    @java.lang.Override
+    @java.lang.SuppressWarnings("unchecked")
+    public io.grpc.stub.StreamObserver<Req> invoke(
+        io.grpc.stub.StreamObserver<Resp> responseObserver) {
+      switch (methodId) {
+        case METHODID_IMPORT_REFLECTIONS:
+          return (io.grpc.stub.StreamObserver<Req>) serviceImpl.importReflections(
+              (io.grpc.stub.StreamObserver<dev.sidemirror.v1.ImportReflectionsResponse>) responseObserver);
+        default:
+          throw new AssertionError();
+      }
+    }
+  }
+
+  public static final io.grpc.ServerServiceDefinition bindService(AsyncService service) {
+    return io.grpc.ServerServiceDefinition.builder(getServiceDescriptor())
+        .addMethod(
+          getGenerateReflectionMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.sidemirror.v1.GenerateReflectionRequest,
+              dev.sidemirror.v1.GenerateReflectionResponse>(
+                service, METHODID_GENERATE_REFLECTION)))
+        .addMethod(
+          getStoreReflectionMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.sidemirror.v1.StoreReflectionRequest,
+              dev.sidemirror.v1.StoreReflectionResponse>(
+                service, METHODID_STORE_REFLECTION)))
+        .addMethod(
+          getGetReflectionMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.sidemirror.v1.GetReflectionRequest,
+              dev.sidemirror.v1.GetReflectionResponse>(
+                service, METHODID_GET_REFLECTION)))
+        .addMethod(
+          getListReflectionsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.sidemirror.v1.ListReflectionsRequest,
+              dev.sidemirror.v1.ListReflectionsResponse>(
+                service, METHODID_LIST_REFLECTIONS)))
+        .addMethod(
+          getUpdateReflectionMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.sidemirror.v1.UpdateReflectionRequest,
+              dev.sidemirror.v1.UpdateReflectionResponse>(
+                service, METHODID_UPDATE_REFLECTION)))
+        .addMethod(
+          getDeleteReflectionMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.sidemirror.v1.DeleteReflectionRequest,
+              dev.sidemirror.v1.DeleteReflectionResponse>(
+                service, METHODID_DELETE_REFLECTION)))
+        .addMethod(
+          getListReflectionVersionsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.sidemirror.v1.ListReflectionVersionsRequest,
+              dev.sidemirror.v1.ListReflectionVersionsResponse>(
+                service, METHODID_LIST_REFLECTION_VERSIONS)))
+        .addMethod(
+          getReviewReflectionMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.sidemirror.v1.ReviewReflectionRequest,
+              dev.sidemirror.v1.ReviewReflectionResponse>(
+                service, METHODID_REVIEW_REFLECTION)))
+        .addMethod(
+          getQueryReflectionsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.sidemirror.v1.QueryReflectionsRequest,
+              dev.sidemirror.v1.QueryReflectionsResponse>(
+                service, METHODID_QUERY_REFLECTIONS)))
+        .addMethod(
+          getBuildMemoryContextMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.sidemirror.v1.BuildMemoryContextRequest,
+              dev.sidemirror.v1.BuildMemoryContextResponse>(
+                service, METHODID_BUILD_MEMORY_CONTEXT)))
+        .addMethod(
+          getReportOutcomeMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.sidemirror.v1.ReportOutcomeRequest,
+              dev.sidemirror.v1.ReportOutcomeResponse>(
+                service, METHODID_REPORT_OUTCOME)))
+        .addMethod(
+          getExportReflectionsMethod(),
+          io.grpc.stub.ServerCalls.asyncServerStreamingCall(
+            new MethodHandlers<
+              dev.sidemirror.v1.ExportReflectionsRequest,
+              dev.sidemirror.v1.ExportReflectionsResponse>(
+                service, METHODID_EXPORT_REFLECTIONS)))
+        .addMethod(
+          getImportReflectionsMethod(),
+          io.grpc.stub.ServerCalls.asyncClientStreamingCall(
+            new MethodHandlers<
+              dev.sidemirror.v1.ImportReflectionsRequest,
+              dev.sidemirror.v1.ImportReflectionsResponse>(
+                service, METHODID_IMPORT_REFLECTIONS)))
+        .build();
+  }
+
+  private static abstract class ReflectiveMemoryServiceBaseDescriptorSupplier
+      implements io.grpc.protobuf.ProtoFileDescriptorSupplier, io.grpc.protobuf.ProtoServiceDescriptorSupplier {
+    ReflectiveMemoryServiceBaseDescriptorSupplier() {}
+
+    @java.lang.Override
+    public com.google.protobuf.Descriptors.FileDescriptor getFileDescriptor() {
+      return dev.sidemirror.v1.ReflectiveMemoryProto.getDescriptor();
+    }
+
+    @java.lang.Override
+    public com.google.protobuf.Descriptors.ServiceDescriptor getServiceDescriptor() {
+      return getFileDescriptor().findServiceByName("ReflectiveMemoryService");
+    }
+  }
+
+  private static final class ReflectiveMemoryServiceFileDescriptorSupplier
+      extends ReflectiveMemoryServiceBaseDescriptorSupplier {
+    ReflectiveMemoryServiceFileDescriptorSupplier() {}
+  }
+
+  private static final class ReflectiveMemoryServiceMethodDescriptorSupplier
+      extends ReflectiveMemoryServiceBaseDescriptorSupplier
+      implements io.grpc.protobuf.ProtoMethodDescriptorSupplier {
+    private final java.lang.String methodName;
+
+    ReflectiveMemoryServiceMethodDescriptorSupplier(java.lang.String methodName) {
+      this.methodName = methodName;
+    }
+
+    @java.lang.Override
+    public com.google.protobuf.Descriptors.MethodDescriptor getMethodDescriptor() {
+      return getServiceDescriptor().findMethodByName(methodName);
+    }
+  }
+
+  private static volatile io.grpc.ServiceDescriptor serviceDescriptor;
+
+  public static io.grpc.ServiceDescriptor getServiceDescriptor() {
+    io.grpc.ServiceDescriptor result = serviceDescriptor;
+    if (result == null) {
+      synchronized (ReflectiveMemoryServiceGrpc.class) {
+        result = serviceDescriptor;
+        if (result == null) {
+          serviceDescriptor = result = io.grpc.ServiceDescriptor.newBuilder(SERVICE_NAME)
+              .setSchemaDescriptor(new ReflectiveMemoryServiceFileDescriptorSupplier())
+              .addMethod(getGenerateReflectionMethod())
+              .addMethod(getStoreReflectionMethod())
+              .addMethod(getGetReflectionMethod())
+              .addMethod(getListReflectionsMethod())
+              .addMethod(getUpdateReflectionMethod())
+              .addMethod(getDeleteReflectionMethod())
+              .addMethod(getListReflectionVersionsMethod())
+              .addMethod(getReviewReflectionMethod())
+              .addMethod(getQueryReflectionsMethod())
+              .addMethod(getBuildMemoryContextMethod())
+              .addMethod(getReportOutcomeMethod())
+              .addMethod(getExportReflectionsMethod())
+              .addMethod(getImportReflectionsMethod())
+              .build();
+        }
+      }
+    }
+    return result;
+  }
+}

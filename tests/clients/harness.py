@@ -1,0 +1,157 @@
+"""A sidecar as a user starts it, and a client's runner of the scenario beside it (clients/scenario/README.md)."""
+
+import contextlib
+import json
+import signal
+import socket
+import subprocess
+import threading
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from tests.acceptance.product import COMMAND, PATIENCE_S, Serving, environment
+
+ROOT = Path(__file__).resolve().parents[2]
+SCENARIO = ROOT / "clients/scenario"
+# A runner that says nothing for this long hangs.
+_RUN_S = 240.0
+
+
+def free_port() -> int:
+    with contextlib.closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Sidecar:
+    """`sidemirror serve` at one address, however often it is killed and started."""
+
+    def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
+        self.folder = folder
+        self.address = f"127.0.0.1:{free_port()}"
+        self.socket = folder / "run" / "s.sock"
+        self.socket.parent.mkdir(mode=0o750, exist_ok=True)
+        self._settings = dict(settings or {})
+        # What the runner's steps may name beside the address and the socket.
+        self.variables: dict[str, str] = {}
+        self._process: subprocess.Popen[str] | None = None
+        self._serving: Serving
+
+    def start(self) -> None:
+        arguments = [str(COMMAND), "serve", "--address", self.address, "--socket", str(self.socket)]
+        self._process = subprocess.Popen(
+            arguments, stderr=subprocess.PIPE, text=True, cwd=self.folder, env=environment(**self._settings)
+        )
+        self._serving = Serving(self._process)
+        self._serving.wait_until_serving()
+
+    def signal(self, number: int) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)
+        if number in (signal.SIGKILL, signal.SIGTERM):
+            self._process.wait(PATIENCE_S)
+            self._serving._reader.join(PATIENCE_S)
+            if self._process.stderr is not None:
+                self._process.stderr.close()
+
+    def do(self, what: str) -> None:
+        """What a runner asks for."""
+        if what == "start":
+            self.start()
+            return
+        self.signal(
+            {
+                "kill": signal.SIGKILL,
+                "stop": signal.SIGTERM,
+                "pause": signal.SIGSTOP,
+                "continue": signal.SIGCONT,
+            }[what]
+        )
+
+    @property
+    def complaints(self) -> str:
+        """What the sidecar that ran last has logged of errors."""
+        return "\n".join(line for line in self._serving.log.splitlines() if '"level":"error"' in line)[-4000:]
+
+    def end(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self.signal(signal.SIGCONT)
+            self.signal(signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def sidecar(folder: Path, **settings: str) -> Iterator[Sidecar]:
+    running = Sidecar(folder, settings)
+    running.start()
+    try:
+        yield running
+    finally:
+        running.end()
+
+
+def has() -> str:
+    """What the sidecar of this checkout can do, beyond what every one could."""
+    services = [path.stem for path in (ROOT / "protos/sidemirror/v1").glob("*.proto")]
+    return ",".join("".join(part.title() for part in name.split("_")) + "Service" for name in services)
+
+
+class Ran:
+    """What a runner printed."""
+
+    def __init__(self, lines: Sequence[str], variables: Mapping[str, str]) -> None:
+        self.lines = lines
+        self.variables = variables
+
+    def printed(self, word: str) -> str:
+        """The rest of the line that begins with `word`."""
+        return next(line for line in self.lines if line.startswith(f"{word} ")).removeprefix(f"{word} ")
+
+
+def run_scenario(
+    command: Sequence[str], scenario: str, beside: Sidecar, cwd: Path, env: Mapping[str, str] | None = None
+) -> Ran:
+    """A runner from its start to its end. Fails with what it said when it did not pass."""
+    variables = {"address": beside.address, "socket": str(beside.socket), "run": f"r{uuid.uuid4().hex[:8]}"}
+    variables |= beside.variables
+    known = {
+        **environment(),
+        **(env or {}),
+        "SCENARIO_VARIABLES": json.dumps(variables),
+        "SCENARIO_HAS": has(),
+    }
+    lines: list[str] = []
+    with subprocess.Popen(
+        [*command, str(SCENARIO / scenario)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=cwd,
+        env=known,
+    ) as runner:
+        assert runner.stdin is not None
+        assert runner.stdout is not None
+        assert runner.stderr is not None
+        said: list[str] = []
+        stderr = runner.stderr
+        listener = threading.Thread(target=lambda: said.extend(stderr), daemon=True)
+        listener.start()
+        too_long = threading.Timer(_RUN_S, runner.kill)
+        too_long.start()
+        try:
+            for line in runner.stdout:
+                lines.append(line.rstrip("\n"))
+                if line.startswith("@"):
+                    beside.do(line[1:].strip())
+                    with contextlib.suppress(BrokenPipeError):
+                        runner.stdin.write("done\n")
+                        runner.stdin.flush()
+            code = runner.wait()
+        finally:
+            too_long.cancel()
+            runner.kill()
+        listener.join(PATIENCE_S)
+    assert code == 0, "\n".join([*lines[-5:], "".join(said)[-4000:], beside.complaints])
+    return Ran(lines, variables)

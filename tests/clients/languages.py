@@ -1,0 +1,79 @@
+"""The clients, and how each one's runner of the scenario is built and started."""
+
+import functools
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.clients.harness import ROOT
+
+CLIENTS = ROOT / "clients"
+
+
+class Language(NamedTuple):
+    """A client: its folder, what has to be installed, what builds its runner, and the runner."""
+
+    name: str
+    folder: Path
+    needs: str
+    build: Sequence[Sequence[str]]
+    run: Sequence[str]
+
+
+LANGUAGES = (
+    Language("python", CLIENTS / "python", "python", (), (sys.executable, "scenario.py")),
+    Language(
+        "go",
+        CLIENTS / "go",
+        "go",
+        (("go", "vet", "./..."), ("go", "build", "-o", "target/scenario", "./internal/scenario")),
+        ("target/scenario",),
+    ),
+    Language(
+        "typescript",
+        CLIENTS / "typescript",
+        "npm",
+        (("npm", "ci", "--silent", "--prefix", "../.."), ("npm", "run", "--silent", "build")),
+        ("node", "dist/test/scenario.js"),
+    ),
+    Language(
+        "java",
+        CLIENTS / "java",
+        "mvn",
+        (
+            ("mvn", "-q", "-B", "-f", "../../generated/java", "install"),
+            ("mvn", "-q", "-B", "install", "dependency:build-classpath", "-Dmdep.outputFile=target/classpath"),
+        ),
+        ("sh", "-c", 'exec java -cp "target/classes:target/test-classes:$(cat target/classpath)" Scenario "$0"'),
+    ),
+    Language(
+        "rust",
+        CLIENTS / "rust",
+        "cargo",
+        (("cargo", "build", "--quiet", "--locked", "--example", "scenario"),),
+        ("target/debug/examples/scenario",),
+    ),
+)
+
+
+def ready(language: Language) -> Sequence[str]:
+    """The command of the language's runner, which is built by then. Skips without the toolchain; in CI that fails."""
+    if language.name != "python" and shutil.which(language.needs) is None:
+        if os.environ.get("CI"):
+            pytest.fail(f"{language.needs} is not installed")
+        pytest.skip(f"{language.needs} is not installed: the {language.name} client is not tested")
+    _build(language)
+    return language.run
+
+
+@functools.cache
+def _build(language: Language) -> None:
+    for command in language.build:
+        done = subprocess.run(command, cwd=language.folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{' '.join(command)}\n{(done.stdout + done.stderr)[-6000:]}"

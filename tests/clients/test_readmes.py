@@ -1,0 +1,100 @@
+"""The lines that a client's README shows first, and its whole example, run as written."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.product import environment
+from tests.clients.harness import Sidecar, sidecar
+from tests.clients.languages import CLIENTS, LANGUAGES, ready
+
+pytestmark = [pytest.mark.timeout(600)]
+RUST = """[package]
+name = "readme"
+version = "0.0.0"
+edition = "2021"
+[workspace]
+[dependencies]
+sidemirror-client = {{ path = "{client}" }}
+tokio = {{ version = "1.40", features = ["macros", "rt-multi-thread"] }}
+"""
+JAVA = ("sh", "-c", 'exec java -cp "target/classes:$(cat target/classpath)" "$0"')
+EXAMPLES: dict[str, Sequence[str]] = {
+    "python": (sys.executable, "examples/agent.py"),
+    "go": ("go", "run", "./examples/agent"),
+    "typescript": ("node", "examples/agent.mjs"),
+    "java": (*JAVA, "examples/Agent.java"),
+    "rust": ("cargo", "run", "--quiet", "--locked", "--example", "agent"),
+}
+
+
+@pytest.fixture
+def beside(tmp_path: Path) -> Iterator[Sidecar]:
+    with sidecar(tmp_path) as running:
+        yield running
+
+
+def first_block(name: str) -> str:
+    found = re.search(
+        r"^```(?!xml)\w+\n(.*?)^```$", (CLIENTS / name / "README.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    assert found is not None
+    return found[1]
+
+
+def command(name: str, folder: Path) -> Sequence[str]:
+    """Puts the block where its language finds the client, and says how it is run."""
+    here = CLIENTS / name / "target" / "readme"
+    here.mkdir(parents=True, exist_ok=True)
+    if name == "go":
+        (here / "main.go").write_text(first_block(name))
+        return ("go", "run", "./target/readme")
+    if name == "typescript":
+        (here / "readme.mjs").write_text(first_block(name))
+        return ("node", "target/readme/readme.mjs")
+    if name == "rust":
+        (folder / "src").mkdir()
+        (folder / "src/main.rs").write_text(first_block(name))
+        (folder / "Cargo.toml").write_text(RUST.format(client=CLIENTS / name))
+        (folder / "Cargo.lock").write_bytes((CLIENTS / name / "Cargo.lock").read_bytes())
+        return ("cargo", "run", "--quiet", "--manifest-path", str(folder / "Cargo.toml"), "--target-dir", "target")
+    if name == "java":
+        (here / "FiveLines.java").write_text(first_block(name))
+        return (*JAVA, "target/readme/FiveLines.java")
+    (here / "readme.py").write_text(first_block(name))
+    return (sys.executable, "target/readme/readme.py")
+
+
+def run(name: str, command: Sequence[str], beside: Sidecar) -> str:
+    """What it prints; it has to end well."""
+    known = {**os.environ, **environment(SIDEMIRROR_ADDRESS=beside.address)}
+    ran = subprocess.run(command, cwd=CLIENTS / name, env=known, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_first_lines_run(name: str, beside: Sidecar, tmp_path: Path) -> None:
+    ready(next(language for language in LANGUAGES if language.name == name))
+    project = tmp_path / "project"
+    project.mkdir()
+    printed = run(name, command(name, project), beside)
+    if name == "java":
+        assert re.search(r"turn_id: \"[^\"]+\"", printed), printed
+        return
+    # The summary of the turn: its three events are on record, and it went well.
+    assert re.search(r"SUCCESS|outcome: 1|Success", printed), printed
+    assert re.search(r"event_?[cC]ount: ?3", printed), printed
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_example_runs(name: str, beside: Sidecar) -> None:
+    ready(next(language for language in LANGUAGES if language.name == name))
+    printed = run(name, EXAMPLES[name], beside)
+    assert "[reflection] " in printed
+    assert printed.endswith("1 of the tool calls failed\n"), printed

@@ -1,0 +1,87 @@
+"""Every client passes the one scenario against a real sidecar, and no agent is held up by one that is killed."""
+
+import contextlib
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
+from tests.clients.harness import SCENARIO, Sidecar, run_scenario, sidecar
+from tests.clients.languages import LANGUAGES, Language, ready
+from tests.wire.access import ACME, UNKNOWN, Certificates, write_access
+
+pytestmark = [pytest.mark.timeout(900)]
+# What the page of requirements allows the agent's loop to lose to the helper, at most.
+LONGEST_MS = 50.0
+
+
+@pytest.fixture
+def beside(tmp_path: Path) -> Iterator[Sidecar]:
+    with sidecar(tmp_path) as running:
+        yield running
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
+def test_the_scenario(language: Language, beside: Sidecar) -> None:
+    command = ready(language)
+    ran = run_scenario(command, "scenario.json", beside, language.folder)
+    steps = json.loads((SCENARIO / "scenario.json").read_text())
+    assert int(ran.printed("passed")) <= len(steps)
+    assert int(ran.printed("passed")) >= sum("needs" not in step for step in steps)
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
+def test_who_may_call(language: Language, tmp_path: Path) -> None:
+    command = ready(language)
+    certificates = Certificates(tmp_path / "tls")
+    access = write_access(tmp_path / "access.json")
+    settings = {f"SIDEMIRROR_{name.upper()}": value for name, value in certificates.settings().items()}
+    with sidecar(tmp_path, SIDEMIRROR_ACCESS_FILE=str(access), **settings) as beside:
+        for name, token in (("token_file", ACME), ("wrong_token_file", UNKNOWN)):
+            (tmp_path / name).write_text(f"{token}\n")
+            beside.variables[name] = str(tmp_path / name)
+        beside.variables["ca_file"] = str(certificates.ca)
+        run_scenario(command, "access.json", beside, language.folder)
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
+def test_a_thousand_turns_with_the_sidecar_killed(language: Language, beside: Sidecar) -> None:
+    """Seen to fail, with turns that are not in the record, when the TypeScript client does not open another stream
+    after one broke."""
+    command = ready(language)
+    (away,) = (step["away"] for step in json.loads((SCENARIO / "away.json").read_text()) if "away" in step)
+    ran = run_scenario(command, "away.json", beside, language.folder)
+    figures = json.loads(ran.printed("away"))
+    sys.stdout.write(f"{language.name} {figures}\n")
+    assert recorded(beside, ran.variables["run"], away["turns"], away["events"]) == []
+    assert figures["dropped"] == 0
+    assert figures["told"] == 1
+    assert figures["longest_ms"] <= LONGEST_MS
+
+
+def recorded(beside: Sidecar, run: str, turns: int, events: int) -> list[str]:
+    """What is not once and in its order in the record."""
+    wrong = []
+    expected = ["turn_started", *(f"e{place}" for place in range(events)), "turn_finished"]
+    with contextlib.closing(grpc.insecure_channel(beside.address)) as channel:
+        thinking = ThinkingServiceStub(channel)
+        for number in range(turns):
+            turn_id = f"away-{run}-{number}"
+            try:
+                entries = thinking.GetTurn(pb.GetTurnRequest(turn_id=turn_id, page_size=1000)).entries
+            except grpc.RpcError as error:
+                wrong.append(f"{turn_id}: {error}")
+                continue
+            events_there = [entry.event for entry in entries if entry.WhichOneof("entry") == "event"]
+            there = [
+                event.event_id if event.HasField("tool_called") else event.WhichOneof("kind") for event in events_there
+            ]
+            if there != expected:
+                wrong.append(f"{turn_id}: {Counter(there)}")
+    return wrong
