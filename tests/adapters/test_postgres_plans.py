@@ -14,7 +14,18 @@ from typing import Any
 import asyncpg
 import pytest
 
-from sidemirror_server.storage.postgres import critiques, ledger, memories, requests, sessions, turn_log, work
+from sidemirror_server.storage.postgres import (
+    critiques,
+    goal_reflections,
+    journal,
+    ledger,
+    memories,
+    receipts,
+    requests,
+    sessions,
+    turn_log,
+    work,
+)
 from sidemirror_server.storage.postgres.database import Database
 from sidemirror_server.vocabulary.scope import Scope
 from tests.conformance.turn_log import head
@@ -61,6 +72,13 @@ INSERT INTO sidemirror.memory_keys
 SELECT tenant_id, project_id, CASE WHEN r % 2 = 0 THEN 'strategy' ELSE 'reflection' END, 't:' || id, id FROM n;
 INSERT INTO sidemirror.memory_lessons SELECT tenant_id, project_id, id, id, id, r FROM n;
 INSERT INTO sidemirror.memory_outcomes SELECT tenant_id, project_id, id, 'success', r, NULL, '' FROM n;
+INSERT INTO sidemirror.goal_reflections
+SELECT tenant_id, project_id, 'g' || r / 20, r, id, 'o', 'i', 0.5, 'failed', 1 FROM n;
+INSERT INTO sidemirror.goal_words SELECT tenant_id, project_id, 'w' || r % 100, id, r FROM n;
+INSERT INTO sidemirror.goal_deletions SELECT tenant_id, project_id, id, r FROM n;
+INSERT INTO sidemirror.receipts
+SELECT tenant_id, project_id, id, CASE WHEN r % 2 = 0 THEN 'goal' ELSE 'turn' END, r, '', '', '', 'x' FROM n;
+INSERT INTO sidemirror.receipt_items SELECT tenant_id, project_id, id::bytea, id FROM n;
 ANALYZE;
 """
 
@@ -121,11 +139,46 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "fail": ((*_CLAIM, "e", None), 1),
         "release": (_CLAIM, 1),
         "revive": ((*PLACE, "000004", 1), 1),
-        "list": ((*PLACE, "goal", LATE, "", None, 5), 5),
+        "list": ((*PLACE, "goal", LATE, "", None, 5, 10**6), 5),
         # What there is to count, and at most the rest of the scope.
         "count": ((*PLACE, "goal"), ROWS),
         "done": ((LATE, ["goal", "dream"], 5), 5),
         "purge": ((*PLACE, ["000003", "000008"], LATE), 2),
+        # Every envelope that is done: asked by what puts lost reflections back, once an hour.
+        "scopes": ((["goal"],), SCOPES * ROWS),
+        "forget": ((*PLACE, "000004"), 1),
+    },
+    goal_reflections: {
+        "refused": ((*PLACE, "000500", 1, 0), 1),
+        "put": ((*PLACE, "g10", LATE, "new", "o", "i", 0.5, "failed", 1), 0),
+        "trim": ((*PLACE, "g10", 3), 3 + 20),
+        "has": ((*PLACE, "g10", "000205"), 1),
+        "name_words": ((*PLACE, "g10", LATE, ["w1", "new"]), 2),
+        "of_goals": ((*PLACE, ["g10", "g11"], 0), 40),
+        "newest": ((*PLACE, 100, 30), 30),
+        # Every goal that has one of the words: w1 is in a hundredth of them.
+        "with_words": ((*PLACE, ["w1"], 50), 20),
+        "delete": ((*PLACE, "g10"), 20),
+        "delete_words": ((*PLACE, "000500"), 1),
+        "deleted": ((*PLACE, "g10", 1), 1),
+        "oldest": ((*PLACE, 100, 4), 100),
+        "forget": ((*PLACE, "g10", 203), 20),
+    },
+    journal: {
+        "add": ((*PLACE, "goal", "new", "g", 1, b"x"), 0),
+        "forget": ((*PLACE, "goal", 0, 20), 20 + 20),
+        "remove": ((*PLACE, "goal", "s000050"), 20),
+    },
+    receipts: {
+        "issue": ((*PLACE, "new", "goal", 1, "", "", "", b"x"), 0),
+        "show": ((*PLACE, "000500", [b"new"]), 1),
+        "get": ((*PLACE, "000500"), 1),
+        "shown": ((*PLACE, [b"000500", b"000501"]), 2),
+        "list": ((*PLACE, LATE, "", 5), 5),
+        "list_of_kind": ((*PLACE, LATE, "", 5, "goal"), 5),
+        "oldest": ((LATE, 5), 5),
+        "forget_items": ((*PLACE, ["000500", "000501"]), 2),
+        "forget": ((*PLACE, ["000500", "000501"]), 2),
     },
     critiques: {
         "keep": ((*PLACE, "new", 1, "rules", 1, True, "", "", b"x"), 0),
@@ -182,8 +235,9 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
 }
 STATEMENTS = [(adapter, name) for adapter, every in VALUES.items() for name in every]
 # What reads envelopes of every scope.
-ACROSS = {(turn_log, "idle"), (requests, "expired"), (work, "used_up"), (work, "due"), (work, "done")}
+ACROSS = {(turn_log, "idle"), (requests, "expired"), (work, "used_up"), (work, "due"), (work, "done"), (work, "scopes")}
 ACROSS |= {(critiques, "old"), (ledger, "old"), (ledger, "forget_sums")}
+ACROSS |= {(receipts, "oldest")}
 ACROSS |= {(ledger, "used"), (ledger, "take"), (ledger, "replace")}
 
 

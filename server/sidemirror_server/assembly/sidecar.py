@@ -118,7 +118,7 @@ class Sidecar:
         critic = Critic(self.gateway, stores.critiques, clock)
         critiques = TurnCritiques(critic, self.recorder, clock)
         contexts = GoalContexts(stores.goal_reflections, stores.receipts)
-        lessons = Lessons(contexts, clock)
+        lessons = Lessons(contexts, memory.context, stores.receipts, clock)
         self.conductor = Conductor(
             stores.log, stores.sessions, self.recorder, reflections, critiques, lessons, clock, turn_limits
         )

@@ -32,16 +32,15 @@ class Standing:
 
     def unable(self) -> tuple[str, ...]:
         """The services that cannot serve now, by full name."""
-        lacking = () if self._store_answers() else _NEED_THE_STORE
-        goals = () if self._goals_are_there() else (rpc_server.GOALS.full_name,)
-        return (*self._turned_off, *lacking, *goals)
+        needing = () if self._store_answers() else _NEED_THE_STORE
+        goals = () if self._goals_answer() else (rpc_server.GOALS.full_name,)
+        return (*self._turned_off, *needing, *goals)
 
     def _store_answers(self) -> bool:
         """The store of all but goal reflections, which may be in one of their own."""
         return self._stores.facts[0].is_available()
 
-    def _goals_are_there(self) -> bool:
-        """All stores that goal reflections are in."""
+    def _goals_answer(self) -> bool:
         return self._store_answers() and (self._stores.redis is None or self._stores.redis.is_available())
 
     async def follow_the_store(self) -> None:
@@ -72,7 +71,7 @@ class Standing:
             if keeps != durable:
                 durable = keeps
                 await self._server.set_able(f"{rpc_server.GOALS.full_name}/durable", able=durable)
-            answers = self._goals_are_there()
+            answers = self._goals_answer()
             if answers != able:
                 able = answers
                 await self._server.set_able(rpc_server.GOALS.full_name, able=able)

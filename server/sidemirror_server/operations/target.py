@@ -109,23 +109,18 @@ def _aio_channel(address: str) -> grpc.aio.Channel:
 
 
 class _Blocking(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor, grpc.StreamUnaryClientInterceptor):
-    """Adds metadata to every call of a channel that is no asyncio one, but to those with streams both ways."""
+    """Adds metadata to every call, but those that stream both ways, of a channel that is no asyncio one."""
 
     def __init__(self, carried: Sequence[tuple[str, str | bytes]]) -> None:
         self._carried = carried
 
-    def _go_on(self, continuation: Any, details: Any, request: Any) -> Any:
-        carried = (*self._carried, *(details.metadata or ()))
-        return continuation(details._replace(metadata=carried), request)
+    def _go_on(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
+        carried = (*self._carried, *(client_call_details.metadata or ()))
+        return continuation(client_call_details._replace(metadata=carried), request)
 
-    def intercept_unary_unary(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
-        return self._go_on(continuation, client_call_details, request)
-
-    def intercept_unary_stream(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
-        return self._go_on(continuation, client_call_details, request)
-
-    def intercept_stream_unary(self, continuation: Any, client_call_details: Any, request_iterator: Any) -> Any:
-        return self._go_on(continuation, client_call_details, request_iterator)
+    intercept_unary_unary: Any = _go_on
+    intercept_unary_stream: Any = _go_on
+    intercept_stream_unary: Any = _go_on
 
 
 class _Carries:
