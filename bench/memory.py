@@ -21,6 +21,7 @@ from sidemirror_server.memory.terms import asked_terms
 from sidemirror_server.storage.sqlite.database import FILE_NAME
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_lookup import Lookup
+from sidemirror_server.storage.sqlite.memory_searcher import connect
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -47,7 +48,7 @@ async def search(servers: Servers, scale: Scale) -> list[Figure]:
         echo: Any = bare.unary_unary(ECHO)
         meanings, lookup = Known(), Lookup()
         recall = Recall(SqliteMemories(database), found_by, meanings, SystemClock())
-        direct = sqlite3.connect(folder / FILE_NAME, isolation_level=None)
+        direct = connect(str(folder / FILE_NAME))
         texts = asked.texts(scale.searches, words=3)
         vectors = [tuple(map(float, vector)) for vector in asked.vectors(scale.searches)]
         took: dict[str, list[float]] = {"port": [], "raw": [], "raw's CPU": [], "echo": []}

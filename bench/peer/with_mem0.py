@@ -79,8 +79,7 @@ class Mem0:
             vectors = [self.data.meaning(text) for text in texts]
             self._memory.vector_store.insert(vectors, payloads, [str(uuid.uuid4()) for _ in numbers])
 
-    def write(self, numbers: list[int], writers: int) -> None:  # noqa: ARG002  # it cannot make use of it
-        """One after the other, whatever `writers` is: it has no way to write for several at once."""
+    def write(self, numbers: list[int], writers: int) -> None:  # noqa: ARG002  # always one
         for number in numbers:
             self._memory.add(self.data.texts[number], user_id=scope_of(number), infer=False)
 

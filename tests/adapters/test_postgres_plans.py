@@ -87,7 +87,7 @@ ANALYZE;
 
 _HEAD = head("000500", 2)
 # A filter of `memory_search` that lets everything active pass.
-_ANY = (0.0, None, ["active"], [])
+_ANY: tuple[object, ...] = (0.0, None, ["active"], [])
 _CLAIM = (*PLACE, "000001", 1, LATE)
 # (adapter, statement): the values it is looked at with, and how many rows it may read, of {SCOPES} x {ROWS} in a table.
 VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {

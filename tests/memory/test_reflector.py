@@ -124,7 +124,7 @@ def test_evidence_joins_answers_with_calls_that_interleave() -> None:
     assert steps[-1].category == "timeout"
     # The first call may be answered first, by its id or by its tool alone.
     for answers in ({"call_id": "1"}, {"tool_name": "sql"}):
-        early = Step("r1", EventType.TOOL_RESPONSE, "fine", Origin.TOOL, **answers)  # type: ignore[arg-type]
+        early = Step("r1", EventType.TOOL_RESPONSE, "fine", Origin.TOOL, **answers)
         assert evidence_of(ReflectionContext((*STEPS[:2], early), "success")).steps[-1].answers == "c1"
     assert evidence_of(CONTEXT).outcome == "failure"
 

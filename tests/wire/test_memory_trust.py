@@ -186,7 +186,7 @@ def test_corroborated_waits_for_a_second_episode_or_a_person(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "most_ratio"), [("reflexion_hotpot", 0.02), ("reflexion_programming", 0.005)], ids=str
+    ("name", "most_ratio"), [("reflexion_hotpot", 0.01), ("reflexion_programming", 0.002)], ids=str
 )
 def test_recorded_lessons_are_plain(name: str, most_ratio: float) -> None:
     """Reflections that agents wrote about real tasks; the few that are quarantined wrongly are counted and printed."""

@@ -1,5 +1,6 @@
 """The calls of ReflectiveMemoryService about memories that are kept."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -57,7 +58,7 @@ class KeptMemoryCalls:
 
     async def UpdateReflection(self, request: pb.UpdateReflectionRequest, call: Call) -> pb.UpdateReflectionResponse:
         known = await self._get(call, request.reflection_id)
-        revision = judged(_revision(request, _repeatable(call)), known)
+        revision = await asyncio.to_thread(judged, _revision(request, _repeatable(call)), known)
         changed = await self._store.revise(
             call.scope, known.memory_id, revision, call.clock.now_us(), request.if_version or None
         )
