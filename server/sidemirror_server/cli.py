@@ -5,7 +5,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from sidemirror_server.settings import PREFIX, SECRETS, BadSettings, Settings, names, sources, without_fork_support
+from sidemirror_server.settings import PREFIX, SECRETS, BadSettings, Settings, names, sources
 
 # sysexits.h: the configuration is wrong.
 EXIT_CONFIGURATION = 78
@@ -13,7 +13,6 @@ EXIT_CONFIGURATION = 78
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command that the arguments name and returns its exit code."""
-    without_fork_support()
     options = _parser().parse_args(arguments)
     try:
         return int(options.run(options))

@@ -335,15 +335,6 @@ def load(flags: Mapping[str, str] | None = None, environment: Mapping[str, str] 
     return settings
 
 
-def without_fork_support() -> None:
-    """Tells gRPC, which reads it when it is loaded, to do nothing around a fork, unless the environment says otherwise.
-
-    That is for programs that go on with it in the child. Here a child is another program (the search of memories),
-    which did not even start while a thread of the exporter of metrics was in a call.
-    """
-    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
-
-
 def unknown_names(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """Names in the environment that look like settings and are none: most likely misspelt."""
     known = {f"{PREFIX}{name.upper()}" for name in names()}

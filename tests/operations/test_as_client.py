@@ -49,3 +49,24 @@ async def test_a_command_shows_what_the_environment_names(command: tuple[str, ..
         assert await code() != 0
         other = await code(**{**shown, "SIDEMIRROR_TOKEN_FILE": str(tmp_path / "other")})
         assert (other == 0) == (command == ("health",))
+
+
+@pytest.mark.parametrize(
+    ("name", "raw"),
+    [
+        ("SIDEMIRROR_TOKEN_FILE", b""),
+        ("SIDEMIRROR_TOKEN_FILE", b"\xff\xfe"),
+        ("SIDEMIRROR_TOKEN_FILE", b"two\nlines"),
+        ("SIDEMIRROR_CLIENT_CERTIFICATE_FILE", b"without its key"),
+        ("SIDEMIRROR_CLIENT_KEY_FILE", b"without its certificate"),
+    ],
+)
+def test_files_that_a_command_cannot_use(name: str, raw: bytes, tmp_path: Path) -> None:
+    """Said in one line, by the variable. Seen to fail: gRPC ended the process for want of a key."""
+    for file in ("given", "ca"):
+        (tmp_path / file).write_bytes(raw)
+    shown: dict[str, Any] = {"SIDEMIRROR_CA_FILE": str(tmp_path / "ca"), name: str(tmp_path / "given")}
+    told = run("usage", "--address", "127.0.0.1:1", **shown)
+    assert told.returncode == 78
+    assert told.stderr.startswith("sidemirror: SIDEMIRROR_")
+    assert len(told.stderr.splitlines()) == 1

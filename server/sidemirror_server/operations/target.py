@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from sidemirror_server.settings import AsClient, BadSettings, as_client, load, s
 
 # A sidecar is on this machine: a proxy that the environment names is not for it.
 CHANNEL_OPTIONS = (("grpc.enable_http_proxy", 0),)
+# As access files have them (rpc/access.py).
+_TOKEN = re.compile(rb"[\x21-\x7e]+")
 # A local connection takes milliseconds, a sidecar's start about a second.
 _CONNECT_S = 5.0
 
@@ -55,12 +58,21 @@ def _metadata() -> tuple[tuple[str, str | bytes], ...]:
     path = as_client().token
     if not path:
         return ()
-    return (("authorization", f"Bearer {_read(path, 'SIDEMIRROR_TOKEN_FILE').decode().strip()}"),)
+    token = _read(path, "SIDEMIRROR_TOKEN_FILE").strip()
+    if not _TOKEN.fullmatch(token):
+        raise BadSettings(
+            f"SIDEMIRROR_TOKEN_FILE: {path}: a token alone is expected, in one line of printable characters"
+        )
+    return (("authorization", f"Bearer {token.decode()}"),)
 
 
 def _credentials(given: AsClient) -> grpc.ChannelCredentials | None:
     if not given.ca:
         return None
+    if bool(given.key) != bool(given.certificate):
+        # gRPC would end the process.
+        lacking = "SIDEMIRROR_CLIENT_KEY_FILE" if given.certificate else "SIDEMIRROR_CLIENT_CERTIFICATE_FILE"
+        raise BadSettings(f"{lacking}: a client's certificate and its key are used together")
     key = _read(given.key, "SIDEMIRROR_CLIENT_KEY_FILE") if given.key else None
     chain = _read(given.certificate, "SIDEMIRROR_CLIENT_CERTIFICATE_FILE") if given.certificate else None
     return grpc.ssl_channel_credentials(_read(given.ca, "SIDEMIRROR_CA_FILE"), key, chain)
