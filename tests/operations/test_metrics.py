@@ -19,8 +19,10 @@ from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2, metric
 from sidemirror.v1 import critique_pb2, critique_pb2_grpc, goal_reflection_pb2, goal_reflection_pb2_grpc
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1 import thinking_pb2_grpc as pb_grpc
+from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from tests.acceptance.product import Serving, serving
 from tests.architecture.repository import ROOT
+from tests.memory import told
 from tests.operations.scrape import labelled, metrics_address, scraped, text_of
 from tests.wire.calls import MEDIUM, called, failed
 from tests.wire.waiting import until
@@ -47,6 +49,8 @@ def used(server: Serving) -> None:
             tenant_id=CANARY, goal_id=CANARY, objective=CANARY, state=goal_reflection_pb2.GOAL_STATE_FAILED
         )
         goal_reflection_pb2_grpc.GoalReflectionServiceStub(channel).ReportGoal(goal, timeout=20)
+        # Its log lines name the tenant, as the seed has them.
+        assert CANARY in told.tell(ReflectiveMemoryServiceStub(channel), CANARY)
         with pytest.raises(grpc.RpcError):
             stub.GetTurn(pb.GetTurnRequest(turn_id=CANARY), timeout=20)
 
