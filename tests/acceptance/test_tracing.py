@@ -12,7 +12,9 @@ from opentelemetry.proto.trace.v1 import trace_pb2
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1 import thinking_pb2_grpc as pb_grpc
+from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from tests.acceptance.product import serving
+from tests.memory import told
 
 CANARY = "canary-6d1f"
 PATIENCE_S = 20.0
@@ -85,3 +87,17 @@ def test_tracing_leads_nowhere_without_an_endpoint_and_stops_nothing(tmp_path: P
         grpc.insecure_channel(server.address) as channel,
     ):
         pb_grpc.ThinkingServiceStub(channel).ListSessions(pb.ListSessionsRequest(), timeout=5)
+
+
+def test_memory_has_spans_without_contents(
+    tmp_path: Path, collector: tuple[Collector, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen to fail when the span of a reflection had the description of its task."""
+    kept, endpoint = collector
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
+    monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "100")
+    with serving(tmp_path, "--data-dir", str(tmp_path / "data"), "--tracing", "true") as server:
+        with grpc.insecure_channel(server.address) as channel:
+            assert told.tell(ReflectiveMemoryServiceStub(channel), CANARY).count(CANARY) > 10
+        kept.wait_for(*(f"sidemirror.v1.ReflectiveMemoryService/{method}" for method in told.METHODS))
+    assert CANARY.encode() not in kept.raw

@@ -26,8 +26,10 @@ from sidemirror.v1 import (
 )
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1 import thinking_pb2_grpc as pb_grpc
+from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from tests.acceptance.product import Serving, serving
 from tests.architecture.repository import ROOT
+from tests.memory import told
 from tests.operations.scrape import labelled, metrics_address, scraped, text_of
 from tests.wire.calls import MEDIUM, called, failed
 from tests.wire.waiting import until
@@ -59,6 +61,8 @@ def used(server: Serving) -> None:
         memory.StoreReflection(lesson, timeout=20)
         asked = reflective_memory_pb2.BuildMemoryContextRequest(tenant_id=CANARY, task=CANARY)
         memory.BuildMemoryContext(asked, timeout=20)
+        # Its log lines name the tenant, as the seed has them.
+        assert CANARY in told.tell(ReflectiveMemoryServiceStub(channel), CANARY)
         with pytest.raises(grpc.RpcError):
             stub.GetTurn(pb.GetTurnRequest(turn_id=CANARY), timeout=20)
 
