@@ -162,3 +162,20 @@ async def test_memories_equally_near_come_with_the_newest_first_however_many_the
         asked = (ONE, "m", (1.0, 0.0), Filter(), 3)
         found = await database.search(lambda connection: of_signs().by_vector(connection, *asked))
         assert [hit.facts.memory_id for hit in found.hits] == ["m39", "m38", "m37"]
+
+
+async def test_a_comparison_is_not_shared_out_among_threads(tmp_path: Path) -> None:
+    """Seen to fail when numpy's library is left to choose: it starts a thread for each further core."""
+    async with sqlite_database(tmp_path) as database:
+        process = SearchProcess(tmp_path / FILE_NAME)
+        search = SqliteMemorySearch(database, process)
+        await SqliteMemories(database).put(ONE, Kept(memory("a", "join")))
+        await search.embed(ONE, "m", (Embedded("a", "join", (1.0, 0.0)),))
+        try:
+            assert len((await search.by_vector(ONE, "m", (1.0, 0.0), Filter(), 1)).hits) == 1
+            assert process._begun is not None
+            pid = process._begun.result().process.pid
+            threads = await asyncio.to_thread(lambda: list(Path(f"/proc/{pid}/task").iterdir()))
+        finally:
+            await process.close()
+    assert len(threads) == 1
