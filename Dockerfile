@@ -1,7 +1,10 @@
 # The sidecar as an image: no shell, no package manager and no compiler is needed to run it, nothing of it is written to.
 #
 #   docker build --tag sidemirror .
-#   docker run --read-only --publish 127.0.0.1:50051:50051 --volume sidemirror:/data sidemirror
+#   docker run --read-only --network host --volume sidemirror:/data sidemirror
+#
+# It listens on loopback only, so a published port reaches nothing; in a network of its own, share a Unix socket by a
+# volume (SIDEMIRROR_SOCKET), or set TLS, an access file and SIDEMIRROR_ADDRESS=0.0.0.0:50051.
 #
 # Both stages begin with the same Python 3.11 or later: what the first installs runs in the second as it is. Any image
 # with python3 and its venv module does: --build-arg BASE=… .

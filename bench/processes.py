@@ -33,8 +33,7 @@ class Server:
 
     def cpu_s(self) -> float:
         """User and system time of all threads so far."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS
+        return cpu_s(self.process.pid)
 
     def resident_mb(self) -> float:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
@@ -123,6 +122,12 @@ def _ended(process: "subprocess.Popen[bytes]") -> Iterator[None]:
     finally:
         process.kill()
         process.wait()
+
+
+def cpu_s(pid: int) -> float:
+    """User and system time of all threads of a process so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
 def free_port() -> int:

@@ -5,7 +5,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from sidemirror_server.settings import PREFIX, SECRETS, BadSettings, Settings, names, sources
+from sidemirror_server.settings import PREFIX, SECRETS, BadSettings, Settings, names, sources, without_fork_support
 
 # sysexits.h: the configuration is wrong.
 EXIT_CONFIGURATION = 78
@@ -13,6 +13,7 @@ EXIT_CONFIGURATION = 78
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command that the arguments name and returns its exit code."""
+    without_fork_support()
     options = _parser().parse_args(arguments)
     try:
         return int(options.run(options))
@@ -105,7 +106,7 @@ def _add_goals(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     verbs = goals.add_subparsers(required=True, metavar="VERB")
     for name, told in (("list", "reports, the newest first"), ("dead", "reports that nothing could be made of")):
         verb = verbs.add_parser(name, help=told)
-        verb.add_argument("--limit", type=_million, default=50, metavar="N", help="the newest N only (default: 50)")
+        verb.add_argument("--limit", type=_count, default=50, metavar="N", help="the newest N only (default: 50)")
         verb.add_argument("--json", action="store_true", help="print the result as JSON")
         verb.set_defaults(run=_goals_list, only_dead=name == "dead")
     show = verbs.add_parser("show", help="a goal's reflections, or those of the recent goals")
@@ -185,6 +186,13 @@ def _million(text: str) -> int:
     if not 0 <= number <= 1_000_000:
         raise argparse.ArgumentTypeError("a number from 0 to 1,000,000 is expected")
     return number
+
+
+def _count(text: str) -> int:
+    """How many to show: none would look like there are none."""
+    if _million(text) == 0:
+        raise argparse.ArgumentTypeError("a number from 1 to 1,000,000 is expected")
+    return int(text)
 
 
 def _flag_names() -> list[str]:

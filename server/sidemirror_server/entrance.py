@@ -41,6 +41,12 @@ def check_listeners(settings: Settings) -> None:
             raise CannotUse("TLS needs a certificate and its key")
     with _named("address"):
         check_address(settings.address, has_tls=bool(tls.key_file), has_tokens=bool(settings.access_file))
+    with _named("socket"):
+        if settings.address.startswith(UNIX) and settings.socket.removeprefix(UNIX) not in (
+            "",
+            settings.address.removeprefix(UNIX),
+        ):
+            raise CannotListen(f"socket {settings.socket!r}: address {settings.address!r} is a socket already")
     others = (("health_address", settings.health_address), ("metrics_address", settings.metrics_address))
     for setting, address in others:
         with _named(setting):

@@ -8,6 +8,7 @@ msgspec checks the values: it is in the process anyway, where pydantic-settings 
 server takes to start (measured: 186 ms against 13 ms, over a bare grpc.aio server of 90 ms).
 """
 
+import math
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -326,9 +327,21 @@ def load(flags: Mapping[str, str] | None = None, environment: Mapping[str, str] 
         settings = msgspec.convert(nested, Settings, strict=False, dec_hook=_decode)
     except msgspec.ValidationError as error:
         raise BadSettings(_told(str(error))) from error
+    for source in sources(settings, given, environment):
+        if source.value == math.inf:
+            raise BadSettings(f"{source.name} ({PREFIX}{source.name.upper()}): Expected a number, got infinity")
     if settings.model.provider == "anthropic" and not (settings.model.api_key or settings.model.base_url):
         raise BadSettings(f"model__api_key ({PREFIX}MODEL__API_KEY or ANTHROPIC_API_KEY): anthropic needs a key")
     return settings
+
+
+def without_fork_support() -> None:
+    """Tells gRPC, which reads it when it is loaded, to do nothing around a fork, unless the environment says otherwise.
+
+    That is for programs that go on with it in the child. Here a child is another program (the search of memories),
+    which did not even start while a thread of the exporter of metrics was in a call.
+    """
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 
 def unknown_names(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:

@@ -110,18 +110,26 @@ class SilentForUnknownOnes(SqliteMemories):
             return
 
 
+class Forgetful(SqliteMemories):
+    async def revise(self, scope: Scope, memory_id: str, revision: Any, now_us: int, if_version: Any = None) -> Any:
+        revision = msgspec.structs.replace(revision, revision_id="")
+        return await super().revise(scope, memory_id, revision, now_us, if_version)
+
+
 class AnyVersion(SqliteMemories):
     async def revise(self, scope: Scope, memory_id: str, revision: Any, now_us: int, if_version: Any = None) -> Any:
         return await super().revise(scope, memory_id, revision, now_us)
 
 
-@pytest.mark.parametrize(("clause", "broken"), [("MS10", SilentForUnknownOnes), ("MS8", AnyVersion)])
+@pytest.mark.parametrize(
+    ("clause", "broken"), [("MS10", SilentForUnknownOnes), ("MS8", AnyVersion), ("MS15", Forgetful)]
+)
 async def test_broken_verb_is_noticed(clause: str, broken: type[SqliteMemories], tmp_path: Path) -> None:
     await noticed(clause, tmp_path, broken)
 
 
 def test_every_clause_is_seen_to_fail() -> None:
-    assert {clause for clause, *_ in BROKEN} | {"MS1", "MS3", "MS5", "MS13"} == set(CLAUSES)
+    assert {clause for clause, *_ in BROKEN} | {"MS1", "MS3", "MS5", "MS13", "MS15"} == set(CLAUSES)
 
 
 async def noticed(clause: str, folder: Path, broken: type[SqliteMemories] = SqliteMemories) -> None:

@@ -12,6 +12,7 @@ from sidemirror_server.storage.postgres.database import Database
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
 from sidemirror_server.storage.postgres.migrate import migrate
+from tests.adapters.test_broken_postgres import of_one_project
 from tests.conformance import memory_search as suite
 from tests.conformance.clauses import clauses_of
 from tests.conformance.memories import ONE, OTHER, memory
@@ -87,6 +88,20 @@ async def test_broken_statement_is_noticed(
 ) -> None:
     assert piece in adapter._SQL[name]
     monkeypatch.setattr(adapter, "_SQL", {**adapter._SQL, name: adapter._SQL[name].replace(piece, instead)})
-    with pytest.raises((Exception, pytest.fail.Exception)) as caught:
-        await test_clause(clause, databases)
+    await noticed(clause, databases, PostgresMemorySearch)
+
+
+async def test_scopes_that_meet_are_noticed(databases: Databases) -> None:
+    """Row level security keeps them apart, whatever a statement says: what is broken here is what is told to it."""
+    await noticed("FM10", databases, of_one_project(PostgresMemorySearch))
+
+
+def test_every_clause_is_seen_to_fail() -> None:
+    assert {clause for clause, *_ in BROKEN} | {"FM10"} == set(CLAUSES)
+
+
+async def noticed(clause: str, databases: Databases, broken: type[PostgresMemorySearch]) -> None:
+    async with databases.opened() as database:
+        with pytest.raises((Exception, pytest.fail.Exception)) as caught:
+            await CLAUSES[clause](lambda: suite.Stores(PostgresMemories(database), broken(database)))
     assert not isinstance(caught.value, TypeError | AttributeError | NameError | asyncpg.PostgresError)

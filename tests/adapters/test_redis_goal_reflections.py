@@ -138,7 +138,10 @@ async def test_entries_that_another_program_wrote_by_the_seed(either_server: Red
         assert [entry["id"] for entry in kept] == ["r3", "r2", "r1"], "no more than three, the newest first"
 
 
-@pytest.mark.parametrize("value", ["", "no json", "{}", "null", "[1, {]", '["}"]', "[[[[", '["\\', "[{}]"])
+@pytest.mark.parametrize(
+    "value",
+    ["", "no json", "{}", "null", "[1, {]", '["}"]', "[[[[", '["\\', "[{}]", "[" * 9_000, '[{"a":' + "[" * 9_000],
+)
 async def test_what_is_no_list_of_entries_is_left_out(value: str, either_server: RedisServer) -> None:
     either_server.ask("SET", "reflection:abc-123", value)
     async with opened(either_server) as database:
@@ -146,6 +149,24 @@ async def test_what_is_no_list_of_entries_is_left_out(value: str, either_server:
         assert await reflections.of_goal(DEFAULT_SCOPE, "abc-123", T0) == ()
         assert await reflections.put(DEFAULT_SCOPE, STALE, T0)
         assert await reflections.of_goal(DEFAULT_SCOPE, "abc-123", T0) == (STALE,)
+
+
+async def test_what_another_program_wrote_is_bounded(either_server: RedisServer) -> None:
+    """Texts are cut, and of a list of recent goals that others made long 10 are shown, each once."""
+    theirs = {"insight": "i" * 5_000_000, "objective": "o" * 5_000_000, "importance": 0.7, "goal_state": "failed"}
+    value = json.dumps([{**theirs, "created_at": "2026-03-11T14:22:59"}])
+    short = json.dumps([{**theirs, "insight": "i", "objective": "o", "created_at": "2026-03-11T14:22:59"}])
+    either_server.ask("SET", "reflection:long", value)
+    for number in range(20):
+        either_server.ask("SET", f"reflection:g{number}", short)
+    names = ["long", "g0", "gone", *(f"g{number}" for number in range(20)), *(f"no{number}" for number in range(1000))]
+    either_server.ask("RPUSH", "reflection:recent_goals", *names)
+    async with opened(either_server) as database:
+        reflections = RedisGoalReflections(database)
+        (found,) = await reflections.of_goal(DEFAULT_SCOPE, "long", T0)
+        assert (len(found.insight), len(found.objective)) == (4_000, 1_000)
+        recent = [goal[0].goal_id for goal in await reflections.recent(DEFAULT_SCOPE, T0)]
+        assert recent == ["long", *(f"g{number}" for number in range(9))]
 
 
 async def test_hostile_texts_stay_one_entry(either_server: RedisServer) -> None:

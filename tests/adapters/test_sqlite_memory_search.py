@@ -1,21 +1,27 @@
 """The port `MemorySearch` on SQLite: its clauses, on a thread and in the process that a sidecar uses."""
 
 import asyncio
+import math
+import sqlite3
 from pathlib import Path
 
 import pytest
+import uvloop
 
 from sidemirror_server.memory.record import Kept
-from sidemirror_server.memory.search import Filter
+from sidemirror_server.memory.search import Embedded, Filter
 from sidemirror_server.storage.sqlite.database import FILE_NAME
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
+from sidemirror_server.storage.sqlite.memory_lookup import Lookup
 from sidemirror_server.storage.sqlite.memory_process import SearchProcess
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
+from sidemirror_server.storage.sqlite.memory_vectors import Vectors
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance import memory_search as suite
 from tests.conformance.clauses import clauses_of
-from tests.conformance.memories import ONE, memory
+from tests.conformance.memories import ONE, T0, memory
+from tests.faults.waiting import until
 
 CLAUSES = clauses_of(suite)
 
@@ -43,8 +49,8 @@ async def test_a_search_that_is_killed_is_refused_and_the_next_one_answered(tmp_
         process = SearchProcess(tmp_path / FILE_NAME)
         search = SqliteMemorySearch(database, process)
         assert len(await search.best(ONE, Filter(), 10)) == 1
-        child = process._process
-        assert child is not None
+        assert process._begun is not None
+        child = (await process._begun).process
         asked = [asyncio.create_task(search.best(ONE, Filter(), 10)) for _ in range(50)]
         child.kill()
         async with asyncio.timeout(10):
@@ -69,3 +75,90 @@ async def test_a_caller_that_leaves_takes_nobody_elses_answer(tmp_path: Path) ->
         found = await asyncio.gather(*asked[1::2])
         assert [len(one) for one in found] == [1 + number % 3 for number in range(1, 30, 2)]
         await process.close()
+
+
+def test_a_search_that_is_killed_again_and_again(tmp_path: Path) -> None:
+    """Every question is answered or refused, whenever the process goes away under it, on the loop that serves."""
+    uvloop.run(_killed_again_and_again(tmp_path))
+
+
+async def _killed_again_and_again(tmp_path: Path) -> None:
+    async with sqlite_database(tmp_path) as database:
+        await SqliteMemories(database).put(ONE, Kept(memory("a", "join")))
+        process = SearchProcess(tmp_path / FILE_NAME)
+        search = SqliteMemorySearch(database, process)
+        answers = 0
+
+        async def ask() -> None:
+            nonlocal answers
+            refused = 0
+            while refused < 5_000 and answers < 400:
+                try:
+                    assert len(await search.best(ONE, Filter(), 10)) == 1
+                    answers += 1
+                except StoreUnavailable:
+                    refused += 1
+                await asyncio.sleep(0)
+
+        async with asyncio.timeout(50), asyncio.TaskGroup() as group:
+            for _ in range(8):
+                group.create_task(ask())
+            for kills in range(1, 7):
+                enough = 50 * kills
+                await until(lambda: answers >= enough)  # noqa: B023 - it is over before `enough` changes
+                if process._begun is not None:
+                    (await process._begun).process.kill()
+        assert answers >= 400
+        await process.close()
+
+
+def of_signs() -> Lookup:
+    """Vectors as they are searched in large scopes."""
+    lookup = Lookup()
+    lookup._vectors = Vectors(exact_rows=0)
+    return lookup
+
+
+async def test_a_question_by_meaning_costs_no_more_steps_in_a_larger_scope(tmp_path: Path) -> None:
+    """Seen to fail when those that have a vector are counted."""
+
+    def steps_of_a_question(connection: sqlite3.Connection) -> int:
+        lookup, steps = of_signs(), 0
+
+        def step() -> None:
+            nonlocal steps
+            steps += 1
+
+        asked = (ONE, "m", (1.0, 0.0), Filter(), 10)
+        lookup.by_vector(connection, *asked)  # reads the vectors
+        connection.set_progress_handler(step, 1)
+        try:
+            assert len(lookup.by_vector(connection, *asked).hits) == 10
+        finally:
+            connection.set_progress_handler(None, 1)
+        return steps
+
+    async with sqlite_database(tmp_path) as database:
+        memories, search = SqliteMemories(database), SqliteMemorySearch(database)
+        steps = []
+        for first, many in ((0, 410), (410, 1000)):  # 400 are scored anew
+            made = [memory(f"m{number:04}", f"text {number}") for number in range(first, first + many)]
+            await asyncio.gather(*[memories.put(ONE, Kept(one)) for one in made])
+            turns = [int(one.memory_id[1:]) / 2000 for one in made]
+            vectors = [(math.cos(turn), math.sin(turn)) for turn in turns]
+            embedded = [Embedded(one.memory_id, one.content, at) for one, at in zip(made, vectors, strict=True)]
+            await search.embed(ONE, "m", tuple(embedded))
+            steps.append(await database.search(steps_of_a_question))
+    assert steps[1] <= steps[0] * 1.1
+
+
+async def test_memories_equally_near_come_with_the_newest_first_however_many_there_are(tmp_path: Path) -> None:
+    """Seen to fail when a portion ends among those that are equally near."""
+    async with sqlite_database(tmp_path) as database:
+        memories, search = SqliteMemories(database), SqliteMemorySearch(database)
+        made = [memory(f"m{number:02}", f"text {number}", at_us=T0 + number) for number in range(40)]
+        await asyncio.gather(*[memories.put(ONE, Kept(one)) for one in made])
+        await search.embed(ONE, "m", tuple(Embedded(one.memory_id, one.content, (1.0, 0.0)) for one in made))
+        asked = (ONE, "m", (1.0, 0.0), Filter(), 3)
+        found = await database.search(lambda connection: of_signs().by_vector(connection, *asked))
+        assert [hit.facts.memory_id for hit in found.hits] == ["m39", "m38", "m37"]

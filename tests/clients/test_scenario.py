@@ -52,8 +52,8 @@ def test_who_may_call(language: Language, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
 def test_a_thousand_turns_with_the_sidecar_killed(language: Language, beside: Sidecar) -> None:
-    """Seen to fail, with turns that are not in the record, when the TypeScript client does not open another stream after
-    one broke."""
+    """Seen to fail, with turns that are not in the record, when the TypeScript client opens no other stream
+    after one broke."""
     command = ready(language)
     (away,) = (step["away"] for step in json.loads((SCENARIO / "away.json").read_text()) if "away" in step)
     ran = run_scenario(command, "away.json", beside, language.folder)

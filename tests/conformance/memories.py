@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from sidemirror_server.memory.record import (
+    MOST_REVISIONS,
     AppliesWhen,
     Change,
     Kept,
@@ -228,6 +229,25 @@ async def ms8_a_revision_makes_a_version(open_memories: OpenMemories) -> None:
         assert (await memories.learn(ONE, Lesson(draft), T0 + 8)).reflection.memory_id == "m"
     racing = [memories.revise(ONE, "m", Revision(Change.UPDATED, str(n), importance=n / 10), T0 + 9) for n in range(8)]
     assert sorted(one.version for one in await asyncio.gather(*racing)) == list(range(4, 12))
+
+
+async def ms15_a_repeated_revision_changes_nothing(open_memories: OpenMemories) -> None:
+    memories = open_memories()
+    await memories.learn(ONE, Lesson(memory("m", confidence=0.5)), T0)
+    once = Revision(Change.UPDATED, "clearer", importance=0.75, without_confidence=True, revision_id="once")
+    second = await memories.revise(ONE, "m", once, T0 + 1, 1)
+    assert (second.version, second.importance, second.confidence, second.revision_ids) == (2, 0.75, None, ("once",))
+    assert await memories.revise(ONE, "m", once, T0 + 2, 1) == second
+    for number in range(MOST_REVISIONS - 1):
+        other = Revision(Change.UPDATED, importance=0.25, revision_id=f"other {number}")
+        await memories.revise(ONE, "m", other, T0 + 3)
+    last = await get(memories, "m")
+    assert await open_memories().revise(ONE, "m", once, T0 + 4) == last == await get(memories, "m")
+    assert (last.version, last.importance, len(last.revision_ids)) == (MOST_REVISIONS + 1, 0.25, MOST_REVISIONS)
+    # A revision that nobody will repeat is always another one.
+    for _ in range(2):
+        last = await memories.revise(ONE, "m", Revision(Change.UPDATED, importance=0.5), T0 + 5)
+    assert last.version == MOST_REVISIONS + 3
 
 
 async def ms9_versions_from_the_newest(open_memories: OpenMemories) -> None:

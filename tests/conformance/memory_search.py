@@ -258,6 +258,12 @@ async def fm6_vectors_of_one_model_are_compared(open_stores: OpenStores) -> None
     await stores.memories.delete(ONE, "far")
     found = await stores.search.by_vector(ONE, "m", turned(0), Filter(), 10)
     assert ([hit.facts.memory_id for hit in found.hits], found.embedded, found.memories) == (["opposite"], 1, 3)
+    # Neither are those of other dimensions, should a model have changed them.
+    await stores.search.embed(ONE, "m", (Embedded("without", records[3].content, (0.6, 0.8)),))
+    found = await stores.search.by_vector(ONE, "m", turned(0), Filter(), 10)
+    assert [hit.facts.memory_id for hit in found.hits] == ["opposite"]
+    found = await stores.search.by_vector(ONE, "m", (1.0, 0.0), Filter(), 10)
+    assert [hit.facts.memory_id for hit in found.hits] == ["without"]
 
 
 def empty_hits(embedded: int, memories: int) -> object:

@@ -12,7 +12,7 @@ import pytest
 from sidemirror_server.vocabulary.errors import AlreadyExists, LostClaim, NotFound, WrongState
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.work.queue import Job, JobKey, JobState, NewJob, Work
+from sidemirror_server.work.queue import LIST_BYTES, Job, JobKey, JobState, NewJob, Work
 
 OpenWork = Callable[[], Work]
 
@@ -301,6 +301,11 @@ async def wq19_list_is_newest_first(open_work: OpenWork) -> None:
     assert await work.list(ONE, "goal", (), JobKey(last.created_us, last.job_id), 3) == ()
     assert [job.job_id for job in await work.list(ONE, "goal", (JobState.QUEUED,), None, 10)] == ["j6", "j5", "j4"]
     assert await work.list(ONE, "goal", (JobState.DONE, JobState.DEAD), None, 10) == ()
+    for number in range(3):
+        await work.put(ONE, new(f"large{number}", bytes(LIST_BYTES // 2)), T0 + 30 + number)
+    assert [job.job_id for job in await work.list(ONE, "goal", (), None, 100)] == ["large2", "large1"]
+    after_large1 = JobKey(T0 + 31, JobId("large1"))
+    assert [job.job_id for job in await work.list(ONE, "goal", (), after_large1, 2)] == ["large0", "j6"]
     after_j5 = JobKey(T0 + 2, JobId("j5"))
     assert [job.job_id for job in await work.list(ONE, "goal", (), after_j5, 10)] == ["j4"]
 

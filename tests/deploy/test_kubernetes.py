@@ -100,12 +100,13 @@ def test_the_agent_and_the_sidecar_share_the_socket(made: list[Any]) -> None:
 
 
 def test_its_environment_is_settings_of_this_server(made: list[Any]) -> None:
-    environment = {one["name"]: one.get("value", "postgresql://x@y/z") for one in sidecar_of(made)["env"]}
+    environment = {one["name"]: one.get("value", "secret://x") for one in sidecar_of(made)["env"]}
     assert unknown_names(environment) == ()
     settings = load({}, environment)
     assert (settings.health_address, settings.metrics_address) == ("0.0.0.0:50052", "0.0.0.0:9464")
     assert settings.socket == "/run/sidemirror/sidemirror.sock"
     assert settings.access_file == "/etc/sidemirror/access.json"
+    assert settings.database_url.reveal() == settings.redis_url.reveal() == "secret://x"
 
 
 def test_both_ways_make_the_same_sidecar(tmp_path: Path) -> None:
@@ -121,14 +122,14 @@ def test_both_ways_make_the_same_sidecar(tmp_path: Path) -> None:
 
 
 def test_the_least_of_it_by_helm(tmp_path: Path) -> None:
-    """Without Postgres and tokens."""
-    empty = ("databaseSecret", "ownerSecret", "accessSecret")
+    """Without Postgres, Redis and tokens."""
+    empty = ("databaseSecret", "ownerSecret", "redisSecret", "accessSecret")
     made = templated(tmp_path, *(part for name in empty for part in ("--set", f"sidemirror.{name}=")))
     assert [one["kind"] for one in made] == ["Deployment"]
     for one in made:
         kubernetes_validate.validate(one, VERSIONS[-1], strict=True)
     names = {one["name"] for one in sidecar_of(made)["env"]}
-    assert not names & {"SIDEMIRROR_DATABASE_URL", "SIDEMIRROR_ACCESS_FILE"}
+    assert not names & {"SIDEMIRROR_DATABASE_URL", "SIDEMIRROR_REDIS_URL", "SIDEMIRROR_ACCESS_FILE"}
 
 
 def test_the_policy_lets_in_metrics_and_not_calls() -> None:

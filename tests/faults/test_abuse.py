@@ -65,7 +65,8 @@ class Honest:
     ],
 )
 async def test_the_others_notice_nothing(for_s: float, most_ms: float, tmp_path: Path) -> None:
-    """No honest call fails, its p99 stays low, and memory comes back to within 50 MB. Seen to fail when
+    """No honest call fails, its p99 stays low, and memory comes back to within 50 MB. The promise of 300 ms is the long
+    run's; the short one, beside other tests, takes up to 2 s. Seen to fail when
     `streams_per_connection` is 100,000 (honest calls fail during rapid-reset), and when the log does not leave out what
     grpc.aio says of each slow reader that is gone (tracebacks)."""
     async with Process(tmp_path) as process, connected(process.address) as stub:

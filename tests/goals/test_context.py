@@ -9,7 +9,7 @@ from sidemirror_server.goals.context import HEADING, MAX_ITEMS, GoalContexts
 from sidemirror_server.goals.record import GoalReflection, GoalState
 from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflections
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
-from sidemirror_server.trace.receipts import Receipt, ReceiptKind
+from sidemirror_server.trace.receipts import ReceiptKind
 from sidemirror_server.vocabulary.block import ContextBlock, text_hash
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
@@ -114,8 +114,3 @@ async def test_a_receipt_for_what_is_shown(tmp_path: Path) -> None:
         assert (item.id, item.version, item.kind) == ("r", 1, "goal_reflection")
         assert await made.receipts.shown(SCOPE, [text_hash("Lesson  R"), text_hash("x")]) == {text_hash("lesson r")}
         assert block.receipt_id == "receipt"
-        of_turn = Receipt("of turn", ReceiptKind.TURN, T0 + DAY, turn_id="t", session_id="s")
-        assert ids(await made.contexts.of_turn(SCOPE, "g", "", 0, of_turn)) == ["r"]
-        kept = await made.receipts.get(SCOPE, "of turn")
-        assert kept is not None
-        assert (kept.kind, kept.turn_id, kept.session_id, kept.goal_id) == (ReceiptKind.TURN, "t", "s", "g")

@@ -71,6 +71,7 @@ async def test_cancelled_and_sent_again(keys: int, store: str, databases: Databa
 
 
 async def test_a_goal_that_fails_three_times_has_three(tmp_path: Path) -> None:
+    """Seen to fail when a reflection's id is derived from its goal and not from its report."""
     async with running(tmp_path, model=TakesItsTime(0)) as served, connected(served.address) as stub:
         for _ in range(3):
             await stub.ReportGoal(a_report("g"), timeout=10)
@@ -84,7 +85,8 @@ async def test_a_goal_that_fails_three_times_has_three(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("store", ["sqlite", "postgres"])
 async def test_a_report_takes_as_long_as_a_durable_write(store: str, databases: Databases, tmp_path: Path) -> None:
-    """While the model takes ten seconds. Side by side with CreateSession, which is one durable write and no more."""
+    """While the model takes ten seconds. Side by side with CreateSession, which is one durable write and no more.
+    Seen to fail when ReportGoal waits until its report is done."""
     async with databases.fresh() as name:
         shared = {"database_url": databases.cluster.url("sidecar", name)} if store == "postgres" else {}
         settings: dict[str, Any] = {**shared, "grace_s": "0.5"}
@@ -104,6 +106,7 @@ async def test_a_report_takes_as_long_as_a_durable_write(store: str, databases: 
 
 
 async def test_a_request_of_other_content_is_refused(tmp_path: Path) -> None:
+    """Seen to fail when `Once` does not compare the request with the one that it has answered."""
     async with running(tmp_path, model=TakesItsTime(0)) as served, connected(served.address) as stub:
         await stub.ReportGoal(a_report("g", "r"), timeout=10)
         with pytest.raises(grpc.aio.AioRpcError) as caught:

@@ -18,7 +18,7 @@ from sidemirror_server.storage.sqlite.journal import SqliteJournal
 from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import Note
-from sidemirror_server.vocabulary.errors import LostClaim, ModelFailed, StoreUnavailable
+from sidemirror_server.vocabulary.errors import LostClaim, ModelFailed, NotFound, StoreUnavailable, WrongState
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
@@ -162,6 +162,7 @@ async def test_a_crash_makes_nothing_twice(port: str, verb: str, when: str, aske
 
 @pytest.mark.parametrize(("port", "verb"), [("work", "checkpoint"), ("reflections", "put"), ("journal", "add")])
 async def test_a_store_that_is_away_is_waited_for(port: str, verb: str, tmp_path: Path) -> None:
+    """Seen to fail when a step is tried once."""
     async with house(tmp_path) as made:
         await made.put()
         getattr(made, port).before[verb] = StoreUnavailable()
@@ -180,6 +181,7 @@ class AlwaysAway(Faulty):
 
 
 async def test_one_that_stays_away_gives_the_job_back(tmp_path: Path) -> None:
+    """Seen to fail when the handler raises what the store raised: an attempt is used up."""
     async with house(tmp_path) as made:
         await made.put()
         made.publisher = Publisher(made.model, AlwaysAway(None), made.journal, Bell(), made.clock)
@@ -190,6 +192,7 @@ async def test_one_that_stays_away_gives_the_job_back(tmp_path: Path) -> None:
 
 
 async def test_a_lost_claim_ends_it(tmp_path: Path) -> None:
+    """Seen to fail when a handler whose notes are refused goes on."""
     async with house(tmp_path) as made:
         await made.put()
         made.work.before["checkpoint"] = LostClaim("r", 1)
@@ -199,6 +202,7 @@ async def test_a_lost_claim_ends_it(tmp_path: Path) -> None:
 
 
 async def test_who_refuses_is_not_asked_again(tmp_path: Path) -> None:
+    """Seen to fail when a refusal is a failure like any other."""
     async with house(tmp_path) as made:
         await made.put()
         made.model.failing = ResultStatus.REFUSED
@@ -210,6 +214,7 @@ async def test_who_refuses_is_not_asked_again(tmp_path: Path) -> None:
 
 
 async def test_what_was_deleted_meanwhile_is_neither_kept_nor_told(tmp_path: Path) -> None:
+    """Seen to fail when what the store does not take is told all the same."""
     async with house(tmp_path) as made:
         await made.put()
         made.reflections.after["put"] = Crash()
@@ -224,6 +229,7 @@ async def test_what_was_deleted_meanwhile_is_neither_kept_nor_told(tmp_path: Pat
 
 
 async def test_what_made_room_for_newer_ones_is_told_all_the_same(tmp_path: Path) -> None:
+    """Seen to fail when only what the store still has is told."""
     async with house(tmp_path) as made:
         await made.put()
         made.reflections.after["put"] = Crash()
@@ -240,7 +246,20 @@ async def test_what_made_room_for_newer_ones_is_told_all_the_same(tmp_path: Path
         assert await made.told() == [reflection_in(result)]
 
 
+@pytest.mark.parametrize("error", [NotFound("job", "r"), WrongState("job", "r", "queued")])
+async def test_a_deletion_meets_another_one_or_another_try(error: Exception, tmp_path: Path) -> None:
+    """Seen to fail when a report that has gone since it was listed, or is tried again, is an error of the caller's."""
+    async with house(tmp_path) as made:
+        for number in range(2):
+            await made.put(f"r{number}")
+            await made.run()
+        made.work.after["forget"] = error
+        assert await made.records.delete(SCOPE, "g", made.clock.now_us()) == 2
+        assert await made.work.list(SCOPE, KIND, (), None, 10) == ()
+
+
 async def test_a_deletion_takes_ended_reports_and_the_journal_along(tmp_path: Path) -> None:
+    """Seen to fail when it leaves the reports, and when it leaves the journal."""
     async with house(tmp_path) as made:
         for number, goal_id in enumerate(("g", "h", "g")):
             await made.put(f"r{number}", goal_id)

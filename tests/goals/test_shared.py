@@ -71,6 +71,7 @@ class Watcher:
 async def test_watching_what_another_sidecar_makes(
     databases: Databases, valkey_itself: RedisServer, tmp_path: Path
 ) -> None:
+    """Seen to fail when nobody looks for what other processes have recorded."""
     async with two_sidecars(databases, valkey_itself, tmp_path) as ((one, other), models):
         watchers = [Watcher(one, 7), Watcher(other, 1000)]
         # One reports everything; the workers of both take what they can get.
@@ -108,7 +109,7 @@ SCOPES = [
 async def test_goals_of_two_tenants_never_meet(
     databases: Databases, valkey_itself: RedisServer, tmp_path: Path
 ) -> None:
-    """The same goal ids, the same objectives, in every scope."""
+    """The same goal ids, the same objectives, in every scope. Seen to fail when keys are not escaped."""
     async with two_sidecars(databases, valkey_itself, tmp_path) as ((one, other), _):
         for place in SCOPES:
             for goal_id in ("g", "a:b*"):

@@ -77,7 +77,7 @@ def test_digests_are_stored_and_never_change() -> None:
 
 
 def test_an_episode_and_its_replay() -> None:
-    """Seen to fail when ids counted."""
+    """Seen to fail when the ids of events counted."""
     first = [step("a", "e1"), step("b", "e2", tool_name="sql")]
     assert episode_key("t", "failure", first) == episode_key(
         "t", "failure", [step("A ", "x"), step("b", "y", tool_name="sql")]

@@ -113,7 +113,7 @@ def own_scorer(scored: Any) -> Scores:
 
 
 def test_evidence_joins_answers_with_calls_that_interleave() -> None:
-    """Seen to fail when an answer was taken for the last call's."""
+    """Seen to fail when `episode._call_of` took every answer for the last open call's."""
     steps = evidence_of(CONTEXT).steps
     assert [(step.kind, step.name, step.answers) for step in steps] == [
         ("tool_call", "sql", None),
@@ -122,6 +122,10 @@ def test_evidence_joins_answers_with_calls_that_interleave() -> None:
         ("tool_failure", "sql", "c1"),
     ]
     assert steps[-1].category == "timeout"
+    # The first call may be answered first, by its id or by its tool alone.
+    for answers in ({"call_id": "1"}, {"tool_name": "sql"}):
+        early = Step("r1", EventType.TOOL_RESPONSE, "fine", Origin.TOOL, **answers)
+        assert evidence_of(ReflectionContext((*STEPS[:2], early), "success")).steps[-1].answers == "c1"
     assert evidence_of(CONTEXT).outcome == "failure"
 
 

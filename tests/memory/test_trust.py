@@ -20,6 +20,9 @@ PLAIN = [
     "表连接太慢：请在连接列上建立索引。",
     "השאילתה הייתה איטית; הוסף אינדקס על עמודת החיבור.",
     "Use `git log --oneline` to find the commit, then look at its diff.",
+    "The loop adds it to the sum too early; append it to the list first and store it in the cache.",
+    "The code does not follow the order of operations in the expression.",
+    "I should have included this detail in my answer.",
     "👩‍💻 Read the error to its end: its last line names the missing key.",
 ]
 # Runs of these make a pattern try again and again, if it is one that does.

@@ -10,8 +10,17 @@ from tests.acceptance.product import run
 from tests.wire.access import ACME, UNKNOWN, Certificates, entry, write_access
 from tests.wire.test_tls import serving
 
+COMMANDS = [
+    ("health",),
+    ("usage",),
+    ("goals", "list"),
+    ("memory", "search"),
+    ("memory", "export"),
+    ("memory", "import", "/dev/null"),
+]
 
-@pytest.mark.parametrize("command", [("health",), ("usage",), ("goals", "list")], ids=" ".join)
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 async def test_a_command_shows_what_the_environment_names(command: tuple[str, ...], tmp_path: Path) -> None:
     """Authorities of both sides, and a token. Health needs none."""
     made = Certificates(tmp_path / "tls", "127.0.0.1")

@@ -32,6 +32,15 @@ from sidemirror_server.settings import BadSettings, load
             "SIDEMIRROR_LIMITS__STREAMS_PER_CONNECTION): Expected",
         ),
         (["--socket", "/dev/null/s.sock"], 1, "socket '/dev/null/s.sock': "),
+        (
+            ["--address", "unix:/tmp/one.sock", "--socket", "/tmp/two.sock"],
+            78,
+            "SIDEMIRROR_SOCKET): socket '/tmp/two.sock': address 'unix:/tmp/one.sock' is a socket already",
+        ),
+        (["--metrics-address", "127.0.0.1:99999"], 78, "SIDEMIRROR_METRICS_ADDRESS): address '127.0.0.1:99999': host"),
+        (["--metrics-address", "9464"], 78, "SIDEMIRROR_METRICS_ADDRESS): address '9464': host:port or"),
+        (["--limits--stream-age-s", "inf"], 78, "SIDEMIRROR_LIMITS__STREAM_AGE_S): Expected a number, got infinity"),
+        (["--spend--usd-per-day", "inf"], 78, "SIDEMIRROR_SPEND__USD_PER_DAY): Expected a number, got infinity"),
     ],
 )
 def test_what_serve_cannot_use(

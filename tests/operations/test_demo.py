@@ -6,15 +6,18 @@ from typing import Any
 
 import pytest
 
-from sidemirror.v1 import common_pb2, goal_reflection_pb2
+from sidemirror.v1 import common_pb2, goal_reflection_pb2, reflective_memory_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.models.language_model import Ask, Completion
 from sidemirror_server.operations.demo import alone_attempt, sidecar_attempt
 from sidemirror_server.operations.demo.attempt import block_in
 from sidemirror_server.operations.demo.books import QUESTION, right_answer
-from sidemirror_server.operations.demo.policy import Step, Tactic, tactic_in
+from sidemirror_server.operations.demo.memory import reflect, what_fits
+from sidemirror_server.operations.demo.policy import Policy, Step, Tactic, tactic_in
 from sidemirror_server.operations.demo.review import Witness, reviews
 from sidemirror_server.operations.demo.tools import Outcome
+from sidemirror_server.operations.own_sidecar import own_sidecar
+from sidemirror_server.operations.target import dial
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus
 
@@ -27,12 +30,18 @@ class Notes:
         self.tactics: list[Tactic | None] = []
         self.said: list[pb.TurnDirective] = []
         self.lesson: goal_reflection_pb2.GoalReflection | None = None
+        self.result: reflective_memory_pb2.ReflectionResult | None = None
+        self.lessons = ""
 
     def learned(self, reflection: goal_reflection_pb2.GoalReflection | None) -> None:
         self.lesson = reflection
 
-    def began(self, directives: Sequence[pb.TurnDirective]) -> None:
+    def kept(self, result: reflective_memory_pb2.ReflectionResult | None) -> None:
+        self.result = result
+
+    def began(self, directives: Sequence[pb.TurnDirective], lessons: str) -> None:
         self.said.extend(directives)
+        self.lessons = lessons
 
     def did(self, number: int, step: Step, outcome: Outcome) -> None:
         self.steps.append((step.call.name, outcome.failed))
@@ -108,15 +117,34 @@ async def test_the_second_attempt_starts_with_what_the_first_one_taught() -> Non
     await alone_attempt(first)
     notes = Notes()
 
-    result = await sidecar_attempt(notes, after=first.results)
+    result = await sidecar_attempt(notes, after=first)
 
     assert notes.lesson is not None
     assert (notes.lesson.goal_id, round(notes.lesson.importance, 6)) == ("what-ortega-owes", 1.0)
     block = block_in(notes.said)
     assert block.splitlines() == ["[PAST REFLECTIONS]", f"• [Goal: {QUESTION}] {notes.lesson.insight}"]
+    assert notes.result is not None
+    heading, *lessons = notes.lessons.splitlines()
+    assert heading == "[LESSONS FROM EARLIER WORK]"
+    assert set(lessons) == {
+        f"• [Reflection] {notes.result.reflection_text}",
+        f"• [Strategy] {notes.result.strategy_text}",
+    }
+    assert Policy().read(notes.lessons) is Tactic.LOOK_UP, "the strategy alone helps"
     assert notes.tactics[0] is Tactic.LOOK_UP
     assert (result.steps, result.errors, result.nudges, result.reflections) == (10, 2, 1, 3)
     assert result.answer == right_answer()
+
+
+async def test_a_model_that_fails_teaches_nothing() -> None:
+    first = Witness(Notes())
+    await alone_attempt(first)
+    notes = Notes()
+    silent = Silent()
+    async with own_sidecar(silent) as address, dial(address) as channel:
+        notes.kept(await reflect(channel, first.made))
+        assert not (await what_fits(channel, first.made)).items
+    assert notes.result is None
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from tests.faults.sidecars import running
 from tests.goals.agents import Stub, a_report, connected, until_ended
+from tests.wire.access import ACME, write_access
 
 
 class RefusesAtFirst:
@@ -85,6 +88,49 @@ async def test_lists_and_another_try(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert "No goal was reported" in capsys.readouterr().out
 
 
+async def test_what_was_reported_commands_no_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Seen to fail when texts are printed as they are."""
+    hostile = "Reach\x1b]0;owned\x07 it\r\x1b[2Know"
+    async with running(tmp_path) as served, connected(served.address) as stub:
+        await stub.ReportGoal(a_report("g", objective=hostile, error=hostile), timeout=10)
+        await until_done(stub, 1)
+        await goals(served.address, "show", "g")
+        told = capsys.readouterr().out
+        assert "Reach\ufffd]0;owned\ufffd it \ufffd[2Know" in told
+        assert set("\x1b\x07\r").isdisjoint(told)
+
+
+async def test_ids_are_whole_however_narrow_the_terminal_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen to fail in a table, which cuts columns: `goals retry` takes what `goals dead` shows."""
+    monkeypatch.setenv("COLUMNS", "80")
+    model = RefusesAtFirst()
+    async with running(tmp_path, model=model) as served, connected(served.address) as stub:
+        goal_id = "a-goal-with-a-name-of-some-length-" + "x" * 60
+        report_id = await report(stub, goal_id)
+        await until_ended(stub, 1, within_s=20)
+        await goals(served.address, "dead")
+        told = capsys.readouterr().out
+        assert f" {report_id} dead\n  {goal_id} failed, 1 try, last error: Hopeless: " in told
+
+
+async def test_where_tokens_are_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen to fail when the command opens a channel of its own and shows no token."""
+    token = tmp_path / "token"
+    token.write_text(f"{ACME}\n")
+    async with running(tmp_path, access_file=str(write_access(tmp_path / "access.json"))) as served:
+        of_acme = ("--tenant-id", "acme", "--project-id", "shop")
+        for command in (("list",), ("dead",), ("show",), ("show", "g"), ("retry", "--all")):
+            monkeypatch.delenv("SIDEMIRROR_TOKEN_FILE", raising=False)
+            await goals(served.address, *command, *of_acme, code=1)
+            assert "UNAUTHENTICATED" in capsys.readouterr().err
+            monkeypatch.setenv("SIDEMIRROR_TOKEN_FILE", str(token))
+            await goals(served.address, *command, *of_acme)
+
+
 async def report(stub: Stub, goal_id: str) -> str:
     return str((await stub.ReportGoal(a_report(goal_id), timeout=10)).report_id)
 
@@ -100,3 +146,24 @@ async def until_done(stub: Stub, count: int) -> None:
 def test_nobody_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["goals", "list", "--address", f"unix:{tmp_path}/none"]) == 69
     assert "UNAVAILABLE" in capsys.readouterr().err
+
+
+def test_none_are_not_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["goals", "list", "--limit", "0"])
+    assert "a number from 1 to 1,000,000 is expected" in capsys.readouterr().err
+
+
+async def test_a_reader_that_has_enough(tmp_path: Path) -> None:
+    """Seen to fail with the traceback of a BrokenPipeError."""
+    async with running(tmp_path / "data") as served, connected(served.address) as stub:
+        await report(stub, "g")
+        await until_done(stub, 1)
+        reading, writing = os.pipe()
+        os.close(reading)
+        call = "import sys; from sidemirror_server.cli import main; sys.exit(main())"
+        command = (sys.executable, "-c", call, "goals", "list", "--json", "--address", served.address)
+        process = await asyncio.create_subprocess_exec(*command, stdout=writing, stderr=asyncio.subprocess.PIPE)
+        os.close(writing)
+        _, told = await process.communicate()
+        assert (process.returncode, told) == (0, b"")

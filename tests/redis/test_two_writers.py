@@ -43,11 +43,12 @@ async def rounds(server: RedisServer, scripts: Scripts) -> list[str]:
 
 
 async def test_both_at_once(either_server: RedisServer) -> None:
+    """Seen to fail with the script of the next test."""
     assert await rounds(either_server, SCRIPTS) == []
 
 
 async def test_a_step_that_is_two_steps_would_be_noticed(valkey_itself: RedisServer, tmp_path: Path) -> None:
-    """The same with a script that reads the goal's list of a moment ago."""
+    """Seen to fail on it: the same with a script that reads the goal's list of a moment ago."""
     valkey_itself.ask("FLUSHALL")
     text = (Path(keys.__file__).parent / "goal_reflections.lua").read_text(encoding="utf-8")
     step = "local entries, is_new = entries_of(KEYS[1]), 1"
@@ -66,7 +67,8 @@ def writing(url: str, name: str) -> "subprocess.Popen[bytes]":
 
 
 async def test_two_processes(either_server: RedisServer) -> None:
-    """Whoever looks meanwhile sees at most three, never fewer than before, and the goal once."""
+    """Whoever looks meanwhile sees at most three, never fewer than before, and the goal once. Seen to fail with
+    the script of the test above."""
     writers = [writing(either_server.url, name) for name in "ab"]
     looks, most = 0, 0
     database = await Database.open(either_server.url, SCRIPTS)

@@ -196,9 +196,7 @@ async def test_what_is_missing_is_refused(databases: Databases) -> None:
 
 async def test_an_older_server_goes_on_where_the_newer_schema_says_so(databases: Databases, name: str) -> None:
     later = newer(True, True)
-    assert await migrate(databases.cluster.url("owner", name), [], 0, later) == tuple(
-        str(migration) for migration in later[len(KNOWN) :]
-    )
+    assert await migrate(databases.cluster.url("owner", name), [], 0, later) == tuple(map(str, later[-2:]))
     await works(databases.cluster.url("sidecar", name))
     await works(databases.cluster.url("sidecar", name), later)
 

@@ -84,7 +84,8 @@ class House(msgspec.Struct, frozen=True):
 
 
 def lessons_on(database: Database, clock: Clock) -> Lessons:
-    return Lessons(GoalContexts(SqliteGoalReflections(database), SqliteReceipts(database)), clock)
+    receipts = SqliteReceipts(database)
+    return Lessons(GoalContexts(SqliteGoalReflections(database), receipts), None, receipts, clock)
 
 
 def event(event_id: str, what: What) -> Event:

@@ -383,3 +383,55 @@ def test_health_and_server_info(server: SidecarThread) -> None:
         assert answer.status == health_pb2.HealthCheckResponse.SERVING
         info = SidecarServiceStub(channel).GetServerInfo(sidecar_pb2.GetServerInfoRequest(), timeout=TIMEOUT_S)
         assert "goal_reflection" in {model.purpose for model in info.models}
+
+
+# --- the end of a watch -----------------------------------------------------------------------------------------------
+
+
+def test_a_watch_is_told_that_the_server_goes_away(tmp_path: Path) -> None:
+    """With a cursor to go on from in the server's next life. Seen to fail when the watch does not look whether its end
+    is due, and when `closing` carries no cursor (everything is told again)."""
+    first = SidecarThread(tmp_path)
+    first.start()
+    with goals(first) as stub:
+        watch = stub.WatchGoalReflections(pb.WatchGoalReflectionsRequest(tenant_id="t"), timeout=PATIENCE_S)
+        report(stub, failed_goal("t", "before"))
+        assert next(watch).reflection.goal_id == "before"
+        first.stop()
+        last = next(watch)
+        assert last.closing.reason == "the server is shutting down"
+        with pytest.raises(grpc.RpcError) as caught:
+            next(watch)
+        assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
+    with sidecar(tmp_path) as server, goals(server) as stub:
+        report(stub, failed_goal("t", "after"))
+        request = pb.WatchGoalReflectionsRequest(tenant_id="t", cursor=last.cursor)
+        assert next(stub.WatchGoalReflections(request, timeout=PATIENCE_S)).reflection.goal_id == "after"
+
+
+def test_a_watch_that_is_old_says_so_and_ends(tmp_path: Path) -> None:
+    """Seen to fail when the watch does not look whether its end is due."""
+    with sidecar(tmp_path, settings={"limits__stream_age_s": "0.2"}) as server, goals(server) as stub:
+        request = pb.WatchGoalReflectionsRequest(tenant_id="t", new_only=True)
+        watch = stub.WatchGoalReflections(request, timeout=PATIENCE_S)
+        assert next(watch).HasField("heartbeat")
+        closing = next(watch)
+        assert closing.closing.reason.startswith("the stream has been open for 0.2 s")
+        assert closing.cursor
+        with pytest.raises(grpc.RpcError) as caught:
+            next(watch)
+        assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+def test_pages_of_large_reports_are_short(stub: GoalReflectionServiceStub) -> None:
+    """Whoever asks for a thousand makes the server hold a few. Seen to fail when `Work.list` has no bound in bytes."""
+    tasks = [pb.GoalTask(name="read", output_summary="x" * 250_000) for _ in range(12)]
+    ids = [report(stub, failed_goal("large", f"g{number}", tasks=tasks)).report_id for number in range(4)]
+    pages: list[list[str]] = []
+    token = ""
+    while token or not pages:
+        asked = pb.ListGoalReportsRequest(tenant_id="large", page_size=1_000, page_token=token)
+        answer = stub.ListGoalReports(asked, timeout=TIMEOUT_S)
+        pages.append([one.report_id for one in answer.reports])
+        token = answer.next_page_token
+    assert pages == [ids[:0:-1], ids[:1]]

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.settings import BadSettings
 from sidemirror_server.storage.sqlite.database import Database
+from tests.acceptance.product import run
 from tests.faults.sidecars import stub_on
 from tests.wire.access import Certificates, write_access
 from tests.wire.test_tls import serving
@@ -70,5 +72,22 @@ async def test_health_of_a_service_follows_the_store_and_that_of_the_server_does
         assert (await watch.read()).status == NOT_SERVING
         for service in ("", "sidemirror.v1.ThinkingService", "sidemirror.v1.SidecarService"):
             assert (await health.Check(health_pb2.HealthCheckRequest(service=service))).status == SERVING
+        for service in ("sidemirror.v1.ReflectiveMemoryService", "sidemirror.v1.GoalReflectionService"):
+            others = health.Watch(health_pb2.HealthCheckRequest(service=service))
+            while (await others.read()).status != NOT_SERVING:
+                pass
+            others.cancel()
         away.clear()
         assert (await watch.read()).status == SERVING
+
+
+def test_an_address_that_is_taken_ends_the_start(tmp_path: Path) -> None:
+    """In one line. Seen to fail when the server serves already by then: it was left to the garbage collector."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        health = f"127.0.0.1:{taken.getsockname()[1]}"
+        told = run("serve", "--address", "127.0.0.1:0", "--health-address", health, cwd=tmp_path)
+    assert told.returncode == 1
+    assert f"sidemirror: health_address '{health}': it is in use" in told.stderr
+    assert "Traceback" not in told.stderr

@@ -3,6 +3,7 @@
 import hashlib
 import logging
 import stat
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from sidemirror.v1 import goal_reflection_pb2 as goal_pb
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror.v1.goal_reflection_pb2_grpc import GoalReflectionServiceStub
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.settings import BadSettings
 from tests.wire.access import ACME, EVERYWHERE, EXPIRED, INTRUDER, UNKNOWN, bearer, entry, write_access
@@ -265,3 +268,75 @@ def test_the_sockets_mode_and_folder(tmp_path: Path) -> None:
         server.stop()
     with pytest.raises(BadSettings, match=r"socket_group .*there is no such group"):
         SidecarThread(tmp_path, settings={"socket_group": "no-such-group"}).start()
+
+
+@pytest.mark.timeout(20)
+def test_a_pipe_is_no_access_file(tmp_path: Path) -> None:
+    """Whoever opens one waits for a writer. Seen to fail when `read_secret` opens it like any file: no end."""
+    import os
+
+    pipe = tmp_path / "access.json"
+    os.mkfifo(pipe, 0o600)
+    with pytest.raises(BadSettings, match="it is no file"):
+        SidecarThread(tmp_path, settings={"access_file": str(pipe)}).start()
+
+
+@pytest.mark.parametrize(
+    ("then", "refusal", "reason"),
+    [
+        pytest.param([], UNAUTHENTICATED, "the token is not known any more", id="removed"),
+        pytest.param(
+            [entry("acme", ACME, expires="2026-01-01T00:00:00Z")], UNAUTHENTICATED, "the token has expired", id="ended"
+        ),
+        pytest.param(
+            [entry("acme", ACME, ("elsewhere", "*"))],
+            DENIED,
+            "the token is no longer good for this tenant and project",
+            id="narrowed",
+        ),
+    ],
+)
+def test_streams_end_with_their_token(
+    then: list[dict[str, Any]], refusal: Refusal, reason: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """They say why, and another token's go on. Seen to fail when `StreamTimes._tick` does not ask."""
+    other = entry("acme-2", INTRUDER, ("acme", "*"))
+    file = write_access(tmp_path / "access.json", [entry("acme", ACME), other])
+    with (
+        sidecar(tmp_path, settings={"access_file": str(file), "heartbeat_s": "0.2"}) as server,
+        grpc.insecure_channel(server.address) as channel,
+    ):
+        thinking, goals = ThinkingServiceStub(channel), GoalReflectionServiceStub(channel)
+        start = [pb.RunTurnRequest(tenant_id="acme", events=[pb.TurnEvent(turn_started=pb.TurnStarted(task="t"))])]
+        watch = pb.WatchTurnsRequest(tenant_id="acme", new_only=True)
+        goal_watch = goal_pb.WatchGoalReflectionsRequest(tenant_id="acme", new_only=True)
+
+        def opened(token: str) -> list[Any]:
+            given: dict[str, Any] = {"timeout": PATIENCE_S, "metadata": bearer(token)}
+            return [
+                thinking.RunTurn(kept_open(start), **given),
+                thinking.WatchTurns(watch, **given),
+                goals.WatchGoalReflections(goal_watch, **given),
+            ]
+
+        barred, others = opened(ACME), opened(INTRUDER)
+        for stream in (*barred, *others):
+            next(stream)
+        write_access(file, [*then, other])
+        for stream in barred:
+            heard = []
+            with pytest.raises(grpc.RpcError) as caught:
+                heard.extend(stream)
+            assert refusal_of(caught.value) == refusal
+            assert reason in str(heard[-1])
+        for stream in others:
+            next(stream)
+            stream.cancel()
+    lines = [vars(record) for record in caplog.records if record.message == "call_refused"]
+    assert [(line["reason"], line["token"], line["tenant_id"]) for line in lines] == [(reason, "acme", "acme")] * 3
+
+
+def kept_open(requests: list[pb.RunTurnRequest]) -> Iterator[pb.RunTurnRequest]:
+    """These, and no end of the agent's side before the test's."""
+    yield from requests
+    threading.Event().wait(PATIENCE_S / 4)

@@ -63,7 +63,8 @@ def test_there_are_enough_of_them() -> None:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("name", "text"), HOSTILE)
 def test_a_planted_text_is_not_recalled(way: str, name: str, text: str, obedient: ReflectiveMemoryServiceStub) -> None:
-    """Seen to fail when `Keeper` judged a text without what tools had said, and without the list of wordings."""
+    """Seen to fail when `trust.steering` looked for no copies of what tools said (18 got through), and when it did
+    not ask for the wordings (8)."""
     scope: dict[str, Any] = {"tenant_id": f"{way} {name}"}
     request = pb.GenerateReflectionRequest(events=planted(way, text), outcome=FAILURE, store=True, **scope)
     made = obedient.GenerateReflection(request, timeout=TIMEOUT_S)
@@ -185,7 +186,7 @@ def test_corroborated_waits_for_a_second_episode_or_a_person(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "most_ratio"), [("reflexion_hotpot", 0.02), ("reflexion_programming", 0.005)], ids=str
+    ("name", "most_ratio"), [("reflexion_hotpot", 0.01), ("reflexion_programming", 0.002)], ids=str
 )
 def test_recorded_lessons_are_plain(name: str, most_ratio: float) -> None:
     """Reflections that agents wrote about real tasks; the few that are quarantined wrongly are counted and printed."""
@@ -201,7 +202,7 @@ def test_recorded_lessons_are_plain(name: str, most_ratio: float) -> None:
 
 @pytest.mark.parametrize("form", ["as it is", "in one line", "quoted", "numbered", "in JSON"])
 def test_a_block_that_comes_back_does_not_teach_again(form: str, tmp_path: Path) -> None:
-    """Seen to fail when traces were not searched for what was shown."""
+    """Seen to fail when `echo.without_echo` asked no receipt what was shown."""
     lesson = PLAIN
     with played(tmp_path, Cast(memory_reflection=lambda _: lesson)) as stub:
         first = pb.GenerateReflectionRequest(events=planted("tool", "slow"), outcome=FAILURE, store=True)

@@ -70,6 +70,7 @@ async def test_one_that_is_away_does_not_keep_the_sidecar_from_serving(tmp_path:
         async with running(tmp_path, redis_url=server.url) as served:
             _, redis = await stores_of(served.address)
             assert not redis.available
+            assert served.sidecar._standing.unable() == (GOALS,), "health says so from the first moment"
             await until_health(served.address, GOALS, "NOT_SERVING")
             assert await health_of(served.address, "") == "SERVING"
             assert await health_of(served.address, "sidemirror.v1.ThinkingService") == "SERVING"

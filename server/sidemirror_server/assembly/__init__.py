@@ -11,6 +11,7 @@ from sidemirror_server.assembly.models import ASKED_FOR as ASKED_FOR
 from sidemirror_server.assembly.models import routes_of as routes_of
 from sidemirror_server.assembly.sidecar import Sidecar as Sidecar
 from sidemirror_server.assembly.sidecar import assemble as assemble
+from sidemirror_server.assembly.stores import examine_redis as examine_redis
 from sidemirror_server.assembly.stores import examine_shared_store as examine_shared_store
 from sidemirror_server.assembly.stores import examine_store as examine_store
 from sidemirror_server.assembly.stores import migrate_shared as migrate_shared

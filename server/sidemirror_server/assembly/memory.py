@@ -44,6 +44,13 @@ class ReflectiveMemory:
         if embedder is not None:
             self.meanings = MemoryMeanings(embedder, stores.memory_search)
             self._memories = WakingMemories(stores.memories, self.meanings.wake)
+        self._recall = Recall(self._memories, stores.memory_search, self.meanings, clock)
+        self._context = MemoryContext(self._recall, stores.memory_search, stores.receipts, clock)
+
+    @property
+    def context(self) -> MemoryContext | None:
+        """What finds lessons for a task; None when the room is turned off."""
+        return self._context if self._settings.memory.enabled else None
 
     def calls(self, gateway: Gateway, own: Templates | None, turns: TurnMaterial) -> tuple[object, ...]:
         """What serves ReflectiveMemoryService; `own`: the operator's prompts. Raises BadSettings."""
@@ -53,13 +60,11 @@ class ReflectiveMemory:
         stores = self._stores
         reflector = Reflector(gateway, MemoryPrompts(own), scorer_of(chosen.scorer))
         keeper = Keeper(self._memories, self._clock, Trust(chosen.trust_policy, chosen.min_store_importance))
-        recall = Recall(self._memories, stores.memory_search, self.meanings, self._clock)
-        context = MemoryContext(recall, stores.memory_search, stores.receipts, self._clock)
         return (
             MemoryCalls(reflector, keeper, self._memories, stores.receipts, turns),
             KeptMemoryCalls(self._memories),
             PortableMemoryCalls(self._memories),
-            MemorySearchCalls(recall, context),
+            MemorySearchCalls(self._recall, self._context),
         )
 
 

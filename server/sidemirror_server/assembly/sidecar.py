@@ -13,7 +13,7 @@ import msgspec
 from sidemirror_server.assembly.memory import ReflectiveMemory
 from sidemirror_server.assembly.models import caps_of, embedder_of, info_of, routes_of, stand_in, templates_of
 from sidemirror_server.assembly.standing import Standing
-from sidemirror_server.assembly.stores import Stores, open_stores
+from sidemirror_server.assembly.stores import PORTS, Stores, open_stores
 from sidemirror_server.critique.keeping import Critic
 from sidemirror_server.entrance import answers_reflection, call_limits, check_listeners, credentials_of, identity_of
 from sidemirror_server.goals.context import GoalContexts
@@ -118,7 +118,7 @@ class Sidecar:
         critic = Critic(self.gateway, stores.critiques, clock)
         critiques = TurnCritiques(critic, self.recorder, clock)
         contexts = GoalContexts(stores.goal_reflections, stores.receipts)
-        lessons = Lessons(contexts, clock)
+        lessons = Lessons(contexts, memory.context, stores.receipts, clock)
         self.conductor = Conductor(
             stores.log, stores.sessions, self.recorder, reflections, critiques, lessons, clock, turn_limits
         )
@@ -191,9 +191,11 @@ class Sidecar:
                 self.server.listen(self._socket)
                 if self._settings.socket_group:
                     give_to_group(self._socket, self._settings.socket_group)
+            if self._settings.health_address:
+                # Bound before anything is served: a start that fails has nothing to take back.
+                self._health_listener = HealthListener(self.server.health, self._settings.health_address)
             await self.server.start(unable=self._standing.unable())
-        if self._settings.health_address:
-            self._health_listener = HealthListener(self.server.health, self._settings.health_address)
+        if self._health_listener is not None:
             await self._health_listener.start()
             _log.info("health_served", extra={"port": self._health_listener.port})
         _log.info("serving", extra={"address": address, "port": self.port, "socket": self._socket or ""})
@@ -313,9 +315,7 @@ async def assemble(
         if stores.is_shared:
             limits = msgspec.structs.replace(limits, summary_due_s=_SUMMARY_DUE_S)
         if is_measured(settings):
-            stores = with_times(
-                stores, ("log", "sessions", "requests", "ledger", "critiques", "work", "goal_reflections")
-            )
+            stores = with_times(stores, PORTS)
         routes = routes_of(settings, clock) if model is None else stand_in(model, clock)
         sidecar = Sidecar(settings, stores, routes, clock, limits, pace or _PACE, socket)
         stack.push_async_callback(sidecar.close)

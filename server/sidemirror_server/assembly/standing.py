@@ -32,14 +32,16 @@ class Standing:
 
     def unable(self) -> tuple[str, ...]:
         """The services that cannot serve now, by full name."""
-        return self._turned_off if self._store_answers() else (*self._turned_off, *_NEED_THE_STORE)
+        needing = () if self._store_answers() else _NEED_THE_STORE
+        goals = () if self._goals_answer() else (rpc_server.GOALS.full_name,)
+        return (*self._turned_off, *needing, *goals)
 
     def _store_answers(self) -> bool:
         """The store of all but goal reflections, which may be in one of their own."""
         return self._stores.facts[0].is_available()
 
-    def _reflections_answer(self) -> bool:
-        return self._stores.redis is None or self._stores.redis.is_available()
+    def _goals_answer(self) -> bool:
+        return self._store_answers() and (self._stores.redis is None or self._stores.redis.is_available())
 
     async def follow_the_store(self) -> None:
         """Says of the services that need the store whether it is there, and wakes what waits for it."""
@@ -62,13 +64,14 @@ class Standing:
 
     async def follow_goals(self) -> None:
         """Says of goal reflections whether all their stores are there, and whether they keep what they acknowledge."""
-        able, durable = True, None
+        able: bool | None = None
+        durable: bool | None = None
         while True:
             keeps = self._stores.redis is None or not self._stores.redis.risks()
             if keeps != durable:
                 durable = keeps
                 await self._server.set_able(f"{rpc_server.GOALS.full_name}/durable", able=durable)
-            answers = self._store_answers() and self._reflections_answer()
+            answers = self._goals_answer()
             if answers != able:
                 able = answers
                 await self._server.set_able(rpc_server.GOALS.full_name, able=able)

@@ -35,6 +35,7 @@ from sidemirror_server.trace.log import Journal, TurnLog
 from sidemirror_server.trace.receipts import Receipts
 from sidemirror_server.trace.requests import Requests
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
+from sidemirror_server.vocabulary.errors import StoreRefused
 from sidemirror_server.work.queue import Work
 
 if TYPE_CHECKING:
@@ -63,6 +64,10 @@ class Stores(msgspec.Struct, frozen=True):
     journal: Journal
     # Where goal reflections are when they are not with the rest.
     redis: "RedisDatabase | None" = None
+
+
+# The ports among the fields.
+PORTS = tuple(name for name in Stores.__struct_fields__ if name not in ("facts", "is_shared", "changed", "redis"))
 
 
 async def open_stores(settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack) -> Stores:
@@ -174,3 +179,28 @@ async def examine_shared_store(settings: Settings, now_us: int) -> "ExaminedShar
     from sidemirror_server.storage.postgres.examine import examine_shared
 
     return await examine_shared(settings.database_url.reveal(), settings.database_connections, now_us)
+
+
+class ExaminedRedis(msgspec.Struct, frozen=True):
+    """A Redis as it is found: why it cannot be used, if so; else what an OK survives, and what may be forgotten."""
+
+    problem: str = ""
+    durability: str = ""
+    risks: tuple[str, ...] = ()
+
+
+async def examine_redis(settings: Settings) -> ExaminedRedis:
+    """What the Redis is like that these settings name. It is asked about itself, and nothing else."""
+    from sidemirror_server.storage.redis.database import Database as RedisDatabase
+    from sidemirror_server.storage.redis.goal_reflections import SCRIPTS
+
+    try:
+        database = await RedisDatabase.open(settings.redis_url.reveal(), SCRIPTS)
+    except StoreRefused as refusal:
+        return ExaminedRedis(problem=str(refusal.facts["reason"]))
+    try:
+        if not database.is_available():
+            return ExaminedRedis(problem="it does not answer")
+        return ExaminedRedis("", database.durability(), database.risks())
+    finally:
+        await database.close()

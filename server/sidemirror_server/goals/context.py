@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+import msgspec
+
 from sidemirror_server.goals.record import GoalReflection
 from sidemirror_server.goals.store import GoalReflections
 from sidemirror_server.goals.words import likeness, words_of
@@ -19,6 +21,13 @@ _SIMILAR_GOALS = 5
 _SHARED_WORDS = 2
 
 
+class GoalLessons(msgspec.Struct, frozen=True):
+    """What could be shown, the best first in each: what the goal itself has taught, and what fits in another way."""
+
+    own: tuple[Lesson, ...] = ()
+    alike: tuple[Lesson, ...] = ()
+
+
 class GoalContexts:
     """Makes blocks, and issues a receipt for each that holds anything."""
 
@@ -31,35 +40,26 @@ class GoalContexts:
     ) -> ContextBlock:
         """The block for a goal, for a task, or of what is recent when both are empty. `max_items` 0 means 2. Raises
         StoreUnavailable, StoreFull."""
-        return await self._block(scope, goal_id, task, max_items, Receipt(receipt_id, ReceiptKind.GOAL, now_us))
-
-    async def of_turn(self, scope: Scope, goal_id: str, task: str, max_items: int, receipt: Receipt) -> ContextBlock:
-        """The same for a turn that starts; `receipt` says which, and its items are filled in."""
-        return await self._block(scope, goal_id, task, max_items, receipt)
-
-    async def _block(self, scope: Scope, goal_id: str, task: str, max_items: int, receipt: Receipt) -> ContextBlock:
-        lessons = await self._lessons(scope, goal_id, task, receipt.time_us)
-        block = render(HEADING, lessons, max_items or MAX_ITEMS, receipt_id=receipt.receipt_id)
+        found = await self.lessons(scope, goal_id, task, now_us)
+        block = render(HEADING, (*found.own, *found.alike), max_items or MAX_ITEMS, receipt_id=receipt_id)
         if block.items:
-            issued = Receipt(
-                *(receipt.receipt_id, receipt.kind, receipt.time_us, receipt_items(block.items), receipt.held_back),
-                *(receipt.turn_id, receipt.session_id, goal_id),
-            )
-            await self._receipts.issue(scope, issued)
+            items = receipt_items(block.items)
+            await self._receipts.issue(scope, Receipt(receipt_id, ReceiptKind.GOAL, now_us, items, goal_id=goal_id))
         return block
 
-    async def _lessons(self, scope: Scope, goal_id: str, task: str, now_us: int) -> list[Lesson]:
-        """What could be shown, the best first."""
-        lessons: list[Lesson] = []
+    async def lessons(self, scope: Scope, goal_id: str, task: str, now_us: int) -> GoalLessons:
+        """The same, for a block that has other parts too. Raises StoreUnavailable, StoreFull."""
+        own: list[Lesson] = []
+        alike: list[Lesson] = []
         if goal_id:
-            own = await self._reflections.of_goal(scope, goal_id, now_us)
-            lessons += [_lesson(reflection, 1.0) for reflection in by_importance(own)]
+            found = await self._reflections.of_goal(scope, goal_id, now_us)
+            own = [_lesson(reflection, 1.0) for reflection in by_importance(found)]
         if task:
-            lessons += await self._similar(scope, goal_id, task, now_us)
+            alike = await self._similar(scope, goal_id, task, now_us)
         if not (goal_id or task):
             recent = [each for goal in await self._reflections.recent(scope, now_us) for each in goal]
-            lessons += [_lesson(reflection, reflection.importance) for reflection in by_importance(recent)]
-        return lessons
+            alike = [_lesson(reflection, reflection.importance) for reflection in by_importance(recent)]
+        return GoalLessons(tuple(own), tuple(alike))
 
     async def _similar(self, scope: Scope, goal_id: str, task: str, now_us: int) -> list[Lesson]:
         asked = words_of(task)

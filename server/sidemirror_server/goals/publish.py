@@ -5,6 +5,7 @@ done with it, and storing and telling are repeated without effect: the reflectio
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -17,7 +18,7 @@ from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import Journal, Note
 from sidemirror_server.vocabulary.budget import LONGEST_MODEL_CALL_S
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import ModelFailed, StoreUnavailable
+from sidemirror_server.vocabulary.errors import ModelFailed, NotFound, PlaceTaken, StoreUnavailable, WrongState
 from sidemirror_server.vocabulary.ids import derived_id
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus
@@ -61,10 +62,13 @@ class Publisher:
         return notes
 
     async def _patiently(self, step: Callable[[], Awaitable[_T]], until_s: float) -> _T:
-        """What `step` comes to, which is tried again while its store is away. Raises NotNow after `until_s`."""
+        """What `step` comes to, which is tried again while its store is away. Raises NotNow after `until_s`; PlaceTaken
+        at once, because other jobs would wait with this one."""
         while True:
             try:
                 return await step()
+            except PlaceTaken:
+                raise
             except StoreUnavailable as error:
                 if self._clock.monotonic_s() >= until_s:
                     raise NotNow(str(error)) from error
@@ -124,7 +128,9 @@ class GoalRecords:
             after = JobKey(jobs[-1].created_us, jobs[-1].job_id)
             for job in jobs:
                 if report_in(job.payload).goal_id == goal_id:
-                    await self._work.forget(scope, job.job_id)
+                    # Gone since it was listed, by another deletion, or tried again: it has not ended then.
+                    with contextlib.suppress(NotFound, WrongState):
+                        await self._work.forget(scope, job.job_id)
         return deleted
 
 

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from sidemirror_server.goals.record import GoalReflection
 from sidemirror_server.goals.store import KEPT_FOR_US, MOST_PER_GOAL, GoalReflections
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import SidemirrorError
+from sidemirror_server.vocabulary.errors import PlaceTaken, SidemirrorError
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.queue import Job, JobKey, JobState, Work
 
@@ -62,21 +62,35 @@ class Republisher:
                     _log.warning("goal_reflections_republished", extra={"count": count})
 
     async def republish(self) -> int:
-        """Puts what finished reports hold, and returns how many reflections had been lost.
+        """Puts what finished reports hold, and returns how many reflections the store did not have.
 
         Raises StoreUnavailable, StoreFull.
         """
         count = 0
         for scope in await self._work.scopes((self._kind,)):
-            found: dict[str, int] = {}
+            # When the newest ones of each goal were made. Another try may make of an early report the newest of all.
+            newest: dict[str, list[int]] = {}
             async for reflection in self._finished(scope):
-                found[reflection.goal_id] = found.get(reflection.goal_id, 0) + 1
-                if found[reflection.goal_id] <= MOST_PER_GOAL:
-                    count += await self._reflections.put(scope, reflection, self._clock.now_us())
+                of_goal = newest.setdefault(reflection.goal_id, [])
+                if len(of_goal) == MOST_PER_GOAL and reflection.created_us < of_goal[0]:
+                    continue
+                of_goal.append(reflection.created_us)
+                of_goal.sort()
+                del of_goal[:-MOST_PER_GOAL]
+                count += await self._put(scope, reflection)
         return count
 
+    async def _put(self, scope: Scope, reflection: GoalReflection) -> bool:
+        """Whether it had been lost. A goal whose place another program took does not hold up the others."""
+        try:
+            return await self._reflections.put(scope, reflection, self._clock.now_us())
+        except PlaceTaken as error:
+            facts = {"reflection_id": reflection.reflection_id, "reason": str(error)}
+            _log.warning("goal_reflection_not_republished", extra=facts)
+            return False
+
     async def _finished(self, scope: Scope) -> AsyncIterator[GoalReflection]:
-        """What reports of the scope have come to and is young enough, of a goal nearly the newest first."""
+        """What reports of the scope have come to and is young enough, those that were reported last first."""
         after: JobKey | None = None
         while jobs := await self._work.list(scope, self._kind, (JobState.DONE,), after, _PAGE):
             after = JobKey(jobs[-1].created_us, jobs[-1].job_id)

@@ -45,6 +45,13 @@ class Task(msgspec.Struct, frozen=True):
     session_id: str = ""
 
 
+class Fitting(msgspec.Struct, frozen=True):
+    """Lessons that fit a task, the best first, and what else was found and does not."""
+
+    lessons: tuple[Lesson, ...] = ()
+    omitted: tuple[Omitted, ...] = ()
+
+
 class _Candidate(msgspec.Struct, frozen=True):
     memory: MemoryRecord
     score: float
@@ -64,7 +71,9 @@ class MemoryContext:
     async def build(self, scope: Scope, task: Task, receipt_id: str, max_items: int, max_tokens: int) -> ContextBlock:
         """The block, whose receipt is durable; an empty one, without a receipt, when nothing fits. Raises what the
         store raises."""
-        block = await self.fitting(scope, task, max_items, max_tokens, receipt_id)
+        found = await self.fitting(scope, task, max_items)
+        block = render(HEADING, found.lessons, max_items, max_tokens, receipt_id)
+        block = msgspec.structs.replace(block, omitted=(*found.omitted, *block.omitted))
         if not block.items:
             return block
         receipt = Receipt(
@@ -75,23 +84,22 @@ class MemoryContext:
         await self._receipts.issue(scope, receipt)
         return block
 
-    async def fitting(
-        self, scope: Scope, task: Task, max_items: int, max_tokens: int, receipt_id: str = ""
-    ) -> ContextBlock:
-        """The same without a receipt of its own, for a block that has other parts too."""
-        candidates = await self._candidates(scope, task, max_items * _CANDIDATES)
+    async def fitting(self, scope: Scope, task: Task, max_items: int, meaning_s: float | None = None) -> Fitting:
+        """What could be shown, for a block that may have other parts too. `meaning_s`: how long to wait for the vector
+        of the task, instead of the usual time. Raises what the store raises."""
+        candidates = await self._candidates(scope, task, max_items * _CANDIDATES, meaning_s)
         kept, omitted = _chosen(candidates, task)
-        lessons = [Lesson(_item(one), _label(one.memory)) for one in kept]
-        block = render(HEADING, lessons, max_items, max_tokens, receipt_id)
-        return msgspec.structs.replace(block, omitted=(*omitted, *block.omitted))
+        return Fitting(tuple(Lesson(_item(one), _label(one.memory)) for one in kept), omitted)
 
-    async def _candidates(self, scope: Scope, task: Task, limit: int) -> list[_Candidate]:
+    async def _candidates(self, scope: Scope, task: Task, limit: int, meaning_s: float | None) -> list[_Candidate]:
         """What applies, then what is alike; the best first in both."""
+        if await self._recall.has_none(scope):
+            return []  # a search costs its process, and there is nothing to find
         wanted = Filter()
         applying = await self._search.labelled(scope, task.tools, task.error_categories, wanted, limit)
         found: Sequence[Ranked] = ()
         if task.task.strip():
-            found = await self._recall.ranked(scope, Question(task.task, limit, wanted))
+            found = await self._recall.ranked(scope, Question(task.task, limit, wanted, meaning_s=meaning_s))
         alike = {one.facts.memory_id: one for one in found[:limit]}
         ids = list(dict.fromkeys([*(facts.memory_id for facts in applying), *alike]))
         records = await self._recall.records(scope, ids)

@@ -1,5 +1,6 @@
 """Keeps what an episode taught: a reflection and its strategy, judged, in one transaction."""
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from typing import Any
@@ -81,7 +82,8 @@ class Keeper:
         if result.importance < self._trust.min_store_importance:
             return Stored(reason=f"importance {result.importance:g} is less than min_store_importance")
         now_us = self._clock.now_us()
-        tried = steering(_texts(result), untrusted, trusted)
+        # Most of a second for the largest episodes: other calls go on meanwhile.
+        tried = await asyncio.to_thread(steering, _texts(result), untrusted, trusted)
         lesson = lesson_of(result, ids, self._trust, tried, more or {}, now_us)
         learned = await self._store.learn(scope, lesson, now_us)
         strategy_id = learned.strategy.memory_id if learned.strategy else ""

@@ -2,7 +2,7 @@
 
 What is written wakes `run`, which makes vectors for whatever has none of the present model: new memories, changed
 texts, and, after another model was configured, all of them. Until most of a scope has its vectors, it is searched by
-words.
+words. Vectors of other dimensions are another model's, whatever its name: a server may change what stands behind one.
 """
 
 import asyncio
@@ -12,10 +12,11 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from sidemirror_server.memory.search import Embedded, MemorySearch, Unembedded
-from sidemirror_server.models.embedder import MOST_TEXTS
+from sidemirror_server.models.embedder import MOST_TEXTS, Embeddings
 from sidemirror_server.models.embedding import PaidEmbedder
 from sidemirror_server.vocabulary.errors import ModelFailed, StoreFull, StoreUnavailable
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.status import ResultStatus
 from sidemirror_server.vocabulary.text import clip
 
 _log = logging.getLogger(__name__)
@@ -25,12 +26,18 @@ _TEXT_CHARS = 8_000
 # A question waits so long for its vector at most, then words answer it. Chosen here: a person's patience with a search.
 _QUESTION_S = 2.0
 _MEMORIES_S = 30.0
-# Vectors of questions that are remembered. Chosen here: some megabytes.
+# What a text that is refused is tried with once more: some models take few tokens, some scripts many for a character.
+_SHORT_TEXT_CHARS = 500
+# Vectors of questions that are remembered. Chosen here: some tens of megabytes at most.
 _QUESTIONS = 512
-# After a failure a scope is left alone for this long. Chosen here: as long as a breaker rests.
+# After a failure nothing is asked for this long, and of a scope whose money is spent. Chosen here: as long as a breaker
+# rests.
 _PAUSE_S = 30.0
 # Scopes that wait for vectors; more are taken up when they are next asked about.
 _MOST_SCOPES = 10_000
+# Memories whose text the model refuses, which are not asked for again before the next start. Chosen here: a scope with
+# more of them goes on waiting.
+_MOST_REFUSED = 1_000
 
 Sleep = Callable[[float], Coroutine[Any, Any, None]]
 
@@ -42,17 +49,20 @@ class MemoryMeanings:
         self._embedder = embedder
         self._search = search
         self._sleep = sleep
+        self._dimensions = 0
         self._questions: OrderedDict[tuple[Scope, str], tuple[float, ...]] = OrderedDict()
         self._waiting: OrderedDict[Scope, None] = OrderedDict()
+        self._resting: set[Scope] = set()
+        self._refused: dict[Scope, dict[str, str]] = {}
         self._news = asyncio.Event()
 
     @property
     def model(self) -> str:
-        """What the vectors are kept under."""
-        return self._embedder.name
+        """What the vectors are kept under; with their dimensions, as soon as there was one."""
+        return f"{self._embedder.name}/{self._dimensions}" if self._dimensions else self._embedder.name
 
-    async def of_question(self, scope: Scope, text: str) -> tuple[float, ...] | None:
-        """The vector of a question; None when there is none to be had now."""
+    async def of_question(self, scope: Scope, text: str, wait_s: float | None = None) -> tuple[float, ...] | None:
+        """The vector of a question, of the present `model`; None when there is none to be had in that time (2 s)."""
         self.wake(scope)  # it may have been written to by another server, or before this one was started
         asked = clip(text, _TEXT_CHARS)
         known = self._questions.get((scope, asked))
@@ -60,10 +70,11 @@ class MemoryMeanings:
             self._questions.move_to_end((scope, asked))
             return known
         try:
-            made = await self._embedder.embed(scope, (asked,), _QUESTION_S)
+            made = await self._embedder.embed(scope, (asked,), _QUESTION_S if wait_s is None else wait_s)
         except ModelFailed as failure:
             _log.info("question_not_embedded", extra={"status": failure.status.name, "reason": failure.detail})
             return None
+        self._has_dimensions_of(made)
         self._questions[scope, asked] = made.vectors[0]
         while len(self._questions) > _QUESTIONS:
             self._questions.popitem(last=False)
@@ -71,7 +82,7 @@ class MemoryMeanings:
 
     def wake(self, scope: Scope) -> None:
         """Something of the scope may wait for its vector."""
-        if len(self._waiting) < _MOST_SCOPES:
+        if len(self._waiting) < _MOST_SCOPES and scope not in self._resting:
             self._waiting[scope] = None
             self._news.set()
 
@@ -81,33 +92,98 @@ class MemoryMeanings:
 
     async def run(self) -> None:
         """Makes what is missing, scope after scope, until it is cancelled."""
-        while True:
-            await self._news.wait()
-            self._news.clear()
-            while self._waiting:
-                scope, _ = self._waiting.popitem(last=False)
-                if not await self._all_of(scope):
-                    await self._sleep(_PAUSE_S)
-                    self.wake(scope)
+        async with asyncio.TaskGroup() as resting:
+            while True:
+                await self._news.wait()
+                self._news.clear()
+                while self._waiting:
+                    scope, _ = self._waiting.popitem(last=False)
+                    in_the_way = await self._all_of(scope)
+                    if in_the_way is ResultStatus.SKIPPED_SPEND:  # others may have money
+                        self._resting.add(scope)
+                        resting.create_task(self._rest(scope))
+                    elif in_the_way is not None:
+                        await self._sleep(_PAUSE_S)
+                        self.wake(scope)
 
-    async def _all_of(self, scope: Scope) -> bool:
-        """Makes what a scope lacks; False when something was in the way."""
+    async def _rest(self, scope: Scope) -> None:
+        await self._sleep(_PAUSE_S)
+        self._resting.discard(scope)
+        self.wake(scope)
+
+    async def _all_of(self, scope: Scope) -> ResultStatus | None:
+        """Makes what a scope lacks; what was in the way, or None."""
         try:
-            while waiting := await self._search.unembedded(scope, self.model, MOST_TEXTS):
-                made = await self._embedder.embed(scope, tuple(map(_text, waiting)), _MEMORIES_S)
-                vectors = zip(waiting, made.vectors, strict=True)
-                await self._search.embed(
-                    scope, self.model, tuple(Embedded(one.memory_id, one.content, vector) for one, vector in vectors)
-                )
+            if not self._dimensions:
+                self._has_dimensions_of(await self._embedder.embed(scope, ("memory",), _MEMORIES_S))
+            while waiting := await self._unembedded(scope):
+                model, made = self.model, await self._made(scope, waiting)
+                if self.model != model:  # those that are there are another model's: look again
+                    _log.warning("embedding_dimensions_changed", extra={"model": self.model})
+                    return ResultStatus.FAILED_MODEL
+                await self._search.embed(scope, model, made)
         except ModelFailed as failure:
             _log.warning("memories_not_embedded", extra={"status": failure.status.name, "reason": failure.detail})
-            return False
+            return failure.status
         except (StoreUnavailable, StoreFull) as error:
             _log.warning("memories_not_embedded", extra={"reason": str(error)})
-            return False
-        return True
+            return ResultStatus.FAILED_MODEL
+        return None
+
+    async def _unembedded(self, scope: Scope) -> tuple[Unembedded, ...]:
+        refused = self._refused.get(scope, {})
+        found = await self._search.unembedded(scope, self.model, MOST_TEXTS + len(refused))
+        return tuple(one for one in found if refused.get(one.memory_id) != one.content)[:MOST_TEXTS]
+
+    async def _made(self, scope: Scope, waiting: tuple[Unembedded, ...]) -> tuple[Embedded, ...]:
+        """Vectors of these; without those whose text the model refuses. Raises ModelFailed."""
+        try:
+            return await self._of(scope, waiting, _TEXT_CHARS)
+        except ModelFailed as failure:
+            if not _may_be_the_text(failure):
+                raise
+            refusal = failure
+        made: list[Embedded] = []
+        for one in waiting:
+            for most_chars in (_TEXT_CHARS, _SHORT_TEXT_CHARS):
+                try:
+                    made += await self._of(scope, (one,), most_chars)
+                    break
+                except ModelFailed as failure:
+                    if not _may_be_the_text(failure):
+                        raise
+        if not made:  # it refuses whatever it is asked
+            raise refusal
+        answered = {one.memory_id for one in made}
+        for one in waiting:
+            if one.memory_id not in answered:
+                self._set_aside(scope, one)
+        return tuple(made)
+
+    def _set_aside(self, scope: Scope, one: Unembedded) -> None:
+        if sum(map(len, self._refused.values())) < _MOST_REFUSED:
+            self._refused.setdefault(scope, {})[one.memory_id] = one.content
+        _log.warning("memory_not_embedded", extra={"memory_id": one.memory_id, "reason": "the model refuses its text"})
+
+    async def _of(self, scope: Scope, waiting: tuple[Unembedded, ...], most_chars: int) -> tuple[Embedded, ...]:
+        made = await self._embedder.embed(scope, tuple(_text(one, most_chars) for one in waiting), _MEMORIES_S)
+        self._has_dimensions_of(made)
+        vectors = zip(waiting, made.vectors, strict=True)
+        return tuple(Embedded(one.memory_id, one.content, vector) for one, vector in vectors)
+
+    def _has_dimensions_of(self, made: Embeddings) -> None:
+        """From now on the model is the one that makes vectors like these."""
+        dimensions = len(made.vectors[0])
+        if dimensions != self._dimensions:
+            self._dimensions = dimensions
+            self._questions.clear()
 
 
-def _text(one: Unembedded) -> str:
+def _may_be_the_text(failure: ModelFailed) -> bool:
+    """The request was refused before anything was done, and would be again."""
+    return failure.status is ResultStatus.FAILED_MODEL and failure.usage is not None and not failure.retryable
+
+
+def _text(one: Unembedded, most_chars: int) -> str:
     """What the vector is made from: what it was about, and what was learned."""
-    return clip(f"{one.task_text}\n{one.content}" if one.task_text else one.content, _TEXT_CHARS) or " "
+    return clip(f"{one.task_text}\n{one.content}" if one.task_text else one.content, most_chars) or " "

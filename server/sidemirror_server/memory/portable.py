@@ -9,6 +9,7 @@ import msgspec
 from sidemirror_server.memory.keys import text_key
 from sidemirror_server.memory.record import Kept, MemoryRecord, MemoryState, Quarantine, memory_body
 from sidemirror_server.memory.trust import steering
+from sidemirror_server.trace.failure import ErrorCategory
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.text import redact_json
@@ -17,7 +18,16 @@ FORMAT = 1
 # Contract: ExportReflectionsResponse.lines; one fits into the 4 MiB that gRPC's clients take by default.
 MOST_LINE_BYTES = 3 * 1024 * 1024
 _LONGEST_ID = 128
-_LONGEST_TEXT_BYTES = 256 * 1024
+# Twice what the contract lets in, as a redacted text may be longer; what is quarantined is judged by all of it. A task
+# is kept with 4,000 characters.
+_LONGEST_TEXT, _LONGEST_TASK, _LONGEST_NOTE = 32_000, 8_000, 2_000
+_MOST_LABELS = 64
+# Chosen here: metadata of 64 KiB and the longest lists of the contract, twice.
+_LONGEST_BODY_BYTES = 512 * 1024
+# The end of the year 9999, the last that a Timestamp has; and the largest int32.
+_LAST_US = 253_402_300_799_999_999
+_MOST = 2**31 - 1
+_CATEGORIES = frozenset(["", *ErrorCategory])
 
 
 class Line(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -64,29 +74,49 @@ def kept_in(line: str) -> Kept:
         raise BadLine("earlier versions of something else")
     if len({one.version for one in earlier}) != len(earlier):
         raise BadLine("a version comes twice")
-    return Kept(_checked(memory), tuple(sorted((_checked(one) for one in earlier), key=lambda one: one.version)))
+    checked = [_checked(one) for one in sorted(earlier, key=lambda one: one.version)]
+    return Kept(_judged(_checked(memory)), tuple(checked))
 
 
 def _checked(memory: MemoryRecord) -> MemoryRecord:
+    """The memory as it may be shown. Raises BadLine."""
+    _check_bounds(memory)
+    applies = memory.applies_when
+    if not {memory.error_category, *applies.error_categories} <= _CATEGORIES:
+        raise BadLine("an error category that is none")
+    if max(len(memory.tags), len(applies.tools), len(applies.error_categories)) > _MOST_LABELS:
+        raise BadLine("a list is too long")
+    try:
+        body = memory_body(memory)
+    except (OverflowError, msgspec.EncodeError) as error:
+        raise BadLine("metadata is out of range") from error
+    if len(body) > _LONGEST_BODY_BYTES:
+        raise BadLine("metadata is too long")
+    is_held = memory.state is MemoryState.QUARANTINED
+    quarantine = memory.quarantine or Quarantine.REVIEWED if is_held else None
+    origin = min(memory.origin, Origin.AGENT)
+    return msgspec.structs.replace(memory, text_key=text_key(memory.content), origin=origin, quarantine=quarantine)
+
+
+def _check_bounds(memory: MemoryRecord) -> None:
     for name, value in (("memory_id", memory.memory_id), ("strategy_of", memory.strategy_of or "-")):
         if not (0 < len(value) <= _LONGEST_ID and value.isprintable()):
             raise BadLine(f"{name} is no id")
-    if not memory.content or len(memory.content.encode()) > _LONGEST_TEXT_BYTES:
+    if not memory.content or len(memory.content) > _LONGEST_TEXT:
         raise BadLine("content is missing or too long")
-    numbers = (memory.created_us, memory.updated_us, memory.strengthened_us, memory.version - 1, memory.strength - 1)
-    if not all(0 <= number < 2**63 - 1 for number in numbers):
+    if len(memory.task_text) > _LONGEST_TASK or len(memory.reason) > _LONGEST_NOTE:
+        raise BadLine("a text is too long")
+    times = (memory.created_us, memory.updated_us, memory.strengthened_us)
+    if not all(0 <= at_us <= _LAST_US for at_us in times) or not all(
+        1 <= number <= _MOST for number in (memory.version, memory.strength)
+    ):
         raise BadLine("a number is out of range")
-    try:
-        memory_body(memory)
-    except (OverflowError, msgspec.EncodeError) as error:
-        raise BadLine("metadata is out of range") from error
-    state, quarantine = memory.state, memory.quarantine
-    if state is MemoryState.ACTIVE and steering([memory.content, *memory.tags, memory.applies_when.not_when]):
-        state, quarantine = MemoryState.QUARANTINED, Quarantine.STEERING
-    return msgspec.structs.replace(
-        memory,
-        text_key=text_key(memory.content),
-        origin=min(memory.origin, Origin.AGENT),
-        state=state,
-        quarantine=quarantine,
-    )
+
+
+def _judged(memory: MemoryRecord) -> MemoryRecord:
+    """In quarantine if its text would be there had it been learned."""
+    applies = memory.applies_when
+    texts = [memory.content, *memory.tags, *applies.tools, applies.not_when]
+    if memory.state is not MemoryState.ACTIVE or not steering([text for text in texts if text]):
+        return memory
+    return msgspec.structs.replace(memory, state=MemoryState.QUARANTINED, quarantine=Quarantine.STEERING)

@@ -32,7 +32,8 @@ class SearchMode(StrEnum):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What is asked for. `text` may be empty: then the filter alone decides, and importance the order."""
+    """What is asked for. `text` may be empty: then the filter alone decides, and importance the order.
+    `meaning_s`: how long to wait for its vector, instead of the usual time."""
 
     text: str
     k: int
@@ -40,6 +41,7 @@ class Question(msgspec.Struct, frozen=True):
     explain: bool = False
     explain_ids: tuple[str, ...] = ()
     newest_first: bool = False
+    meaning_s: float | None = None
 
 
 class Hit(msgspec.Struct, frozen=True):
@@ -75,8 +77,8 @@ class Meanings(Protocol):
         """The embedding model's name, as vectors are kept under."""
         ...
 
-    async def of_question(self, scope: Scope, text: str) -> tuple[float, ...] | None:
-        """The vector of a question; None when there is none to be had now."""
+    async def of_question(self, scope: Scope, text: str, wait_s: float | None = None) -> tuple[float, ...] | None:
+        """The vector of a question; None when there is none to be had in that time (None: the usual one)."""
         ...
 
 
@@ -114,6 +116,10 @@ class Recall:
         misses = await self._misses(scope, question, found, ranked)
         return Answer(tuple(hits), found.mode, misses)
 
+    async def has_none(self, scope: Scope) -> bool:
+        """The scope has no memory at all."""
+        return not await self._memories.list(scope, None, None, None, 1)
+
     async def ranked(self, scope: Scope, question: Question) -> tuple[Ranked, ...]:
         """The candidates in their order, without their texts. Raises what the store raises."""
         return (await self._found(scope, question)).ranked
@@ -146,7 +152,7 @@ class Recall:
         """The nearest by meaning; None when vectors cannot be gone by."""
         if self._meanings is None:
             return None
-        vector = await self._meanings.of_question(scope, question.text)
+        vector = await self._meanings.of_question(scope, question.text, question.meaning_s)
         if vector is None:
             return None
         found = await self._search.by_vector(scope, self._meanings.model, vector, question.wanted, limit)

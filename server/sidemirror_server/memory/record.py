@@ -19,6 +19,8 @@ STRATEGY_TAG = "strategy"
 # Episodes that a record remembers by their digest. Chosen here: two are needed for anything that asks for independent
 # support; the rest shows how broad it is.
 MOST_EPISODES = 16
+# Revisions of a memory that are recognised when they are repeated. Chosen here: a repeat follows a crash, before long.
+MOST_REVISIONS = 16
 
 
 class MemoryKind(StrEnum):
@@ -71,7 +73,8 @@ class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     digests of the distinct episodes that taught it, the oldest first, at most MOST_EPISODES. `text_key`: equal for
     texts that say the same word for word (`keys.text_key`). `strategy_of`: of a strategy, the memory id of its
     reflection. `metadata`: JSON; the seed's `outcome`, `task_description`, `event_count` and `session_id`, and the
-    caller's own. `change` and `reason` tell of the last version. Raises BadInput for a score that is none.
+    caller's own. `change` and `reason` tell of the last version. `revision_ids`: of its last revisions that had one,
+    the oldest first, at most MOST_REVISIONS. Raises BadInput for a score that is none.
     """
 
     memory_id: str
@@ -99,6 +102,7 @@ class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     episodes: tuple[str, ...] = ()
     change: Change = Change.LEARNED
     reason: str = ""
+    revision_ids: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, score in (("importance", self.importance), ("confidence", self.confidence)):
@@ -125,7 +129,9 @@ class Learned(msgspec.Struct, frozen=True):
 
 
 class Revision(msgspec.Struct, frozen=True):
-    """A change to a memory. None leaves a field as it is. `text_key` goes with `content`."""
+    """A change to a memory. None leaves a field as it is. `text_key` goes with `content`. `without_confidence`: the
+    memory has none afterwards. `revision_id`: the same for a repeated try of the same change; empty when nobody will
+    repeat it."""
 
     change: Change
     reason: str = ""
@@ -141,6 +147,8 @@ class Revision(msgspec.Struct, frozen=True):
     origin: Origin | None = None
     state: MemoryState | None = None
     quarantine: Quarantine | None = None
+    without_confidence: bool = False
+    revision_id: str = ""
 
 
 class TaskOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -225,11 +233,20 @@ def _is_elsewhere(known: MemoryRecord, draft: MemoryRecord) -> bool:
     return bool(known.episodes) and (not here or not there or here != there)
 
 
+def is_repeated(known: MemoryRecord, revision: Revision) -> bool:
+    """The memory has had this revision already."""
+    return revision.revision_id in known.revision_ids
+
+
 def revised(known: MemoryRecord, revision: Revision, now_us: int) -> MemoryRecord:
     """A memory after a revision: its next version. A state other than QUARANTINED ends a quarantine."""
     given = {name: value for name in _REVISABLE if (value := getattr(revision, name)) is not None}
     if revision.state is not None:
         given["quarantine"] = revision.quarantine if revision.state is MemoryState.QUARANTINED else None
+    if revision.without_confidence:
+        given["confidence"] = None
+    if revision.revision_id:
+        given["revision_ids"] = (*known.revision_ids, revision.revision_id)[-MOST_REVISIONS:]
     if revision.origin is not None:
         given["origin"] = min(known.origin, revision.origin)
     return msgspec.structs.replace(

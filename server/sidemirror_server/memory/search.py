@@ -87,8 +87,8 @@ class MemorySearch(Protocol):
     FM4  `best` returns the most important first, then the newest made, at most `limit`.
     FM5  `labelled` returns the memories that apply to one of the tools or error categories (`applies_when`, or the
          error category of the memory itself), the most important first, then the newest made, at most `limit`.
-    FM6  `by_vector` compares with vectors of the named model only, and returns the most similar first, at most
-         `limit`, with how many of the scope's memories have such a vector.
+    FM6  `by_vector` compares with vectors of the named model and of the question's dimensions only, and returns the
+         most similar first, at most `limit`, with how many of the scope's memories have a vector of the model.
     FM7  `unembedded` returns memories that have no vector of the model, at most `limit`; nothing when all have one.
     FM8  `embed` keeps vectors, each in place of an earlier one of whatever model, unless the memory has other content
          by now or is gone. A memory has one vector at most; a changed text has none.

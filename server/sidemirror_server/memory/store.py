@@ -56,6 +56,8 @@ class Memories(Protocol):
          receipt without one.
     MS13 Texts come back as they were kept, to the code point; scores too.
     MS14 Scopes never meet.
+    MS15 `revise` with the `revision_id` of one of the memory's last revisions (`record.is_repeated`) changes nothing
+         and returns the memory as it is now, whatever `if_version` says.
     Raises StoreUnavailable, StoreFull.
     """
 

@@ -118,7 +118,7 @@ STEERING: tuple[tuple[str, str], ...] = (
         (
             r"\b(?:follow|obey|execute|carry out|perform|comply with|adhere to|act on|do)\w* (?:all |any |every |"
             r"the |these |those |"
-            r"whatever |exactly )*(?:instructions?|orders?|directions?|steps?|commands?|"
+            r"whatever |exactly )*(?:instructions?|orders|directions?|steps?|commands?|"
             r"what(?:ever)?)\b.{0,50}\b(?:in|from|of|by|on|"
             r"below|above|inside|within|say|tell|here|following)\b"
             r"|\b(?:treat|regard|consider|accept|trust|take)\w* (?:\w+ ){0,5}(?:as|to be) (?:\w+ ){0,2}(?:trusted|"
@@ -140,9 +140,11 @@ STEERING: tuple[tuple[str, str], ...] = (
         (
             r"\b(?:remember|memori[sz]e|store|save|record|repeat|copy|include|insert|append|prepend|paste|write|"
             r"add|quote|keep)\w* "
-            r"(?:this|these|the following|it|that|the above)(?: \w+){0,4} (?:in|into|to|for|at|with|as|verbatim|"
-            r"word|forever|permanently|"
-            r"every|all|each|future)\b"
+            r"(?:this|these|the following|it|that|the above)(?: \w+){0,4} (?:verbatim|word for word|forever|"
+            r"permanently|every|each|"
+            r"(?:in|into|to|for|at|with|as) (?:your|every|all|each|any|future|later|subsequent|memory\b(?! of)|"
+            r"(?:the |a |its )?(?:lessons?|reflections?|memories|(?:system )?prompt|next \w+|top|start|end|"
+            r"beginning of (?:your|every|each))))\b"
             r"|\bin (?:every|each|all(?: of)?(?: your)?|any|your) (?:\w+ )?(?:future |subsequent |later |next |"
             r"following )?(?:repl|respons|"
             r"answer|message|reflection|lesson|summar|session|memor|conversation|email|commit|report)\w*\b"

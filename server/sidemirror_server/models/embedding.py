@@ -3,6 +3,7 @@ goes on waiting, and a question is answered by its words.
 """
 
 import asyncio
+import time
 
 from sidemirror_server.models.breaker import Breaker
 from sidemirror_server.models.embedder import Embedder, Embeddings
@@ -17,6 +18,10 @@ from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 # Added by providers around each text.
 _ADDED_TOKENS = 16
+# The call itself ends this much before the caller's time does, so that it is known what was late.
+_GRACE_S = 0.05
+# A model that was given less time is not to blame. Chosen here: half of what a question waits.
+_FAIR_S = 1.0
 
 
 class PaidEmbedder:
@@ -36,11 +41,12 @@ class PaidEmbedder:
 
     async def embed(self, scope: Scope, texts: tuple[str, ...], deadline_s: float) -> Embeddings:
         """The vectors, on the scope's account. Raises ModelFailed."""
+        started_s = time.monotonic()
         try:
             async with asyncio.timeout(deadline_s):
                 await self._prices.load()
                 async with self._slots:
-                    return await self._guarded(scope, texts, deadline_s)
+                    return await self._guarded(scope, texts, started_s + deadline_s - time.monotonic() - _GRACE_S)
         except TimeoutError as error:
             why = f"there were no vectors within {deadline_s:g} s"
             raise ModelFailed(ResultStatus.FAILED_MODEL, why) from error
@@ -59,7 +65,7 @@ class PaidEmbedder:
             made = await self._paid(scope, texts, deadline_s)
             good = True
         except ModelFailed as failure:
-            good = None if failure.status in {ResultStatus.SKIPPED_SPEND, ResultStatus.SKIPPED_DEADLINE} else False
+            good = None if _says_nothing(failure) or deadline_s < _FAIR_S else False
             raise
         else:
             return made
@@ -81,3 +87,10 @@ class PaidEmbedder:
             raise
         finally:
             self._spending.settle(reservation, actual)
+
+
+def _says_nothing(failure: ModelFailed) -> bool:
+    """It is about the money, the time, or this very request, and others may do better."""
+    if failure.status in {ResultStatus.SKIPPED_SPEND, ResultStatus.SKIPPED_DEADLINE}:
+        return True
+    return failure.usage is not None and not failure.retryable

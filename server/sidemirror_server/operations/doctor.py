@@ -15,7 +15,7 @@ import msgspec
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
-from sidemirror_server.assembly import examine_shared_store, examine_store
+from sidemirror_server.assembly import examine_redis, examine_shared_store, examine_store
 from sidemirror_server.operations.entrance_check import check_entrance
 from sidemirror_server.operations.loop import run
 from sidemirror_server.operations.target import open_channel
@@ -125,6 +125,26 @@ def _places(settings: Settings, clock: Clock) -> Iterable[Finding]:
         yield _clock(0, clock.now_us())
     else:
         yield from _embedded(settings, clock)
+    if settings.redis_url:
+        yield from _redis(settings)
+
+
+def _redis(settings: Settings) -> Iterable[Finding]:
+    """Where the lessons of goals are published."""
+    redis = run(examine_redis(settings))
+    if redis.problem:
+        advice = (
+            "start it, or change redis_url" if "not answer" in redis.problem else "change redis_url, or that server"
+        )
+        yield Finding("store", ok=False, found=f"Redis: {redis.problem}", advice=advice)
+    elif not redis.risks:
+        yield Finding("store", ok=True, found=f"Redis: {redis.durability}")
+    for risk in redis.risks:
+        evicts = "evict" in risk
+        advice = "set maxmemory-policy to noeviction" if evicts else "set appendonly to yes"
+        yield Finding(
+            "store", ok=True, found=f"Redis: {risk}", advice=f"{advice}, or let reports bring back what is lost"
+        )
 
 
 def _shared(settings: Settings, clock: Clock) -> Iterable[Finding]:

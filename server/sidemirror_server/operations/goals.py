@@ -1,6 +1,7 @@
 """`sidemirror goals`: what finished goals have taught a running sidecar, and the reports it could make nothing of."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -95,7 +96,13 @@ def _asking(place: Place, ask: "Callable[[pb_grpc.GoalReflectionServiceStub], in
     address = address_of(place.address)
     with open_channel(address) as channel:
         try:
-            return ask(pb_grpc.GoalReflectionServiceStub(channel))
+            code = ask(pb_grpc.GoalReflectionServiceStub(channel))
+            sys.stdout.flush()
+            return code
+        except BrokenPipeError:
+            # `sidemirror goals list | head`: the reader has what it wanted. Python would complain once more at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
         except grpc.RpcError as error:
             print(f"sidemirror: {address}: {error.code().name}: {error.details()}", file=sys.stderr)
             return EXIT_UNREACHABLE if error.code() is grpc.StatusCode.UNAVAILABLE else EXIT_FAILED
@@ -122,25 +129,21 @@ def _as_json(message: Message) -> dict[str, Any]:
 
 
 def _show_reports(reports: list[pb.GoalReport], none: str) -> None:
+    """Two lines for each; whole, however narrow the terminal is, because `retry` and `show` take what stands there."""
     from rich.console import Console
-    from rich.table import Table
+    from rich.text import Text
 
     console = Console(highlight=False)
     if not reports:
         console.print(none)
-        return
-    table = Table("reported (UTC)", "report", "goal", "ended", "report is", "tries", "last error")
     for report in reports:
-        table.add_row(
-            f"{report.create_time.ToDatetime():%Y-%m-%d %H:%M:%S}",
-            report.report_id,
-            report.goal_id,
-            _word(pb.GoalState.Name(report.state)),
-            _word(pb.GoalReportState.Name(report.report_state)),
-            str(report.attempts),
-            report.last_error,
-        )
-    console.print(table, markup=False)
+        made = f"{report.create_time.ToDatetime():%Y-%m-%d %H:%M:%S}"
+        stands = _word(pb.GoalReportState.Name(report.report_state))
+        ended = _word(pb.GoalState.Name(report.state))
+        console.print(Text(f"{made} {report.report_id} {stands}", "bold"), soft_wrap=True)
+        tries = f"{report.attempts} {'try' if report.attempts == 1 else 'tries'}"
+        last = f", last error: {_plain(report.last_error)}" if report.last_error else ""
+        console.print(Text(f"  {report.goal_id} {ended}, {tries}{last}"), soft_wrap=True)
 
 
 def _show_reflections(reflections: list[pb.GoalReflection]) -> None:
@@ -154,7 +157,12 @@ def _show_reflections(reflections: list[pb.GoalReflection]) -> None:
         made = f"{reflection.create_time.ToDatetime():%Y-%m-%d %H:%M:%S}"
         ended = _word(pb.GoalState.Name(reflection.goal_state))
         console.print(Text(f"{made} {reflection.goal_id} {ended}, importance {reflection.importance:.1f}", "bold"))
-        console.print(Text(f"  {reflection.objective}\n  {reflection.insight}"))
+        console.print(Text(f"  {_plain(reflection.objective)}\n  {_plain(reflection.insight)}"))
+
+
+def _plain(text: str) -> str:
+    """`text` on one line, without anything that a terminal obeys: agents, tools and models wrote it."""
+    return "".join(char if char.isprintable() else "\ufffd" for char in " ".join(text.split()))
 
 
 def _word(name: str) -> str:

@@ -15,7 +15,7 @@ from google.protobuf.message import Message
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
-from sidemirror_server.operations.target import CHANNEL_OPTIONS, address_of
+from sidemirror_server.operations.target import address_of, open_channel
 
 EXIT_UNREACHABLE = 69  # sysexits.h: service unavailable
 EXIT_REFUSED = 1
@@ -35,7 +35,7 @@ def memory(options: argparse.Namespace) -> int:
     verbs = {"search": _search, "show": _show, "review": _review, "export": _export, "import": _import}
     address = address_of(options.address)
     try:
-        with grpc.insecure_channel(address, options=CHANNEL_OPTIONS) as channel:
+        with open_channel(address) as channel:
             return verbs[options.verb](ReflectiveMemoryServiceStub(channel), options)
     except grpc.RpcError as error:
         print(f"sidemirror: {address}: {error.code().name}: {error.details()}", file=sys.stderr)

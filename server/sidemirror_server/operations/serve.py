@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 
 from sidemirror_server.assembly import assemble
+from sidemirror_server.entrance import check_listeners
 from sidemirror_server.operations.logs import log_to_stderr
 from sidemirror_server.operations.loop import run
 from sidemirror_server.rpc.listening import CannotListen
@@ -23,6 +24,8 @@ def serve(flags: Mapping[str, str]) -> int:
     log_to_stderr(settings.log_level)
     for name in unknown_names():
         print(f"sidemirror: {name} is no setting of this server", file=sys.stderr)
+    # Before metrics are served: their address is one of those that are looked at.
+    check_listeners(settings)
     try:
         with _traced(settings), _measured(settings):
             run(_serve(settings))

@@ -39,7 +39,7 @@ class Unreachable(Exception):
 
 def open_channel(address: str) -> grpc.Channel:
     """A channel to `address`: host:port or unix:/path, with TLS where the environment names authorities, and the token
-    with each unary call where it names one. Raises BadSettings."""
+    with each call where it names one. Raises BadSettings."""
     credentials = _credentials(as_client())
     if credentials is None or address.startswith("unix:"):
         channel = grpc.insecure_channel(address, options=CHANNEL_OPTIONS)
@@ -96,15 +96,19 @@ def _aio_channel(address: str) -> grpc.aio.Channel:
     return grpc.aio.secure_channel(address, credentials, options=CHANNEL_OPTIONS, interceptors=interceptors)
 
 
-class _Blocking(grpc.UnaryUnaryClientInterceptor):
-    """Adds metadata to every unary call of a channel that is no asyncio one."""
+class _Blocking(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor, grpc.StreamUnaryClientInterceptor):
+    """Adds metadata to every call, but those that stream both ways, of a channel that is no asyncio one."""
 
     def __init__(self, carried: Sequence[tuple[str, str | bytes]]) -> None:
         self._carried = carried
 
-    def intercept_unary_unary(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
+    def _go_on(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
         carried = (*self._carried, *(client_call_details.metadata or ()))
         return continuation(client_call_details._replace(metadata=carried), request)
+
+    intercept_unary_unary: Any = _go_on
+    intercept_unary_stream: Any = _go_on
+    intercept_stream_unary: Any = _go_on
 
 
 class _Carries:

@@ -1,11 +1,13 @@
 """What a servicer method is told about the call that it serves, beside the request."""
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import grpc
 from msgspec import Struct
 
 from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import derived_id, new_id
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -22,6 +24,9 @@ class Call(Struct, frozen=True):
     clock: Clock
     ends_at_s: float | None
     digest: bytes = b""
+    # Why the call may not go on, for streams, which outlive what was found when they began; None while it may. Without
+    # an access file there is nothing to ask.
+    barred: Callable[[], SidemirrorError | None] | None = None
 
     def remaining_s(self) -> float | None:
         """Seconds until the call's deadline by the monotonic clock, never negative; None without a deadline."""

@@ -41,7 +41,7 @@ class GoalWatchStreams:
         follow = request.follow if request.HasField("follow") else True
         until = None if follow else await self._log.last_position(call.scope)
         waiter = self._bell.waiter(call.scope, request.goal_id or None)
-        times = StreamTimes(self._streams, call.clock, waiter.wake, ends_idle=False)
+        times = StreamTimes(self._streams, call.clock, waiter.wake, ends_idle=False, barred=call.barred)
         try:
             if request.new_only and follow:
                 yield _heartbeat(after, call.scope)

@@ -19,11 +19,7 @@ from sidemirror_server.rpc.pages import place_in, size_of, token_for
 from sidemirror_server.vocabulary.errors import BadInput, NotFound
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.text import enter
-from sidemirror_server.work.queue import Job, JobKey, JobState, NewJob, Work
-
-# A page of reports is cut when their payloads add up to this much: they may hold whole outputs, which are read to list
-# them.
-_PAGE_BYTES = 8 * 1024 * 1024
+from sidemirror_server.work.queue import LIST_BYTES, JobKey, JobState, NewJob, Work
 
 
 class GoalCalls:
@@ -48,8 +44,10 @@ class GoalCalls:
         after = place_in(request.page_token, JobKey, "page_token", *query)
         states = (JOB_STATES[request.report_state],) if request.report_state else ()
         jobs = await self._work.list(call.scope, KIND, states, after, size + 1)
-        page = _page(jobs[:size])
-        last = page[-1] if len(page) < len(jobs) else None
+        page = jobs[:size]
+        # Reports hold whole outputs, which are read to list them: a page of large ones is short.
+        is_cut = len(jobs) > size or sum(len(job.payload) for job in jobs) >= LIST_BYTES
+        last = page[-1] if is_cut else None
         now_us = call.clock.now_us()
         return pb.ListGoalReportsResponse(
             reports=[report_to_wire(job) for job in page if is_shown(job, now_us)],
@@ -90,13 +88,3 @@ class GoalCalls:
             now_us=call.clock.now_us(),
         )
         return pb.BuildGoalContextResponse(block=block_to_wire(block))
-
-
-def _page(jobs: tuple[Job, ...]) -> tuple[Job, ...]:
-    """The first of them, up to a page's bytes; at least one."""
-    room = _PAGE_BYTES
-    for number, job in enumerate(jobs):
-        room -= len(job.payload)
-        if room < 0 and number:
-            return jobs[:number]
-    return jobs

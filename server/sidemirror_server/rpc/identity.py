@@ -49,7 +49,7 @@ class Identity:
         token = find(self._tokens(), presented[0][len(_SCHEME) :].strip())
         if token is None:
             _refuse(Unauthenticated(reason="the token is not known"), method, context)
-        if token.expires_us is not None and self._clock is not None and self._clock.now_us() >= token.expires_us:
+        if self._has_expired(token):
             _refuse(Unauthenticated(reason="the token has expired"), method, context, token.name)
         return token
 
@@ -72,10 +72,35 @@ class Identity:
             _refuse(NotPermitted(reason=reason), method, context, name, asked)
         return asked
 
+    def bars(self, caller: Token, scope: Scope, method: str, context: Context) -> SidemirrorError | None:
+        """Why a stream that `caller` has begun in `scope` must end now: its token is gone, has expired, or is no longer
+        good for the scope. None when it may go on. Leaves the same line as a call that is refused."""
+        known = () if self._tokens is None else self._tokens()
+        token = next((token for token in known if token.digest == caller.digest), None)
+        error: SidemirrorError
+        if token is None:
+            error = Unauthenticated(reason="the token is not known any more")
+        elif self._has_expired(token):
+            error = Unauthenticated(reason="the token has expired")
+        elif not token.covers(scope):
+            error = NotPermitted(reason="the token is no longer good for this tenant and project")
+        else:
+            return None
+        _tell(error, method, context, caller.name, scope)
+        return error
+
+    def _has_expired(self, token: Token) -> bool:
+        return token.expires_us is not None and self._clock is not None and self._clock.now_us() >= token.expires_us
+
 
 def _refuse(
     error: SidemirrorError, method: str, context: Context, token: str = "", asked: Scope | None = None
 ) -> NoReturn:
+    _tell(error, method, context, token, asked)
+    raise error
+
+
+def _tell(error: SidemirrorError, method: str, context: Context, token: str, asked: Scope | None) -> None:
     """One line for whoever looks for strangers. What was presented is never in it: a token that is not known here may
     well be known elsewhere."""
     _log.warning(
@@ -89,4 +114,3 @@ def _refuse(
             "project_id": asked.project_id[:128] if asked else "",
         },
     )
-    raise error

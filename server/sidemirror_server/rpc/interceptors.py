@@ -7,6 +7,7 @@ again for each call, which costs about 7 % of a small one (research page perform
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
+from functools import partial
 from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 import grpc
@@ -232,6 +233,7 @@ class Boundary:
             request_id=getattr(request, "request_id", ""),
             clock=self._clock,
             ends_at_s=None if remaining_s is None else self._clock.monotonic_s() + remaining_s,
+            barred=None if caller is None else partial(self._identity.bars, caller, scope, method, context),
         )
 
 

@@ -1,5 +1,6 @@
 """The calls of ReflectiveMemoryService about memories that are kept."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -57,7 +58,7 @@ class KeptMemoryCalls:
 
     async def UpdateReflection(self, request: pb.UpdateReflectionRequest, call: Call) -> pb.UpdateReflectionResponse:
         known = await self._get(call, request.reflection_id)
-        revision = judged(_revision(request), known)
+        revision = await asyncio.to_thread(judged, _revision(request, _repeatable(call)), known)
         changed = await self._store.revise(
             call.scope, known.memory_id, revision, call.clock.now_us(), request.if_version or None
         )
@@ -85,7 +86,9 @@ class KeptMemoryCalls:
         if state is None:
             raise BadInput([("state", "required")])
         quarantine = Quarantine.REVIEWED if state is MemoryState.QUARANTINED else None
-        revision = Revision(Change.REVIEWED, enter(request.reason), state=state, quarantine=quarantine)
+        revision = Revision(
+            *(Change.REVIEWED, enter(request.reason)), state=state, quarantine=quarantine, revision_id=_repeatable(call)
+        )
         changed = await self._store.revise(call.scope, request.reflection_id, revision, call.clock.now_us())
         return pb.ReviewReflectionResponse(memory=memory_to_wire(changed, call.scope))
 
@@ -96,7 +99,12 @@ class KeptMemoryCalls:
         return found[0]
 
 
-def _revision(request: pb.UpdateReflectionRequest) -> Revision:
+def _repeatable(call: Call) -> str:
+    """The id of a revision that may be repeated; empty when the client gave no request id."""
+    return call.make_id() if call.request_id else ""
+
+
+def _revision(request: pb.UpdateReflectionRequest, revision_id: str) -> Revision:
     """What a request changes: the fields of its mask, else those that are set. Raises BadInput."""
     changes = request.changes
     paths = list(request.update_mask.paths) or [name for name in _READERS if _is_set(changes, name)]
@@ -106,7 +114,10 @@ def _revision(request: pb.UpdateReflectionRequest) -> Revision:
     if "content" in paths and not changes.content:
         raise BadInput([("changes.content", "required")])
     given = {_RECORD_NAMES.get(path, path): _READERS[path](changes) for path in paths}
-    return Revision(Change.UPDATED, enter(request.reason), **given)
+    cleared = "confidence" in given and given["confidence"] is None
+    return Revision(
+        *(Change.UPDATED, enter(request.reason)), **given, without_confidence=cleared, revision_id=revision_id
+    )
 
 
 def _is_set(changes: pb.MemoryChanges, name: str) -> bool:

@@ -1,5 +1,6 @@
 """The calls of ReflectiveMemoryService that carry memories from one store to another."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import cast
 
@@ -60,7 +61,7 @@ class PortableMemoryCalls:
                 if not line.strip():
                     continue
                 try:
-                    kept = kept_in(line)
+                    kept = await asyncio.to_thread(kept_in, line)  # up to 4 MiB of JSON
                 except BadLine as bad:
                     refused += 1
                     if len(told) < _MOST_REFUSED:

@@ -109,7 +109,7 @@ class _TurnStream:
         self._turn = turn
         self._call = call
         self._listener = turn.listen(after_sequence)
-        self._times = StreamTimes(streams, call.clock, self._listener.wake)
+        self._times = StreamTimes(streams, call.clock, self._listener.wake, barred=call.barred)
         self._started: tuple[TurnStarted, str] | None = None
         self._received = 0
         self._durable = 0
@@ -163,7 +163,7 @@ class _TurnStream:
             directives.append(self._unrecorded(gap=_gap(missed)))
         directives.extend(self._directive(item) for item in said)
         times = self._times
-        ends = half_closed or self._turn.over or times.idle or times.old or self._streams.grace_s is not None
+        ends = half_closed or self._turn.over or times.ends
         if (ack := self._ack(at_once=bool(directives) or ends)) is not None:
             directives.append(self._unrecorded(ack=ack))
         if self._times.closing_due():
@@ -223,11 +223,11 @@ class _TurnStream:
             await asyncio.sleep(0)
 
     def check(self) -> None:
-        """Raises when the stream cannot go on: the turn is another server's now, or this server goes away or the stream
-        is too old, and what the agent sent is safe."""
+        """Raises when the stream cannot go on: the turn is another server's now, the token is not good any more, or
+        this server goes away or the stream is too old, and what the agent sent is safe."""
         if self._turn.lost is not None:
             raise self._turn.lost
-        if self._times.told_closing and self._durable == self._received:
+        if self._times.told_closing and (self._times.barred or self._durable == self._received):
             raise self._times.end()
 
     def read_ended(self, reader: "asyncio.Task[None]") -> None:

@@ -27,19 +27,35 @@ class CannotUse(Exception):
 def read_secret(path: Path) -> bytes:
     """What the file holds. Raises CannotUse when it is not there, or when others than its owner and group may read it,
     or others than its owner write it."""
+    return _read(path, is_secret=True)
+
+
+def read_public(path: Path) -> bytes:
+    """What the file holds, whoever else may read it. Raises CannotUse when it is not there."""
+    return _read(path, is_secret=False)
+
+
+def _read(path: Path, *, is_secret: bool) -> bytes:
     try:
-        with path.open("rb") as file:
+        # Without waiting: a pipe that nobody writes to would hold whoever opens it, and with it every call.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
                 raise CannotUse(f"{path}: it is no file")
-            if found.st_uid not in (0, os.geteuid()):
-                raise CannotUse(f"{path}: it belongs to user {found.st_uid}; make it this server's user's, or root's")
-            if found.st_mode & _FORBIDDEN:
-                mode = stat.S_IMODE(found.st_mode)
-                raise CannotUse(f"{path}: its mode is {mode:04o}, so that others can use it; chmod 0640 or less")
+            if is_secret:
+                _check_secret(path, found)
             return file.read()
     except OSError as error:
         raise CannotUse(f"{path}: {error.strerror}") from error
+
+
+def _check_secret(path: Path, found: os.stat_result) -> None:
+    """Raises CannotUse when others can use what is found there."""
+    if found.st_uid not in (0, os.geteuid()):
+        raise CannotUse(f"{path}: it belongs to user {found.st_uid}; make it this server's user's, or root's")
+    if found.st_mode & _FORBIDDEN:
+        mode = stat.S_IMODE(found.st_mode)
+        raise CannotUse(f"{path}: its mode is {mode:04o}, so that others can use it; chmod 0640 or less")
 
 
 def signature_of(paths: tuple[Path, ...]) -> Signature:

@@ -10,6 +10,9 @@ from sidemirror_server.vocabulary.errors import Draining, LimitReached, Sidemirr
 
 # No stream looks at its times more often. Chosen here: far below any time that is worth setting.
 _SOONEST_S = 0.05
+# How often a stream looks whether its token is still good, where heartbeats do not come sooner. Chosen here: a token
+# that is taken away is out within seconds, and thousands of streams cost little.
+_LOOK_AT_TOKEN_S = 5.0
 
 
 class StreamLimits(msgspec.Struct, frozen=True):
@@ -58,8 +61,18 @@ class Streams:
 class StreamTimes:
     """The times of one stream. One timer serves it, whatever passes over it."""
 
-    def __init__(self, streams: Streams, clock: Clock, wake: Callable[[], None], *, ends_idle: bool = True) -> None:
+    def __init__(
+        self,
+        streams: Streams,
+        clock: Clock,
+        wake: Callable[[], None],
+        *,
+        ends_idle: bool = True,
+        barred: Callable[[], SidemirrorError | None] | None = None,
+    ) -> None:
+        """`barred`: why the stream may not go on (Call)."""
         self._streams = streams
+        self._asks = barred
         self._clock = clock
         self._wake = wake
         self._ends_idle = ends_idle
@@ -67,6 +80,7 @@ class StreamTimes:
         self.told_closing = False
         self.idle = False
         self.old = False
+        self.barred: SidemirrorError | None = None
         streams.enter(wake)
         self._timer = self._arm(self._said_s)
 
@@ -79,6 +93,8 @@ class StreamTimes:
         if limits.age_s and not self.old:
             next_s = min(next_s, self._began_s + limits.age_s)
         after_s = max(_SOONEST_S, next_s - self._clock.monotonic_s())
+        if self._asks is not None and self.barred is None:
+            after_s = min(after_s, _LOOK_AT_TOKEN_S)
         return asyncio.get_running_loop().call_later(after_s, self._tick)
 
     def _tick(self) -> None:
@@ -87,8 +103,10 @@ class StreamTimes:
             self.idle = True
         if limits.age_s and now_s - self._began_s >= limits.age_s:
             self.old = True
+        if self._asks is not None and self.barred is None:
+            self.barred = self._asks()
         beats = self.heartbeat_due()
-        if self.idle or self.old or beats:
+        if self.idle or self.old or self.barred or beats:
             self._wake()
         # A reader that takes nothing is not woken again before the next beat.
         self._timer = self._arm(now_s if beats else self._said_s)
@@ -104,9 +122,14 @@ class StreamTimes:
     def heartbeat_due(self) -> bool:
         return self._clock.monotonic_s() - self._said_s >= self._streams.limits.heartbeat_s
 
+    @property
+    def ends(self) -> bool:
+        """Whether the stream is about to end, for whatever reason of its own or the server's."""
+        return self.idle or self.old or self.barred is not None or self._streams.grace_s is not None
+
     def closing_due(self) -> bool:
         """True once, when the stream is to say that it ends."""
-        if self.told_closing or not (self.idle or self.old or self._streams.grace_s is not None):
+        if self.told_closing or not self.ends:
             return False
         self.told_closing = True
         return True
@@ -117,6 +140,8 @@ class StreamTimes:
 
     @property
     def closing_reason(self) -> str:
+        if self.barred is not None:
+            return str(self.barred.facts["reason"])
         if self._streams.grace_s is not None:
             return "the server is shutting down"
         if self.old:
@@ -124,7 +149,9 @@ class StreamTimes:
         return f"nothing was sent for {self._streams.limits.idle_s:g} s"
 
     def end(self) -> SidemirrorError:
-        """How a stream ends that has said `closing` and may be gone on with elsewhere."""
+        """How a stream ends that has said `closing`, and unless it is barred may be gone on with elsewhere."""
+        if self.barred is not None:
+            return self.barred
         if self._streams.grace_s is not None:
             return Draining(reason=self.closing_reason)
         return LimitReached("stream_age_s", int(self._streams.limits.age_s), "this stream", passes=True)

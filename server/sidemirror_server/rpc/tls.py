@@ -11,7 +11,7 @@ from typing import TypeAlias
 import grpc
 import msgspec
 
-from sidemirror_server.rpc.secret_files import CannotUse, Reread, read_secret
+from sidemirror_server.rpc.secret_files import CannotUse, Reread, read_public, read_secret
 from sidemirror_server.vocabulary.clock import Clock
 
 _log = logging.getLogger(__name__)
@@ -50,8 +50,8 @@ def _told(error: CannotUse | None) -> None:
 def read_tls(files: TlsFiles) -> grpc.ServerCertificateConfiguration:
     """What the files hold. Raises CannotUse when one cannot be read or they do not belong together."""
     key = read_secret(files.key)
-    certificate = _public(files.certificate)
-    client_ca = None if files.client_ca is None else _public(files.client_ca)
+    certificate = read_public(files.certificate)
+    client_ca = None if files.client_ca is None else read_public(files.client_ca)
     try:
         # gRPC itself would refuse every connection later, with no word about why.
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -61,13 +61,6 @@ def read_tls(files: TlsFiles) -> grpc.ServerCertificateConfiguration:
     except (ssl.SSLError, OSError, ValueError) as error:
         raise CannotUse(f"{files.certificate} and {files.key}: {_why(error)}") from error
     return grpc.ssl_server_certificate_configuration([(key, certificate)], client_ca)
-
-
-def _public(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise CannotUse(f"{path}: {error.strerror}") from error
 
 
 def _no_password() -> str:

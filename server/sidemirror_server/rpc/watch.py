@@ -40,7 +40,7 @@ class WatchStreams:
         # The present is where the record ends now: one that grows all the time would never let go.
         until = None if follow else await self._log.last_position(call.scope)
         waiter = self._bell.waiter(call.scope, request.session_id or None)
-        times = StreamTimes(self._streams, call.clock, waiter.wake, ends_idle=False)
+        times = StreamTimes(self._streams, call.clock, waiter.wake, ends_idle=False, barred=call.barred)
         try:
             if request.new_only and follow:
                 # Where the present is, at once: a watch that breaks before its first entry can go on from here.

@@ -11,7 +11,8 @@
     ├── Unauthenticated      no identity
     ├── NotPermitted         an identity, but not for this scope
     ├── StoreUnavailable     the store did not answer; what was asked may or may not have happened
-    │   └── StoreRefused     the store is not one that this server can use; at start it ends the server
+    │   ├── StoreRefused     the store is not one that this server can use; at start it ends the server
+    │   └── PlaceTaken       another program keeps something else in a place of ours; waiting alone does not help
     ├── StoreFull            the store has no room left; nothing was written
     ├── LostClaim            a job's lease was taken over by another worker
     ├── ModelFailed          a language model gave no usable answer
@@ -104,6 +105,10 @@ class StoreUnavailable(SidemirrorError):
 
 class StoreRefused(StoreUnavailable):
     """The store cannot be used."""
+
+
+class PlaceTaken(StoreUnavailable):
+    """Another program keeps something else where this belongs."""
 
 
 class StoreFull(SidemirrorError):

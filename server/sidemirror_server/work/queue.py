@@ -22,6 +22,8 @@ from sidemirror_server.vocabulary.scope import Scope
 
 # Chosen here: with the worker's waits (about 2, 4, 8 and 16 s) an outage of half a minute kills no job.
 MAX_ATTEMPTS = 5
+# How much one `list` reads. Chosen here: a page of ordinary jobs, and of the largest ones a few.
+LIST_BYTES = 8 * 1024 * 1024
 # What `last_error` says of a job whose worker vanished with the last attempt (clause WQ8).
 VANISHED = "the worker vanished, and no attempt is left"
 
@@ -103,7 +105,8 @@ class Work(Protocol):
     WQ18 `revive` makes a DEAD job QUEUED, due at once, with all its attempts again and its checkpoint; a job in
          another state is refused (WrongState).
     WQ19 `list` returns jobs of a kind, the newest put first, at most `limit`, after `after`, in one of `states` (any
-         when empty); pages stay in step while jobs are put, change and are purged.
+         when empty); pages stay in step while jobs are put, change and are purged. None comes after those whose
+         payloads add up to LIST_BYTES, so a page may be short although another one follows; it is never empty then.
     WQ20 `count` tells how many jobs of a kind are in each state; every state is there.
     WQ21 `purge` removes jobs of the given kinds that are DONE since before `done_before_us`, of every scope, at most
          `limit`, and returns how many; a job in another state is never removed.

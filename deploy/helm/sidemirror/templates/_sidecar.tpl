@@ -52,6 +52,10 @@ fsGroup: 65532
     - name: SIDEMIRROR_DATABASE_URL
       valueFrom: {secretKeyRef: {name: {{ $v.databaseSecret }}, key: url}}
     {{- end }}
+    {{- if $v.redisSecret }}
+    - name: SIDEMIRROR_REDIS_URL
+      valueFrom: {secretKeyRef: {name: {{ $v.redisSecret }}, key: url}}
+    {{- end }}
     {{- if $v.accessSecret }}
     - {name: SIDEMIRROR_ACCESS_FILE, value: /etc/sidemirror/access.json}
     {{- end }}

@@ -1666,7 +1666,8 @@ type UpdateReflectionRequest struct {
 	ReflectionId string `protobuf:"bytes,4,opt,name=reflection_id,json=reflectionId,proto3" json:"reflection_id,omitempty"`
 	// The new values; required.
 	Changes *MemoryChanges `protobuf:"bytes,5,opt,name=changes,proto3" json:"changes,omitempty"`
-	// Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty.
+	// Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty. A field that is named
+	// and not set is cleared: `confidence` is absent then.
 	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,6,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	// Change it only if it still has this version: 0 to 2,147,483,647, where 0 means any. Else FAILED_PRECONDITION.
 	IfVersion int32 `protobuf:"varint,7,opt,name=if_version,json=ifVersion,proto3" json:"if_version,omitempty"`

@@ -1243,14 +1243,16 @@ func (x *TurnStarted) GetContext() *ContextWish {
 	return nil
 }
 
-// Which lessons from earlier work a turn's plan is to bring.
+// Which lessons from earlier work a turn's plan is to bring: what the goal itself has taught comes first, then what
+// reflective memory and similar goals have for the task, by turns. They are one block with one receipt. A store that is
+// away or slow holds a turn up for 1.5 s at most: the plan has a warning then, and what others have.
 type ContextWish struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The goal that the turn works for: 1 to 128 printable characters; may be empty. `recent_goals` is refused.
 	GoalId string `protobuf:"bytes,1,opt,name=goal_id,json=goalId,proto3" json:"goal_id,omitempty"`
 	// What is to be done, when it is not the turn's task. At most 256 KiB.
 	Task string `protobuf:"bytes,2,opt,name=task,proto3" json:"task,omitempty"`
-	// How many lessons at most: 0 to 10, where 0 means 2.
+	// How many lessons at most: 0 to 10, where 0 means 5, of which 2 at most are of goals.
 	MaxItems      int32 `protobuf:"varint,3,opt,name=max_items,json=maxItems,proto3" json:"max_items,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

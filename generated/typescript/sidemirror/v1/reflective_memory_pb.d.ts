@@ -862,7 +862,8 @@ export declare type UpdateReflectionRequest = Message<"sidemirror.v1.UpdateRefle
   changes?: MemoryChanges | undefined;
 
   /**
-   * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty.
+   * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty. A field that is named
+   * and not set is cleared: `confidence` is absent then.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 6;
    */

@@ -509,7 +509,9 @@ export declare type TurnStarted = Message<"sidemirror.v1.TurnStarted"> & {
 export declare const TurnStartedSchema: GenMessage<TurnStarted>;
 
 /**
- * Which lessons from earlier work a turn's plan is to bring.
+ * Which lessons from earlier work a turn's plan is to bring: what the goal itself has taught comes first, then what
+ * reflective memory and similar goals have for the task, by turns. They are one block with one receipt. A store that is
+ * away or slow holds a turn up for 1.5 s at most: the plan has a warning then, and what others have.
  *
  * @generated from message sidemirror.v1.ContextWish
  */
@@ -529,7 +531,7 @@ export declare type ContextWish = Message<"sidemirror.v1.ContextWish"> & {
   task: string;
 
   /**
-   * How many lessons at most: 0 to 10, where 0 means 2.
+   * How many lessons at most: 0 to 10, where 0 means 5, of which 2 at most are of goals.
    *
    * @generated from field: int32 max_items = 3;
    */

@@ -3,18 +3,19 @@
 Nothing here is a recording: the agent (policy.py) really calls its tools (tools.py), they really fail (service.py,
 books.py), and a sidecar on a port of its own is really told and really answers. Both attempts run the same code from
 the same start; the second one differs by what the sidecar says, and by nothing else. The first one ends with a report
-that the goal has failed; what the sidecar has made of it is there when the second one starts.
+that the goal has failed, and with a reflection that is kept; what the sidecar has made of both is there when the second
+one starts.
 """
 
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
-from sidemirror.v1 import common_pb2, thinking_pb2_grpc
+from sidemirror.v1 import thinking_pb2_grpc
 from sidemirror_server.models.language_model import LanguageModel
 from sidemirror_server.operations.demo.attempt import Attempt, Onlooker, alone, attempt
 from sidemirror_server.operations.demo.books import QUESTION, right_answer, write_books
 from sidemirror_server.operations.demo.goal import report_goal
+from sidemirror_server.operations.demo.memory import reflect, what_fits
 from sidemirror_server.operations.demo.review import Witness, reviews
 from sidemirror_server.operations.demo.service import Service
 from sidemirror_server.operations.demo.tools import Tools
@@ -47,7 +48,7 @@ async def _show(*, without_sidecar: bool) -> int:
     if not without_sidecar:
         screen.title("Second attempt: the same agent, with a sidecar beside it")
         witness = Witness(screen)
-        attempts["with a sidecar"] = await sidecar_attempt(witness, after=first.results)
+        attempts["with a sidecar"] = await sidecar_attempt(witness, after=first)
         screen.title("Before the answer leaves: two drafts of it, and does each hold up?")
         for review in await reviews(witness.results):
             screen.review(review)
@@ -65,10 +66,10 @@ async def alone_attempt(onlooker: Onlooker) -> Attempt:
 
 
 async def sidecar_attempt(
-    onlooker: Onlooker, model: LanguageModel | None = None, after: Sequence[common_pb2.ToolResult] = ()
+    onlooker: Onlooker, model: LanguageModel | None = None, after: Witness | None = None
 ) -> Attempt:
     """The same with a sidecar, which asks `model` for its reflections (default: the built-in rules), `after` an attempt
-    that has failed: what its tools returned is reported first."""
+    that has failed: what its tools returned is reported first, and reflected on."""
     with tempfile.TemporaryDirectory(prefix="sidemirror-demo-") as folder:
         service = Service()
         async with (
@@ -76,10 +77,13 @@ async def sidecar_attempt(
             own_sidecar(model) as address,
             dial(address) as channel,
         ):
-            if after:
-                onlooker.learned(await report_goal(channel, after))
+            lessons = ""
+            if after is not None:
+                onlooker.learned(await report_goal(channel, after.results))
+                onlooker.kept(await reflect(channel, after.made))
+                lessons = (await what_fits(channel, after.made)).text
             async with TurnStream(thinking_pb2_grpc.ThinkingServiceStub(channel)) as stream:
-                return await attempt(_tools(Path(folder), service), stream.report, onlooker)
+                return await attempt(_tools(Path(folder), service), stream.report, onlooker, lessons)
 
 
 def _tools(folder: Path, service: Service) -> Tools:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from sidemirror.v1 import common_pb2, goal_reflection_pb2
+from sidemirror.v1 import common_pb2, goal_reflection_pb2, reflective_memory_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.operations.demo.books import QUESTION
 from sidemirror_server.operations.demo.goal import GOAL_ID
@@ -25,8 +25,11 @@ class Onlooker(Protocol):
     def learned(self, reflection: goal_reflection_pb2.GoalReflection | None) -> None:
         """The goal was reported as failed, and this is what the sidecar has made of it, if anything."""
 
-    def began(self, directives: Sequence[pb.TurnDirective]) -> None:
-        """The attempt has begun, and this is what the sidecar has said to it."""
+    def kept(self, result: reflective_memory_pb2.ReflectionResult | None) -> None:
+        """The attempt was reflected on, and this is what the sidecar keeps of it, if anything."""
+
+    def began(self, directives: Sequence[pb.TurnDirective], lessons: str) -> None:
+        """The attempt has begun: what the sidecar has said to it, and which of its memory's lessons fit."""
 
     def did(self, number: int, step: Step, outcome: Outcome) -> None:
         """The agent has made a step."""
@@ -51,13 +54,14 @@ async def alone(_events: Sequence[pb.TurnEvent]) -> list[pb.TurnDirective]:
     return []
 
 
-async def attempt(tools: Tools, report: Report, onlooker: Onlooker) -> Attempt:
-    """Works until the question is answered or the steps are used up. What `report` raises ends it."""
+async def attempt(tools: Tools, report: Report, onlooker: Onlooker, lessons: str = "") -> Attempt:
+    """Works until the question is answered or the steps are used up. `lessons`: the block that memory has for the task.
+    What `report` raises ends it."""
     policy, result = Policy(), Attempt()
     last: Call | None = None
     directives = await report([_started()])
-    onlooker.began(directives)
-    if (tactic := policy.read(block_in(directives))) is not None:
+    onlooker.began(directives, lessons)
+    if (tactic := policy.read(f"{block_in(directives)}\n{lessons}")) is not None:
         onlooker.heard([], tactic)
     while (step := policy.next_step()) is not None and result.steps < STEP_LIMIT:
         result.steps += 1
@@ -105,7 +109,8 @@ def _started() -> pb.TurnEvent:
             task=QUESTION,
             messages=[common_pb2.Message(role=common_pb2.MESSAGE_ROLE_USER, content=QUESTION)],
             config=pb.ThinkingConfig(level=pb.THINK_LEVEL_MEDIUM),
-            context=pb.ContextWish(goal_id=GOAL_ID),
+            # One lesson is of the goal. What memory has is asked for by itself, with the tools it is for.
+            context=pb.ContextWish(goal_id=GOAL_ID, max_items=1),
         ),
     )
 

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from sidemirror.v1 import common_pb2, critique_pb2, critique_pb2_grpc, goal_reflection_pb2
+from sidemirror.v1 import common_pb2, critique_pb2, critique_pb2_grpc, goal_reflection_pb2, reflective_memory_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.models.language_model import LanguageModel
 from sidemirror_server.operations.demo.attempt import Onlooker
 from sidemirror_server.operations.demo.books import CUSTOMER, QUESTION
+from sidemirror_server.operations.demo.memory import Made
 from sidemirror_server.operations.demo.policy import Step, Tactic
 from sidemirror_server.operations.demo.tools import Outcome
 from sidemirror_server.operations.own_sidecar import own_sidecar
@@ -38,21 +39,26 @@ class Review(msgspec.Struct, frozen=True):
 
 
 class Witness:
-    """An onlooker that passes everything on, and remembers what tools returned."""
+    """An onlooker that passes everything on, and remembers each step and what tools returned."""
 
     def __init__(self, onlooker: Onlooker) -> None:
         self._onlooker = onlooker
         self.results: list[common_pb2.ToolResult] = []
+        self.made: list[Made] = []
 
     def learned(self, reflection: goal_reflection_pb2.GoalReflection | None) -> None:
         self._onlooker.learned(reflection)
 
-    def began(self, directives: Sequence[pb.TurnDirective]) -> None:
-        self._onlooker.began(directives)
+    def kept(self, result: reflective_memory_pb2.ReflectionResult | None) -> None:
+        self._onlooker.kept(result)
+
+    def began(self, directives: Sequence[pb.TurnDirective], lessons: str) -> None:
+        self._onlooker.began(directives, lessons)
 
     def did(self, number: int, step: Step, outcome: Outcome) -> None:
         result = common_pb2.ToolResult(name=step.call.name, is_error=outcome.failed, content=outcome.text)
         self.results.append(result)
+        self.made.append(Made(step, outcome))
         self._onlooker.did(number, step, outcome)
 
     def heard(self, directives: Sequence[pb.TurnDirective], tactic: Tactic | None) -> None:

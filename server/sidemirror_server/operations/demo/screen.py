@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sidemirror.v1 import common_pb2, goal_reflection_pb2
+from sidemirror.v1 import common_pb2, goal_reflection_pb2, reflective_memory_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.operations.demo.attempt import STEP_LIMIT, Attempt
 from sidemirror_server.operations.demo.books import right_answer
@@ -43,8 +43,16 @@ class Screen:
         if reflection is not None:
             self._sidecar("lesson", f"{reflection.insight} (importance {reflection.importance:.1f})")
 
-    def began(self, directives: Sequence[pb.TurnDirective]) -> None:
-        """The sidecar's plan for the turn, with what earlier goals have taught."""
+    def kept(self, result: reflective_memory_pb2.ReflectionResult | None) -> None:
+        """What the sidecar keeps of the attempt for good."""
+        self._line(Text("agent: I have the attempt reflected on, and what it taught kept", style="bold yellow"))
+        if result is not None:
+            self._sidecar("keeps", f"{result.reflection_text} (importance {result.importance:.1f})")
+            if result.strategy_text:
+                self._sidecar("keeps", f"the strategy: {result.strategy_text}")
+
+    def began(self, directives: Sequence[pb.TurnDirective], lessons: str) -> None:
+        """The sidecar's plan for the turn, what earlier goals have taught, and what memory has for the task."""
         for directive in directives:
             plan = directive.turn_plan
             level = pb.ThinkLevel.Name(plan.config.level).removeprefix("THINK_LEVEL_")
@@ -53,6 +61,8 @@ class Screen:
             )
             for line in plan.context.text.splitlines():
                 self._sidecar("context", line)
+        for line in lessons.splitlines():
+            self._sidecar("memory", line)
 
     def did(self, number: int, step: Step, outcome: Outcome) -> None:
         """A step of the agent."""

@@ -17,6 +17,7 @@ from sidemirror_server.memory.record import (
     MemoryState,
     Revision,
     TaskOutcome,
+    is_repeated,
     known_by,
     memory_body,
     memory_in,
@@ -72,6 +73,8 @@ class PostgresMemories:
             if row is None:
                 raise NotFound("reflection", memory_id)
             known = memory_in(*row)
+            if is_repeated(known, revision):
+                return known
             if if_version not in {None, known.version}:
                 raise WrongState("reflection", memory_id, f"version {known.version}")
             changed = revised(known, revision, now_us)

@@ -12,7 +12,7 @@ from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.errors import AlreadyExists, LostClaim, NotFound, WrongState
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.work.queue import VANISHED, Job, JobKey, JobState, NewJob
+from sidemirror_server.work.queue import LIST_BYTES, VANISHED, Job, JobKey, JobState, NewJob
 
 _SQL = load_statements(Path(__file__).with_name("work.sql"))
 _FIRST_KEY = JobKey(2**63 - 1, JobId(""))  # before every job there can be
@@ -89,7 +89,7 @@ class PostgresWork:
         self, scope: Scope, kind: str, states: Collection[JobState], after: JobKey | None, limit: int
     ) -> tuple[Job, ...]:
         place = after or _FIRST_KEY
-        wanted = (kind, place.created_us, place.job_id, [state.value for state in states] or None, limit)
+        wanted = (kind, place.created_us, place.job_id, [state.value for state in states] or None, limit, LIST_BYTES)
         async with self._database.transaction(scope, reads_only=True) as transaction:
             return _jobs(await transaction.fetch(_SQL["list"], *_place(scope), *wanted))
 

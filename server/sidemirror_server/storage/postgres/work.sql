@@ -99,14 +99,20 @@ SET state = 'queued', attempts = 0, due_us = $4, run_at_us = $4, updated_us = $4
 WHERE tenant_id = $1 AND project_id = $2 AND job_id = $3 AND state = 'dead'
 
 -- name: list
--- Jobs of a kind, newest first, from below a place in that order; states NULL: any.
+-- Jobs of a kind, newest first, from below a place in that order, and none after those whose payloads add up to $8
+-- bytes; states NULL: any.
 SELECT tenant_id, project_id, job_id, kind, payload, state, attempts, max_attempts, run_at_us, lease_until_us, token,
        worker, checkpoint, last_error, result, created_us, updated_us
-FROM sidemirror.jobs
-WHERE tenant_id = $1 AND project_id = $2 AND kind = $3 AND (created_us, job_id) < ($4, $5)
-      AND ($6::text[] IS NULL OR state = ANY ($6))
+FROM (SELECT *, sum(octet_length(payload)) OVER (ORDER BY created_us DESC, job_id DESC) - octet_length(payload)
+                AS bytes_before
+      FROM (SELECT *
+            FROM sidemirror.jobs
+            WHERE tenant_id = $1 AND project_id = $2 AND kind = $3 AND (created_us, job_id) < ($4, $5)
+                  AND ($6::text[] IS NULL OR state = ANY ($6))
+            ORDER BY created_us DESC, job_id DESC
+            LIMIT $7) AS page) AS measured
+WHERE bytes_before < $8
 ORDER BY created_us DESC, job_id DESC
-LIMIT $7
 
 -- name: count
 -- How many jobs of a kind are in each state that occurs.

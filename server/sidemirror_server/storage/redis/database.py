@@ -23,7 +23,7 @@ from typing import Any, Self
 import redis.exceptions as raised
 from redis.asyncio.connection import Connection, SSLConnection, UnixDomainSocketConnection, parse_url
 
-from sidemirror_server.storage.redis.failures import Meaning, is_refusal, meaning_of, store_failure
+from sidemirror_server.storage.redis.failures import Meaning, meaning_of, refusal, store_failure
 from sidemirror_server.storage.redis.standing import Standing, examine
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused, StoreUnavailable
@@ -38,6 +38,9 @@ _ANSWER_S = 1.0
 _PROBE_EVERY_S = 0.5
 # How soon it is noticed that a server went away that nobody asks, that it was started again, or that it has evicted.
 _LOOK_EVERY_S = 2.0
+# How often an eviction is news. Chosen here: a full one evicts all the time, and what puts back what it has lost makes
+# it evict more.
+_EVICTED_EVERY_S = 60.0
 # A connection may break by itself; two in a row tell of the server.
 _AWAY_AFTER = 2
 
@@ -79,6 +82,8 @@ class Database:
         self._look = asyncio.Event()
         self._attending: asyncio.Task[None] | None = None
         self.standing: Standing | None = None
+        self._told: Standing | None = None
+        self._told_s = 0.0
         # Set when it may have lost something that was there: it was started anew, or has evicted. Whoever waits for it
         # clears it.
         self.may_have_forgotten = asyncio.Event()
@@ -111,9 +116,12 @@ class Database:
             await self._examine()
         except StoreRefused:
             raise
-        except StoreUnavailable as exc:
-            if is_refusal(exc):
-                raise StoreRefused(store="redis", reason="it does not take this user and password") from exc
+        except (StoreUnavailable, raised.ResponseError) as exc:
+            refused = refusal(exc)
+            if refused is not None:
+                raise refused from exc
+            if isinstance(exc, raised.ResponseError):
+                raise
             _log.warning("store_away", extra={"store": "redis"})
 
     async def close(self) -> None:
@@ -259,7 +267,16 @@ class Database:
         if before is None or found.risks != before.risks:
             for risk in found.risks:
                 _log.warning("store_not_durable", extra={"store": "redis", "reason": risk})
-        if before is None or (found.run_id, found.evicted_keys) != (before.run_id, before.evicted_keys):
+        self._tell_of_losses(found)
+
+    def _tell_of_losses(self, found: Standing) -> None:
+        told, now_s = self._told, asyncio.get_running_loop().time()
+        if told is None or found.run_id != told.run_id:
+            is_news = True
+        else:
+            is_news = found.evicted_keys != told.evicted_keys and now_s - self._told_s >= _EVICTED_EVERY_S
+        if is_news:
+            self._told, self._told_s = found, now_s
             self.may_have_forgotten.set()
 
 

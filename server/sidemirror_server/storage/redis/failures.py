@@ -10,7 +10,13 @@ from enum import Enum
 
 import redis.exceptions as raised
 
-from sidemirror_server.vocabulary.errors import SidemirrorError, StoreFull, StoreUnavailable
+from sidemirror_server.vocabulary.errors import (
+    PlaceTaken,
+    SidemirrorError,
+    StoreFull,
+    StoreRefused,
+    StoreUnavailable,
+)
 
 
 class Meaning(Enum):
@@ -20,6 +26,8 @@ class Meaning(Enum):
     AWAY = "away"
     # Redis answered that it will not do this now.
     BUSY = "busy"
+    # Somebody keeps something else under our key: this one only, until it is removed.
+    TAKEN = "taken"
     # There is no room, in its memory or on its disk; nothing was written.
     FULL = "full"
     # Ours: trying again would fail again.
@@ -31,7 +39,7 @@ _CODES = {
     "MISCONF": Meaning.FULL,  # it cannot write to its disk, and was told to refuse writes then
     "BUSY": Meaning.BUSY,  # a script of somebody else's runs for too long
     "TRYAGAIN": Meaning.BUSY,
-    "WRONGTYPE": Meaning.BUSY,  # somebody keeps something else under our key
+    "WRONGTYPE": Meaning.TAKEN,
     "LOADING": Meaning.AWAY,
     "READONLY": Meaning.AWAY,  # a replica: the primary is elsewhere
     "MASTERDOWN": Meaning.AWAY,
@@ -83,16 +91,21 @@ def store_failure(error: BaseException) -> SidemirrorError | None:
     told = _code_of(error) if isinstance(error, raised.ResponseError) else type(error).__name__
     if meaning is Meaning.FULL:
         return StoreFull(store="redis", reason=told)
+    if meaning is Meaning.TAKEN:
+        return PlaceTaken(store="redis", reason=told)
     return StoreUnavailable(store="redis", reason=told)
 
 
-def is_refusal(error: BaseException | None) -> bool:
-    """Whether user and password are what `error` is about, however often it was wrapped."""
+def refusal(error: BaseException | None) -> StoreRefused | None:
+    """The error to raise at start when the settings have to change first, however often `error` was wrapped; None when
+    they need not."""
     while error is not None:
         if isinstance(error, raised.AuthenticationError):
-            return True
+            return StoreRefused(store="redis", reason="it does not take this user and password")
+        if isinstance(error, raised.ResponseError) and "DB index" in str(error):
+            return StoreRefused(store="redis", reason="it has no database of the number that its URL ends with")
         error = error.__cause__
-    return False
+    return None
 
 
 def _code_of(error: raised.ResponseError) -> str:

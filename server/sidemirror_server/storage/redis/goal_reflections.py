@@ -14,19 +14,25 @@ import msgspec
 
 from sidemirror_server.goals.alike import CANDIDATES, Goals, most_alike
 from sidemirror_server.goals.record import GoalReflection, GoalState
-from sidemirror_server.goals.store import KEPT_FOR_US, MOST_PER_GOAL, REFUSED_FOR_US
+from sidemirror_server.goals.report import OBJECTIVE_CHARS
+from sidemirror_server.goals.store import KEPT_FOR_US, MOST_PER_GOAL, MOST_RECENT_GOALS, REFUSED_FOR_US
 from sidemirror_server.goals.words import words_of
 from sidemirror_server.storage.redis import keys
 from sidemirror_server.storage.redis.database import Database, Scripts
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.vocabulary.text import enter
+from sidemirror_server.vocabulary.text import clip, enter
 
 _log = logging.getLogger(__name__)
 
 SCRIPTS = Scripts(Path(__file__).with_name("goal_reflections.lua"))
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _US = datetime.timedelta(microseconds=1)
+# Of what other programs wrote. Chosen here: more than three long sentences; a whole answer stays far below the 4 MiB
+# that callers take.
+_INSIGHT_CHARS = 4_000
+# Chosen here: our own list has 10; one that others write to may hold goals that are gone.
+_RECENT_LOOKED_AT = 100
 
 
 class RedisGoalReflections:
@@ -55,8 +61,9 @@ class RedisGoalReflections:
         return _shown(await self._database.ask("GET", keys.of_goal(scope, goal_id)), goal_id, now_us)
 
     async def recent(self, scope: Scope, now_us: int) -> Goals:
-        goal_ids = await self._database.ask("LRANGE", keys.recent_goals(scope), 0, -1)
-        return await self._of_goals(scope, _texts(goal_ids), now_us)
+        goal_ids = await self._database.ask("LRANGE", keys.recent_goals(scope), 0, _RECENT_LOOKED_AT - 1)
+        found = await self._of_goals(scope, list(dict.fromkeys(_texts(goal_ids))), now_us)
+        return found[:MOST_RECENT_GOALS]
 
     async def similar(self, scope: Scope, words: frozenset[str], limit: int, now_us: int) -> Goals:
         places = [keys.goals_with(scope, word) for word in sorted(words)]
@@ -126,13 +133,13 @@ def decode(value: bytes | None, goal_id: str) -> list[GoalReflection]:
     """The entries of a goal's list, whoever wrote them; what is none is left out, and said in the log."""
     try:
         raws = msgspec.json.decode(value or b"[]", type=list[msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raws = [msgspec.Raw(b"")]
     found = []
     for raw in raws:
         try:
             found.append(_reflection(msgspec.json.decode(raw, type=_Entry), goal_id))
-        except (msgspec.DecodeError, UnicodeDecodeError, ValueError):
+        except (msgspec.DecodeError, UnicodeDecodeError, ValueError, RecursionError):
             _log.warning("goal_reflection_unreadable", extra={"store": "redis"})
     return found
 
@@ -144,8 +151,8 @@ def _reflection(entry: _Entry, goal_id: str) -> GoalReflection:
     return GoalReflection(
         entry.id,
         goal_id,
-        entry.objective if is_ours else enter(entry.objective),
-        entry.insight if is_ours else enter(entry.insight),
+        entry.objective if is_ours else clip(enter(entry.objective), OBJECTIVE_CHARS),
+        entry.insight if is_ours else clip(enter(entry.insight), _INSIGHT_CHARS),
         min(1.0, max(0.0, entry.importance)),
         GoalState(entry.goal_state),
         created_us,

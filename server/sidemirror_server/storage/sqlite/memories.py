@@ -18,6 +18,7 @@ from sidemirror_server.memory.record import (
     MemoryState,
     Revision,
     TaskOutcome,
+    is_repeated,
     known_by,
     memory_body,
     memory_in,
@@ -74,6 +75,8 @@ class SqliteMemories:
             known = _get(connection, scope, memory_id)
             if known is None:
                 raise NotFound("reflection", memory_id)
+            if is_repeated(known, revision):
+                return known
             if if_version not in {None, known.version}:
                 raise WrongState("reflection", memory_id, f"version {known.version}")
             changed = revised(known, revision, now_us)

@@ -143,13 +143,17 @@ class Lookup:
         if known is None or model_no is None:
             return VectorHits((), 0, 0 if known is None else known.memories)
         of = {"scope_no": known.scope_no, "model_no": model_no}
-        (embedded,) = connection.execute(SQL["embedded"], of).fetchone()
+        (without,) = connection.execute(SQL["without_vector"], of).fetchone()
+        embedded = known.memories - without
         hits: list[VectorHit] = []
         for nearest in self._vectors.nearest(connection, known.scope_no, model_no, vector, limit):
-            passing = set(_pass(connection, known, wanted, [row for row, _ in nearest]))
-            similarity = {row: value for row, value in nearest if row in passing}
-            for row, *facts in connection.execute(SQL["facts_of"], {"rows": _json(list(similarity))}):
-                hits.append(VectorHit(Facts(*facts), similarity[row]))
+            for some in _of_equal_together(nearest, limit):
+                passing = set(_pass(connection, known, wanted, [row for row, _ in some]))
+                similarity = {row: value for row, value in some if row in passing}
+                for row, *facts in connection.execute(SQL["facts_of"], {"rows": _json(list(similarity))}):
+                    hits.append(VectorHit(Facts(*facts), similarity[row]))
+                if len(hits) >= limit:
+                    break
             if len(hits) >= limit:
                 break
         hits.sort(key=lambda hit: (-hit.similarity, -hit.facts.created_us, hit.facts.memory_id))
@@ -199,6 +203,18 @@ def _passing(
         if len(rows) >= enough:
             break
     return rows[:enough]
+
+
+def _of_equal_together(nearest: list[tuple[int, float]], many: int) -> Iterator[list[tuple[int, float]]]:
+    """The most similar first, in portions of `many` and those that are as similar as the last: of the few hundred that
+    are scored anew, mostly the first portion is enough."""
+    at = 0
+    while at < len(nearest):
+        until = min(at + many, len(nearest))
+        while until < len(nearest) and nearest[until][1] == nearest[until - 1][1]:
+            until += 1
+        yield nearest[at:until]
+        at = until
 
 
 def _portions(found: list[tuple[int, float]], first: int) -> Iterator[list[tuple[int, float]]]:

@@ -2,7 +2,8 @@
 it is gone."""
 
 import asyncio
-import contextlib
+import logging
+import subprocess
 import sys
 from collections import deque
 from pathlib import Path
@@ -12,11 +13,22 @@ import msgspec
 from sidemirror_server.storage.sqlite.memory_searcher import LENGTH_BYTES, Answer, Asked, Failed, Found, framed
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 
+_log = logging.getLogger(__name__)
+
 _PROGRAM = "sidemirror_server.storage.sqlite.memory_searcher"
 # What waits for an answer; more are refused, so that a flood of questions does not fill the memory.
 _MOST_WAITING = 1_000
 _END_S = 2.0
-_ENDED = "the search ended; ask again"
+
+
+class _Searcher(msgspec.Struct, frozen=True):
+    """The process, and both ends of the way to it."""
+
+    process: subprocess.Popen[bytes]
+    questions: asyncio.WriteTransport
+    answers: asyncio.StreamReader
+    answering: asyncio.ReadTransport
+
 
 _read_answer = msgspec.msgpack.Decoder(Answer).decode
 
@@ -26,24 +38,22 @@ class SearchProcess:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._process: asyncio.subprocess.Process | None = None
+        self._begun: asyncio.Task[_Searcher] | None = None
         self._reading: asyncio.Task[None] | None = None
         self._waiting: deque[asyncio.Future[Answer]] = deque()
-        self._starting = asyncio.Lock()
         self._closed = False
 
     async def ask(self, question: Asked) -> Found:
         """What it finds. Raises StoreUnavailable, also when the process goes away before it has answered."""
         if len(self._waiting) >= _MOST_WAITING:
             raise StoreUnavailable(store="sqlite", reason="too many searches wait")
-        process = await self._started()
-        assert process.stdin is not None
-        if process.stdin.is_closing():  # it is on its way out, and `_read` not done with it
-            raise StoreUnavailable(store="sqlite", reason=_ENDED)
+        searcher = await self._started()
+        if searcher.questions.is_closing():
+            raise _ended()  # it has just gone, and its reader is about to see that
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         # No await between the two: the order of answers is that of questions.
         self._waiting.append(answer)
-        process.stdin.write(framed(question))
+        searcher.questions.write(framed(question))
         found = await answer
         if isinstance(found, Failed):
             raise StoreUnavailable(store="sqlite", reason=found.reason)
@@ -52,52 +62,92 @@ class SearchProcess:
     async def close(self) -> None:
         """Ends the process; questions that wait are refused."""
         self._closed = True
-        if self._process is None:
-            return
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-        try:
-            async with asyncio.timeout(_END_S):
-                await self._process.wait()
-        except TimeoutError:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.kill()
-            await self._process.wait()
+        if self._begun is not None:
+            try:
+                searcher = await self._begun
+            except StoreUnavailable:  # it never began
+                return
+            searcher.questions.close()
+            await asyncio.to_thread(_end, searcher.process)
         if self._reading is not None:
             await self._reading
 
-    async def _started(self) -> asyncio.subprocess.Process:
-        async with self._starting:
-            if self._closed:
-                raise StoreUnavailable(store="sqlite", reason="closed")
-            if self._process is None or self._reading is None or self._reading.done():
-                # In a session of its own: a terminal's Ctrl-C ends the server, and the server ends this.
-                self._process = await asyncio.create_subprocess_exec(
-                    *(sys.executable, "-m", _PROGRAM, str(self._file)),
-                    stdin=asyncio.subprocess.PIPE,
-                    stdout=asyncio.subprocess.PIPE,
-                    start_new_session=True,
-                )
-                self._reading = asyncio.get_running_loop().create_task(self._read(self._process))
-            return self._process
+    async def _started(self) -> _Searcher:
+        if self._closed:
+            raise StoreUnavailable(store="sqlite", reason="closed")
+        if self._begun is None or _never_began(self._begun):
+            self._begun = asyncio.get_running_loop().create_task(self._begin())
+        # Whoever asks first may leave; what was begun is there for the others.
+        return await asyncio.shield(self._begun)
 
-    async def _read(self, process: asyncio.subprocess.Process) -> None:
+    async def _begin(self) -> _Searcher:
+        try:
+            searcher = await _connected(_popen(self._file))
+        except OSError as exc:
+            raise StoreUnavailable(store="sqlite", reason=f"the search could not be started: {exc.strerror}") from exc
+        self._reading = asyncio.get_running_loop().create_task(self._read(searcher))
+        return searcher
+
+    async def _read(self, searcher: _Searcher) -> None:
         """Hands out answers until the process ends; then whoever waits hears of it."""
-        assert process.stdout is not None
         try:
             while True:
-                head = await process.stdout.readexactly(LENGTH_BYTES)
-                body = await process.stdout.readexactly(int.from_bytes(head, "big"))
+                head = await searcher.answers.readexactly(LENGTH_BYTES)
+                body = await searcher.answers.readexactly(int.from_bytes(head, "big"))
                 answer = self._waiting.popleft()
                 if not answer.done():  # whoever asked may have gone
                     answer.set_result(_read_answer(body))
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
-            if process.stdin is not None:
-                process.stdin.close()
-            await process.wait()
+            # Before anything is awaited: the next question starts another process, whose answers are its own.
+            if not self._closed:
+                self._begun = None
             while self._waiting:
                 answer = self._waiting.popleft()
                 if not answer.done():
-                    answer.set_exception(StoreUnavailable(store="sqlite", reason=_ENDED))
+                    answer.set_exception(_ended())
+            searcher.questions.close()
+            if not searcher.answering.is_closing():  # uvloop leaves that to us
+                searcher.answering.close()
+            await asyncio.to_thread(_end, searcher.process)
+            if not self._closed:
+                _log.warning("memory_search_ended", extra={"exit_code": searcher.process.returncode})
+
+
+def _ended() -> StoreUnavailable:
+    return StoreUnavailable(store="sqlite", reason="the search ended; ask again")
+
+
+def _popen(file: Path) -> "subprocess.Popen[bytes]":
+    """Starts the process. Not by the event loop: uvloop's would fork, and gRPC's handlers for forks write to the
+    server's output and may crash the child; Popen does it by vfork, which has none."""
+    return subprocess.Popen(
+        (sys.executable, "-m", _PROGRAM, str(file)),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        bufsize=0,
+        # In a session of its own: a terminal's Ctrl-C ends the server, and the server ends this.
+        start_new_session=True,
+    )
+
+
+async def _connected(process: "subprocess.Popen[bytes]") -> _Searcher:
+    loop = asyncio.get_running_loop()
+    answers = asyncio.StreamReader()
+    answering, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(answers), process.stdout)
+    questions, _ = await loop.connect_write_pipe(asyncio.Protocol, process.stdin)
+    return _Searcher(process, questions, answers, answering)
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Waits for the process, whose input has ended, and kills it when it does not go by itself."""
+    try:
+        process.wait(_END_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _never_began(begun: "asyncio.Task[_Searcher]") -> bool:
+    return begun.done() and (begun.cancelled() or begun.exception() is not None)

@@ -92,10 +92,12 @@ SELECT model_no FROM memory_models WHERE name = :name
 -- Gives a model a number.
 INSERT INTO memory_models (name) VALUES (:name) ON CONFLICT (name) DO NOTHING
 
--- name: embedded
--- How many of a scope's memories have a vector of the model.
-SELECT count(*) FROM memory_facts INDEXED BY memory_facts_embedded
-WHERE scope_no = :scope_no AND embedded_by = :model_no
+-- name: without_vector
+-- How many of a scope's memories have no vector of the model. Mostly few: those that have one are not counted.
+SELECT (SELECT count(*) FROM memory_facts INDEXED BY memory_facts_embedded
+        WHERE scope_no = :scope_no AND embedded_by < :model_no)
+     + (SELECT count(*) FROM memory_facts INDEXED BY memory_facts_embedded
+        WHERE scope_no = :scope_no AND embedded_by > :model_no)
 
 -- name: unembedded_before
 -- Memories without a vector of the model: those with none, or with one of a model that has a lower number.

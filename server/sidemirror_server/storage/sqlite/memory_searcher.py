@@ -17,6 +17,9 @@ from sidemirror_server.storage.sqlite.memory_lookup import Lookup
 from sidemirror_server.vocabulary.scope import Scope
 
 LENGTH_BYTES = 4
+# How much of the file is read where it lies in memory (SQLite's own limit): hundreds of vectors a question, each on a
+# page of its own. A disk that fails then ends this process, and no other: it is started again with the next question.
+_MAPPED_BYTES = 0x7FFF0000
 
 
 class ByText(msgspec.Struct, frozen=True, tag=True):
@@ -116,7 +119,7 @@ def _serve(path: str, questions: BinaryIO, answers: BinaryIO) -> None:
         answer: Answer
         try:
             if connection is None:
-                connection = _connect(path)
+                connection = connect(path)
             answer = _in_snapshot(lookup, connection, question)
         except sqlite3.Error as error:
             answer = Failed(str(error))
@@ -124,10 +127,12 @@ def _serve(path: str, questions: BinaryIO, answers: BinaryIO) -> None:
         answers.flush()
 
 
-def _connect(path: str) -> sqlite3.Connection:
+def connect(path: str) -> sqlite3.Connection:
+    """A connection that only reads."""
     connection = sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=1)
     connection.execute("PRAGMA query_only = ON")
     connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
     return connection
 
 

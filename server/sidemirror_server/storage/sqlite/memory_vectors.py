@@ -27,6 +27,7 @@ EXACT_ROWS = 20_000
 # Candidates by sign that are scored anew. Chosen here from bench/: recall of the first ten is 0.99 and more with these.
 _RESCORED = 400
 _READ_AT_ONCE = 5_000
+_FLOAT_BYTES = 4
 # Scopes whose vectors stay in memory.
 _SCOPES = 8
 
@@ -36,22 +37,23 @@ class Vectors:
 
     def __init__(self, exact_rows: int = EXACT_ROWS) -> None:
         self._exact_rows = exact_rows
-        self._held: dict[tuple[int, int], _Held] = {}
+        self._held: dict[tuple[int, int, int], _Held] = {}
 
     def nearest(
         self, connection: sqlite3.Connection, scope_no: int, model_no: int, vector: tuple[float, ...], first: int
     ) -> Iterator[list[tuple[int, float]]]:
-        """Rows and their similarity, the most similar first, in portions: at least `first`, then ever more."""
+        """Rows and their similarity, the most similar first, in portions: at least `first`, then ever more. Vectors of
+        other dimensions than the question's are left out."""
         import numpy as np
 
-        key = (scope_no, model_no)
-        held = self._held.pop(key, None) or _Held(scope_no, model_no)
+        key = (scope_no, model_no, len(vector))
+        held = self._held.pop(key, None) or _Held(*key)
         self._held[key] = held
         while len(self._held) > _SCOPES:
             del self._held[next(iter(self._held))]
         held.bring_up_to_date(connection, self._exact_rows)
         asked = np.asarray(vector, dtype=np.float32)
-        if held.count == 0 or held.dimensions != len(asked):
+        if held.count == 0:
             return
         portion, given = first if held.is_exact else max(first, _RESCORED), 0
         order = held.in_order(asked)
@@ -69,7 +71,8 @@ def _rescored(
     import numpy as np
 
     wanted = {"rows": msgspec.json.encode(rows).decode(), "model_no": model_no}
-    found = [(row, stored) for row, _, stored in connection.execute(_SQL["vectors_of"], wanted)]
+    rows_of = connection.execute(_SQL["vectors_of"], wanted)
+    found = [(row, stored) for row, _, stored in rows_of if len(stored) == _FLOAT_BYTES * len(asked)]
     if not found:
         return []
     matrix = np.frombuffer(b"".join(stored for _, stored in found), dtype="<f4").reshape(len(found), -1)
@@ -79,14 +82,14 @@ def _rescored(
 
 
 class _Held:
-    """What is held of one scope's vectors of one model. Rows that lost their vector since stay, and are left out when
-    they are scored anew."""
+    """What is held of one scope's vectors of one model and one length. Rows that lost their vector since stay, and
+    are left out when they are scored anew."""
 
-    def __init__(self, scope_no: int, model_no: int) -> None:
+    def __init__(self, scope_no: int, model_no: int, dimensions: int) -> None:
         self._of = {"scope_no": scope_no, "model_no": model_no}
+        self._bytes = _FLOAT_BYTES * dimensions
         self._last_no = 0
         self.count = 0
-        self.dimensions = 0
         self._rows: Numbers | None = None
         self._floats: Floats | None = None
         self._codes: Codes | None = None
@@ -106,6 +109,9 @@ class _Held:
             if not read:
                 return
             self._last_no = read[-1][0]
+            read = [row for row in read if len(row[2]) == self._bytes]
+            if not read:
+                continue
             stored = np.frombuffer(b"".join(vector for _, _, vector in read), dtype="<f4").reshape(len(read), -1)
             self._add(np.array([row for _, row, _ in read], dtype=np.int64), stored, exact_rows)
 
@@ -114,7 +120,6 @@ class _Held:
 
         self._rows = rows if self._rows is None else np.concatenate([self._rows, rows])
         self.count = len(self._rows)
-        self.dimensions = stored.shape[1]
         if self._codes is None and self.count <= exact_rows:
             self._floats = stored if self._floats is None else np.concatenate([self._floats, stored])
             return

@@ -13,7 +13,7 @@ from sidemirror_server.storage.sqlite.database import Database
 from sidemirror_server.vocabulary.errors import AlreadyExists, LostClaim, NotFound, WrongState
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.work.queue import VANISHED, Job, JobKey, JobState, NewJob
+from sidemirror_server.work.queue import LIST_BYTES, VANISHED, Job, JobKey, JobState, NewJob
 
 _SQL = load_statements(Path(__file__).with_name("work.sql"))
 _FIRST_KEY = JobKey(2**63 - 1, JobId(""))  # before every job there can be
@@ -94,7 +94,7 @@ class SqliteWork:
             "states": _array(states) if states else None,
             "limit": limit,
         }
-        return await self._database.search(lambda connection: _jobs(connection.execute(_SQL["list"], wanted)))
+        return await self._database.search(lambda connection: _page(connection.execute(_SQL["list"], wanted)))
 
     async def count(self, scope: Scope, kind: str) -> Mapping[JobState, int]:
         wanted = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "kind": kind}
@@ -174,10 +174,25 @@ def _get(connection: sqlite3.Connection, scope: Scope, job_id: JobId) -> Job | N
 
 
 def _jobs(rows: sqlite3.Cursor) -> tuple[Job, ...]:
-    return tuple(
-        Job(Scope(tenant_id, project_id), job_id, kind, payload, JobState(state), *others)
-        for tenant_id, project_id, job_id, kind, payload, state, *others in rows.fetchall()
-    )
+    return tuple(_job(*row) for row in rows.fetchall())
+
+
+def _page(rows: sqlite3.Cursor) -> tuple[Job, ...]:
+    """The first rows whose payloads add up to LIST_BYTES, which the last of them may exceed; later ones are not
+    read."""
+    jobs: list[Job] = []
+    room = LIST_BYTES
+    for row in rows:
+        jobs.append(_job(*row))
+        room -= len(jobs[-1].payload)
+        if room <= 0:
+            break
+    rows.close()
+    return tuple(jobs)
+
+
+def _job(tenant_id: str, project_id: str, job_id: str, kind: str, payload: bytes, state: str, *others: Any) -> Job:
+    return Job(Scope(tenant_id, project_id), JobId(job_id), kind, payload, JobState(state), *others)
 
 
 def _key(scope: Scope, job_id: JobId) -> dict[str, Any]:

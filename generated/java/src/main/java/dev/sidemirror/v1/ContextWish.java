@@ -7,7 +7,9 @@ package dev.sidemirror.v1;
 
 /**
  * <pre>
- * Which lessons from earlier work a turn's plan is to bring.
+ * Which lessons from earlier work a turn's plan is to bring: what the goal itself has taught comes first, then what
+ * reflective memory and similar goals have for the task, by turns. They are one block with one receipt. A store that is
+ * away or slow holds a turn up for 1.5 s at most: the plan has a warning then, and what others have.
  * </pre>
  *
  * Protobuf type {@code sidemirror.v1.ContextWish}
@@ -147,7 +149,7 @@ private static final long serialVersionUID = 0L;
   private int maxItems_ = 0;
   /**
    * <pre>
-   * How many lessons at most: 0 to 10, where 0 means 2.
+   * How many lessons at most: 0 to 10, where 0 means 5, of which 2 at most are of goals.
    * </pre>
    *
    * <code>int32 max_items = 3 [json_name = "maxItems"];</code>
@@ -337,7 +339,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which lessons from earlier work a turn's plan is to bring.
+   * Which lessons from earlier work a turn's plan is to bring: what the goal itself has taught comes first, then what
+   * reflective memory and similar goals have for the task, by turns. They are one block with one receipt. A store that is
+   * away or slow holds a turn up for 1.5 s at most: the plan has a warning then, and what others have.
    * </pre>
    *
    * Protobuf type {@code sidemirror.v1.ContextWish}
@@ -690,7 +694,7 @@ private static final long serialVersionUID = 0L;
     private int maxItems_ ;
     /**
      * <pre>
-     * How many lessons at most: 0 to 10, where 0 means 2.
+     * How many lessons at most: 0 to 10, where 0 means 5, of which 2 at most are of goals.
      * </pre>
      *
      * <code>int32 max_items = 3 [json_name = "maxItems"];</code>
@@ -702,7 +706,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many lessons at most: 0 to 10, where 0 means 2.
+     * How many lessons at most: 0 to 10, where 0 means 5, of which 2 at most are of goals.
      * </pre>
      *
      * <code>int32 max_items = 3 [json_name = "maxItems"];</code>
@@ -718,7 +722,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many lessons at most: 0 to 10, where 0 means 2.
+     * How many lessons at most: 0 to 10, where 0 means 5, of which 2 at most are of goals.
      * </pre>
      *
      * <code>int32 max_items = 3 [json_name = "maxItems"];</code>

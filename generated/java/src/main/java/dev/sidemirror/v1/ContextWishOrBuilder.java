@@ -52,7 +52,7 @@ public interface ContextWishOrBuilder extends
 
   /**
    * <pre>
-   * How many lessons at most: 0 to 10, where 0 means 2.
+   * How many lessons at most: 0 to 10, where 0 means 5, of which 2 at most are of goals.
    * </pre>
    *
    * <code>int32 max_items = 3 [json_name = "maxItems"];</code>

@@ -285,7 +285,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.FieldMask updateMask_;
   /**
    * <pre>
-   * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty.
+   * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty. A field that is named
+   * and not set is cleared: `confidence` is absent then.
    * </pre>
    *
    * <code>.google.protobuf.FieldMask update_mask = 6 [json_name = "updateMask"];</code>
@@ -297,7 +298,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty.
+   * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty. A field that is named
+   * and not set is cleared: `confidence` is absent then.
    * </pre>
    *
    * <code>.google.protobuf.FieldMask update_mask = 6 [json_name = "updateMask"];</code>
@@ -309,7 +311,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty.
+   * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty. A field that is named
+   * and not set is cleared: `confidence` is absent then.
    * </pre>
    *
    * <code>.google.protobuf.FieldMask update_mask = 6 [json_name = "updateMask"];</code>
@@ -1416,7 +1419,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.FieldMask, com.google.protobuf.FieldMask.Builder, com.google.protobuf.FieldMaskOrBuilder> updateMaskBuilder_;
     /**
      * <pre>
-     * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty.
+     * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty. A field that is named
+     * and not set is cleared: `confidence` is absent then.
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 6 [json_name = "updateMask"];</code>
@@ -1427,7 +1431,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty.
+     * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty. A field that is named
+     * and not set is cleared: `confidence` is absent then.
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 6 [json_name = "updateMask"];</code>
@@ -1442,7 +1447,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty.
+     * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty. A field that is named
+     * and not set is cleared: `confidence` is absent then.
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 6 [json_name = "updateMask"];</code>
@@ -1462,7 +1468,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty.
+     * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty. A field that is named
+     * and not set is cleared: `confidence` is absent then.
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 6 [json_name = "updateMask"];</code>
@@ -1480,7 +1487,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty.
+     * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty. A field that is named
+     * and not set is cleared: `confidence` is absent then.
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 6 [json_name = "updateMask"];</code>
@@ -1505,7 +1513,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty.
+     * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty. A field that is named
+     * and not set is cleared: `confidence` is absent then.
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 6 [json_name = "updateMask"];</code>
@@ -1522,7 +1531,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty.
+     * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty. A field that is named
+     * and not set is cleared: `confidence` is absent then.
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 6 [json_name = "updateMask"];</code>
@@ -1534,7 +1544,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty.
+     * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty. A field that is named
+     * and not set is cleared: `confidence` is absent then.
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 6 [json_name = "updateMask"];</code>
@@ -1549,7 +1560,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty.
+     * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty. A field that is named
+     * and not set is cleared: `confidence` is absent then.
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 6 [json_name = "updateMask"];</code>

@@ -121,7 +121,8 @@ public interface UpdateReflectionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty.
+   * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty. A field that is named
+   * and not set is cleared: `confidence` is absent then.
    * </pre>
    *
    * <code>.google.protobuf.FieldMask update_mask = 6 [json_name = "updateMask"];</code>
@@ -130,7 +131,8 @@ public interface UpdateReflectionRequestOrBuilder extends
   boolean hasUpdateMask();
   /**
    * <pre>
-   * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty.
+   * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty. A field that is named
+   * and not set is cleared: `confidence` is absent then.
    * </pre>
    *
    * <code>.google.protobuf.FieldMask update_mask = 6 [json_name = "updateMask"];</code>
@@ -139,7 +141,8 @@ public interface UpdateReflectionRequestOrBuilder extends
   com.google.protobuf.FieldMask getUpdateMask();
   /**
    * <pre>
-   * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty.
+   * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty. A field that is named
+   * and not set is cleared: `confidence` is absent then.
    * </pre>
    *
    * <code>.google.protobuf.FieldMask update_mask = 6 [json_name = "updateMask"];</code>

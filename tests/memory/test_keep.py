@@ -1,0 +1,40 @@
+"""Judging a lesson holds up no other call."""
+
+import threading
+from typing import cast
+
+import pytest
+
+from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror_server.memory import keep
+from sidemirror_server.memory.keep import Ids, Keeper, Trust
+from sidemirror_server.memory.record import Learned, Lesson
+from sidemirror_server.memory.store import Memories
+from sidemirror_server.memory.trust import steering
+from sidemirror_server.rpc.memory_wire import result_of
+from sidemirror_server.vocabulary.clock import SystemClock
+from sidemirror_server.vocabulary.scope import Scope
+
+
+class Kept:
+    """Takes what it is given."""
+
+    async def learn(self, scope: Scope, lesson: Lesson, now_us: int) -> Learned:
+        return Learned(lesson.reflection, lesson.strategy)
+
+
+async def test_a_lesson_is_judged_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """4 MiB of what tools said take most of a second. Seen to fail when `keep` calls `steering` itself."""
+    threads: list[int] = []
+    judge = steering
+
+    def watched(*texts: list[str]) -> str:
+        threads.append(threading.get_ident())
+        return judge(*texts)
+
+    monkeypatch.setattr(keep, "steering", watched)
+    keeper = Keeper(cast("Memories", Kept()), SystemClock(), Trust())
+    result, _ = result_of(pb.ReflectionResult(reflection_text="Add an index."), "", 0)
+    await keeper.keep(Scope("acme", "shop"), result, Ids("r", "s"), untrusted=["said " * 100])
+    assert threads
+    assert threading.get_ident() not in threads

@@ -1,0 +1,148 @@
+"""Vectors are made in the background whatever is in the way: a text that is refused, another model, no money."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from typing import cast
+
+from sidemirror_server.memory.meanings import MemoryMeanings
+from sidemirror_server.memory.search import Embedded, MemorySearch, Unembedded
+from sidemirror_server.models.embedder import Embeddings
+from sidemirror_server.models.embedding import PaidEmbedder
+from sidemirror_server.vocabulary.errors import ModelFailed
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.status import ResultStatus, Usage
+from tests.faults.waiting import until
+
+HERE, THERE = Scope("acme", "shop"), Scope("umbrella", "shop")
+
+
+class Model:
+    """Makes vectors; refuses what holds "poison" or more than `most_chars`, and whoever has no money."""
+
+    name = "openai_compatible/small"
+
+    def __init__(self) -> None:
+        self.dimensions = 4
+        self.most_chars = 10_000
+        self.penniless: set[Scope] = set()
+        self.calls: list[tuple[Scope, tuple[str, ...]]] = []
+
+    async def embed(self, scope: Scope, texts: tuple[str, ...], deadline_s: float) -> Embeddings:
+        assert deadline_s > 0
+        self.calls.append((scope, texts))
+        if scope in self.penniless:
+            raise ModelFailed(ResultStatus.SKIPPED_SPEND, "no money")
+        if any("poison" in text or len(text) > self.most_chars for text in texts):
+            raise ModelFailed(ResultStatus.FAILED_MODEL, "400", usage=Usage("", ""))
+        return Embeddings(tuple((1.0,) + (0.0,) * (self.dimensions - 1) for _ in texts), 1)
+
+    async def close(self) -> None:
+        pass
+
+
+class Search:
+    """Texts of scopes, and what was kept of them: the model that it was kept under, and how long a vector is."""
+
+    def __init__(self, texts: Mapping[Scope, list[str]]) -> None:
+        self.texts = texts
+        self.kept: dict[tuple[Scope, str], tuple[str, int]] = {}
+
+    async def unembedded(self, scope: Scope, model: str, limit: int) -> tuple[Unembedded, ...]:
+        lacking = [text for text in self.texts[scope] if self.kept.get((scope, text), ("",))[0] != model]
+        return tuple(Unembedded(text, text, "") for text in lacking[:limit])
+
+    async def embed(self, scope: Scope, model: str, embedded: tuple[Embedded, ...]) -> None:
+        for one in embedded:
+            self.kept[scope, one.content] = (model, len(one.vector))
+
+
+class Pauses:
+    """Sleeps until it is told."""
+
+    def __init__(self) -> None:
+        self.many = 0
+        self.over = asyncio.Event()
+
+    async def __call__(self, seconds: float) -> None:
+        assert seconds > 0
+        self.many += 1
+        await self.over.wait()
+
+
+@contextlib.asynccontextmanager
+async def made(model: Model, search: Search, pauses: Pauses) -> AsyncIterator[MemoryMeanings]:
+    meanings = MemoryMeanings(cast("PaidEmbedder", model), cast("MemorySearch", search), pauses)
+    running = asyncio.create_task(meanings.run())
+    try:
+        yield meanings
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_a_text_that_is_refused_holds_up_no_other() -> None:
+    model, pauses = Model(), Pauses()
+    poison = [f"poison {number}" for number in range(9)]
+    good = [f"good {number}" for number in range(9)]
+    mixed = [text for pair in zip(poison, good, strict=True) for text in pair]
+    search = Search({HERE: mixed})
+    async with made(model, search, pauses) as meanings:
+        meanings.wake(HERE)
+        await until(lambda: len(search.kept) == len(good), within_s=5)
+        assert {text for _, text in search.kept} == set(good)
+        # Those are not asked for again; what is new is.
+        await until(lambda: not meanings._waiting, within_s=5)
+        before = len(model.calls)
+        search.texts[HERE].append("good 9")
+        meanings.wake(HERE)
+        await until(lambda: (HERE, "good 9") in search.kept, within_s=5)
+        assert model.calls[before:] == [(HERE, ("good 9",))]
+        assert not pauses.many
+
+
+async def test_a_long_text_that_is_refused_is_tried_with_less() -> None:
+    model, pauses = Model(), Pauses()
+    model.most_chars = 600
+    search = Search({HERE: ["word " * 1_000, "short"]})
+    async with made(model, search, pauses) as meanings:
+        meanings.wake(HERE)
+        await until(lambda: len(search.kept) == 2, within_s=5)
+
+
+async def test_who_has_no_money_holds_up_nobody_else() -> None:
+    model, pauses = Model(), Pauses()
+    model.penniless.add(HERE)
+    search = Search({HERE: ["one"], THERE: ["two"]})
+    async with made(model, search, pauses) as meanings:
+        meanings.wake(HERE)
+        meanings.wake(THERE)
+        await until(lambda: len(search.kept) == 1, within_s=5)
+        before = len(model.calls)
+        meanings.wake(HERE)  # which rests
+        await until(lambda: pauses.many == 1, within_s=5)
+        assert len(model.calls) == before
+        model.penniless.clear()
+        pauses.over.set()
+        await until(lambda: len(search.kept) == 2, within_s=5)
+
+
+async def test_other_dimensions_are_another_model() -> None:
+    model, pauses = Model(), Pauses()
+    search = Search({HERE: ["one", "two"]})
+    async with made(model, search, pauses) as meanings:
+        assert await meanings.of_question(HERE, "what?") is not None
+        await until(lambda: len(search.kept) == 2, within_s=5)
+        assert set(search.kept.values()) == {("openai_compatible/small/4", 4)}
+        model.dimensions = 8
+        search.texts[HERE].append("three")
+        meanings.wake(HERE)
+        await until(lambda: pauses.many == 1, within_s=5)
+        assert len(search.kept) == 2, "a vector of another size is not kept beside them"
+        assert meanings.model == "openai_compatible/small/8"
+        asked = await meanings.of_question(HERE, "what?")
+        assert asked is not None
+        assert len(asked) == 8, "the one that was remembered is the other model's"
+        pauses.over.set()
+        await until(lambda: set(search.kept.values()) == {("openai_compatible/small/8", 8)}, within_s=5)
+        assert len(search.kept) == 3

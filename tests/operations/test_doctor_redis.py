@@ -1,0 +1,40 @@
+"""What `sidemirror doctor` says of the Redis that the lessons of goals are published in."""
+
+from pathlib import Path
+from typing import Any
+
+from tests.operations.test_doctor import found, wrong
+from tests.redis.server import RedisServer
+
+
+def told(folder: Path, **flags: Any) -> list[tuple[str, str]]:
+    """What was found of it that is well, and what could be changed."""
+    findings = found(folder, **flags).findings
+    return [(one.found, one.advice) for one in findings if one.found.startswith("Redis") and one.ok]
+
+
+def test_one_that_keeps_everything(own_server: RedisServer, tmp_path: Path) -> None:
+    said = "Redis: an OK survives a crash of Redis and of its machine (appendfsync always)"
+    assert told(tmp_path, redis_url=own_server.url) == [(said, "")]
+    assert own_server.ask("DBSIZE") == 0, "it looks and changes nothing"
+
+
+def test_one_that_may_forget(own_server: RedisServer, tmp_path: Path) -> None:
+    """It serves all the same: what is lost comes back from finished reports."""
+    for name, value in (("appendonly", "no"), ("maxmemory", "20mb"), ("maxmemory-policy", "allkeys-lru")):
+        own_server.ask("CONFIG", "SET", name, value)
+    (evicts, first), (forgets, second) = told(tmp_path, redis_url=own_server.url)
+    assert "maxmemory-policy allkeys-lru" in evicts
+    assert first.startswith("set maxmemory-policy to noeviction")
+    assert "appendonly no" in forgets
+    assert second.startswith("set appendonly to yes")
+    assert wrong(tmp_path, redis_url=own_server.url) == []
+
+
+def test_one_that_is_away_or_can_never_be_used(tmp_path: Path) -> None:
+    """Seen to fail when the doctor does not look at redis_url."""
+    (away,) = wrong(tmp_path, redis_url=f"unix://{tmp_path}/none")
+    assert (away.found, away.advice) == ("Redis: it does not answer", "start it, or change redis_url")
+    (refused,) = wrong(tmp_path, redis_url="http://:hunter2@somewhere")
+    assert refused.found.startswith("Redis: its URL is not one of")
+    assert "hunter2" not in repr(refused)
