@@ -103,6 +103,8 @@ class _Held:
         """Reads what was kept since."""
         import numpy as np
 
+        # What is read at once has each row once; what was read before may have an earlier vector of it.
+        before = self.count
         while True:
             wanted = {**self._of, "vector_no": self._last_no, "limit": _READ_AT_ONCE}
             read = connection.execute(_SQL["vectors_after"], wanted).fetchall()
@@ -113,7 +115,24 @@ class _Held:
             if not read:
                 continue
             stored = np.frombuffer(b"".join(vector for _, _, vector in read), dtype="<f4").reshape(len(read), -1)
-            self._add(np.array([row for _, row, _ in read], dtype=np.int64), stored, exact_rows)
+            rows = np.array([row for _, row, _ in read], dtype=np.int64)
+            if before:
+                self._forget(rows)
+            self._add(rows, stored, exact_rows)
+
+    def _forget(self, rows: "Numbers") -> None:
+        """Lets go of the earlier vectors of these rows."""
+        import numpy as np
+
+        assert self._rows is not None
+        stays = ~np.isin(self._rows, rows)
+        if stays.all():
+            return
+        self._rows = self._rows[stays]
+        if self._floats is not None:
+            self._floats = self._floats[stays]
+        if self._codes is not None:
+            self._codes = np.ascontiguousarray(self._codes[:, stays])
 
     def _add(self, rows: "Numbers", stored: "Floats", exact_rows: int) -> None:
         import numpy as np
