@@ -11,7 +11,7 @@ from tests.wire.calls import TIMEOUT_S
 METHODS = ("GenerateReflection", "StoreReflection", "UpdateReflection", "QueryReflections", "BuildMemoryContext")
 
 
-def tell(stub: ReflectiveMemoryServiceStub, text: str, **scope: str) -> str:
+def tell(stub: ReflectiveMemoryServiceStub, text: str, **scope: Any) -> str:
     """Everything that was answered. The built-in rules quote the text, so that it gets as far as any text does."""
     failure = event(pb.EVENT_TYPE_ERROR_EVENT, text, "e2", tool_name=text, error={text: text}, metadata={text: [text]})
     events = [event(pb.EVENT_TYPE_TOOL_CALL, text, "e1", tool_name=text), failure]
