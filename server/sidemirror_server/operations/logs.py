@@ -2,6 +2,9 @@
 
 import logging
 import sys
+import traceback
+from collections.abc import Iterator
+from types import TracebackType
 from typing import Any
 
 import msgspec
@@ -24,6 +27,23 @@ class JsonLines(logging.Formatter):
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return _encode(line).decode()
+
+    def formatException(  # noqa: N802  # the standard library's name
+        self, ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+    ) -> str:
+        """Where it was raised and of which type, from its first cause on. What it says may hold contents."""
+        raised = reversed(list(_chain(ei[1])))
+        return "\n\n".join(
+            f"Traceback (most recent call last):\n{''.join(traceback.format_tb(error.__traceback__))}"
+            f"{type(error).__module__}.{type(error).__qualname__}"
+            for error in raised
+        )
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
 class _ClientLeft(logging.Filter):
