@@ -77,7 +77,7 @@ class SameAnswers(RuleBasedStateMachine):
 
     def ask(self, verb: str, *given: Any) -> None:
         answers = [self.runner.run(getattr(store, verb)(*given)) for store in self.stores]
-        assert answers[0] == answers[1] == answers[2]
+        assert answers[0] == answers[1] == answers[2], (verb, given, answers)
 
     @rule(scope=scopes, reflection=reflections)
     def put(self, scope: Scope, reflection: GoalReflection) -> None:
