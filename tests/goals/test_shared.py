@@ -82,7 +82,7 @@ async def test_watching_what_another_sidecar_makes(
             await watcher.end()
             assert Counter(one.goal_id for one in watcher.told) == {f"goal {number}": 1 for number in range(GOALS)}
         assert watchers[0].breaks >= 5
-        assert all(model.calls > 0 for model in models), "each sidecar made some"
+        # Whichever sidecar made one (an idle machine lets the first make all), one of the watches is on the other.
         assert sum(model.calls for model in models) == GOALS
         assert [one.id for one in await everything_told(other)] == [one.id for one in watchers[1].told]
     show(
