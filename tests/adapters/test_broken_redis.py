@@ -25,7 +25,8 @@ SCRIPTS = Path(adapter.__file__).with_name("goal_reflections.lua")
 
 # (clause that must notice, a piece of the scripts, what stands there instead)
 BROKEN = [
-    ("GR1", "if entry.id == id then\n    is_new = 0", "if false then\n    is_new = 0"),
+    ("GR1", "if entry.id == id then\n    if", "if false then\n    if"),
+    ("GR1", "if entry.at ~= at then", "if false then"),
     ("GR1", "at = at + 1\n        end\n      until", "at = at\n        end\n      until"),
     ("GR1", "return is_new", "return 1"),
     ("GR2", "MAX_ENTRIES, MAX_RECENT = 3, 10", "MAX_ENTRIES, MAX_RECENT = 2, 10"),

@@ -105,9 +105,6 @@ async def _name_of_a_database(databases: Databases) -> str:
     return await databases.create()
 
 
-# Long, because it still finds random sequences, with deletions in them, on which `recent` of Redis differs from the
-# others: open.
-@pytest.mark.long
 def test_same_answers(databases: Databases, either_server: RedisServer) -> None:
     name = asyncio.run(_name_of_a_database(databases))
     SameAnswers.databases, SameAnswers.name, SameAnswers.server = databases, name, either_server

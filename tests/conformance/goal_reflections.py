@@ -58,6 +58,10 @@ async def gr1_the_first_of_an_id_is_kept(open_reflections: OpenGoalReflections) 
     second = reflection("r2", first.goal_id, T0 + S, importance=1.0)
     assert await reflections.put(ONE, second, T0 + S) is True
     assert await open_reflections().of_goal(ONE, first.goal_id, T0 + 9 * S) == (second, first)
+    # Nor does the goal come before others by what was not kept.
+    await reflections.put(ONE, reflection("r3", "h", T0 + 5 * S), T0 + 5 * S)
+    assert await reflections.put(ONE, again, T0 + 9 * S) is False
+    assert goals(await reflections.recent(ONE, T0 + 9 * S)) == ["h", first.goal_id]
     racing = [reflection("raced", "race", insight=str(number)) for number in range(8)]
     kept = await asyncio.gather(*(reflections.put(ONE, one, T0) for one in racing))
     assert sum(kept) == 1

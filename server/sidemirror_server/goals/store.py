@@ -20,7 +20,8 @@ REFUSED_FOR_US = 3600 * 1_000_000
 class GoalReflections(Protocol):
     """Keeps the newest reflections of each goal. Newer is what was created later, then what has the greater id.
 
-    GR1  `put` keeps a reflection and returns True; of one id the first stays, and another put returns False.
+    GR1  `put` keeps a reflection and returns True; of one id the first stays, and another put returns False and changes
+         nothing that is shown, whatever it holds.
     GR2  A goal has at most its 3 newest, in whatever order they were put; `put` of one that is older than three others
          returns False. `of_goal` returns them, the newest first.
     GR3  `recent` returns the reflections of the 10 goals with the newest reflections, by goal, the newest goal first;

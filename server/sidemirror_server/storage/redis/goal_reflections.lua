@@ -117,6 +117,9 @@ end
 local entries, is_new = entries_of(KEYS[1]), 1
 for _, entry in ipairs(entries) do
   if entry.id == id then
+    if entry.at ~= at then
+      return 0 -- the one that is there is of another time, and so are the goal's place and its words
+    end
     is_new = 0
   end
 end
