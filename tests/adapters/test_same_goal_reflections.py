@@ -105,6 +105,8 @@ async def _name_of_a_database(databases: Databases) -> str:
     return await databases.create()
 
 
+@pytest.mark.usefixtures("patiently")
+@pytest.mark.timeout(180)
 def test_same_answers(databases: Databases, either_server: RedisServer) -> None:
     name = asyncio.run(_name_of_a_database(databases))
     SameAnswers.databases, SameAnswers.name, SameAnswers.server = databases, name, either_server

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.redis.server import REDIS, VALKEY, RedisServer, program
+from sidemirror_server.storage.redis import database
+from tests.redis.server import PATIENCE_S, REDIS, VALKEY, RedisServer, program
 
 
 def _served(kind: str) -> Iterator[RedisServer]:
@@ -46,3 +47,9 @@ def own_server() -> Iterator[RedisServer]:
         yield server
     finally:
         server.remove()
+
+
+@pytest.fixture
+def patiently(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of what is stored, not of how soon: the adapter waits for a server that the machine leaves no time."""
+    monkeypatch.setattr(database, "_ANSWER_S", PATIENCE_S)

@@ -92,8 +92,16 @@ class RedisServer:
         """What the server answers to one command, on a connection of its own. Raises OSError when it cannot be asked
         or is not ready yet."""
         import redis
+        from redis.backoff import NoBackoff
+        from redis.retry import Retry
 
-        client = redis.Redis(unix_socket_path=str(self.socket), socket_timeout=PATIENCE_S, decode_responses=True)
+        # Asked once: the driver would ask ten times more, each with the whole patience.
+        client = redis.Redis(
+            unix_socket_path=str(self.socket),
+            socket_timeout=PATIENCE_S,
+            retry=Retry(NoBackoff(), 0),
+            decode_responses=True,
+        )
         try:
             answer: object = client.execute_command(*command)  # type: ignore[no-untyped-call]
             return answer

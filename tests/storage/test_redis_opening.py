@@ -257,6 +257,35 @@ async def test_cancelled_callers_leave_nothing_behind(own_server: RedisServer) -
         assert database.is_available()
 
 
+async def test_it_ends_whenever_it_is_closed(valkey_itself: RedisServer) -> None:
+    """Closed after each of the first steps of a look at the server. Seen to fail when the driver has a time limit of
+    its own and `_attend` goes on while nobody cancels it: before Python 3.12 the driver's sending then loses the
+    cancellation, and `close` waits for ever."""
+    for steps in range(60):
+        database = await Database.open(valkey_itself.url, SCRIPTS)
+        database._look.set()
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        async with asyncio.timeout(3):
+            await database.close()
+
+
+async def test_a_cancellation_is_never_lost(valkey_itself: RedisServer) -> None:
+    """Whoever is cancelled while a question is under way ends, at whatever step of it. Seen to fail when the
+    driver has a time limit of its own."""
+    async with opened(valkey_itself.url) as database:
+        cancelled = 0
+        for steps in range(40):
+            asking = asyncio.create_task(database.ask("PING"))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            if asking.cancel():
+                cancelled += 1
+                with pytest.raises(asyncio.CancelledError):
+                    await asking
+        assert cancelled >= 5
+
+
 def test_a_standing_that_nothing_is_known_of() -> None:
     assert len(Standing().risks) == 2
 

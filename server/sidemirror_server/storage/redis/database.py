@@ -100,7 +100,9 @@ class Database:
             raise StoreRefused(store="redis", reason="its URL is not one of redis://, rediss:// or unix://") from exc
         kind = options.pop("connection_class", Connection)
         options = {name: value for name, value in options.items() if name not in _POOLS}
-        options |= {"protocol": 2, "socket_timeout": _ANSWER_S, "socket_connect_timeout": _ANSWER_S}
+        # No limit of the driver's own for commands: it would send them through `asyncio.wait_for`, which before Python
+        # 3.12 loses a cancellation that comes as the sending ends, so that whoever cancels waits for ever.
+        options |= {"protocol": 2, "socket_timeout": None, "socket_connect_timeout": _ANSWER_S}
         database = cls(kind, options, scripts)
         try:
             await database._meet()
@@ -235,7 +237,7 @@ class Database:
         _log.warning("store_away", extra={"store": "redis"})
 
     async def _attend(self) -> None:
-        while True:
+        while not self._closed:
             try:
                 async with asyncio.timeout(_PROBE_EVERY_S if self._away else _LOOK_EVERY_S):
                     await self._look.wait()
