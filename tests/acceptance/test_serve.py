@@ -105,6 +105,26 @@ def test_a_bad_setting_is_named(flags: list[str], settings: dict[str, str], sett
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("setting", "url"),
+    [
+        ("redis_url", "http://:hunter2@localhost"),
+        ("redis_url", "redis://:hunter2@host:port/0"),
+        ("database_url", "http://role:hunter2@localhost/x"),
+        ("database_url", "postgresql://role:hunter2@host:port/x"),
+    ],
+)
+def test_a_store_that_cannot_be_used_is_named_by_its_setting(setting: str, url: str, tmp_path: Path) -> None:
+    """Seen to fail when `serve` prints a store's refusal like any other failure: exit code 1, and no name."""
+    named = {f"SIDEMIRROR_{setting.upper()}": url, "SIDEMIRROR_ADDRESS": "127.0.0.1:0"}
+    told = run("serve", "--data-dir", str(tmp_path / "data"), **named)
+
+    assert told.returncode == 78
+    *_, last = told.stderr.splitlines()
+    assert last.startswith(f"sidemirror: {setting} (SIDEMIRROR_{setting.upper()}): the store cannot be used: its URL ")
+    assert "hunter2" not in told.stderr
+
+
 @pytest.mark.parametrize("address", ["0.0.0.0:0", "127.0.0.1", "example.com:80", "127.0.0.1:99999"])
 def test_an_address_that_must_not_be_listened_on(address: str, tmp_path: Path) -> None:
     told = run("serve", "--address", address, cwd=tmp_path)

@@ -315,6 +315,12 @@ def test_a_watch_goes_on_where_it_was(stub: GoalReflectionServiceStub) -> None:
     assert watched(stub, "watch", cursor=seen[2].cursor) == []
     assert watched(stub, "watch", cursor=first.cursor) == seen
     assert [one.reflection.goal_id for one in watched(stub, "watch", goal_id="g1")] == ["g1"]
+    # Whoever begins at the present and does not stay learns where that is.
+    (now,) = watched(stub, "watch", new_only=True)
+    assert now.HasField("heartbeat")
+    report(stub, failed_goal("watch", "g3"))
+    until(lambda: reflections(stub, "watch", "g3"))
+    assert [one.reflection.goal_id for one in until(lambda: watched(stub, "watch", cursor=now.cursor))] == ["g3"]
     other = pb.WatchGoalReflectionsRequest(tenant_id="watch 2", cursor=seen[0].cursor)
     assert refused(stub.WatchGoalReflections, other) == bad_field("cursor")
 
@@ -362,7 +368,8 @@ def test_odd_goal_ids_work(stub: GoalReflectionServiceStub, goal_id: str) -> Non
 
 def test_what_is_required(stub: GoalReflectionServiceStub) -> None:
     assert refused(stub.ReportGoal, failed_goal("bad", state=pb.GOAL_STATE_UNSPECIFIED)) == bad_field("state")
-    assert refused(stub.ReportGoal, failed_goal("bad", objective="")) == bad_field("objective")
+    for objective in ("", " ", "\n\t \u00a0\u2028"):
+        assert refused(stub.ReportGoal, failed_goal("bad", objective=objective)) == bad_field("objective")
     many = failed_goal("bad", tasks=[pb.GoalTask()] * 101)
     assert refused(stub.ReportGoal, many) == bad_field("tasks")
     assert refused(stub.BuildGoalContext, pb.BuildGoalContextRequest(max_items=11)) == bad_field("max_items")

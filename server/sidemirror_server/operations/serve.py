@@ -12,14 +12,16 @@ from sidemirror_server.entrance import check_listeners
 from sidemirror_server.operations.logs import log_to_stderr
 from sidemirror_server.operations.loop import run
 from sidemirror_server.rpc.listening import CannotListen
-from sidemirror_server.settings import Settings, is_measured, load, unknown_names
-from sidemirror_server.vocabulary.errors import SidemirrorError
+from sidemirror_server.settings import PREFIX, BadSettings, Settings, is_measured, load, unknown_names
+from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused
 
 EXIT_FAILED = 1
+# The setting that names a store, where a setting does.
+_NAMED_BY = {"postgres": "database_url", "redis": "redis_url"}
 
 
 def serve(flags: Mapping[str, str]) -> int:
-    """Serves until SIGTERM or SIGINT; a second one ends at once. Returns the exit code."""
+    """Serves until SIGTERM or SIGINT; a second one ends at once. Returns the exit code. Raises BadSettings."""
     settings = load(flags)
     log_to_stderr(settings.log_level)
     for name in unknown_names():
@@ -29,6 +31,13 @@ def serve(flags: Mapping[str, str]) -> int:
     try:
         with _traced(settings), _measured(settings):
             run(_serve(settings))
+    except StoreRefused as refusal:
+        setting = _NAMED_BY.get(str(refusal.facts.get("store")))
+        if setting is None:
+            print(f"sidemirror: {refusal}", file=sys.stderr)
+            return EXIT_FAILED
+        reason = refusal.facts["reason"]
+        raise BadSettings(f"{setting} ({PREFIX}{setting.upper()}): the store cannot be used: {reason}") from refusal
     except (CannotListen, SidemirrorError) as error:
         print(f"sidemirror: {error}", file=sys.stderr)
         return EXIT_FAILED

@@ -37,7 +37,7 @@ class GoalWatchStreams:
         waiter = self._bell.waiter(call.scope, group)
         times = StreamTimes(self._streams, call.clock, waiter.wake, ends_idle=False, barred=call.barred)
         try:
-            if request.new_only and follow:
+            if request.new_only:
                 yield _heartbeat(after, call.scope)
             page: tuple[Entry, ...] = ()
             while True:

@@ -25,11 +25,12 @@ class Id(Struct, frozen=True):
 
 
 class Text(Struct, frozen=True):
-    """At most `chars` characters and `bytes` bytes of UTF-8."""
+    """At most `chars` characters and `bytes` bytes of UTF-8; `not_blank`: required, and not of blanks only."""
 
     chars: int | None = None
     bytes: int | None = None
     required: bool = False
+    not_blank: bool = False
 
 
 class Number(Struct, frozen=True):
@@ -172,7 +173,7 @@ TABLE: dict[str, Rule] = {
     "ImportReflectionsRequest.lines": Count(1_000),
     "goal_id": Id(taken=TAKEN_GOAL_IDS),
     "report_id": Id(required=True),
-    "objective": Text(bytes=256 * 1024, required=True),
+    "objective": Text(bytes=256 * 1024, not_blank=True),
     "output_summary": LONG,
     "max_items": Number(0, 10),
     "GoalTask.name": NAME,
@@ -402,6 +403,8 @@ def _text(rule: Text) -> ValueCheck:
         text = cast("str", value)
         if rule.required and not text:
             return "required"
+        if rule.not_blank and (not text or text.isspace()):
+            return "required, and not of blanks only"
         if rule.chars is not None and len(text) > rule.chars:
             return f"at most {rule.chars} characters"
         # A character takes at most 4 bytes: short texts need no counting.

@@ -462,7 +462,7 @@ type ReportGoalRequest struct {
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The goal: 1 to 128 printable characters, required. `recent_goals` is refused: its name is taken in a shared Redis.
 	GoalId string `protobuf:"bytes,4,opt,name=goal_id,json=goalId,proto3" json:"goal_id,omitempty"`
-	// What the goal was. At most 256 KiB, required.
+	// What the goal was. At most 256 KiB, required, and not of blanks only.
 	Objective string `protobuf:"bytes,5,opt,name=objective,proto3" json:"objective,omitempty"`
 	// How it ended; required.
 	State GoalState `protobuf:"varint,6,opt,name=state,proto3,enum=sidemirror.v1.GoalState" json:"state,omitempty"`

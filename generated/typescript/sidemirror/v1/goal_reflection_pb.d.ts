@@ -243,7 +243,7 @@ export declare type ReportGoalRequest = Message<"sidemirror.v1.ReportGoalRequest
   goalId: string;
 
   /**
-   * What the goal was. At most 256 KiB, required.
+   * What the goal was. At most 256 KiB, required, and not of blanks only.
    *
    * @generated from field: string objective = 5;
    */

@@ -250,7 +250,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object objective_ = "";
   /**
    * <pre>
-   * What the goal was. At most 256 KiB, required.
+   * What the goal was. At most 256 KiB, required, and not of blanks only.
    * </pre>
    *
    * <code>string objective = 5 [json_name = "objective"];</code>
@@ -271,7 +271,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the goal was. At most 256 KiB, required.
+   * What the goal was. At most 256 KiB, required, and not of blanks only.
    * </pre>
    *
    * <code>string objective = 5 [json_name = "objective"];</code>
@@ -1314,7 +1314,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object objective_ = "";
     /**
      * <pre>
-     * What the goal was. At most 256 KiB, required.
+     * What the goal was. At most 256 KiB, required, and not of blanks only.
      * </pre>
      *
      * <code>string objective = 5 [json_name = "objective"];</code>
@@ -1334,7 +1334,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the goal was. At most 256 KiB, required.
+     * What the goal was. At most 256 KiB, required, and not of blanks only.
      * </pre>
      *
      * <code>string objective = 5 [json_name = "objective"];</code>
@@ -1355,7 +1355,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the goal was. At most 256 KiB, required.
+     * What the goal was. At most 256 KiB, required, and not of blanks only.
      * </pre>
      *
      * <code>string objective = 5 [json_name = "objective"];</code>
@@ -1372,7 +1372,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the goal was. At most 256 KiB, required.
+     * What the goal was. At most 256 KiB, required, and not of blanks only.
      * </pre>
      *
      * <code>string objective = 5 [json_name = "objective"];</code>
@@ -1386,7 +1386,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the goal was. At most 256 KiB, required.
+     * What the goal was. At most 256 KiB, required, and not of blanks only.
      * </pre>
      *
      * <code>string objective = 5 [json_name = "objective"];</code>

@@ -94,7 +94,7 @@ public interface ReportGoalRequestOrBuilder extends
 
   /**
    * <pre>
-   * What the goal was. At most 256 KiB, required.
+   * What the goal was. At most 256 KiB, required, and not of blanks only.
    * </pre>
    *
    * <code>string objective = 5 [json_name = "objective"];</code>
@@ -103,7 +103,7 @@ public interface ReportGoalRequestOrBuilder extends
   java.lang.String getObjective();
   /**
    * <pre>
-   * What the goal was. At most 256 KiB, required.
+   * What the goal was. At most 256 KiB, required, and not of blanks only.
    * </pre>
    *
    * <code>string objective = 5 [json_name = "objective"];</code>
