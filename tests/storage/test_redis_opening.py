@@ -215,6 +215,52 @@ async def test_a_restart_and_an_eviction_may_have_lost_something(
         await until(database.may_have_forgotten.is_set, within_s=6)
 
 
+@pytest.mark.parametrize("command", ["FLUSHALL", "FLUSHDB"])
+async def test_one_that_was_emptied_has_lost_everything(command: str, own_server: RedisServer) -> None:
+    """Everybody notices within a look, not only who sets the marker again. Seen to fail when `_tell_of_losses` does not
+    compare markers."""
+    async with opened(own_server.url) as one, opened(own_server.url) as other:
+        await until(lambda: all(each.standing is not None and each.standing.marker for each in (one, other)), within_s=5)
+        for _ in range(2):
+            one.may_have_forgotten.clear()
+            other.may_have_forgotten.clear()
+            own_server.ask(command)
+            await until(one.may_have_forgotten.is_set, within_s=5)
+            await until(other.may_have_forgotten.is_set, within_s=5)
+        assert one.is_available()
+        assert other.is_available()
+
+
+async def test_a_marker_is_set_once_and_stays(own_server: RedisServer) -> None:
+    async with opened(own_server.url) as database:
+        await until(lambda: bool(database.standing and database.standing.marker), within_s=5)
+        first = own_server.ask("GET", "sidemirror:marker")
+        assert own_server.ask("TTL", "sidemirror:marker") == -1
+        database.may_have_forgotten.clear()
+        own_server.ask("SET", "another", "key")
+        for _ in range(2):
+            before = database.standing
+            database._look.set()
+            await until(lambda: database.standing is not before, within_s=5)
+        assert not database.may_have_forgotten.is_set()
+    async with opened(own_server.url) as database:
+        await until(lambda: bool(database.standing and database.standing.marker), within_s=5)
+    assert own_server.ask("GET", "sidemirror:marker") == first
+
+
+async def test_one_that_takes_no_marker_is_used_all_the_same(own_server: RedisServer) -> None:
+    """A user who may write the reflections' keys only, and a server that is full."""
+    own_server.ask("ACL", "SETUSER", "app", "on", ">pw", "~reflection:*", "+@all")
+    own_server.ask("CONFIG", "SET", "maxmemory", "1")
+    for url in (f"unix://app:pw@{own_server.socket}", own_server.url):
+        async with opened(url) as database:
+            before = database.standing
+            await until(lambda: database.standing is not before, within_s=5)
+            assert database.is_available()
+            assert database.standing is not None
+            assert database.standing.marker == ""
+
+
 async def test_a_full_one_is_no_news_all_the_time() -> None:
     """An eviction is told of once a minute, and none is left out. Seen to fail when each look that finds one tells:
     each makes every sidecar put everything back, which evicts more."""
@@ -235,6 +281,11 @@ async def test_a_full_one_is_no_news_all_the_time() -> None:
     assert told(Standing("run 2", 1)), "what was not news then"
     database._told_s -= redis_database._EVICTED_EVERY_S
     assert not told(Standing("run 2", 1))
+    assert not told(Standing("run 2", 1, marker="a")), "the first marker"
+    assert told(Standing("run 2", 1, marker="b"))
+    assert not told(Standing("run 2", 1, marker="")), "it could not be asked for"
+    assert not told(Standing("run 2", 1, marker="b"))
+    assert not told(Standing("run 2", 2, marker="c")), "evicted itself"
 
 
 async def test_cancelled_callers_leave_nothing_behind(own_server: RedisServer) -> None:

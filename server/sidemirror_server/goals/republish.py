@@ -1,7 +1,7 @@
 """Publishes again what Redis has lost: the finished reports of the last 7 days still hold their reflections.
 
 `assembly` runs it where goal reflections are kept apart from the reports that they are made from. Such a store may
-evict, or forget on a restart, and says when that may have happened; besides, it is looked through now and then. A
+evict, be emptied, or forget on a restart, and says when that may have happened; besides, it is looked through now and then. A
 `put` of what is there, was deleted, or is too old changes nothing, so everything is put, by every sidecar.
 """
 
@@ -18,7 +18,7 @@ from sidemirror_server.work.queue import Job, JobKey, JobState, Work
 
 _log = logging.getLogger(__name__)
 
-# Chosen here. For what was lost without a sign, such as the last second before a machine's crash.
+# Chosen here. For what was lost without a sign, such as a key that somebody deleted.
 _LOOK_EVERY_S = 3600.0
 _RETRY_S = 1.0
 _PAGE = 100

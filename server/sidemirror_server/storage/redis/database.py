@@ -8,22 +8,25 @@ its retries multiply them (research page reliability-and-security, fact 6). Its 
 is cancelled while it gives a connection back leaves the pool with one less.
 
 A task attends to the server all the time: it notices that it went away, asks every half second until it is back, and
-looks at what it is like. Until then calls are refused at once. A server may be away at start; one that can never be
+looks at what it is like, and whether the marker that it left there is still the same. Until then calls are refused at once. A server may be away at start; one that can never be
 used is refused.
 """
 
 import asyncio
 import contextlib
 import logging
+import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from hashlib import sha1
 from pathlib import Path
 from typing import Any, Self
 
+import msgspec
 import redis.exceptions as raised
 from redis.asyncio.connection import Connection, SSLConnection, UnixDomainSocketConnection, parse_url
 
 from sidemirror_server.storage.redis.failures import Meaning, meaning_of, refusal, store_failure
+from sidemirror_server.storage.redis.keys import MARKER
 from sidemirror_server.storage.redis.standing import Standing, examine
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused, StoreUnavailable
@@ -36,8 +39,11 @@ _CONNECTIONS = 4
 _ANSWER_S = 1.0
 # Design of the issue: the first success comes within 5 s of the server's return.
 _PROBE_EVERY_S = 0.5
-# How soon it is noticed that a server went away that nobody asks, that it was started again, or that it has evicted.
+# How soon it is noticed that a server went away that nobody asks, that it was started again or emptied, or that it has
+# evicted.
 _LOOK_EVERY_S = 2.0
+# How many bytes of chance a marker is made of.
+_MARKER_BYTES = 16
 # How often an eviction is news. Chosen here: a full one evicts all the time, and what puts back what it has lost makes
 # it evict more.
 _EVICTED_EVERY_S = 60.0
@@ -84,8 +90,8 @@ class Database:
         self.standing: Standing | None = None
         self._told: Standing | None = None
         self._told_s = 0.0
-        # Set when it may have lost something that was there: it was started anew, or has evicted. Whoever waits for it
-        # clears it.
+        # Set when it may have lost something that was there: it was started anew or emptied, or has evicted. Whoever
+        # waits for it clears it.
         self.may_have_forgotten = asyncio.Event()
 
     @classmethod
@@ -109,6 +115,7 @@ class Database:
         except BaseException:
             await database.close()
             raise
+        database._look.set()  # for the marker: what is emptied after this is noticed
         database._attending = asyncio.get_running_loop().create_task(database._attend())
         return database
 
@@ -245,7 +252,7 @@ class Database:
                 pass
             self._look.clear()
             try:
-                await self._examine()
+                await self._examine(marked=True)
             except StoreRefused as refusal:
                 self._away = True
                 _log.error("store_refused", extra={"store": "redis", "reason": str(refusal)})
@@ -255,13 +262,16 @@ class Database:
                 if isinstance(error, raised.RedisError):
                     _log.error("store_failed", extra={"store": "redis", "reason": type(error).__name__})
 
-    async def _examine(self) -> None:
-        """Looks at the server: from here on it is there. Raises StoreRefused and StoreUnavailable."""
+    async def _examine(self, *, marked: bool = False) -> None:
+        """Looks at the server: from here on it is there. `marked`: sets the marker where there is none; a look alone
+        writes nothing. Raises StoreRefused and StoreUnavailable."""
         if self._away:
             while self._idle:  # cut connections, most likely
                 await self._idle.pop().disconnect(nowait=True)
         async with self._translated():
             found = await examine(lambda *command: self._say(command))
+            if marked:
+                found = msgspec.structs.replace(found, marker=await self._marker())
         before, self.standing = self.standing, found
         if self._away:
             _log.info("store_back" if before else "store_reached", extra={"store": "redis"})
@@ -271,15 +281,32 @@ class Database:
                 _log.warning("store_not_durable", extra={"store": "redis", "reason": risk})
         self._tell_of_losses(found)
 
+    async def _marker(self) -> str:
+        """The marker, which is set where there is none; empty where that may not be, or there is no room for it."""
+        try:
+            found = await self._say(("GET", MARKER))
+            if found is None:
+                # Of several who find none, one sets it, and all of them find another than before.
+                await self._say(("SET", MARKER, secrets.token_hex(_MARKER_BYTES), "NX"))
+                found = await self._say(("GET", MARKER))
+        except raised.ResponseError:
+            return ""
+        return found.decode(errors="replace") if isinstance(found, bytes) else ""
+
     def _tell_of_losses(self, found: Standing) -> None:
         told, now_s = self._told, asyncio.get_running_loop().time()
         if told is None or found.run_id != told.run_id:
             is_news = True
+        elif found.evicted_keys != told.evicted_keys:
+            # The marker may be among what was evicted.
+            is_news = now_s - self._told_s >= _EVICTED_EVERY_S
         else:
-            is_news = found.evicted_keys != told.evicted_keys and now_s - self._told_s >= _EVICTED_EVERY_S
+            is_news = bool(told.marker and found.marker) and found.marker != told.marker
         if is_news:
             self._told, self._told_s = found, now_s
             self.may_have_forgotten.set()
+        elif told is not None and not told.marker:
+            self._told = msgspec.structs.replace(told, marker=found.marker)
 
 
 # What a URL may say of a pool or of retries, which there are none of here.

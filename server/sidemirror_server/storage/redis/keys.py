@@ -7,6 +7,9 @@ from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE, Scope
 
 # The last of the keys `reflection:…` that is no goal's; the one goal id that is refused.
 RECENT_GOALS = "recent_goals"
+# A key of no scope (theirs have more parts), with a value that was drawn when it was set: when it is gone or another
+# one, so is everything that was there before.
+MARKER = "sidemirror:marker"
 # What has a meaning in keys, in patterns of keys, or to a shell. The script escapes the same ones.
 _SPECIAL = re.compile(r'[%:*?\[\]\\{}"\x00-\x20\x7f]')
 

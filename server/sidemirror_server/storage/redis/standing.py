@@ -16,7 +16,8 @@ Ask = Callable[..., Awaitable[object]]
 class Standing(msgspec.Struct, frozen=True):
     """What one Redis is like; None where it does not tell, as hosted ones often do not.
 
-    `run_id`: another one after each start. `evicted_keys`: since its start. `policy` and `memory_limit_bytes` (0 is
+    `run_id`: another one after each start. `evicted_keys`: since its start. `marker`: another one after everything in it
+    was removed, empty where it is not known. `policy` and `memory_limit_bytes` (0 is
     none) say what it does when its memory is full; `is_logging` (the append-only file), `fsync` (always, everysec, no)
     and `has_snapshots` what it still has after a crash.
     """
@@ -28,6 +29,7 @@ class Standing(msgspec.Struct, frozen=True):
     is_logging: bool | None = None
     fsync: str | None = None
     has_snapshots: bool | None = None
+    marker: str = ""
 
     @property
     def risks(self) -> tuple[str, ...]:
