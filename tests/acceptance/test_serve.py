@@ -116,8 +116,8 @@ def test_a_bad_setting_is_named(flags: list[str], settings: dict[str, str], sett
 )
 def test_a_store_that_cannot_be_used_is_named_by_its_setting(setting: str, url: str, tmp_path: Path) -> None:
     """Seen to fail when `serve` prints a store's refusal like any other failure: exit code 1, and no name."""
-    named = {f"SIDEMIRROR_{setting.upper()}": url, "SIDEMIRROR_ADDRESS": "127.0.0.1:0"}
-    told = run("serve", "--data-dir", str(tmp_path / "data"), **named)
+    named = {f"SIDEMIRROR_{setting.upper()}": url}
+    told = run("serve", "--address", "127.0.0.1:0", "--data-dir", str(tmp_path / "data"), cwd=tmp_path, **named)
 
     assert told.returncode == 78
     *_, last = told.stderr.splitlines()

@@ -87,6 +87,19 @@ async def test_goal_reflections(clause: str, databases: Databases) -> None:
         await GOAL_REFLECTIONS[clause](lambda: PostgresGoalReflections(database))
 
 
+async def test_deletions_that_are_thirty_days_old_go_with_later_ones(databases: Databases) -> None:
+    one, day_us = goal_reflections.ONE, goal_reflections.DAY
+    async with databases.opened() as database:
+        reflections = PostgresGoalReflections(database)
+        for number in range(10):
+            await reflections.delete(one, f"g{number}", goal_reflections.T0 + number)
+        for number in range(3):
+            await reflections.delete(one, f"new{number}", goal_reflections.T0 + 30 * day_us + 9)
+        async with database.transaction(one) as transaction:
+            rows = await transaction.fetch("SELECT goal_id FROM sidemirror.goal_deletions ORDER BY goal_id")
+        assert [row[0] for row in rows] == ["g9", "new0", "new1", "new2"]
+
+
 @pytest.mark.parametrize("clause", JOURNAL)
 async def test_journal(clause: str, databases: Databases) -> None:
     async with databases.opened() as database:

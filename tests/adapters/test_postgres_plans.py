@@ -147,6 +147,10 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "list": ((*PLACE, "goal", LATE, "", None, 5, 10**6), 5),
         # What there is to count, and at most the rest of the scope.
         "count": ((*PLACE, "goal"), ROWS),
+        # What waits: three fifths of the kind's.
+        "waiting": ((*PLACE, "goal"), 600),
+        "dead": ((LATE, ["goal", "dream"], 5), 5),
+        "purge_dead": ((*PLACE, ["000004", "000009"], LATE), 2),
         "done": ((LATE, ["goal", "dream"], 5), 5),
         "purge": ((*PLACE, ["000003", "000008"], LATE), 2),
         # Every envelope that is done: asked by what puts lost reflections back, once an hour.
@@ -168,6 +172,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "deleted": ((*PLACE, "g10", 1), 1),
         "oldest": ((*PLACE, 100, 4), 100),
         "forget": ((*PLACE, "g10", 203), 20),
+        "forget_deletions": ((*PLACE, 100, 4), 4 + 4),
     },
     journal: {
         "add": ((*PLACE, "goal", "new", "g", 1, b"x"), 0),
@@ -256,6 +261,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
 STATEMENTS = [(adapter, name) for adapter, every in VALUES.items() for name in every]
 # What reads envelopes of every scope.
 ACROSS = {(turn_log, "idle"), (requests, "expired"), (work, "used_up"), (work, "due"), (work, "done"), (work, "scopes")}
+ACROSS |= {(work, "dead")}
 ACROSS |= {(critiques, "old"), (ledger, "old"), (ledger, "forget_sums")}
 ACROSS |= {(receipts, "oldest")}
 ACROSS |= {(ledger, "used"), (ledger, "take"), (ledger, "replace")}

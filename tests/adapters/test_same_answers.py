@@ -366,10 +366,12 @@ class SameAnswers(RuleBasedStateMachine):
         if page:
             self.job_keys[scope, kind] = JobKey(page[-1].created_us, page[-1].job_id)
         self.ask(lambda stores: stores.work.count(scope, kind))
+        self.ask(lambda stores: stores.work.waiting(scope, kind))
 
     @rule(of=st.sets(kinds), before=times)
     def purge(self, of: set[str], before: int) -> None:
         self.ask(lambda stores: stores.work.purge(sorted(of), before, 1000))
+        self.ask(lambda stores: stores.work.purge_dead(sorted(of), before, 1000))
         self.ask(lambda stores: stores.work.scopes(sorted(of)))
 
     # --- the ledger --------------------------------------------------------------------------------------------------

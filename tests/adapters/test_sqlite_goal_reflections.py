@@ -20,6 +20,21 @@ async def test_clause(clause: str, tmp_path: Path) -> None:
         await CLAUSES[clause](lambda: SqliteGoalReflections(database))
 
 
+async def test_deletions_that_are_thirty_days_old_go_with_later_ones(tmp_path: Path) -> None:
+    async with sqlite_database(tmp_path) as database:
+        reflections = SqliteGoalReflections(database)
+        for number in range(10):
+            await reflections.delete(ONE, f"g{number}", T0 + number)
+        await reflections.delete(OTHER, "other", T0)
+        for number in range(3):
+            await reflections.delete(ONE, f"new{number}", T0 + 30 * DAY + 9)
+
+        def left(connection: sqlite3.Connection) -> list[str]:
+            return [goal_id for (goal_id,) in connection.execute("SELECT goal_id FROM goal_deletions ORDER BY goal_id")]
+
+        assert database.read(left) == ["g9", "new0", "new1", "new2", "other"]
+
+
 async def test_what_is_thirty_days_old_goes_with_later_puts(tmp_path: Path) -> None:
     async with sqlite_database(tmp_path) as database:
         reflections = SqliteGoalReflections(database)

@@ -8,7 +8,16 @@ from types import ModuleType
 
 import pytest
 
-from sidemirror_server.storage.sqlite import goal_reflections, journal, ledger, receipts, requests, sessions, turn_log
+from sidemirror_server.storage.sqlite import (
+    goal_reflections,
+    journal,
+    ledger,
+    receipts,
+    requests,
+    sessions,
+    turn_log,
+    work,
+)
 from sidemirror_server.storage.sqlite.migrate import migrate, read_migrations
 
 STATEMENTS = [
@@ -48,6 +57,16 @@ def test_no_statement_scans_or_sorts_a_table(connection: sqlite3.Connection, ada
 
 def test_a_scan_would_be_seen(connection: sqlite3.Connection) -> None:
     assert plan(connection, "SELECT body FROM turns WHERE body = :body") == ["SCAN turns"]
+
+
+def test_what_has_ended_is_not_read_to_count_what_waits(connection: sqlite3.Connection) -> None:
+    (detail,) = plan(connection, work._SQL["waiting"])
+    used = "SEARCH jobs USING COVERING INDEX jobs_waiting"
+    assert detail == f"{used} (tenant_id=? AND project_id=? AND kind=? AND due_us>?)"
+
+
+def test_what_is_old_and_dead_is_found_by_its_time(connection: sqlite3.Connection) -> None:
+    assert any("INDEX jobs_dead (updated_us<?)" in detail for detail in plan(connection, work._SQL["purge_dead"]))
 
 
 # What each pages through: how many rows it answers must decide how long it takes, not how many there are.

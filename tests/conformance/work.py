@@ -352,6 +352,55 @@ async def _everything(work: Work):  # type: ignore[no-untyped-def]
                 yield job
 
 
+async def wq25_waiting_counts_what_has_not_ended(open_work: OpenWork) -> None:
+    work = open_work()
+    assert await work.waiting(ONE, "goal") == 0
+    for number in range(6):
+        await work.put(ONE, new(f"j{number}"), T0)
+    await work.put(OTHER, new("j0"), T0 + 1)
+    await work.put(ONE, new("d", kind="dream"), T0)
+    assert await work.waiting(ONE, "goal") == 6
+    jobs = await claim(work, T0, limit=4)
+    assert await work.waiting(ONE, "goal") == 6
+    await work.finish(ONE, jobs[0].job_id, jobs[0].token, None, T0)
+    await work.fail(ONE, jobs[1].job_id, jobs[1].token, "e", None, T0)
+    await work.fail(ONE, jobs[2].job_id, jobs[2].token, "e", T0 + 9, T0)
+    assert await open_work().waiting(ONE, "goal") == 4
+    assert (await work.waiting(OTHER, "goal"), await work.waiting(ONE, "dream")) == (1, 1)
+    await work.revive(ONE, jobs[1].job_id, T0)
+    assert await work.waiting(ONE, "goal") == 5
+
+
+async def wq26_purge_dead_removes_old_dead_jobs(open_work: OpenWork) -> None:
+    work = open_work()
+    for number in range(6):
+        await work.put(ONE if number % 2 else OTHER, new(f"j{number}"), T0)
+    await work.put(ONE, new("d", kind="dream"), T0)
+    jobs = await claim(work, T0, limit=5)
+    for number, job in enumerate(jobs[:4]):
+        await work.fail(job.scope, job.job_id, job.token, "e", None, T0 + number)
+    await work.finish(jobs[4].scope, jobs[4].job_id, jobs[4].token, None, T0)
+    (dream,) = await claim(work, T0, kinds=("dream",))
+    await work.fail(ONE, dream.job_id, dream.token, "e", None, T0)
+    assert await work.purge_dead(("goal",), T0 + 3, 2) == 2
+    assert await work.purge_dead(("goal",), T0 + 3, 2) == 1
+    assert await work.purge_dead(("goal",), T0 + 3, 2) == 0
+    left = [job async for job in _everything(work)]
+    assert sorted((job.job_id, job.state.value) for job in left) == [
+        ("d", "dead"),
+        ("j3", "dead"),
+        ("j4", "done"),
+        ("j5", "queued"),
+    ]
+    # One that was tried again is not dead any more, and is dead anew.
+    await work.revive(jobs[3].scope, jobs[3].job_id, T0 + 5)
+    assert await work.purge_dead(("goal",), T0 + 99, 9) == 0
+    (again,) = [job for job in await claim(work, T0 + 6) if job.job_id == jobs[3].job_id]
+    await work.fail(again.scope, again.job_id, again.token, "e", None, T0 + 7)
+    assert await work.purge_dead(("goal",), T0 + 7, 9) == 0
+    assert await work.purge_dead(("goal",), T0 + 8, 9) == 1
+
+
 async def wq22_arrived_tells_of_new_work(open_work: OpenWork) -> None:
     work = open_work()
     assert not work.arrived.is_set()

@@ -172,15 +172,16 @@ async def test_what_redis_forgets_is_published_again(
         await until_back(other, before)
         took_s = asyncio.get_running_loop().time() - began_s
         assert await other.ListRecentGoals(pb.ListRecentGoalsRequest(), timeout=10) == recent
+        emptied_s = []
         for _ in range(3):  # the first times what still follows the restart may bring it back
             own_server.ask("FLUSHALL")
             began_s = asyncio.get_running_loop().time()
             await until_back(one, before)
-            emptied_s = asyncio.get_running_loop().time() - began_s
+            emptied_s.append(asyncio.get_running_loop().time() - began_s)
         assert await one.ListRecentGoals(pb.ListRecentGoalsRequest(), timeout=10) == recent
         assert len(await all_reports(one)) == 18
     show(
-        f"18 reflections that Redis forgot were there again {took_s:.1f} s after its restart, and {emptied_s:.1f} s "
+        f"18 reflections that Redis forgot were there again {took_s:.1f} s after its restart, and {emptied_s[-1]:.1f} s "
         "after FLUSHALL"
     )
 

@@ -29,7 +29,8 @@ WITH turns AS (SELECT tenant_id, project_id, turn_id, updated_us FROM sidemirror
      requests AS (SELECT tenant_id, project_id, method, request_id, expires_us FROM sidemirror.requests),
      receipts AS (SELECT tenant_id, project_id, receipt_id, time_us FROM sidemirror.receipts),
      jobs AS (SELECT tenant_id, project_id, job_id, kind, position, due_us,
-                     state = 'running' AND attempts >= max_attempts, CASE WHEN state = 'done' THEN updated_us END
+                     state = 'running' AND attempts >= max_attempts, CASE WHEN state = 'done' THEN updated_us END,
+                     CASE WHEN state = 'dead' THEN updated_us END
               FROM sidemirror.jobs),
      spent AS (SELECT day, sum(settled_tokens + reserved_tokens), sum(settled_nano_usd + reserved_nano_usd)
                FROM sidemirror.ledger_totals GROUP BY day),

@@ -220,7 +220,9 @@ async def test_one_that_was_emptied_has_lost_everything(command: str, own_server
     """Everybody notices within a look, not only who sets the marker again. Seen to fail when `_tell_of_losses` does not
     compare markers."""
     async with opened(own_server.url) as one, opened(own_server.url) as other:
-        await until(lambda: all(each.standing is not None and each.standing.marker for each in (one, other)), within_s=5)
+        await until(
+            lambda: all(each.standing is not None and each.standing.marker for each in (one, other)), within_s=5
+        )
         for _ in range(2):
             one.may_have_forgotten.clear()
             other.may_have_forgotten.clear()
@@ -231,6 +233,12 @@ async def test_one_that_was_emptied_has_lost_everything(command: str, own_server
         assert other.is_available()
 
 
+async def looked_again(database: Database) -> None:
+    before = database.standing
+    database._look.set()
+    await until(lambda: database.standing is not before, within_s=5)
+
+
 async def test_a_marker_is_set_once_and_stays(own_server: RedisServer) -> None:
     async with opened(own_server.url) as database:
         await until(lambda: bool(database.standing and database.standing.marker), within_s=5)
@@ -239,9 +247,7 @@ async def test_a_marker_is_set_once_and_stays(own_server: RedisServer) -> None:
         database.may_have_forgotten.clear()
         own_server.ask("SET", "another", "key")
         for _ in range(2):
-            before = database.standing
-            database._look.set()
-            await until(lambda: database.standing is not before, within_s=5)
+            await looked_again(database)
         assert not database.may_have_forgotten.is_set()
     async with opened(own_server.url) as database:
         await until(lambda: bool(database.standing and database.standing.marker), within_s=5)
@@ -254,8 +260,7 @@ async def test_one_that_takes_no_marker_is_used_all_the_same(own_server: RedisSe
     own_server.ask("CONFIG", "SET", "maxmemory", "1")
     for url in (f"unix://app:pw@{own_server.socket}", own_server.url):
         async with opened(url) as database:
-            before = database.standing
-            await until(lambda: database.standing is not before, within_s=5)
+            await looked_again(database)
             assert database.is_available()
             assert database.standing is not None
             assert database.standing.marker == ""

@@ -73,6 +73,8 @@ _FORGET_AT_ONCE = 1_000
 # How long the reports of finished goals are kept. Design section 7 says 7 days, and so long they are shown; the rest is
 # for a clock that is ahead for a while.
 _REPORTS_KEPT_US = 16 * 24 * 3600 * 1_000_000
+# How long reports are kept that nothing could be made of. Chosen here: long after anybody would still try them again.
+_DEAD_REPORTS_KEPT_US = 90 * 24 * 3600 * 1_000_000
 # Chosen here: a sidecar that was killed finds its own work again when it is back.
 _PACE = Pace(lease_s=10.0)
 # What of the grace period is kept for the store, after the calls had theirs.
@@ -269,6 +271,9 @@ class Sidecar:
         counts = {
             "requests": await stores.requests.forget(now_us, _FORGET_AT_ONCE),
             "reports": await stores.work.purge((GOAL_REPORT,), now_us - _REPORTS_KEPT_US, _FORGET_AT_ONCE),
+            "dead_reports": await stores.work.purge_dead(
+                (GOAL_REPORT,), now_us - _DEAD_REPORTS_KEPT_US, _FORGET_AT_ONCE
+            ),
             "receipts": await stores.receipts.forget(now_us - RECEIPTS_KEPT_FOR_US, _FORGET_AT_ONCE),
         }
         if kept.spend_days is not None:

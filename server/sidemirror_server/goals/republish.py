@@ -1,8 +1,8 @@
 """Publishes again what Redis has lost: the finished reports of the last 7 days still hold their reflections.
 
 `assembly` runs it where goal reflections are kept apart from the reports that they are made from. Such a store may
-evict, be emptied, or forget on a restart, and says when that may have happened; besides, it is looked through now and then. A
-`put` of what is there, was deleted, or is too old changes nothing, so everything is put, by every sidecar.
+evict, be emptied, or forget on a restart, and says when that may have happened; besides, it is looked through now and
+then. A `put` of what is there, was deleted, or is too old changes nothing, so everything is put, by every sidecar.
 """
 
 import asyncio

@@ -114,6 +114,10 @@ class Work(Protocol):
     WQ23 `scopes` returns every scope that has jobs of the given kinds that are DONE, each once, in order.
     WQ24 `forget` removes a job that is DONE or DEAD; a job in another state is refused (WrongState), an unknown one
          too (NotFound).
+    WQ25 `waiting` tells how many jobs of a kind are QUEUED, RUNNING or RETRYING, without looking at those that have
+         ended.
+    WQ26 `purge_dead` removes jobs of the given kinds that are DEAD since before `dead_before_us`, of every scope, at
+         most `limit`, and returns how many; a job in another state is never removed.
     Raises StoreUnavailable (what was asked may or may not have happened), StoreFull (it has not).
     """
 
@@ -148,7 +152,11 @@ class Work(Protocol):
 
     async def count(self, scope: Scope, kind: str) -> Mapping[JobState, int]: ...
 
+    async def waiting(self, scope: Scope, kind: str) -> int: ...
+
     async def purge(self, kinds: Collection[str], done_before_us: int, limit: int) -> int: ...
+
+    async def purge_dead(self, kinds: Collection[str], dead_before_us: int, limit: int) -> int: ...
 
     async def scopes(self, kinds: Collection[str]) -> tuple[Scope, ...]: ...
 

@@ -9,9 +9,8 @@ from typing import Any
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import LimitReached
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.work.queue import Job, JobState, NewJob, Work
+from sidemirror_server.work.queue import Job, NewJob, Work
 
-_WAITING = (JobState.QUEUED, JobState.RUNNING, JobState.RETRYING)
 # How long a count is good for, in seconds; meanwhile what is put is added. Chosen here: a count is a look into the
 # store, and a second's worth of jobs too many does no harm.
 _COUNT_AGAIN_S = 1.0
@@ -66,8 +65,7 @@ class Bounded:
 
     async def _recount(self, scope: Scope, kind: str) -> int:
         as_of_s = self._clock.monotonic_s()
-        states = await self._work.count(scope, kind)
-        count = sum(states[state] for state in _WAITING)
+        count = await self._work.waiting(scope, kind)
         self._counts[scope, kind] = (count, as_of_s)
         if len(self._counts) > _SCOPES:
             self._counts.popitem(last=False)

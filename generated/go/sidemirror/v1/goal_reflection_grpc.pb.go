@@ -40,7 +40,8 @@ type GoalReflectionServiceClient interface {
 	// Reports that a goal has come to its end. Answers once the report is durable; the reflection follows, also after a
 	// crash. A report of which no reflection can be made, after many tries, is listed as dead.
 	ReportGoal(ctx context.Context, in *ReportGoalRequest, opts ...grpc.CallOption) (*ReportGoalResponse, error)
-	// Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed.
+	// Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed in the
+	// last 90.
 	ListGoalReports(ctx context.Context, in *ListGoalReportsRequest, opts ...grpc.CallOption) (*ListGoalReportsResponse, error)
 	// Gives a dead report all its tries again.
 	RetryGoalReport(ctx context.Context, in *RetryGoalReportRequest, opts ...grpc.CallOption) (*RetryGoalReportResponse, error)
@@ -166,7 +167,8 @@ type GoalReflectionServiceServer interface {
 	// Reports that a goal has come to its end. Answers once the report is durable; the reflection follows, also after a
 	// crash. A report of which no reflection can be made, after many tries, is listed as dead.
 	ReportGoal(context.Context, *ReportGoalRequest) (*ReportGoalResponse, error)
-	// Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed.
+	// Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed in the
+	// last 90.
 	ListGoalReports(context.Context, *ListGoalReportsRequest) (*ListGoalReportsResponse, error)
 	// Gives a dead report all its tries again.
 	RetryGoalReport(context.Context, *RetryGoalReportRequest) (*RetryGoalReportResponse, error)

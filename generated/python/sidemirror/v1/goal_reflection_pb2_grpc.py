@@ -94,7 +94,8 @@ class GoalReflectionServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListGoalReports(self, request, context):
-        """Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed.
+        """Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed in the
+        last 90.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

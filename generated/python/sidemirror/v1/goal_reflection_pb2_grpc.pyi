@@ -41,7 +41,9 @@ class GoalReflectionServiceStub:
     crash. A report of which no reflection can be made, after many tries, is listed as dead.
     """
     ListGoalReports: _grpc.UnaryUnaryMultiCallable[_goal_reflection_pb2.ListGoalReportsRequest, _goal_reflection_pb2.ListGoalReportsResponse]
-    """Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed."""
+    """Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed in the
+    last 90.
+    """
     RetryGoalReport: _grpc.UnaryUnaryMultiCallable[_goal_reflection_pb2.RetryGoalReportRequest, _goal_reflection_pb2.RetryGoalReportResponse]
     """Gives a dead report all its tries again."""
     GetGoalReflections: _grpc.UnaryUnaryMultiCallable[_goal_reflection_pb2.GetGoalReflectionsRequest, _goal_reflection_pb2.GetGoalReflectionsResponse]
@@ -72,7 +74,9 @@ class GoalReflectionServiceAsyncStub(GoalReflectionServiceStub):
     crash. A report of which no reflection can be made, after many tries, is listed as dead.
     """
     ListGoalReports: _aio.UnaryUnaryMultiCallable[_goal_reflection_pb2.ListGoalReportsRequest, _goal_reflection_pb2.ListGoalReportsResponse]  # type: ignore[assignment]
-    """Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed."""
+    """Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed in the
+    last 90.
+    """
     RetryGoalReport: _aio.UnaryUnaryMultiCallable[_goal_reflection_pb2.RetryGoalReportRequest, _goal_reflection_pb2.RetryGoalReportResponse]  # type: ignore[assignment]
     """Gives a dead report all its tries again."""
     GetGoalReflections: _aio.UnaryUnaryMultiCallable[_goal_reflection_pb2.GetGoalReflectionsRequest, _goal_reflection_pb2.GetGoalReflectionsResponse]  # type: ignore[assignment]
@@ -112,7 +116,9 @@ class GoalReflectionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _goal_reflection_pb2.ListGoalReportsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_goal_reflection_pb2.ListGoalReportsResponse, _abc.Awaitable[_goal_reflection_pb2.ListGoalReportsResponse]]:
-        """Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed."""
+        """Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed in the
+        last 90.
+        """
 
     @_abc_1.abstractmethod
     def RetryGoalReport(

@@ -929,7 +929,8 @@ export declare const GoalReflectionService: GenService<{
     output: typeof ReportGoalResponseSchema;
   },
   /**
-   * Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed.
+   * Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed in the
+   * last 90.
    *
    * @generated from rpc sidemirror.v1.GoalReflectionService.ListGoalReports
    */

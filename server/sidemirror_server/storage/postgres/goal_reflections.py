@@ -22,7 +22,7 @@ from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("goal_reflections.sql"))
-# How many old goals a put forgets. Chosen here: more than it adds.
+# How many old goals a put forgets, and how many old deletions a deletion. Chosen here: more than it adds.
 _FORGOTTEN_AT_ONCE = 4
 _EVER = -(2**63)
 
@@ -74,6 +74,8 @@ class PostgresGoalReflections:
     async def delete(self, scope: Scope, goal_id: str, now_us: int) -> int:
         place = (*_place(scope), goal_id)
         async with self._database.transaction(scope, in_turn=_turn(scope, goal_id)) as transaction:
+            old = (now_us - FORGOTTEN_AFTER_US, _FORGOTTEN_AT_ONCE)
+            await transaction.change(_SQL["forget_deletions"], *_place(scope), *old)
             await transaction.change(_SQL["deleted"], *place, now_us)
             await transaction.change(_SQL["delete_words"], *place)
             return await transaction.change(_SQL["delete"], *place)

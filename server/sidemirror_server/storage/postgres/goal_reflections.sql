@@ -89,3 +89,15 @@ LIMIT $4
 -- A goal's reflections from before a time go.
 DELETE FROM sidemirror.goal_reflections
 WHERE tenant_id = $1 AND project_id = $2 AND goal_id = $3 AND created_us < $4
+
+-- name: forget_deletions
+-- Deletions of the scope from before a time go, some of them.
+DELETE FROM sidemirror.goal_deletions
+WHERE tenant_id = $1 AND project_id = $2
+      AND goal_id IN (
+          SELECT goal_id
+          FROM sidemirror.goal_deletions
+          WHERE tenant_id = $1 AND project_id = $2 AND deleted_us < $3
+          ORDER BY deleted_us
+          LIMIT $4
+      )

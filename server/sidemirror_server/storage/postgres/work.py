@@ -98,13 +98,25 @@ class PostgresWork:
             found = dict([tuple(row) for row in await transaction.fetch(_SQL["count"], *_place(scope), kind)])
         return {state: found.get(state.value, 0) for state in JobState}
 
+    async def waiting(self, scope: Scope, kind: str) -> int:
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            found = await transaction.fetch(_SQL["waiting"], *_place(scope), kind)
+        return int(found[0][0])
+
     async def purge(self, kinds: Collection[str], done_before_us: int, limit: int) -> int:
+        return await self._purge("done", "purge", kinds, done_before_us, limit)
+
+    async def purge_dead(self, kinds: Collection[str], dead_before_us: int, limit: int) -> int:
+        return await self._purge("dead", "purge_dead", kinds, dead_before_us, limit)
+
+    async def _purge(self, ended: str, purge: str, kinds: Collection[str], before_us: int, limit: int) -> int:
+        """`ended` and `purge`: the statements that find jobs across scopes, and remove those of one scope."""
         purged = 0
         async with self._database.transaction(None) as transaction:
-            found = await transaction.fetch(_SQL["done"], done_before_us, list(kinds), limit)
+            found = await transaction.fetch(_SQL[ended], before_us, list(kinds), limit)
             for scope, job_ids in _by_scope(found):
                 await transaction.enter(scope)
-                purged += await transaction.change(_SQL["purge"], *_place(scope), job_ids, done_before_us)
+                purged += await transaction.change(_SQL[purge], *_place(scope), job_ids, before_us)
         return purged
 
     async def scopes(self, kinds: Collection[str]) -> tuple[Scope, ...]:

@@ -121,6 +121,12 @@ FROM sidemirror.jobs
 WHERE tenant_id = $1 AND project_id = $2 AND kind = $3
 GROUP BY state
 
+-- name: waiting
+-- How many jobs of a kind wait or run: those that a worker may claim at some time.
+SELECT count(*)
+FROM sidemirror.jobs
+WHERE tenant_id = $1 AND project_id = $2 AND kind = $3 AND due_us IS NOT NULL
+
 -- name: done
 -- Across scopes: jobs that are done since before a time.
 SELECT tenant_id, project_id, job_id
@@ -134,6 +140,20 @@ FOR UPDATE SKIP LOCKED
 -- Removes those of these jobs that are done since before a time.
 DELETE FROM sidemirror.jobs
 WHERE tenant_id = $1 AND project_id = $2 AND job_id = ANY ($3::text[]) AND state = 'done' AND updated_us < $4
+
+-- name: dead
+-- Across scopes: jobs that are dead since before a time.
+SELECT tenant_id, project_id, job_id
+FROM sidemirror.job_envelopes
+WHERE dead_us < $1 AND kind = ANY ($2::text[])
+ORDER BY dead_us
+LIMIT $3
+FOR UPDATE SKIP LOCKED
+
+-- name: purge_dead
+-- Removes those of these jobs that are dead since before a time.
+DELETE FROM sidemirror.jobs
+WHERE tenant_id = $1 AND project_id = $2 AND job_id = ANY ($3::text[]) AND state = 'dead' AND updated_us < $4
 
 -- name: scopes
 -- Across scopes: those that have jobs of these kinds that are done.

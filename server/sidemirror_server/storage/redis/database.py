@@ -8,8 +8,8 @@ its retries multiply them (research page reliability-and-security, fact 6). Its 
 is cancelled while it gives a connection back leaves the pool with one less.
 
 A task attends to the server all the time: it notices that it went away, asks every half second until it is back, and
-looks at what it is like, and whether the marker that it left there is still the same. Until then calls are refused at once. A server may be away at start; one that can never be
-used is refused.
+looks at what it is like, and whether the marker that it left there is still the same. Until then calls are refused at
+once. A server may be away at start; one that can never be used is refused.
 """
 
 import asyncio

@@ -16,10 +16,10 @@ Ask = Callable[..., Awaitable[object]]
 class Standing(msgspec.Struct, frozen=True):
     """What one Redis is like; None where it does not tell, as hosted ones often do not.
 
-    `run_id`: another one after each start. `evicted_keys`: since its start. `marker`: another one after everything in it
-    was removed, empty where it is not known. `policy` and `memory_limit_bytes` (0 is
+    `run_id`: another one after each start. `evicted_keys`: since its start. `policy` and `memory_limit_bytes` (0 is
     none) say what it does when its memory is full; `is_logging` (the append-only file), `fsync` (always, everysec, no)
-    and `has_snapshots` what it still has after a crash.
+    and `has_snapshots` what it still has after a crash. `marker`: another one after everything in it was removed; empty
+    where that is not known.
     """
 
     run_id: str = ""

@@ -22,7 +22,7 @@ from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("goal_reflections.sql"))
-# How many old goals a put forgets. Chosen here: more than it adds.
+# How many old goals a put forgets, and how many old deletions a deletion. Chosen here: more than it adds.
 _FORGOTTEN_AT_ONCE = 4
 
 
@@ -90,6 +90,10 @@ class SqliteGoalReflections:
         values = {**_place(scope), "goal_id": goal_id, "now_us": now_us}
 
         def change(connection: sqlite3.Connection) -> int:
+            before_us = now_us - FORGOTTEN_AFTER_US
+            connection.execute(
+                _SQL["forget_deletions"], {**values, "before_us": before_us, "limit": _FORGOTTEN_AT_ONCE}
+            )
             connection.execute(_SQL["deleted"], values)
             connection.execute(_SQL["delete_words"], values)
             return connection.execute(_SQL["delete"], values).rowcount

@@ -90,3 +90,15 @@ LIMIT :limit
 -- A goal's reflections from before a time go.
 DELETE FROM goal_reflections
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND goal_id = :goal_id AND created_us < :before_us
+
+-- name: forget_deletions
+-- Deletions of the scope from before a time go, some of them.
+DELETE FROM goal_deletions
+WHERE tenant_id = :tenant_id AND project_id = :project_id
+      AND goal_id IN (
+          SELECT goal_id
+          FROM goal_deletions
+          WHERE tenant_id = :tenant_id AND project_id = :project_id AND deleted_us < :before_us
+          ORDER BY deleted_us
+          LIMIT :limit
+      )

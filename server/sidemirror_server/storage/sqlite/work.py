@@ -103,10 +103,21 @@ class SqliteWork:
         )
         return {state: found.get(state.value, 0) for state in JobState}
 
+    async def waiting(self, scope: Scope, kind: str) -> int:
+        wanted = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "kind": kind}
+        found = self._database.read(lambda connection: connection.execute(_SQL["waiting"], wanted).fetchone())
+        return int(found[0])
+
     async def purge(self, kinds: Collection[str], done_before_us: int, limit: int) -> int:
         wanted = {"kinds": _array(kinds), "done_before_us": done_before_us, "limit": limit}
         return await self._database.write(
             lambda connection: connection.execute(_SQL["purge"], wanted).rowcount, long=True
+        )
+
+    async def purge_dead(self, kinds: Collection[str], dead_before_us: int, limit: int) -> int:
+        wanted = {"kinds": _array(kinds), "dead_before_us": dead_before_us, "limit": limit}
+        return await self._database.write(
+            lambda connection: connection.execute(_SQL["purge_dead"], wanted).rowcount, long=True
         )
 
     async def scopes(self, kinds: Collection[str]) -> tuple[Scope, ...]:

@@ -109,6 +109,12 @@ FROM jobs
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND kind = :kind
 GROUP BY state
 
+-- name: waiting
+-- How many jobs of a kind wait or run: those that a worker may claim at some time.
+SELECT count(*)
+FROM jobs
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND kind = :kind AND due_us IS NOT NULL
+
 -- name: purge
 -- Removes jobs that are done since before a time.
 DELETE FROM jobs
@@ -116,6 +122,17 @@ WHERE position IN (
     SELECT position
     FROM jobs
     WHERE state = 'done' AND updated_us < :done_before_us AND kind IN (SELECT value FROM json_each(:kinds))
+    ORDER BY updated_us
+    LIMIT :limit
+)
+
+-- name: purge_dead
+-- Removes jobs that are dead since before a time.
+DELETE FROM jobs
+WHERE position IN (
+    SELECT position
+    FROM jobs
+    WHERE state = 'dead' AND updated_us < :dead_before_us AND kind IN (SELECT value FROM json_each(:kinds))
     ORDER BY updated_us
     LIMIT :limit
 )

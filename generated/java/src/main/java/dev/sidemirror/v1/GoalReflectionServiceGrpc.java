@@ -350,7 +350,8 @@ public final class GoalReflectionServiceGrpc {
 
     /**
      * <pre>
-     * Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed.
+     * Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed in the
+     * last 90.
      * </pre>
      */
     default void listGoalReports(dev.sidemirror.v1.ListGoalReportsRequest request,
@@ -472,7 +473,8 @@ public final class GoalReflectionServiceGrpc {
 
     /**
      * <pre>
-     * Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed.
+     * Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed in the
+     * last 90.
      * </pre>
      */
     public void listGoalReports(dev.sidemirror.v1.ListGoalReportsRequest request,
@@ -584,7 +586,8 @@ public final class GoalReflectionServiceGrpc {
 
     /**
      * <pre>
-     * Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed.
+     * Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed in the
+     * last 90.
      * </pre>
      */
     public dev.sidemirror.v1.ListGoalReportsResponse listGoalReports(dev.sidemirror.v1.ListGoalReportsRequest request) throws io.grpc.StatusException {
@@ -691,7 +694,8 @@ public final class GoalReflectionServiceGrpc {
 
     /**
      * <pre>
-     * Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed.
+     * Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed in the
+     * last 90.
      * </pre>
      */
     public dev.sidemirror.v1.ListGoalReportsResponse listGoalReports(dev.sidemirror.v1.ListGoalReportsRequest request) {
@@ -798,7 +802,8 @@ public final class GoalReflectionServiceGrpc {
 
     /**
      * <pre>
-     * Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed.
+     * Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed in the
+     * last 90.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.sidemirror.v1.ListGoalReportsResponse> listGoalReports(
