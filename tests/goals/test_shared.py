@@ -181,8 +181,8 @@ async def test_what_redis_forgets_is_published_again(
         assert await one.ListRecentGoals(pb.ListRecentGoalsRequest(), timeout=10) == recent
         assert len(await all_reports(one)) == 18
     show(
-        f"18 reflections that Redis forgot were there again {took_s:.1f} s after its restart, and {emptied_s[-1]:.1f} s "
-        "after FLUSHALL"
+        f"18 reflections that Redis forgot were there again {took_s:.1f} s after its restart, and "
+        f"{emptied_s[-1]:.1f} s after FLUSHALL"
     )
 
 
