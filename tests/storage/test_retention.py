@@ -4,13 +4,18 @@ from pathlib import Path
 
 import pytest
 
+from sidemirror_server.goals.report import KIND
 from sidemirror_server.models.ledger import US_PER_DAY, Amount, Reservation, day_of
 from sidemirror_server.settings import Settings
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.database import Database
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.migrate import migrate, read_migrations
+from sidemirror_server.storage.postgres.work import PostgresWork
 from sidemirror_server.vocabulary.clock import SystemClock
+from sidemirror_server.vocabulary.ids import JobId
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.work.queue import NewJob, Work
 from tests.conformance.critiques import critique
 from tests.conformance.ledger import DAY, DAY_US, ONE, OTHER, T0
 from tests.faults.sidecars import running
@@ -57,6 +62,25 @@ async def test_the_sweep_removes_what_is_too_old(
     )
 
 
+async def dead_report(work: Work, scope: Scope, name: str, died_us: int) -> None:
+    late_us = 2**60  # not due for the sidecar's own worker
+    await work.put(scope, NewJob(JobId(name), KIND, b"x", run_at_us=late_us), died_us)
+    (job,) = await work.claim((KIND,), 1, 10.0, late_us, "w")
+    await work.fail(scope, job.job_id, job.token, "e", None, died_us)
+
+
+async def test_dead_reports_are_kept_for_90_days(tmp_path: Path) -> None:
+    """Seen to fail when the sweep does not purge them: they were kept for ever."""
+    now_us = SystemClock().now_us()
+    async with running(tmp_path) as served:
+        work = served.sidecar._stores.work
+        for days in (0, 89, 91, 400):
+            await dead_report(work, ONE, f"j{days}", now_us - days * US_PER_DAY)
+        await served.sidecar._forget()
+        left = await work.list(ONE, KIND, (), None, 10)
+    assert {job.job_id for job in left} == {"j0", "j89"}
+
+
 async def test_a_shared_store_with_records_begins_to_forget(databases: Databases) -> None:
     """What was there before the migration is forgotten like the rest, and is under row level security again. Seen to
     fail when the migration copies nothing."""
@@ -67,12 +91,14 @@ async def test_a_shared_store_with_records_begins_to_forget(databases: Databases
         before = await Database.open(url, known=earlier)
         await PostgresCritiques(before).keep(ONE, critique("c", T0))
         await PostgresLedger(before).reserve(OTHER, "reflect", Amount(1, 1), {}, 30.0, T0)
+        await dead_report(PostgresWork(before), ONE, "j", T0)
         await before.close()
         await migrate(owner, [], 2)
         assert await databases.strays(name) == []
         # Opening it looks at row level security.
         after = await Database.open(url)
         assert await PostgresCritiques(after).forget(T0 + 1, 10) == 1
+        assert await PostgresWork(after).purge_dead((KIND,), T0 + 1, 10) == 1
         assert await PostgresLedger(after).forget(DAY + 1, 10, T0 + DAY_US) == 1
         await after.close()
 
