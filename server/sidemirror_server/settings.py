@@ -95,7 +95,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # Streams (and calls) at once on one connection. Also what keeps one client from starving the others
     # (research page reliability-and-security, fact 8).
     streams_per_connection: Annotated[int, Meta(ge=1, le=_LARGEST_C_INT)] = 100
-    # Seconds after which a RunTurn stream on which the agent sends nothing is ended.
+    # Seconds after which a stream of the client's (RunTurn, ImportReflections) on which it sends nothing is ended.
     idle_stream_s: Seconds = 600.0
     # Bytes of events that wait in memory while the store is away. Chosen here: minutes of a busy agent, and a quarter
     # of what a sidecar is usually given.

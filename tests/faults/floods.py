@@ -95,11 +95,20 @@ FRAMES: dict[str, Callable[[], Iterator[Frame]]] = {
 }
 
 
+_HELLO = _PREFACE + SettingsFrame(0).serialize()
+
+
 def connection(port: int) -> socket.socket:
     """A connection that has introduced itself."""
     opened = socket.create_connection(("127.0.0.1", port), 5)
-    opened.sendall(_PREFACE + SettingsFrame(0).serialize())
+    opened.sendall(_HELLO)
     return opened
+
+
+def watching(number: int, request: pb.WatchTurnsRequest) -> bytes:
+    """All that a connection says whose stream `number` is a watch."""
+    begins = begun(number, head(_WATCH, hpack.Encoder())).serialize()
+    return _HELLO + begins + DataFrame(number, message(request.SerializeToString()), flags=["END_STREAM"]).serialize()
 
 
 def flood(kind: str, port: int, ends_s: float) -> tuple[int, int]:

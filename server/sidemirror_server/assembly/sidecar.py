@@ -133,6 +133,7 @@ class Sidecar:
             identity_of(settings, clock),
             self.admission,
             Once(stores.requests, clock),
+            streams,
             clock,
             Tracing(on=settings.tracing),
             limits.text_bytes,
