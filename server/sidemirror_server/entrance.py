@@ -13,6 +13,7 @@ from sidemirror_server.rpc.access import Token, read_access
 from sidemirror_server.rpc.admission import CallLimits
 from sidemirror_server.rpc.identity import Identity
 from sidemirror_server.rpc.listening import UNIX, CannotListen, check_address, group_id, is_local
+from sidemirror_server.rpc.refusals import Refusals
 from sidemirror_server.rpc.secret_files import CannotUse, Reread
 from sidemirror_server.settings import PREFIX, BadSettings, Settings
 from sidemirror_server.vocabulary.clock import Clock
@@ -70,7 +71,7 @@ def call_limits(settings: Settings) -> CallLimits:
     return CallLimits(limits.concurrent_calls, limits.open_streams, limits.requests_per_second)
 
 
-def identity_of(settings: Settings, clock: Clock) -> Identity:
+def identity_of(settings: Settings, refusals: Refusals, clock: Clock) -> Identity:
     """Who calls. Raises BadSettings when the access file cannot be used."""
     own = Scope(settings.tenant_id, settings.project_id)
     tokens: Callable[[], tuple[Token, ...]] | None = None
@@ -78,7 +79,7 @@ def identity_of(settings: Settings, clock: Clock) -> Identity:
         path = Path(settings.access_file)
         with _named("access_file"):
             tokens = Reread((path,), lambda: read_access(path), clock, _access_told).current
-    return Identity(own, pinned=settings.pin_scope, tokens=tokens, clock=clock)
+    return Identity(refusals, own, pinned=settings.pin_scope, tokens=tokens, clock=clock)
 
 
 def _access_told(error: CannotUse | None) -> None:

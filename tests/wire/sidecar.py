@@ -32,6 +32,7 @@ class SidecarThread:
         self._ready: Future[None] = Future()
         self._stop: asyncio.Event
         self.admission: Admission
+        self.port: int
         self._loop: asyncio.AbstractEventLoop
         self._thread = threading.Thread(target=self._run, name="sidecar", daemon=True)
 
@@ -75,7 +76,7 @@ class SidecarThread:
         )
         async with assemble(settings, **self._given) as sidecar:
             await sidecar.start()
-            self.admission = sidecar.admission
+            self.admission, self.port = sidecar.admission, sidecar.port
             self._ready.set_result(None)
             await sidecar.serve_until(self._stop.wait())
         # A grpc.aio server that is collected after its loop was closed complains, and warnings are errors here.

@@ -137,10 +137,14 @@ def test_every_rpc_asks_for_a_token_and_knows_whose_it_is(guarded: SidecarThread
     assert shown >= SHOWN
 
 
-def test_each_refused_call_leaves_one_line_without_the_token(
-    channel: grpc.Channel, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.INFO):
+def test_each_refused_call_leaves_one_line_without_the_token(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """On a server that has refused nobody yet; test_refusals.py has how many lines there are of many."""
+    file = write_access(tmp_path / "access.json")
+    with (
+        caplog.at_level(logging.INFO),
+        sidecar(tmp_path, settings={"access_file": str(file)}) as server,
+        grpc.insecure_channel(server.address) as channel,
+    ):
         listed(channel, None, tenant_id="acme")
         listed(channel, bearer(UNKNOWN), tenant_id="acme")
         listed(channel, bearer(EXPIRED), tenant_id="acme")

@@ -48,7 +48,7 @@ def test_the_defaults() -> None:
 
 @contextlib.contextmanager
 def limited(
-    folder: Path, model: LanguageModel | None = None, **limits: Any
+    folder: Path, model: LanguageModel | None = None, **limits: float
 ) -> Iterator[tuple[SidecarThread, ThinkingServiceStub]]:
     given = {f"limits__{name}": str(value) for name, value in limits.items()}
     with sidecar(folder, settings=given, model=model) as server, thinking(server) as stub:
@@ -304,7 +304,8 @@ def _lines(*requests: memory_pb.ImportReflectionsRequest) -> Iterator[memory_pb.
 @pytest.mark.parametrize("limit", ["stream_age_s", "idle_stream_s"])
 def test_the_age_of_an_import(limit: str, requests: tuple[Any, ...], tmp_path: Path) -> None:
     """Also of one that never says whose it is. Seen to fail when `_streams` enters no `Lasting`."""
-    with limited(tmp_path, **{limit: 0.2}) as (server, _), memories(server) as stub:
+    given = {f"limits__{limit}": "0.2"}
+    with sidecar(tmp_path, settings=given) as server, memories(server) as stub:
         with pytest.raises(grpc.RpcError) as caught:
             stub.ImportReflections(_lines(*requests), timeout=PATIENCE_S)
         assert told(caught.value) == (limit, "this stream", 1)

@@ -36,6 +36,7 @@ from sidemirror_server.rpc.health import HealthListener
 from sidemirror_server.rpc.interceptors import Boundary
 from sidemirror_server.rpc.listening import UNIX, CannotListen, give_to_group, held_socket, socket_mode
 from sidemirror_server.rpc.reflections import ReflectionCalls
+from sidemirror_server.rpc.refusals import Refusals
 from sidemirror_server.rpc.requests import Once
 from sidemirror_server.rpc.run_turn import TurnStreams
 from sidemirror_server.rpc.sessions import SessionCalls
@@ -128,9 +129,11 @@ class Sidecar:
         )
         streams = Streams(StreamLimits(settings.heartbeat_s, limits.idle_stream_s, limits.stream_age_s))
         own = Scope(settings.tenant_id, settings.project_id)
+        self._refusals = Refusals(clock)
         self.admission = Admission(call_limits(settings), clock)
         self._boundary = boundary = Boundary(
-            identity_of(settings, clock),
+            identity_of(settings, self._refusals, clock),
+            self._refusals,
             self.admission,
             Once(stores.requests, clock),
             streams,
@@ -241,7 +244,8 @@ class Sidecar:
             await self._health_listener.stop()
 
     async def close(self) -> None:
-        """Ends what is under way with models."""
+        """Ends what is under way with models, and says how many refused calls have left no line."""
+        self._refusals.close()
         await self.gateway.close()
         if self.meanings is not None:
             await self.meanings.close()

@@ -13,7 +13,6 @@ from typing import Any, Protocol, TypeAlias, TypeVar, cast
 import grpc
 import msgspec
 from google.protobuf.message import DecodeError, Message
-from grpc_status import rpc_status
 
 from sidemirror_server.rpc.access import Token
 from sidemirror_server.rpc.admission import Admission
@@ -21,16 +20,19 @@ from sidemirror_server.rpc.call import Call, Context
 from sidemirror_server.rpc.identity import Identity
 from sidemirror_server.rpc.limits import checker_of
 from sidemirror_server.rpc.metering import Metering
+from sidemirror_server.rpc.refusals import Refusals
 from sidemirror_server.rpc.requests import Once, Served, digest_of
-from sidemirror_server.rpc.status import INTERNAL, reason_of, row_of, status_of
+from sidemirror_server.rpc.status import INTERNAL, call_status_of, reason_of, row_of
 from sidemirror_server.rpc.streams import Lasting, Streams
 from sidemirror_server.rpc.tracing import Tracing
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import BadInput, Draining, MalformedMessage
+from sidemirror_server.vocabulary.errors import BadInput, Draining, LimitReached, MalformedMessage
 from sidemirror_server.vocabulary.telemetry import REFUSED
 
 _log = logging.getLogger(__name__)
 
+# Limits at which streams end: nothing is refused then.
+_OF_STREAMS = ("stream_age_s", "idle_stream_s")
 # Requests and responses pass gRPC as bytes: parsing is the boundary's.
 Handler: TypeAlias = "grpc.RpcMethodHandler[bytes, bytes]"
 Req = TypeVar("Req", bound=Message)
@@ -72,6 +74,7 @@ class Boundary:
     def __init__(
         self,
         identity: Identity,
+        refusals: Refusals,
         admission: Admission,
         once: Once,
         streams: Streams,
@@ -84,6 +87,7 @@ class Boundary:
         """`text_bytes`: the longest text that a field takes, where the contract allows as much. `metered`: calls are
         timed."""
         self._identity = identity
+        self._refusals = refusals
         self._admission = admission
         self._once = once
         self._open = streams
@@ -133,7 +137,7 @@ class Boundary:
                 finally:
                     self._admission.leave_call()
             except Exception as error:
-                await _abort(method, context, error)
+                await self._abort(method, context, error)
                 raise
 
         return grpc.unary_unary_rpc_method_handler(self._tracing.unary(method, self._metering.unary(method, handle)))
@@ -182,7 +186,7 @@ class Boundary:
                 finally:
                     self._admission.leave_stream()
             except Exception as error:
-                await _abort(method, context, error)
+                await self._abort(method, context, error)
                 raise
 
         return grpc.unary_stream_rpc_method_handler(self._tracing.stream(method, handle))
@@ -233,7 +237,7 @@ class Boundary:
                 finally:
                     self._admission.leave_stream()
             except Exception as error:
-                await _abort(method, context, error)
+                await self._abort(method, context, error)
                 raise
 
         return handle
@@ -256,6 +260,19 @@ class Boundary:
             ends_at_s=None if remaining_s is None else self._clock.monotonic_s() + remaining_s,
             barred=None if caller is None else partial(self._identity.bars, caller, scope, method, context),
         )
+
+    async def _abort(self, method: str, context: Context, error: Exception) -> None:
+        """Ends the call with the error's row of the table. Always raises, unless the call is over already."""
+        row = row_of(error)
+        REFUSED.add(1, {"code": row.code.name, "reason": reason_of(row)})
+        if row is INTERNAL:
+            _log.error("call_failed", extra={"method": method}, exc_info=error)
+        elif isinstance(error, LimitReached) and error.passes and error.limit not in _OF_STREAMS:
+            # Too much is asked for at once; what one request or turn may hold is its agent's to know.
+            self._refusals.tell(context.peer(), method=method, reason=str(error), **error.facts)
+        else:
+            _log.debug("call_refused", extra={"method": method, "code": row.code.name, "error": type(error).__name__})
+        await context.abort_with_status(call_status_of(error))
 
 
 def _reader(request_type: type[Req], text_bytes: int) -> tuple[Callable[[bytes], Req], Callable[[Req], None]]:
@@ -306,14 +323,3 @@ async def _answers(responses: AsyncIterator[Message], binds: Binds | None) -> As
 
 def _with_digest(call: Call, request: Message) -> Call:
     return msgspec.structs.replace(call, digest=digest_of(request.SerializeToString(deterministic=True)))
-
-
-async def _abort(method: str, context: Context, error: Exception) -> None:
-    """Ends the call with the error's row of the table. Always raises, unless the call is over already."""
-    row = row_of(error)
-    REFUSED.add(1, {"code": row.code.name, "reason": reason_of(row)})
-    if row is INTERNAL:
-        _log.error("call_failed", extra={"method": method}, exc_info=error)
-    else:
-        _log.debug("call_refused", extra={"method": method, "code": row.code.name, "error": type(error).__name__})
-    await context.abort_with_status(rpc_status.to_status(status_of(error)))
