@@ -14,7 +14,7 @@ from sidemirror_server.rpc.admission import CallLimits
 from sidemirror_server.rpc.identity import Identity
 from sidemirror_server.rpc.listening import UNIX, CannotListen, check_address, group_id, is_local
 from sidemirror_server.rpc.refusals import Refusals
-from sidemirror_server.rpc.secret_files import CannotUse, Reread
+from sidemirror_server.rpc.secret_files import CannotUse, Reread, read_public
 from sidemirror_server.settings import PREFIX, BadSettings, Settings
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
@@ -98,6 +98,28 @@ def tls_files(settings: Settings) -> "TlsFiles | None":
 
     client_ca = Path(tls.client_ca_file) if tls.client_ca_file else None
     return TlsFiles(Path(tls.certificate_file), Path(tls.key_file), client_ca)
+
+
+def check_files(settings: Settings) -> None:
+    """Whether a server can use the files that say who gets in, before it touches anything else. Raises BadSettings."""
+    if settings.access_file:
+        with _named("access_file"):
+            read_access(Path(settings.access_file))
+    if (files := tls_files(settings)) is not None:
+        check_tls(files)
+
+
+def check_tls(files: "TlsFiles") -> None:
+    """Whether a server can use the files. Raises BadSettings, naming the setting of the one that it cannot."""
+    from sidemirror_server.rpc import tls
+
+    with _named("tls__certificate_file"):
+        read_public(files.certificate)
+    with _named("tls__key_file"):
+        tls.read_pair(files)
+    if files.client_ca is not None:
+        with _named("tls__client_ca_file"):
+            tls.read_authorities(files.client_ca)
 
 
 def credentials_of(settings: Settings, clock: Clock) -> "Credentials | None":

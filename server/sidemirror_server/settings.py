@@ -393,6 +393,12 @@ def names(kind: type[msgspec.Struct] = Settings) -> tuple[str, ...]:
     return tuple(found)
 
 
+def quieten_grpc() -> None:
+    """Lets gRPC say only what is an error, unless the environment says otherwise: it would write a line for each TLS
+    handshake that fails, and so let anybody who reaches the port fill the disk. To be called before it is used."""
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+
+
 # What may not be given as a flag.
 SECRETS = ("model__api_key", "embedding__api_key")
 

@@ -15,7 +15,14 @@ from sidemirror_server.assembly.models import caps_of, embedder_of, info_of, rou
 from sidemirror_server.assembly.standing import Standing
 from sidemirror_server.assembly.stores import PORTS, Stores, open_stores
 from sidemirror_server.critique.keeping import Critic
-from sidemirror_server.entrance import answers_reflection, call_limits, check_listeners, credentials_of, identity_of
+from sidemirror_server.entrance import (
+    answers_reflection,
+    call_limits,
+    check_files,
+    check_listeners,
+    credentials_of,
+    identity_of,
+)
 from sidemirror_server.goals.context import GoalContexts
 from sidemirror_server.goals.publish import GoalRecords, Publisher
 from sidemirror_server.goals.report import KIND as GOAL_REPORT
@@ -312,6 +319,7 @@ async def assemble(
         abandon_after_s=settings.abandon_after_s,
     )
     check_listeners(settings)
+    check_files(settings)
     async with contextlib.AsyncExitStack() as stack:
         alone = settings.address.removeprefix(UNIX) if settings.address.startswith(UNIX) else ""
         path = settings.socket.removeprefix(UNIX) or alone
