@@ -25,6 +25,8 @@ from tests.faults.waiting import until
 from tests.wire.access import ACME, bearer, write_access
 
 MIB = 1024 * 1024
+# What 99 of 100 honest calls take at most.
+MOST_MS = 300
 
 
 class Honest:
@@ -63,16 +65,14 @@ class Honest:
 
 
 @pytest.mark.parametrize(
-    ("for_s", "most_ms"),
+    "for_s",
     [
-        # A figure on a machine that is busy with something else says little in a second: only that calls go on.
-        pytest.param(1.0, 2_000, id="1-s", marks=pytest.mark.timeout(180)),
-        pytest.param(8.0, 300, id="8-s", marks=[pytest.mark.long, pytest.mark.timeout(600)]),
+        pytest.param(1.0, id="1-s", marks=pytest.mark.timeout(180)),
+        pytest.param(8.0, id="8-s", marks=[pytest.mark.long, pytest.mark.timeout(600)]),
     ],
 )
-async def test_the_others_notice_nothing(for_s: float, most_ms: float, tmp_path: Path) -> None:
-    """No honest call fails, its p99 stays low, and memory comes back to within 50 MB. The promise of 300 ms is the long
-    run's; the short one, beside other tests, takes up to 2 s. Seen to fail when
+async def test_the_others_notice_nothing(for_s: float, tmp_path: Path) -> None:
+    """No honest call fails, its p99 stays within 300 ms, and memory comes back to within 50 MB. Seen to fail when
     `streams_per_connection` is 100,000 (honest calls fail during rapid-reset), and when the log does not leave out what
     grpc.aio says of each slow reader that is gone (tracebacks)."""
     async with Process(tmp_path) as process, connected(process.address) as stub:
@@ -91,7 +91,7 @@ async def test_the_others_notice_nothing(for_s: float, most_ms: float, tmp_path:
                 f"{kind}: {sent} in {for_s:g} s over {connections} connections; {len(honest.took_s)} honest calls, "
                 f"{len(honest.errors)} errors, p99 {honest.p99_ms:.0f} ms; {most_mb:.0f} MB"
             )
-            if honest.errors or honest.p99_ms > most_ms or len(honest.took_s) < 10:
+            if honest.errors or honest.p99_ms > MOST_MS or len(honest.took_s) < 10:
                 failed.append(f"{lines[-1]} {honest.errors[:3]}")
         await until(lambda: process.memory_bytes() / MIB <= before_mb + 50, within_s=30)
         show("\n".join([*lines, f"after: {process.memory_bytes() / MIB:.0f} MB"]))
@@ -123,7 +123,7 @@ async def test_strangers_are_refused_and_do_not_fill_the_log(for_s: float, tmp_p
             f"{len(honest.took_s)} honest calls, {len(honest.errors)} errors, p99 {honest.p99_ms:.0f} ms"
         )
         assert honest.errors == []
-        assert honest.p99_ms <= 300
+        assert honest.p99_ms <= MOST_MS
         assert lines == 20
         assert sum(line["count"] for line in told) == int(refused) - 20
 
