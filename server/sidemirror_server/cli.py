@@ -5,7 +5,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from sidemirror_server.settings import PREFIX, SECRETS, BadSettings, Settings, names, sources
+from sidemirror_server.settings import PREFIX, SECRETS, BadSettings, Settings, names, quieten_grpc, sources
 
 # sysexits.h: the configuration is wrong.
 EXIT_CONFIGURATION = 78
@@ -208,6 +208,7 @@ def _flags(options: argparse.Namespace) -> dict[str, str]:
 
 
 def _serve(options: argparse.Namespace) -> int:
+    quieten_grpc()
     from sidemirror_server.operations.serve import serve
 
     return serve(_flags(options))

@@ -13,7 +13,8 @@ from sidemirror_server.rpc.access import Token, read_access
 from sidemirror_server.rpc.admission import CallLimits
 from sidemirror_server.rpc.identity import Identity
 from sidemirror_server.rpc.listening import UNIX, CannotListen, check_address, group_id, is_local
-from sidemirror_server.rpc.secret_files import CannotUse, Reread
+from sidemirror_server.rpc.refusals import Refusals
+from sidemirror_server.rpc.secret_files import CannotUse, Reread, read_public
 from sidemirror_server.settings import PREFIX, BadSettings, Settings
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
@@ -70,7 +71,7 @@ def call_limits(settings: Settings) -> CallLimits:
     return CallLimits(limits.concurrent_calls, limits.open_streams, limits.requests_per_second)
 
 
-def identity_of(settings: Settings, clock: Clock) -> Identity:
+def identity_of(settings: Settings, refusals: Refusals, clock: Clock) -> Identity:
     """Who calls. Raises BadSettings when the access file cannot be used."""
     own = Scope(settings.tenant_id, settings.project_id)
     tokens: Callable[[], tuple[Token, ...]] | None = None
@@ -78,7 +79,7 @@ def identity_of(settings: Settings, clock: Clock) -> Identity:
         path = Path(settings.access_file)
         with _named("access_file"):
             tokens = Reread((path,), lambda: read_access(path), clock, _access_told).current
-    return Identity(own, pinned=settings.pin_scope, tokens=tokens, clock=clock)
+    return Identity(refusals, own, pinned=settings.pin_scope, tokens=tokens, clock=clock)
 
 
 def _access_told(error: CannotUse | None) -> None:
@@ -97,6 +98,28 @@ def tls_files(settings: Settings) -> "TlsFiles | None":
 
     client_ca = Path(tls.client_ca_file) if tls.client_ca_file else None
     return TlsFiles(Path(tls.certificate_file), Path(tls.key_file), client_ca)
+
+
+def check_files(settings: Settings) -> None:
+    """Whether a server can use the files that say who gets in, before it touches anything else. Raises BadSettings."""
+    if settings.access_file:
+        with _named("access_file"):
+            read_access(Path(settings.access_file))
+    if (files := tls_files(settings)) is not None:
+        check_tls(files)
+
+
+def check_tls(files: "TlsFiles") -> None:
+    """Whether a server can use the files. Raises BadSettings, naming the setting of the one that it cannot."""
+    from sidemirror_server.rpc import tls
+
+    with _named("tls__certificate_file"):
+        read_public(files.certificate)
+    with _named("tls__key_file"):
+        tls.read_pair(files)
+    if files.client_ca is not None:
+        with _named("tls__client_ca_file"):
+            tls.read_authorities(files.client_ca)
 
 
 def credentials_of(settings: Settings, clock: Clock) -> "Credentials | None":

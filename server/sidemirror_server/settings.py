@@ -95,7 +95,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # Streams (and calls) at once on one connection. Also what keeps one client from starving the others
     # (research page reliability-and-security, fact 8).
     streams_per_connection: Annotated[int, Meta(ge=1, le=_LARGEST_C_INT)] = 100
-    # Seconds after which a RunTurn stream on which the agent sends nothing is ended.
+    # Seconds after which a stream of the client's (RunTurn, ImportReflections) on which it sends nothing is ended.
     idle_stream_s: Seconds = 600.0
     # Bytes of events that wait in memory while the store is away. Chosen here: minutes of a busy agent, and a quarter
     # of what a sidecar is usually given.
@@ -391,6 +391,12 @@ def names(kind: type[msgspec.Struct] = Settings) -> tuple[str, ...]:
         else:
             found.append(name)
     return tuple(found)
+
+
+def quieten_grpc() -> None:
+    """Lets gRPC say only what is an error, unless the environment says otherwise: it would write a line for each TLS
+    handshake that fails, and so let anybody who reaches the port fill the disk. To be called before it is used."""
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
 
 
 # What may not be given as a flag.

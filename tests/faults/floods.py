@@ -95,11 +95,20 @@ FRAMES: dict[str, Callable[[], Iterator[Frame]]] = {
 }
 
 
+_HELLO = _PREFACE + SettingsFrame(0).serialize()
+
+
 def connection(port: int) -> socket.socket:
     """A connection that has introduced itself."""
     opened = socket.create_connection(("127.0.0.1", port), 5)
-    opened.sendall(_PREFACE + SettingsFrame(0).serialize())
+    opened.sendall(_HELLO)
     return opened
+
+
+def watching(number: int, request: pb.WatchTurnsRequest) -> bytes:
+    """All that a connection says whose stream `number` is a watch."""
+    begins = begun(number, head(_WATCH, hpack.Encoder())).serialize()
+    return _HELLO + begins + DataFrame(number, message(request.SerializeToString()), flags=["END_STREAM"]).serialize()
 
 
 def flood(kind: str, port: int, ends_s: float) -> tuple[int, int]:
@@ -178,6 +187,28 @@ async def deadlines(port: int, ends_s: float) -> tuple[int, int]:
     return 1, made
 
 
+async def strangers(port: int, ends_s: float) -> tuple[int, int]:
+    """Calls with a token that nobody knows, as fast as they are refused, on 4 connections."""
+    import grpc
+
+    made = 0
+
+    async def call(on: Any) -> None:
+        nonlocal made
+        while time.monotonic() < ends_s:
+            with contextlib.suppress(grpc.aio.AioRpcError):
+                await on(b"", timeout=5, metadata=(("authorization", f"Bearer {made:064}"),))
+            made += 1
+
+    async with contextlib.AsyncExitStack() as stack:
+        own = [("grpc.use_local_subchannel_pool", 1)]
+        opened = [
+            await stack.enter_async_context(grpc.aio.insecure_channel(f"127.0.0.1:{port}", own)) for _ in range(4)
+        ]
+        await asyncio.gather(*(call(channel.unary_unary(_LIST)) for channel in opened for _ in range(50)))
+    return 4, made
+
+
 KINDS = (*FRAMES, "abandoned", "slow-readers", "deadlines")
 
 
@@ -189,6 +220,8 @@ def main(kind: str, port: int, for_s: float) -> tuple[int, int]:
         return slow_readers(port, ends_s)
     if kind == "deadlines":
         return asyncio.run(deadlines(port, ends_s))
+    if kind == "strangers":
+        return asyncio.run(strangers(port, ends_s))
     return flood(kind, port, ends_s)
 
 

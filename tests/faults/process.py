@@ -31,12 +31,14 @@ class Process:
         module: str = "tests.faults.serving",
         arguments: tuple[str, ...] = (),
         tree: Path = ROOT,
+        secrets: Mapping[str, str] | None = None,
     ) -> None:
-        """`module`: what to run; `arguments`: of the program, before the settings' flags; `tree`: another
-        build's files, in the place of this one's."""
+        """`module`: what to run; `arguments`: of the program, before the settings' flags; `tree`: another build's
+        files, in the place of this one's; `secrets`: settings that only the environment may hold."""
         self.log = folder / "serve.log"
         self.port = 0
         self._tree = tree
+        self._secrets = dict(secrets or {})
         self._popen: subprocess.Popen[bytes] | None = None
         given = {"address": "127.0.0.1:0", "data_dir": str(folder / "data"), **(settings or {})}
         flags = [part for name, value in given.items() for part in (f"--{name.replace('_', '-')}", value)]
@@ -78,7 +80,7 @@ class Process:
         """Starts it and does not wait for it."""
         assert not self.running
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SIDEMIRROR_")}
-        environment["PYTHONPATH"] = path_of(self._tree)
+        environment |= {"PYTHONPATH": path_of(self._tree), **self._secrets}
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self._popen = subprocess.Popen(

@@ -23,16 +23,15 @@ GRACE_S = 3.0
 
 
 @pytest.mark.parametrize(
-    ("times", "most_ms"),
+    "times",
     [
-        # Beside other tests on two cores a process waits its turn for longer than that now and then: the median then.
-        pytest.param(10, 1_000, id="10-times", marks=pytest.mark.timeout(180)),
-        pytest.param(100, 100, id="100-times", marks=[pytest.mark.long, pytest.mark.timeout(1200)]),
+        pytest.param(10, id="10-times", marks=pytest.mark.timeout(180)),
+        pytest.param(100, id="100-times", marks=[pytest.mark.long, pytest.mark.timeout(1200)]),
     ],
 )
-async def test_told_to_stop_under_load(times: int, most_ms: float, tmp_path: Path) -> None:
-    """Six agents that heed `closing`, one that does not, one that watches. That health flips within 100 ms each time is
-    the long run's; of the ten times, beside other tests, only their median, and each within a second. Seen to fail when
+async def test_told_to_stop_under_load(times: int, tmp_path: Path) -> None:
+    """Six agents that heed `closing`, one that does not, one that watches. Health flips within 100 ms each time, on a
+    machine where a process gets a core when it wants one. Seen to fail when
     `announce_end` does not flip the health first and when it does not call `close_all`.
 
     That what waits is kept is shown in test_store_down.py."""
@@ -73,8 +72,7 @@ async def test_told_to_stop_under_load(times: int, most_ms: float, tmp_path: Pat
     )
     assert journal.violations(found) == []
     assert wrong == []
-    assert middle < 100
-    assert max(flips_ms) < most_ms
+    assert max(flips_ms) < 100
     assert max(ends_s) < GRACE_S
     assert "Traceback" not in process.text()
 

@@ -29,6 +29,7 @@ from sidemirror.v1 import thinking_pb2_grpc as pb_grpc
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from tests.acceptance.product import Serving, serving
 from tests.architecture.repository import ROOT
+from tests.faults.process import Process
 from tests.memory import told
 from tests.operations.scrape import labelled, metrics_address, scraped, text_of
 from tests.wire.calls import MEDIUM, called, failed
@@ -38,7 +39,7 @@ CANARY = "canary-51c0"
 DEPLOY = ROOT / "deploy"
 
 
-def used(server: Serving) -> None:
+def used(server: Serving | Process) -> None:
     """Calls that make something of everything that is counted, with a canary in every text."""
     with grpc.insecure_channel(server.address) as channel:
         stub = pb_grpc.ThinkingServiceStub(channel)

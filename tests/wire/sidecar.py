@@ -13,6 +13,7 @@ import grpc
 
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.assembly import assemble
+from sidemirror_server.rpc.admission import Admission
 from sidemirror_server.settings import load
 
 # How long anything that should happen at once may take on a busy machine.
@@ -30,6 +31,8 @@ class SidecarThread:
         self._given = given
         self._ready: Future[None] = Future()
         self._stop: asyncio.Event
+        self.admission: Admission
+        self.port: int
         self._loop: asyncio.AbstractEventLoop
         self._thread = threading.Thread(target=self._run, name="sidecar", daemon=True)
 
@@ -73,6 +76,7 @@ class SidecarThread:
         )
         async with assemble(settings, **self._given) as sidecar:
             await sidecar.start()
+            self.admission, self.port = sidecar.admission, sidecar.port
             self._ready.set_result(None)
             await sidecar.serve_until(self._stop.wait())
         # A grpc.aio server that is collected after its loop was closed complains, and warnings are errors here.

@@ -1,5 +1,6 @@
 """Who may call: tokens, whose they are, and that nobody else's data is seen with them."""
 
+import asyncio
 import hashlib
 import logging
 import stat
@@ -13,10 +14,14 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from sidemirror.v1 import goal_reflection_pb2 as goal_pb
+from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.goal_reflection_pb2_grpc import GoalReflectionServiceStub
+from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
+from sidemirror_server.rpc import streams
 from sidemirror_server.settings import BadSettings
+from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from tests.wire.access import ACME, EVERYWHERE, EXPIRED, INTRUDER, UNKNOWN, bearer, entry, write_access
 from tests.wire.calls import Refusal, refusal_of
 from tests.wire.sidecar import PATIENCE_S, SidecarThread, sidecar
@@ -132,10 +137,14 @@ def test_every_rpc_asks_for_a_token_and_knows_whose_it_is(guarded: SidecarThread
     assert shown >= SHOWN
 
 
-def test_each_refused_call_leaves_one_line_without_the_token(
-    channel: grpc.Channel, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.INFO):
+def test_each_refused_call_leaves_one_line_without_the_token(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """On a server that has refused nobody yet; test_refusals.py has how many lines there are of many."""
+    file = write_access(tmp_path / "access.json")
+    with (
+        caplog.at_level(logging.INFO),
+        sidecar(tmp_path, settings={"access_file": str(file)}) as server,
+        grpc.insecure_channel(server.address) as channel,
+    ):
         listed(channel, None, tenant_id="acme")
         listed(channel, bearer(UNKNOWN), tenant_id="acme")
         listed(channel, bearer(EXPIRED), tenant_id="acme")
@@ -297,9 +306,17 @@ def test_a_pipe_is_no_access_file(tmp_path: Path) -> None:
     ],
 )
 def test_streams_end_with_their_token(
-    then: list[dict[str, Any]], refusal: Refusal, reason: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    then: list[dict[str, Any]],
+    refusal: Refusal,
+    reason: str,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """They say why, and another token's go on. Seen to fail when `StreamTimes._tick` does not ask."""
+    """They say why, and another token's go on. Seen to fail when `StreamTimes._tick` does not ask, and for imports and
+    exports when `Lasting.begun` does not hand on what to ask."""
+    monkeypatch.setattr(SqliteMemories, "list", never)
+    monkeypatch.setattr(streams, "_LOOK_AT_TOKEN_S", 0.2)
     other = entry("acme-2", INTRUDER, ("acme", "*"))
     file = write_access(tmp_path / "access.json", [entry("acme", ACME), other])
     with (
@@ -307,6 +324,7 @@ def test_streams_end_with_their_token(
         grpc.insecure_channel(server.address) as channel,
     ):
         thinking, goals = ThinkingServiceStub(channel), GoalReflectionServiceStub(channel)
+        memories = ReflectiveMemoryServiceStub(channel)
         start = [pb.RunTurnRequest(tenant_id="acme", events=[pb.TurnEvent(turn_started=pb.TurnStarted(task="t"))])]
         watch = pb.WatchTurnsRequest(tenant_id="acme", new_only=True)
         goal_watch = goal_pb.WatchGoalReflectionsRequest(tenant_id="acme", new_only=True)
@@ -319,9 +337,18 @@ def test_streams_end_with_their_token(
                 goals.WatchGoalReflections(goal_watch, **given),
             ]
 
+        def of_memories(token: str) -> list[Any]:
+            """Streams that say nothing: an import that goes on, and an export from a store that takes its time."""
+            given: dict[str, Any] = {"timeout": PATIENCE_S, "metadata": bearer(token)}
+            lines = kept_open([memory_pb.ImportReflectionsRequest(tenant_id="acme")])
+            exported = memories.ExportReflections(memory_pb.ExportReflectionsRequest(tenant_id="acme"), **given)
+            return [memories.ImportReflections.future(lines, **given), exported]
+
         barred, others = opened(ACME), opened(INTRUDER)
         for stream in (*barred, *others):
             next(stream)
+        silent, going_on = of_memories(ACME), of_memories(INTRUDER)
+        until(lambda: server.admission.streams == 10)
         write_access(file, [*then, other])
         for stream in barred:
             heard = []
@@ -329,14 +356,27 @@ def test_streams_end_with_their_token(
                 heard.extend(stream)
             assert refusal_of(caught.value) == refusal
             assert reason in str(heard[-1])
+        for call in silent:
+            error = call.exception(PATIENCE_S)
+            assert isinstance(error, grpc.RpcError)
+            assert refusal_of(error) == refusal
+            assert reason in str(error)
+        for call in going_on:
+            assert not call.done()
+            call.cancel()
         for stream in others:
             next(stream)
             stream.cancel()
     lines = [vars(record) for record in caplog.records if record.message == "call_refused"]
-    assert [(line["reason"], line["token"], line["tenant_id"]) for line in lines] == [(reason, "acme", "acme")] * 3
+    assert [(line["reason"], line["token"], line["tenant_id"]) for line in lines] == [(reason, "acme", "acme")] * 5
 
 
-def kept_open(requests: list[pb.RunTurnRequest]) -> Iterator[pb.RunTurnRequest]:
+def kept_open(requests: list[Any]) -> Iterator[Any]:
     """These, and no end of the agent's side before the test's."""
     yield from requests
     threading.Event().wait(PATIENCE_S / 4)
+
+
+async def never(*_: Any) -> Any:
+    """A store that does not answer."""
+    await asyncio.Event().wait()

@@ -1,6 +1,9 @@
 """What the server takes on: each limit by its setting, refused with the limit's name and when to come again."""
 
+import asyncio
 import contextlib
+import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,12 +14,17 @@ from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
 from sidemirror.v1 import goal_reflection_pb2, goal_reflection_pb2_grpc
+from sidemirror.v1 import reflective_memory_pb2 as memory_pb
+from sidemirror.v1 import reflective_memory_pb2_grpc as memory_grpc
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.models.language_model import LanguageModel
+from sidemirror_server.rpc import streams
 from sidemirror_server.settings import Limits
+from sidemirror_server.storage.sqlite.memories import SqliteMemories
+from tests.faults import floods
 from tests.faults.models import NeverAnswers
-from tests.wire.calls import LIMIT_REACHED, bad_field, finished, refusal_of, refused, said, started
+from tests.wire.calls import LIMIT_REACHED, Refusal, bad_field, finished, refusal_of, refused, said, started
 from tests.wire.sidecar import PATIENCE_S, SidecarThread, sidecar, thinking
 from tests.wire.waiting import until
 
@@ -40,7 +48,7 @@ def test_the_defaults() -> None:
 
 @contextlib.contextmanager
 def limited(
-    folder: Path, model: LanguageModel | None = None, **limits: Any
+    folder: Path, model: LanguageModel | None = None, **limits: float
 ) -> Iterator[tuple[SidecarThread, ThinkingServiceStub]]:
     given = {f"limits__{name}": str(value) for name, value in limits.items()}
     with sidecar(folder, settings=given, model=model) as server, thinking(server) as stub:
@@ -109,8 +117,6 @@ class Slow:
         self.entered = False
 
     def __enter__(self) -> None:
-        import asyncio
-
         from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 
         self._go_on = asyncio.Event()
@@ -194,8 +200,6 @@ def test_the_age_of_a_turns_stream(tmp_path: Path) -> None:
 
 
 def _never_closed(*events: pb.TurnEvent) -> Iterator[pb.RunTurnRequest]:
-    import threading
-
     yield pb.RunTurnRequest(events=events)
     threading.Event().wait(PATIENCE_S / 4)
 
@@ -268,3 +272,88 @@ def goal_report(number: int, project_id: str = "") -> goal_reflection_pb2.Report
         objective="find it",
         state=goal_reflection_pb2.GOAL_STATE_FAILED,
     )
+
+
+async def _never(*_: Any) -> Any:
+    """A store that does not answer."""
+    await asyncio.Event().wait()
+
+
+@contextlib.contextmanager
+def memories(server: SidecarThread) -> Iterator[memory_grpc.ReflectiveMemoryServiceStub]:
+    with grpc.insecure_channel(server.address) as channel:
+        yield memory_grpc.ReflectiveMemoryServiceStub(channel)
+
+
+def test_the_age_of_an_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has no way to say `closing`; how it ends says why. Seen to fail when `server_stream` enters no `Lasting`."""
+    monkeypatch.setattr(SqliteMemories, "list", _never)
+    with limited(tmp_path, stream_age_s=0.2) as (server, _), memories(server) as stub:
+        with pytest.raises(grpc.RpcError) as caught:
+            next(stub.ExportReflections(memory_pb.ExportReflectionsRequest(), timeout=PATIENCE_S))
+        assert told(caught.value) == ("stream_age_s", "this stream", 1)
+        until(lambda: server.admission.streams == 0)
+
+
+def _lines(*requests: memory_pb.ImportReflectionsRequest) -> Iterator[memory_pb.ImportReflectionsRequest]:
+    yield from requests
+    threading.Event().wait(PATIENCE_S / 4)
+
+
+@pytest.mark.parametrize("requests", [(), (memory_pb.ImportReflectionsRequest(lines=[""]),)], ids=["silent", "begun"])
+@pytest.mark.parametrize("limit", ["stream_age_s", "idle_stream_s"])
+def test_the_age_of_an_import(limit: str, requests: tuple[Any, ...], tmp_path: Path) -> None:
+    """Also of one that never says whose it is. Seen to fail when `_streams` enters no `Lasting`."""
+    given = {f"limits__{limit}": "0.2"}
+    with sidecar(tmp_path, settings=given) as server, memories(server) as stub:
+        with pytest.raises(grpc.RpcError) as caught:
+            stub.ImportReflections(_lines(*requests), timeout=PATIENCE_S)
+        assert told(caught.value) == (limit, "this stream", 1)
+        until(lambda: server.admission.streams == 0)
+
+
+def test_a_turns_stream_that_never_begins(tmp_path: Path) -> None:
+    """Seen to fail when `_streams` enters no `Lasting`."""
+    with limited(tmp_path, idle_stream_s=0.2) as (server, stub):
+        with pytest.raises(grpc.RpcError) as caught:
+            next(stub.RunTurn(_never_closed_silent(), timeout=PATIENCE_S))
+        assert told(caught.value) == ("idle_stream_s", "this stream", 1)
+        until(lambda: server.admission.streams == 0)
+
+
+def _never_closed_silent() -> Iterator[pb.RunTurnRequest]:
+    threading.Event().wait(PATIENCE_S / 4)
+    yield from ()
+
+
+def test_the_age_of_a_stream_that_nobody_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its reader takes nothing (it never gives room beyond HTTP/2's first 64 KiB), so that it cannot even be told. Seen
+    to fail when `_tick` does not cancel the task."""
+    monkeypatch.setattr(streams, "_STAYS_S", 0.2)
+    with (
+        limited(tmp_path, stream_age_s=0.5) as (server, stub),
+        socket.socket(socket.AF_UNIX) as reader,
+    ):
+        stub.StartTurn(pb.StartTurnRequest(turn_id="t"), timeout=PATIENCE_S)
+        for _ in range(10):
+            event = said("x" * 200_000)
+            stub.ReportEvents(pb.ReportEventsRequest(turn_id="t", events=[event]), timeout=PATIENCE_S)
+        reader.connect(server.address.removeprefix("unix:"))
+        reader.sendall(floods.watching(1, pb.WatchTurnsRequest()))
+        until(lambda: server.admission.streams == 1)
+        until(lambda: server.admission.streams == 0)
+
+
+def test_an_import_ends_when_the_server_goes_away(tmp_path: Path) -> None:
+    """At once, so that its client goes on elsewhere: what was imported is known there. Seen to fail when `_look` does
+    not ask whether the server goes away: CANCELLED, at the end of the grace period."""
+    server = SidecarThread(tmp_path, settings={"grace_s": "6"})
+    server.start()
+    with memories(server) as stub:
+        lines = _lines(memory_pb.ImportReflectionsRequest(lines=[""]))
+        answer = stub.ImportReflections.future(lines, timeout=PATIENCE_S)
+        until(lambda: server.admission.streams == 1)
+        server.stop()
+        error = answer.exception()
+        assert isinstance(error, grpc.RpcError)
+        assert refusal_of(error) == Refusal(grpc.StatusCode.UNAVAILABLE, "DRAINING")

@@ -3,6 +3,7 @@ may listen only with them."""
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,13 @@ import pytest
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.assembly import assemble
 from sidemirror_server.settings import BadSettings, load
+from tests.acceptance.product import run
+from tests.faults.process import Process
 from tests.faults.sidecars import stub_on
 from tests.wire.access import ACME, Certificates, bearer, write_access
+
+# A certificate by its first and last line, and nothing in between that is one.
+BROKEN = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 
 
 @contextlib.asynccontextmanager
@@ -114,7 +120,7 @@ async def test_beyond_loopback_without_both_it_does_not_start(has: tuple[str, ..
     [
         (lambda made: made.key.chmod(0o644), "its mode is 0644"),
         (lambda made: made.key.unlink(), "No such file"),
-        (lambda made: made.certificate.write_text("nothing"), "not a certificate"),
+        (lambda made: made.certificate.write_text("nothing"), "no certificate in PEM"),
     ],
     ids=["key for all", "no key", "no certificate"],
 )
@@ -125,6 +131,70 @@ async def test_files_that_cannot_be_used(change: object, told: str, tmp_path: Pa
     with pytest.raises(BadSettings, match=told):
         async with serving(tmp_path, **made.settings()):
             pass
+
+
+@pytest.mark.parametrize(
+    ("setting", "name", "content", "told"),
+    [
+        ("client_ca_file", "ca.pem", b"nothing", "there is no certificate in PEM in it"),
+        ("client_ca_file", "ca.pem", b"", "there is no certificate in PEM in it"),
+        ("client_ca_file", "ca.pem", bytes(range(256)), "there is no certificate in PEM in it"),
+        ("client_ca_file", "ca.pem", None, "No such file"),
+        ("client_ca_file", "ca.pem", BROKEN, "certificate 1 of 1 cannot be read"),
+        ("certificate_file", "tls.crt", None, "No such file"),
+        ("key_file", "tls.crt", b"nothing", "tls.crt: there is no certificate in PEM in it"),
+        ("key_file", "tls.crt", BROKEN, "they are not a certificate and its key in PEM"),
+        ("key_file", "tls.key", b"nothing", "they are not a certificate and its key in PEM"),
+        ("key_file", "tls.key", b"another's", "the key is not the certificate's"),
+    ],
+)
+def test_what_a_start_says_of_a_file_that_it_cannot_use(
+    setting: str, name: str, content: bytes | None, told: str, tmp_path: Path
+) -> None:
+    """One line that names the setting and the file, as a user sees it. Seen to fail when `read_authorities` looks at
+    nothing: gRPC refuses to listen, and the line speaks of the address."""
+    made = Certificates(tmp_path / "tls")
+    if content is None:
+        (tmp_path / "tls" / name).unlink()
+    else:
+        other = Certificates(tmp_path / "other")
+        (tmp_path / "tls" / name).write_bytes(other.key.read_bytes() if content == b"another's" else content)
+    given = {**made.settings(), "tls__client_ca_file": str(made.ca), "address": "127.0.0.1:0"}
+    flags = [part for key, value in given.items() for part in (f"--{key.replace('_', '-')}", value)]
+    ended = run("serve", *flags, cwd=tmp_path)
+    assert ended.returncode == 78
+    assert ended.stdout == ""
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith(f"sidemirror: tls__{setting} (SIDEMIRROR_TLS__{setting.upper()}): {tmp_path}")
+    assert name in line
+    assert told in line
+
+
+async def test_the_second_authority_of_two_is_none(tmp_path: Path) -> None:
+    made = Certificates(tmp_path / "tls")
+    made.ca.write_bytes(made.ca.read_bytes() + BROKEN)
+    with pytest.raises(BadSettings, match=r"tls__client_ca_file .*certificate 2 of 2 cannot be read"):
+        async with serving(tmp_path, **made.settings(), tls__client_ca_file=str(made.ca)):
+            pass
+
+
+@pytest.mark.timeout(120)
+async def test_handshakes_that_fail_leave_no_line(tmp_path: Path) -> None:
+    """Anybody who reaches the port could fill the disk with them. Seen to fail when `_serve` of the command line does
+    not ask gRPC to be quiet: a line each."""
+    made = Certificates(tmp_path / "tls")
+    settings = {name.replace("__", "--"): value for name, value in made.settings().items()}
+    async with Process(tmp_path, settings, module="sidemirror_server.cli", arguments=("serve",)) as process:
+        before = len(process.text().splitlines())
+        for _ in range(20):
+            with socket.create_connection(("127.0.0.1", process.port), 5) as stranger:
+                stranger.sendall(b"no handshake at all\r\n" * 10)
+                stranger.settimeout(5)
+                with contextlib.suppress(OSError):
+                    while stranger.recv(4096):
+                        pass
+        assert await listed(f"localhost:{process.port}", made.ca.read_bytes()) is grpc.StatusCode.OK
+        assert process.text().splitlines()[before:] == []
 
 
 async def test_a_certificate_without_its_key(tmp_path: Path) -> None:

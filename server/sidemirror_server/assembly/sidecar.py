@@ -15,7 +15,14 @@ from sidemirror_server.assembly.models import caps_of, embedder_of, info_of, rou
 from sidemirror_server.assembly.standing import Standing
 from sidemirror_server.assembly.stores import PORTS, Stores, open_stores
 from sidemirror_server.critique.keeping import Critic
-from sidemirror_server.entrance import answers_reflection, call_limits, check_listeners, credentials_of, identity_of
+from sidemirror_server.entrance import (
+    answers_reflection,
+    call_limits,
+    check_files,
+    check_listeners,
+    credentials_of,
+    identity_of,
+)
 from sidemirror_server.goals.context import GoalContexts
 from sidemirror_server.goals.publish import GoalRecords, Publisher
 from sidemirror_server.goals.report import KIND as GOAL_REPORT
@@ -36,6 +43,7 @@ from sidemirror_server.rpc.health import HealthListener
 from sidemirror_server.rpc.interceptors import Boundary
 from sidemirror_server.rpc.listening import UNIX, CannotListen, give_to_group, held_socket, socket_mode
 from sidemirror_server.rpc.reflections import ReflectionCalls
+from sidemirror_server.rpc.refusals import Refusals
 from sidemirror_server.rpc.requests import Once
 from sidemirror_server.rpc.run_turn import TurnStreams
 from sidemirror_server.rpc.sessions import SessionCalls
@@ -130,11 +138,14 @@ class Sidecar:
         )
         streams = Streams(StreamLimits(settings.heartbeat_s, limits.idle_stream_s, limits.stream_age_s))
         own = Scope(settings.tenant_id, settings.project_id)
+        self._refusals = Refusals(clock)
         self.admission = Admission(call_limits(settings), clock)
         self._boundary = boundary = Boundary(
-            identity_of(settings, clock),
+            identity_of(settings, self._refusals, clock),
+            self._refusals,
             self.admission,
             Once(stores.requests, clock),
+            streams,
             clock,
             Tracing(on=settings.tracing),
             limits.text_bytes,
@@ -242,7 +253,8 @@ class Sidecar:
             await self._health_listener.stop()
 
     async def close(self) -> None:
-        """Ends what is under way with models."""
+        """Ends what is under way with models, and says how many refused calls have left no line."""
+        self._refusals.close()
         await self.gateway.close()
         if self.meanings is not None:
             await self.meanings.close()
@@ -312,6 +324,7 @@ async def assemble(
         abandon_after_s=settings.abandon_after_s,
     )
     check_listeners(settings)
+    check_files(settings)
     async with contextlib.AsyncExitStack() as stack:
         alone = settings.address.removeprefix(UNIX) if settings.address.startswith(UNIX) else ""
         path = settings.socket.removeprefix(UNIX) or alone

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from sidemirror_server.entrance import check_listeners, tls_files
+from sidemirror_server.entrance import check_listeners, check_tls, tls_files
 from sidemirror_server.rpc.access import ANY, Token, read_access
 from sidemirror_server.rpc.listening import is_local
 from sidemirror_server.rpc.secret_files import CannotUse
@@ -73,11 +73,9 @@ def _tls(settings: Settings, clock: Clock) -> Iterator[Found]:
     files = tls_files(settings)
     if files is None:
         return
-    from sidemirror_server.rpc.tls import read_tls
-
     try:
-        read_tls(files)
-    except CannotUse as error:
+        check_tls(files)
+    except BadSettings as error:
         yield Found("tls", str(error), "mend the files, or name others")
         return
     ends_us = _ends_us(files.certificate)

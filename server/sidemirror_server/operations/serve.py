@@ -1,6 +1,7 @@
 """`sidemirror serve`: the sidecar, until it is told to stop."""
 
 import asyncio
+import gc
 import importlib.metadata
 import signal
 import sys
@@ -69,6 +70,9 @@ async def _serve(settings: Settings) -> None:
         loop.add_signal_handler(number, _told_to_stop, stop)
     async with assemble(settings) as sidecar:
         await sidecar.start()
+        # What is there now stays until the end. A full collection that looks through all of it held the loop, and with
+        # it every stream, health and SIGTERM, for 50 to 100 ms on a busy machine.
+        gc.freeze()
         print(f"sidemirror is serving on {sidecar.address}", file=sys.stderr, flush=True)
         await sidecar.serve_until(stop.wait())
 

@@ -11,7 +11,6 @@ Several tokens may have the same grants: that is how one is replaced by another.
 
 import datetime
 import hashlib
-import hmac
 from pathlib import Path
 from typing import Annotated
 
@@ -98,13 +97,3 @@ def _token(path: Path, entry: _Entry) -> Token:
 def digest_of(token: str) -> bytes:
     """By which a token is known."""
     return hashlib.sha256(token.encode()).digest()
-
-
-def find(tokens: tuple[Token, ...], presented: str) -> Token | None:
-    """The token that was presented, or None. Takes the same time whichever it is, and whether or not it is known."""
-    digest = digest_of(presented)
-    found = None
-    for token in tokens:
-        if hmac.compare_digest(token.digest, digest):
-            found = token
-    return found

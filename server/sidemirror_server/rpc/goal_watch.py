@@ -22,6 +22,8 @@ from sidemirror_server.vocabulary.scope import Scope
 class GoalWatchStreams:
     """The streaming call of GoalReflectionService."""
 
+    keeps_times = True  # the boundary leaves the end of its streams to it
+
     def __init__(self, log: Log, bell: Bell, streams: Streams) -> None:
         self._looks = Looks(log, TOPIC)
         self._bell = bell

@@ -13,7 +13,6 @@ from typing import Any, Protocol, TypeAlias, TypeVar, cast
 import grpc
 import msgspec
 from google.protobuf.message import DecodeError, Message
-from grpc_status import rpc_status
 
 from sidemirror_server.rpc.access import Token
 from sidemirror_server.rpc.admission import Admission
@@ -21,15 +20,19 @@ from sidemirror_server.rpc.call import Call, Context
 from sidemirror_server.rpc.identity import Identity
 from sidemirror_server.rpc.limits import checker_of
 from sidemirror_server.rpc.metering import Metering
+from sidemirror_server.rpc.refusals import Refusals
 from sidemirror_server.rpc.requests import Once, Served, digest_of
-from sidemirror_server.rpc.status import INTERNAL, reason_of, row_of, status_of
+from sidemirror_server.rpc.status import INTERNAL, call_status_of, reason_of, row_of
+from sidemirror_server.rpc.streams import Lasting, Streams
 from sidemirror_server.rpc.tracing import Tracing
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import BadInput, Draining, MalformedMessage
+from sidemirror_server.vocabulary.errors import BadInput, Draining, LimitReached, MalformedMessage
 from sidemirror_server.vocabulary.telemetry import REFUSED
 
 _log = logging.getLogger(__name__)
 
+# Limits at which streams end: nothing is refused then.
+_OF_STREAMS = ("stream_age_s", "idle_stream_s")
 # Requests and responses pass gRPC as bytes: parsing is the boundary's.
 Handler: TypeAlias = "grpc.RpcMethodHandler[bytes, bytes]"
 Req = TypeVar("Req", bound=Message)
@@ -71,8 +74,10 @@ class Boundary:
     def __init__(
         self,
         identity: Identity,
+        refusals: Refusals,
         admission: Admission,
         once: Once,
+        streams: Streams,
         clock: Clock,
         tracing: Tracing,
         text_bytes: int,
@@ -82,8 +87,10 @@ class Boundary:
         """`text_bytes`: the longest text that a field takes, where the contract allows as much. `metered`: calls are
         timed."""
         self._identity = identity
+        self._refusals = refusals
         self._admission = admission
         self._once = once
+        self._open = streams
         self._clock = clock
         self._tracing = tracing
         self._text_bytes = text_bytes
@@ -130,15 +137,22 @@ class Boundary:
                 finally:
                     self._admission.leave_call()
             except Exception as error:
-                await _abort(method, context, error)
+                await self._abort(method, context, error)
                 raise
 
         return grpc.unary_unary_rpc_method_handler(self._tracing.unary(method, self._metering.unary(method, handle)))
 
     def server_stream(
-        self, method: str, request_type: type[Message], serve: ServerStream, binds: Binds | None = None
+        self,
+        method: str,
+        request_type: type[Message],
+        serve: ServerStream,
+        binds: Binds | None = None,
+        *,
+        keeps_times: bool = False,
     ) -> Handler:
-        """The handler of a method that takes one request and answers with a stream. `binds`: as for `unary`."""
+        """The handler of a method that takes one request and answers with a stream. `binds`: as for `unary`.
+        `keeps_times`: the method itself says `closing` and ends when the stream is too old or its token is gone."""
         parse, check = _reader(request_type, self._text_bytes)
         is_write = "request_id" in request_type.DESCRIPTOR.fields_by_name
 
@@ -150,24 +164,29 @@ class Boundary:
                     request = parse(raw)
                     call = self._call(method, request, context, caller)
                     check(request)
+                    if keeps_times:
+                        async for response in serve(request, call):
+                            yield response.SerializeToString()
+                        return
                     if is_write and call.request_id:
                         call = _with_digest(call, request)
-                        once = self._once.stream(
+                        answers: AsyncIterator[bytes] = self._once.stream(
                             call.scope,
                             method,
                             call.request_id,
                             call.digest,
                             lambda: _answers(serve(request, call), binds),
                         )
-                        async for answer in once:
+                    else:
+                        answers = _serialized(serve(request, call))
+                    with Lasting(self._open, self._clock, takes_stream=False) as lasting:
+                        lasting.begun(call.barred)
+                        async for answer in answers:
                             yield answer
-                        return
-                    async for response in serve(request, call):
-                        yield response.SerializeToString()
                 finally:
                     self._admission.leave_stream()
             except Exception as error:
-                await _abort(method, context, error)
+                await self._abort(method, context, error)
                 raise
 
         return grpc.unary_stream_rpc_method_handler(self._tracing.stream(method, handle))
@@ -178,7 +197,7 @@ class Boundary:
         async def once(requests: AsyncIterator[Message], begin: Callable[[Message], Call]) -> AsyncIterator[Message]:
             yield await serve(requests, begin)
 
-        handle = self._tracing.stream(method, self._streams(method, request_type, once))
+        handle = self._tracing.stream(method, self._streams(method, request_type, once, keeps_times=False))
 
         async def answer(raws: AsyncIterator[bytes], context: Context) -> bytes:
             async with aclosing(handle(raws, context)) as answers:  # type: ignore[type-var]  # it is a generator
@@ -187,12 +206,13 @@ class Boundary:
         return grpc.stream_unary_rpc_method_handler(answer)
 
     def bidi_stream(self, method: str, request_type: type[Message], serve: BidiStream) -> Handler:
-        """The handler of a method that takes a stream and answers with a stream."""
-        handle = self._streams(method, request_type, serve)
+        """The handler of a method that takes a stream and answers with a stream. It keeps its times from the first
+        request on, as `server_stream` has it."""
+        handle = self._streams(method, request_type, serve, keeps_times=True)
         return grpc.stream_stream_rpc_method_handler(self._tracing.stream(method, handle))
 
     def _streams(
-        self, method: str, request_type: type[Message], serve: BidiStream
+        self, method: str, request_type: type[Message], serve: BidiStream, *, keeps_times: bool
     ) -> Callable[[AsyncIterator[bytes], Context], AsyncIterator[bytes]]:
         parse, check = _reader(request_type, self._text_bytes)
 
@@ -201,18 +221,23 @@ class Boundary:
                 self._admission.enter_stream()
                 try:
                     caller = self._identity.caller_of(method, context)
+                    with Lasting(self._open, self._clock, takes_stream=True) as lasting:
 
-                    def begin(first: Message) -> Call:
-                        call = self._call(method, first, context, caller)
-                        check(first)
-                        return call
+                        def begin(first: Message) -> Call:
+                            call = self._call(method, first, context, caller)
+                            check(first)
+                            if keeps_times:
+                                lasting.hand_over()
+                            else:
+                                lasting.begun(call.barred)
+                            return call
 
-                    async for response in serve(_requests(raws, parse, check), begin):
-                        yield response.SerializeToString()
+                        async for response in serve(_requests(raws, parse, check, lasting.heard), begin):
+                            yield response.SerializeToString()
                 finally:
                     self._admission.leave_stream()
             except Exception as error:
-                await _abort(method, context, error)
+                await self._abort(method, context, error)
                 raise
 
         return handle
@@ -236,6 +261,19 @@ class Boundary:
             barred=None if caller is None else partial(self._identity.bars, caller, scope, method, context),
         )
 
+    async def _abort(self, method: str, context: Context, error: Exception) -> None:
+        """Ends the call with the error's row of the table. Always raises, unless the call is over already."""
+        row = row_of(error)
+        REFUSED.add(1, {"code": row.code.name, "reason": reason_of(row)})
+        if row is INTERNAL:
+            _log.error("call_failed", extra={"method": method}, exc_info=error)
+        elif isinstance(error, LimitReached) and error.passes and error.limit not in _OF_STREAMS:
+            # Too much is asked for at once; what one request or turn may hold is its agent's to know.
+            self._refusals.tell(context.peer(), method=method, reason=str(error), **error.facts)
+        else:
+            _log.debug("call_refused", extra={"method": method, "code": row.code.name, "error": type(error).__name__})
+        await context.abort_with_status(call_status_of(error))
+
 
 def _reader(request_type: type[Req], text_bytes: int) -> tuple[Callable[[bytes], Req], Callable[[Req], None]]:
     """What parses a request, and what checks it. grpc.aio itself would answer bytes that do not parse with UNKNOWN."""
@@ -255,11 +293,12 @@ def _reader(request_type: type[Req], text_bytes: int) -> tuple[Callable[[bytes],
 
 
 async def _requests(
-    raws: AsyncIterator[bytes], parse: Callable[[bytes], Req], check: Callable[[Req], None]
+    raws: AsyncIterator[bytes], parse: Callable[[bytes], Req], check: Callable[[Req], None], heard: Callable[[], None]
 ) -> AsyncIterator[Req]:
     """What the client sends. The first is checked once it is known whose it is."""
     is_first = True
     async for raw in raws:
+        heard()
         request = parse(raw)
         if not is_first:
             check(request)
@@ -272,6 +311,11 @@ async def _answer(response: Awaitable[Message], binds: Binds | None) -> Served:
     return made.SerializeToString(), binds is None or binds(made)
 
 
+async def _serialized(responses: AsyncIterator[Message]) -> AsyncGenerator[bytes, None]:
+    async for made in responses:
+        yield made.SerializeToString()
+
+
 async def _answers(responses: AsyncIterator[Message], binds: Binds | None) -> AsyncGenerator[Served, None]:
     async for made in responses:
         yield made.SerializeToString(), binds is None or binds(made)
@@ -279,14 +323,3 @@ async def _answers(responses: AsyncIterator[Message], binds: Binds | None) -> As
 
 def _with_digest(call: Call, request: Message) -> Call:
     return msgspec.structs.replace(call, digest=digest_of(request.SerializeToString(deterministic=True)))
-
-
-async def _abort(method: str, context: Context, error: Exception) -> None:
-    """Ends the call with the error's row of the table. Always raises, unless the call is over already."""
-    row = row_of(error)
-    REFUSED.add(1, {"code": row.code.name, "reason": reason_of(row)})
-    if row is INTERNAL:
-        _log.error("call_failed", extra={"method": method}, exc_info=error)
-    else:
-        _log.debug("call_refused", extra={"method": method, "code": row.code.name, "error": type(error).__name__})
-    await context.abort_with_status(rpc_status.to_status(status_of(error)))

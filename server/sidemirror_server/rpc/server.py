@@ -66,7 +66,8 @@ def _handler(boundary: Boundary, method: MethodDescriptor, servicers: Sequence[o
         return boundary.bidi_stream(path, request_type, serve)
     binds = getattr(servicer, "binds", {}).get(method.name)
     if method.server_streaming:
-        return boundary.server_stream(path, request_type, serve, binds)
+        keeps_times = getattr(servicer, "keeps_times", False)
+        return boundary.server_stream(path, request_type, serve, binds, keeps_times=keeps_times)
     complete = getattr(servicer, "complete", {}).get(method.name)
     return boundary.unary(path, request_type, serve, complete, binds)
 

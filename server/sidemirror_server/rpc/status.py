@@ -4,10 +4,15 @@ Looked up by type along the MRO, so that a new kind of error is what its parent 
 Whatever is not here is INTERNAL with a fixed text; the detail goes to the log only.
 """
 
+from collections.abc import Callable
+from functools import lru_cache
+
+import grpc
 from google.protobuf import any_pb2, duration_pb2
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2
 from grpc import StatusCode
+from grpc_status import rpc_status
 from msgspec import Struct
 
 from sidemirror.v1 import errors_pb2 as pb
@@ -82,6 +87,20 @@ def status_of(error: BaseException) -> status_pb2.Status:
     if row.retry or (isinstance(error, errors.LimitReached) and error.passes):
         details.append(error_details_pb2.RetryInfo(retry_delay=duration_pb2.Duration(seconds=_RETRY_AFTER_S)))
     return status_pb2.Status(code=row.code.value[0], message=text, details=[_packed(detail) for detail in details])
+
+
+def call_status_of(error: BaseException) -> grpc.Status:
+    """`status_of` as gRPC takes it. That of a stranger's call is made once: whoever floods the server with such calls
+    gets an answer that costs it little."""
+    if isinstance(error, errors.Unauthenticated | errors.NotPermitted):
+        return _of_stranger(type(error), error.facts["reason"])  # type: ignore[arg-type]  # a type can be hashed
+    return rpc_status.to_status(status_of(error))
+
+
+@lru_cache(maxsize=32)
+def _of_stranger(kind: Callable[..., errors.SidemirrorError], reason: str) -> grpc.Status:
+    """The reasons are a few fixed sentences (rpc/identity.py)."""
+    return rpc_status.to_status(status_of(kind(reason=reason)))
 
 
 def _more(error: errors.SidemirrorError) -> list[Message]:

@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Callable
+from types import TracebackType
+from typing import Self
 
 import msgspec
 
@@ -13,6 +15,9 @@ _SOONEST_S = 0.05
 # How often a stream looks whether its token is still good, where heartbeats do not come sooner. Chosen here: a token
 # that is taken away is out within seconds, and thousands of streams cost little.
 _LOOK_AT_TOKEN_S = 5.0
+# How long a stream that is to end may take to say so itself. After that its call is cancelled: a reader that takes
+# nothing would hold it for ever. Chosen here: the store may be away, and what the agent sent is made durable first.
+_STAYS_S = 60.0
 
 
 class StreamLimits(msgspec.Struct, frozen=True):
@@ -81,6 +86,9 @@ class StreamTimes:
         self.idle = False
         self.old = False
         self.barred: SidemirrorError | None = None
+        # Who serves the stream, and since when it is to end by itself.
+        self._task = asyncio.current_task()
+        self._over_s: float | None = None
         streams.enter(wake)
         self._timer = self._arm(self._said_s)
 
@@ -92,6 +100,8 @@ class StreamTimes:
             next_s = min(next_s, self._heard_s + limits.idle_s)
         if limits.age_s and not self.old:
             next_s = min(next_s, self._began_s + limits.age_s)
+        if self._over_s is not None:
+            next_s = min(next_s, self._over_s + _STAYS_S)
         after_s = max(_SOONEST_S, next_s - self._clock.monotonic_s())
         if self._asks is not None and self.barred is None:
             after_s = min(after_s, _LOOK_AT_TOKEN_S)
@@ -106,10 +116,21 @@ class StreamTimes:
         if self._asks is not None and self.barred is None:
             self.barred = self._asks()
         beats = self.heartbeat_due()
-        if self.idle or self.old or self.barred or beats:
+        if self.over or beats:
             self._wake()
+        if self.over:
+            self._over_s = now_s if self._over_s is None else self._over_s
+            if now_s - self._over_s >= _STAYS_S and self._task is not None:
+                self._task.cancel()
+                return
         # A reader that takes nothing is not woken again before the next beat.
         self._timer = self._arm(now_s if beats else self._said_s)
+
+    def ask(self, barred: Callable[[], SidemirrorError | None] | None) -> None:
+        """From now on this says why the stream may not go on."""
+        self._asks = barred
+        self._timer.cancel()
+        self._timer = self._arm(self._said_s)
 
     def heard(self) -> None:
         """The agent sent something."""
@@ -123,9 +144,14 @@ class StreamTimes:
         return self._clock.monotonic_s() - self._said_s >= self._streams.limits.heartbeat_s
 
     @property
+    def over(self) -> bool:
+        """Whether the stream is to end, for a reason of its own."""
+        return self.idle or self.old or self.barred is not None
+
+    @property
     def ends(self) -> bool:
         """Whether the stream is about to end, for whatever reason of its own or the server's."""
-        return self.idle or self.old or self.barred is not None or self._streams.grace_s is not None
+        return self.over or self._streams.grace_s is not None
 
     def closing_due(self) -> bool:
         """True once, when the stream is to say that it ends."""
@@ -154,8 +180,59 @@ class StreamTimes:
             return self.barred
         if self._streams.grace_s is not None:
             return Draining(reason=self.closing_reason)
+        if self.idle:
+            return LimitReached("idle_stream_s", int(self._streams.limits.idle_s), "this stream", passes=True)
         return LimitReached("stream_age_s", int(self._streams.limits.age_s), "this stream", passes=True)
 
     def close(self) -> None:
         self._timer.cancel()
         self._streams.leave(self._wake)
+
+
+class Lasting:
+    """A stream that has no way to say `closing`, or has not begun: what is under way within is ended when its time is
+    over or its token is gone, and for a stream of the client's when the server goes away. To be entered and left in the
+    task that serves it."""
+
+    def __init__(self, streams: Streams, clock: Clock, *, takes_stream: bool) -> None:
+        """`takes_stream`: the client sends a stream, which may not be idle."""
+        self._streams = streams
+        self._clock = clock
+        self._takes_stream = takes_stream
+        self._ended = False
+
+    def __enter__(self) -> Self:
+        self._task = asyncio.current_task()
+        self._times: StreamTimes | None = StreamTimes(
+            self._streams, self._clock, self._look, ends_idle=self._takes_stream
+        )
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        times = self._times
+        self.hand_over()
+        # A cancellation that comes from elsewhere as well (the client has left) stays one.
+        if self._ended and self._task and not self._task.uncancel() and kind is asyncio.CancelledError and times:
+            raise times.end() from error
+
+    def begun(self, barred: Callable[[], SidemirrorError | None] | None) -> None:
+        """It is known whose the stream is. `barred`: as `Call` has it."""
+        if self._times is not None:
+            self._times.ask(barred)
+
+    def heard(self) -> None:
+        """The client sent something."""
+        if self._times is not None:
+            self._times.heard()
+
+    def hand_over(self) -> None:
+        """From now on somebody else looks after the stream's times."""
+        if self._times is not None:
+            self._times.close()
+            self._times = None
+
+    def _look(self) -> None:
+        times, goes_away = self._times, self._streams.grace_s is not None
+        if times and self._task and not self._ended and (times.over or (self._takes_stream and goes_away)):
+            self._ended = True
+            self._task.cancel()

@@ -5,6 +5,7 @@ All of them are read again when they change, for connections that are made from 
 
 import logging
 import ssl
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeAlias
 
@@ -15,6 +16,8 @@ from sidemirror_server.rpc.secret_files import CannotUse, Reread, read_public, r
 from sidemirror_server.vocabulary.clock import Clock
 
 _log = logging.getLogger(__name__)
+
+_BEGIN, _END = b"-----BEGIN CERTIFICATE-----", b"-----END CERTIFICATE-----"
 
 Credentials: TypeAlias = grpc.ServerCredentials
 
@@ -49,18 +52,45 @@ def _told(error: CannotUse | None) -> None:
 
 def read_tls(files: TlsFiles) -> grpc.ServerCertificateConfiguration:
     """What the files hold. Raises CannotUse when one cannot be read or they do not belong together."""
+    key, certificate = read_pair(files)
+    client_ca = None if files.client_ca is None else read_authorities(files.client_ca)
+    return grpc.ssl_server_certificate_configuration([(key, certificate)], client_ca)
+
+
+def read_pair(files: TlsFiles) -> tuple[bytes, bytes]:
+    """The key and its certificate. Raises CannotUse, because gRPC itself would refuse every connection later, with no
+    word about why."""
     key = read_secret(files.key)
     certificate = read_public(files.certificate)
-    client_ca = None if files.client_ca is None else read_public(files.client_ca)
+    if not list(_blocks(certificate)):
+        raise CannotUse(f"{files.certificate}: there is no certificate in PEM in it")
     try:
-        # gRPC itself would refuse every connection later, with no word about why.
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(files.certificate, files.key, password=_no_password)
-        if client_ca is not None:
-            context.load_verify_locations(cadata=client_ca.decode("ascii"))
     except (ssl.SSLError, OSError, ValueError) as error:
         raise CannotUse(f"{files.certificate} and {files.key}: {_why(error)}") from error
-    return grpc.ssl_server_certificate_configuration([(key, certificate)], client_ca)
+    return key, certificate
+
+
+def read_authorities(path: Path) -> bytes:
+    """The authorities of clients' certificates. Raises CannotUse when one of them is none: gRPC would refuse to listen,
+    and say only that."""
+    raw = read_public(path)
+    blocks = list(_blocks(raw))
+    if not blocks:
+        raise CannotUse(f"{path}: there is no certificate in PEM in it")
+    for number, block in enumerate(blocks, 1):
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(cadata=block.decode("ascii"))
+        except (ssl.SSLError, ValueError) as error:
+            raise CannotUse(f"{path}: certificate {number} of {len(blocks)} cannot be read") from error
+    return raw
+
+
+def _blocks(raw: bytes) -> Iterator[bytes]:
+    """The certificates in a file in PEM, each with its first and last line."""
+    for begun in raw.split(_BEGIN)[1:]:
+        yield _BEGIN + begun.partition(_END)[0] + _END + b"\n"
 
 
 def _no_password() -> str:

@@ -19,6 +19,8 @@ from sidemirror_server.vocabulary.scope import Scope
 class WatchStreams:
     """The streaming call of ThinkingService that follows the record."""
 
+    keeps_times = True  # the boundary leaves the end of its streams to it
+
     def __init__(self, log: TurnLog, bell: Bell, streams: Streams) -> None:
         self._looks = Looks(log, TURN_TOPIC)
         self._bell = bell

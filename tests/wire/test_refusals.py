@@ -1,0 +1,136 @@
+"""What the log says of refused calls: who it was, and not more than anybody can read."""
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
+from sidemirror_server.rpc import refusals
+from sidemirror_server.rpc.refusals import Refusals, host_of
+from sidemirror_server.vocabulary.clock import SystemClock
+from tests.wire.access import ACME, EXPIRED, UNKNOWN, bearer, write_access
+from tests.wire.sidecar import PATIENCE_S, SidecarThread, sidecar
+from tests.wire.waiting import until
+
+
+def refuse(address: str, token: str, times: int) -> None:
+    with grpc.insecure_channel(address) as channel:
+        stub = ThinkingServiceStub(channel)
+        for _ in range(times):
+            with pytest.raises(grpc.RpcError):
+                stub.ListSessions(pb.ListSessionsRequest(), timeout=PATIENCE_S, metadata=bearer(token))
+
+
+def lines(caplog: pytest.LogCaptureFixture, event: str) -> list[dict[str, Any]]:
+    return [vars(record) for record in caplog.records if record.message == event]
+
+
+def test_the_bounds() -> None:
+    assert (refusals.PERIOD_S, refusals.LINES_OF_ONE, refusals.LINES) == (60.0, 20, 200)
+
+
+def test_a_flood_of_strangers_leaves_few_lines_and_their_number(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Another one's line, and that of a token that is known, are not hidden by it. Seen to fail when `tell` does not
+    look at how many there were (90 lines), and when it counts all peers together (no line of the others)."""
+    file = write_access(tmp_path / "access.json")
+    server = SidecarThread(tmp_path, settings={"access_file": str(file)})
+    server.start()
+    refuse(server.address, UNKNOWN, 90)
+    refuse(server.address, EXPIRED, 2)
+    refuse(f"127.0.0.1:{server.port}", UNKNOWN, 1)
+    server.stop()
+    told = [(line["peer"].split(":")[0], line["token"]) for line in lines(caplog, "call_refused")]
+    assert told == [("unix", "")] * 20 + [("unix", "old")] * 2 + [("ipv4", "")]
+    (more,) = lines(caplog, "more_calls_refused")
+    assert more["count"] == 70
+    assert more["peers"] == {"unix:": 70}
+    assert more["seconds"] > 0
+
+
+def test_their_number_is_told_while_they_go_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And then there are lines again. Seen to fail when `tell` starts no timer."""
+    monkeypatch.setattr(refusals, "PERIOD_S", 0.3)
+    file = write_access(tmp_path / "access.json")
+    with sidecar(tmp_path, settings={"access_file": str(file)}) as server:
+        refuse(server.address, UNKNOWN, 1)
+
+        def told_twice() -> bool:
+            refuse(server.address, UNKNOWN, 40)
+            return len(lines(caplog, "more_calls_refused")) >= 2
+
+        until(told_twice)
+        first, second = (caplog.text.index(text) for text in ("more_calls_refused", "call_refused"))
+        assert first > second
+    told = len(lines(caplog, "call_refused"))
+    assert told > 20
+    counted = sum(line["count"] for line in lines(caplog, "more_calls_refused"))
+    assert (told + counted - 1) % 40 == 0
+
+
+def test_who_is_over_a_limit_is_told_too(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Seen to fail when `_abort` tells of strangers only."""
+    file = write_access(tmp_path / "access.json")
+    given = {"access_file": str(file), "limits__requests_per_second": "1"}
+    with sidecar(tmp_path, settings=given) as server, grpc.insecure_channel(server.address) as channel:
+        stub = ThinkingServiceStub(channel)
+
+        def refused() -> bool:
+            try:
+                stub.ListSessions(pb.ListSessionsRequest(tenant_id="acme"), timeout=PATIENCE_S, metadata=bearer(ACME))
+            except grpc.RpcError:
+                return True
+            return False
+
+        until(refused)
+    line = lines(caplog, "call_refused")[0]
+    assert line["peer"].startswith("unix:")
+    assert (line["limit"], line["subject"]) == ("requests_per_second", "tenant acme")
+    assert line["method"] == "sidemirror.v1.ThinkingService/ListSessions"
+
+
+def test_many_strangers_take_little_memory(caplog: pytest.LogCaptureFixture) -> None:
+    """A peer may have as many addresses as it likes. Seen to fail when `tell` knows no `others`."""
+
+    async def tell() -> None:
+        told = Refusals(SystemClock())
+        for number in range(5_000):
+            told.tell(f"ipv6:%5B2001:db8::{number:x}%5D:50051")
+        assert len(told._of_one) <= 1_001
+        told.close()
+
+    with caplog.at_level(logging.WARNING):
+        asyncio.run(tell())
+    assert len(lines(caplog, "call_refused")) == 200
+    (more,) = lines(caplog, "more_calls_refused")
+    assert more["count"] == 4_800
+    assert len(more["peers"]) == 10
+    assert more["peers"]["others"] == 4_000
+
+
+@pytest.mark.parametrize(
+    ("peer", "host"),
+    [
+        ("ipv4:10.0.0.7:41234", "ipv4:10.0.0.7"),
+        ("ipv6:%5B::1%5D:41234", "ipv6:%5B::1%5D"),
+        ("unix:", "unix:"),
+        ("unix:/run/sidemirror.sock", "unix:/run/sidemirror.sock"),
+    ],
+)
+def test_a_peer_without_its_port(peer: str, host: str) -> None:
+    assert host_of(peer) == host
+
+
+@pytest.fixture(autouse=True)
+def _all_levels(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    with caplog.at_level(logging.INFO):
+        yield
