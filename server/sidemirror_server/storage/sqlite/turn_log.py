@@ -150,14 +150,13 @@ def _append(connection: sqlite3.Connection, scope: Scope, batches: Sequence[Batc
 
 
 class _Kept(NamedTuple):
-    """What is known of a turn before an append; `number`: its row's."""
+    """What is known of a turn before an append."""
 
     session_id: str
     last_sequence: int
     turn_count: int
     standing: str
     started_us: int
-    number: int
 
     def moves_on(self, head: TurnHead) -> bool:
         """Whether `head` differs in nothing that lists are ordered by."""
@@ -220,22 +219,24 @@ def _put_heads(
     connection: sqlite3.Connection, place: Mapping[str, Any], batches: Iterable[Batch], kept: Mapping[TurnId, _Kept]
 ) -> None:
     newest: dict[TurnId, TurnHead] = {}
-    for batch in batches:
-        head = batch.head
+    for head in (batch.head for batch in batches):
         other = newest.get(head.turn_id)
         if other is None or head.last_sequence >= other.last_sequence:
             newest[head.turn_id] = head
-    put, moved = _Bodies(), _Bodies()
-    rows_put, rows_moved = [], []
-    for head in newest.values():
-        known = kept.get(head.turn_id)
-        if known is not None and known.moves_on(head):
-            rows_moved.append((known.number, head.last_sequence, head.updated_us, *moved.add(head.body)))
-        else:
-            named = (head.turn_id, head.session_id, head.turn_count, head.standing, head.last_sequence)
-            rows_put.append((*named, head.started_us, head.updated_us, *put.add(head.body)))
-    _put(connection, "move_heads", place, rows_moved, moved)
-    _put(connection, "put_heads", place, rows_put, put)
+    moved, others = [], []
+    for turn_id, head in newest.items():
+        known = kept.get(turn_id)
+        (moved if known is not None and known.moves_on(head) else others).append(head)
+    for statement, heads in (("move_heads", moved), ("put_heads", others)):
+        bodies = _Bodies()
+        rows = [
+            (
+                *(head.turn_id, head.session_id, head.turn_count, head.standing, head.last_sequence),
+                *(head.started_us, head.updated_us, *bodies.add(head.body)),
+            )
+            for head in heads
+        ]
+        _put(connection, statement, place, rows, bodies)
 
 
 def _put_entries(connection: sqlite3.Connection, place: Mapping[str, Any], placed: Iterable[_Placed]) -> None:

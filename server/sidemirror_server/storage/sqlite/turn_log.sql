@@ -6,9 +6,8 @@
 
 -- name: kept
 -- Of the turns in a JSON array, those that there are: whose they are, their last sequence, and what lists are ordered
--- by, and the number of the row.
-SELECT turns.turn_id, turns.session_id, turns.last_sequence, turns.turn_count, turns.standing, turns.started_us,
-       turns.rowid
+-- by.
+SELECT turns.turn_id, turns.session_id, turns.last_sequence, turns.turn_count, turns.standing, turns.started_us
 FROM json_each(:turn_ids) AS wanted CROSS JOIN turns
 WHERE turns.tenant_id = :tenant_id AND turns.project_id = :project_id AND turns.turn_id = wanted.value
 
@@ -37,18 +36,18 @@ SET turn_count = excluded.turn_count, standing = excluded.standing, last_sequenc
 WHERE excluded.last_sequence >= turns.last_sequence
 
 -- name: move_heads
--- Heads, in the place of those that are not ahead of them, where nothing has changed that lists are ordered by: SQLite
--- writes every index that holds a column which is set, changed or not. A row: the number of the turn's row,
--- last_sequence, updated_us, body's begin and length; a turn has one.
-UPDATE turns
-SET last_sequence = moved.last_sequence, updated_us = moved.updated_us, body = moved.body
-FROM (
-    SELECT json_extract(value, '$[0]') AS number, json_extract(value, '$[1]') AS last_sequence,
-           json_extract(value, '$[2]') AS updated_us,
-           substr(:bodies, json_extract(value, '$[3]'), json_extract(value, '$[4]')) AS body
-    FROM json_each(:rows)
-) AS moved
-WHERE turns.rowid = moved.number AND moved.last_sequence >= turns.last_sequence
+-- The same for turns that are there and in which nothing has changed that lists are ordered by: SQLite writes every index
+-- that holds a column which is set, changed or not.
+INSERT INTO turns (tenant_id, project_id, turn_id, session_id, turn_count, standing, last_sequence, started_us,
+                   updated_us, body)
+SELECT :tenant_id, :project_id, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
+       json_extract(value, '$[3]'), json_extract(value, '$[4]'), json_extract(value, '$[5]'),
+       json_extract(value, '$[6]'), substr(:bodies, json_extract(value, '$[7]'), json_extract(value, '$[8]'))
+FROM json_each(:rows)
+WHERE true
+ON CONFLICT (tenant_id, project_id, turn_id) DO UPDATE
+SET last_sequence = excluded.last_sequence, updated_us = excluded.updated_us, body = excluded.body
+WHERE excluded.last_sequence >= turns.last_sequence
 
 -- name: put_entries
 -- New entries, in the order of the rows. A row: key, group, sequence, at_us, body's begin and length.
