@@ -61,7 +61,7 @@ def left_to_wire(left: BudgetLeft) -> pb.BudgetLeft:
 
 
 def write_left(wire: pb.BudgetLeft, left: BudgetLeft) -> None:
-    """The same into an empty message: field by field, which takes a third of the time that a constructor's names take."""
+    """The same into an empty message: field by field, which takes a third of what a constructor's names take."""
     wire.reflections = left.reflections
     if left.time_s is not None:
         wire.time.CopyFrom(duration(int(left.time_s * 1e6)))

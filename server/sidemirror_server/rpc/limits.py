@@ -287,8 +287,8 @@ def _plain(field: FieldDescriptor, made: _Made) -> _Plain | None:
 
 
 def _texts(fields: tuple[_Plain, ...]) -> Check:
-    """Fields of text at once. Events are mostly these, and nearly all of them are fine at a glance: a call of a function
-    for each field costs several times the glance."""
+    """Fields of text at once. Events are mostly these, and nearly all of them are fine at a glance: a function's call
+    for each would cost several times the glance."""
 
     def check(message: Message, prefix: str, found: list[Violation]) -> None:
         for name, least, most, printable, whole in fields:

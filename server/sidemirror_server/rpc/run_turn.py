@@ -253,8 +253,8 @@ class _TurnStream:
         return directive_to_wire(directive, self._turn.state.turn_id, said.sequence)
 
     def _unrecorded(self, response: pb.RunTurnResponse) -> pb.TurnDirective:
-        """A new directive of the response that is not in the turn's record. It is filled in its place: messages that are
-        made by themselves are copied into those that they are given to."""
+        """A new directive of the response that is not in the turn's record. It is filled in its place: what is made by
+        itself would be copied into it."""
         wire = response.directives.add(turn_id=self._turn.state.turn_id)
         write_time(wire.time, self._call.clock.now_us())
         return wire

@@ -207,4 +207,7 @@ def may_name_a_secret(text: str) -> bool:
     if not text.isascii():  # letters that fold to ASCII ones only for a pattern, such as the long s
         return patterns.MAYBE_NAME.search(text) is not None
     lower = text.lower()
-    return any(part in lower for part in patterns.NAME_PARTS)
+    for part in patterns.NAME_PARTS:  # noqa: SIM110 - a generator takes as long as the search
+        if part in lower:
+            return True
+    return False

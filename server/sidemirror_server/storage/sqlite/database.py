@@ -127,9 +127,7 @@ class Database:
         """
         return await self._writer.submit(change, long=long)
 
-    async def write_alike(
-        self, make: Callable[[sqlite3.Connection, Sequence[_Item]], Sequence[_T]], item: _Item
-    ) -> _T:
+    async def write_alike(self, make: Callable[[sqlite3.Connection, Sequence[_Item]], Sequence[_T]], item: _Item) -> _T:
         """As `write`, for small changes of which many come at once: those that follow each other into a group are made
         with one call of `make`, which is given the items in their order, makes all of them or raises, and returns what
         came of each. When it raises each is made by itself, so that what one is refused for is raised to its caller

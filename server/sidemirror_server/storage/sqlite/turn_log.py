@@ -161,15 +161,11 @@ class _Kept(NamedTuple):
     def moves_on(self, head: TurnHead) -> bool:
         """Whether `head` differs in nothing that lists are ordered by."""
         return (
-            self.started_us == head.started_us
-            and self.turn_count == head.turn_count
-            and self.standing == head.standing
+            self.started_us == head.started_us and self.turn_count == head.turn_count and self.standing == head.standing
         )
 
 
-def _kept(
-    connection: sqlite3.Connection, place: Mapping[str, Any], batches: Sequence[Batch]
-) -> Mapping[TurnId, _Kept]:
+def _kept(connection: sqlite3.Connection, place: Mapping[str, Any], batches: Sequence[Batch]) -> Mapping[TurnId, _Kept]:
     turn_ids = _encode([batch.head.turn_id for batch in batches]).decode()
     rows = connection.execute(_SQL["kept"], {**place, "turn_ids": turn_ids}).fetchall()
     return {TurnId(turn_id): _Kept(*known) for turn_id, *known in rows}
@@ -178,9 +174,7 @@ def _kept(
 _Placed = tuple[TurnHead, Draft]
 
 
-def _told_apart(
-    batches: Sequence[Batch], kept: Mapping[TurnId, _Kept]
-) -> tuple[list[_Placed], list[_Placed]]:
+def _told_apart(batches: Sequence[Batch], kept: Mapping[TurnId, _Kept]) -> tuple[list[_Placed], list[_Placed]]:
     """The drafts that continue their turns, and those whose place is taken.
 
     Raises WrongState for a turn of another session and for what leaves a hole: a draft too far on, or a head that
