@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import cast
 
 import grpc
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
@@ -94,7 +94,7 @@ class Server:
         self._server = grpc.aio.server(options=options(message_bytes, streams_per_connection))
         self._streams = streams
         self.health = health_aio.HealthServicer()
-        self._by_name: Any = _Unregistered(self._server)
+        self._by_name = cast("grpc.aio.Server", _Unregistered(self._server))
         health_pb2_grpc.add_HealthServicer_to_server(self.health, self._by_name)
         self._names: list[str] = []
 

@@ -217,7 +217,8 @@ def _put_heads(
         other = newest.get(head.turn_id)
         if other is None or head.last_sequence >= other.last_sequence:
             newest[head.turn_id] = head
-    moved, others = [], []
+    moved: list[TurnHead] = []
+    others: list[TurnHead] = []
     for turn_id, head in newest.items():
         known = kept.get(turn_id)
         (moved if known is not None and known.moves_on(head) else others).append(head)
