@@ -34,6 +34,9 @@ _DIGITS = re.compile(rb"[0 -]*")
 _LONG_DIGITS, _SPACED_DIGITS, _DASHED_DIGITS = b"0" * 15, b"0000 0000 0000 0", b"0000-0000-0000-0"
 _AMEX_DIGITS = b"0000 000000 0000"
 
+# No pattern matches less than `://:p@`. Names of agents and tools are often shorter.
+SHORTEST_SECRET_CHARS = 6
+
 # (start, end, kind), in code points.
 Span = tuple[int, int, str]
 # A text and the place where a rule's trigger stands.

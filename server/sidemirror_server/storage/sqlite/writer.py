@@ -40,8 +40,9 @@ _ALIKE = 64
 # How long a blocking step on the thread waits for another connection. Chosen here: longer than any search should take.
 _PATIENCE_MS = 5000
 _TRY_MS = 20
-# After this time without an answer from the thread the loop sleeps for a moment, then again after twice the time, and
-# so on: a loop that is never idle gives the GIL back so briefly that a waiting thread may miss it for seconds.
+# After this time without an answer from the thread the loop waits a moment for it, then again after twice the time, and
+# so on: a loop that is never idle gives the GIL back so briefly that a waiting thread may miss it for seconds. uvloop
+# rounds to milliseconds: there the first time comes at once, when the thread has to begin, and that is well.
 _FIRST_PAUSE_AFTER_S = 0.0003
 _PAUSE_S = 0.0001
 
@@ -74,6 +75,7 @@ class GroupWriter:
         self.has_failed = False
         self._closed: asyncio.Future[None] | None = None
         self._pause: asyncio.TimerHandle | None = None
+        self._under_way = threading.Lock()  # held while the thread has a step to take
         self._steps: queue.SimpleQueue[Callable[[], Callable[[], None]] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._take_steps, name="sqlite-writer", daemon=True)
         self._thread.start()
@@ -219,11 +221,14 @@ class GroupWriter:
             except BaseException as exc:  # noqa: BLE001 - it is handed to those who wait for this step
                 return partial(failed, exc)
 
+        self._under_way.acquire()  # it is free: there is one step at a time
         self._steps.put(take_step)
         self._pause = self._loop.call_later(_FIRST_PAUSE_AFTER_S, self._let_thread_run, _FIRST_PAUSE_AFTER_S)
 
     def _let_thread_run(self, waited_s: float) -> None:
-        time.sleep(_PAUSE_S)
+        if self._under_way.acquire(timeout=_PAUSE_S):  # the answer is on its way
+            self._under_way.release()
+            return
         self._pause = self._loop.call_later(waited_s * 2, self._let_thread_run, waited_s * 2)
 
     def _step_taken(self, then: Callable[[], None]) -> None:
@@ -236,6 +241,7 @@ class GroupWriter:
     def _take_steps(self) -> None:
         while (step := self._steps.get()) is not None:
             then = step()
+            self._under_way.release()
             try:
                 self._loop.call_soon_threadsafe(self._step_taken, then)
             except RuntimeError:  # the loop was closed without closing the database: nobody is left to answer
