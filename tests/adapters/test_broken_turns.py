@@ -176,7 +176,7 @@ class ChecksNothing(SqliteTurnLog):
     async def append(self, scope: Scope, batches: tuple[Batch, ...]) -> None:
         def change(connection: sqlite3.Connection) -> None:
             place = turn_log._place(scope)
-            turn_log._put_heads(connection, place, batches)
+            turn_log._put_heads(connection, place, batches, {})
             turn_log._put_entries(connection, place, [(one.head, draft) for one in batches for draft in one.drafts])
 
         await self._database.write(change)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from sidemirror_server.storage.sqlite.sessions import SqliteSessions
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
-from sidemirror_server.trace.log import TURN_TOPIC, Batch, Entry
+from sidemirror_server.trace.log import TURN_TOPIC, Batch, Entry, TurnStanding
 from sidemirror_server.vocabulary.errors import WrongState
 from sidemirror_server.vocabulary.ids import TurnId
 from sidemirror_server.vocabulary.scope import Scope
@@ -34,6 +34,48 @@ CLAUSES = clauses_of(suite)
 async def test_clause(clause: str, tmp_path: Path) -> None:
     async with sqlite_database(tmp_path) as database:
         await CLAUSES[clause](lambda: Stores(SqliteTurnLog(database), SqliteSessions(database)))
+
+
+async def test_appends_that_share_their_statements_are_still_each_their_own(tmp_path: Path) -> None:
+    async with sqlite_database(tmp_path) as database:
+        log = SqliteTurnLog(database)
+        await log.append(ONE, (start("t1", b"1"),))
+        finished = head("t1", 4, standing=TurnStanding.FINISHED)
+        results = await asyncio.gather(
+            log.append(ONE, (batch(head("t1", 2), b"2"),)),
+            log.append(OTHER, (start("t1", b"other"),)),
+            log.append(ONE, (batch(head("t2", 2), b"hole"),)),
+            log.append(ONE, (batch(head("t1", 3), b"3"),)),
+            log.append(ONE, (batch(head("t1", 3), b"another"),)),
+            log.append(ONE, (batch(finished, b"4"), start("t3", b"t3"))),
+            return_exceptions=True,
+        )
+        assert [type(result) for result in results] == [
+            type(None),
+            type(None),
+            WrongState,
+            type(None),
+            WrongState,
+            type(None),
+        ]
+        assert [entry.body for entry in await everything(log)] == [b"1", b"2", b"3", b"4", b"t3"]
+        assert [entry.body for entry in await everything(log, OTHER)] == [b"other"]
+        assert await log.head(ONE, TurnId("t1")) == finished
+
+
+async def test_a_turn_that_only_moves_on_writes_one_index(tmp_path: Path) -> None:
+    async with sqlite_database(tmp_path) as database:
+        log = SqliteTurnLog(database)
+        statements: list[str] = []
+        connection = database._writer._connection
+        assert connection is not None
+        connection.set_trace_callback(statements.append)
+        moves = [batch(head("t1", 2), b"2"), batch(head("t1", 3, standing=TurnStanding.FINISHED), b"3")]
+        for one in (start("t1", b"1"), *moves):
+            await log.append(ONE, (one,))
+        heads = [statement for statement in statements if "INTO turns" in statement]
+        assert ["started_us = excluded" in statement for statement in heads] == [True, False, True]
+        assert await log.head(ONE, TurnId("t1")) == moves[-1].head
 
 
 # Whatever a text can hold once it has been let in, and some more: emoji, right to left, quotes, backslashes, controls,

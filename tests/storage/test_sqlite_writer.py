@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -90,6 +90,72 @@ async def test_a_refusal_costs_no_second_run(tmp_path: Path) -> None:
         await asyncio.gather(database.write(insert(2)), database.write(half_done), return_exceptions=True)
         assert spy.count("ROLLBACK") == 1
         assert spy.count("SAVEPOINT call") == 2
+
+
+class Together:
+    """Inserts numbers, many with one statement, and remembers which came together."""
+
+    def __init__(self, refused: int | None = None, *, late: bool = False) -> None:
+        """Refuses one number: before it has changed anything, or `late`."""
+        self.made: list[list[int]] = []
+        self._refused, self._late = refused, late
+        # As `make` of `write_alike`: the same object for all of them.
+        self.make = self._make
+
+    def _make(self, connection: sqlite3.Connection, items: Sequence[int]) -> list[int]:
+        self.made.append(list(items))
+        if self._refused in items and not self._late:
+            raise AlreadyExists("note", str(self._refused))
+        rows = ",".join(f"({number}, x'00')" for number in items)
+        connection.execute(f"INSERT INTO notes VALUES {rows}")
+        if self._refused in items:
+            raise AlreadyExists("note", str(self._refused))
+        return [number * 10 for number in items]
+
+
+async def test_changes_that_are_alike_are_made_together(tmp_path: Path) -> None:
+    async with small_store(tmp_path) as database:
+        together = Together()
+        results = await asyncio.gather(*[database.write_alike(together.make, n) for n in range(150)])
+        assert results == [n * 10 for n in range(150)]
+        assert together.made == [list(range(64)), list(range(64, 128)), list(range(128, 150))]
+        assert database.read(numbers) == list(range(150))
+
+
+async def test_changes_that_are_alike_keep_their_place_among_others(tmp_path: Path) -> None:
+    async with small_store(tmp_path) as database:
+        first, other = Together(), Together()
+        seen = await asyncio.gather(
+            database.write_alike(first.make, 1),
+            database.write_alike(first.make, 2),
+            database.write(numbers),
+            database.write_alike(first.make, 3),
+            database.write_alike(other.make, 4),
+        )
+        assert list(seen) == [10, 20, [1, 2], 30, 40]
+        assert (first.made, other.made) == ([[1, 2], [3]], [[4]])
+
+
+@pytest.mark.parametrize("late", [False, True])
+async def test_what_one_of_many_is_refused_for_is_its_own(tmp_path: Path, late: bool) -> None:
+    async with small_store(tmp_path) as database:
+        together = Together(refused=7, late=late)
+        calls = [database.write_alike(together.make, n) for n in range(20)]
+        results = await asyncio.gather(*calls, database.write(insert(100)), return_exceptions=True)
+        assert [type(result) for result in results if not isinstance(result, int)] == [AlreadyExists]
+        assert isinstance(results[7], AlreadyExists)
+        assert database.read(numbers) == [*range(7), *range(8, 20), 100]
+
+
+async def test_a_cancelled_one_of_many_is_left_out(tmp_path: Path) -> None:
+    async with small_store(tmp_path) as database:
+        together = Together()
+        calls = [asyncio.create_task(database.write_alike(together.make, n)) for n in range(3)]
+        await asyncio.sleep(0)  # they are queued, their group has not begun
+        calls[1].cancel()
+        await asyncio.wait(calls)
+        assert together.made == [[0, 2]]
+        assert database.read(numbers) == [0, 2]
 
 
 async def test_a_cancelled_caller_harms_nobody(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sidemirror_server.vocabulary.redaction import secret_spans
+from sidemirror_server.vocabulary.redaction import SHORTEST_SECRET_CHARS, secret_spans
 from sidemirror_server.vocabulary.text import clip, enter, enter_json, redact_json
 from tests.recorded import episodes
 
@@ -139,6 +139,11 @@ def test_a_secret_is_replaced_and_named(text: str, gone: str) -> None:
 @pytest.mark.parametrize("text", BENIGN)
 def test_what_is_no_secret_stays(text: str) -> None:
     assert enter(text) == text
+
+
+def test_the_shortest_secret() -> None:
+    assert SHORTEST_SECRET_CHARS == 6
+    assert enter("://:p@") == "://:[redacted:url_password]@"
 
 
 def test_the_public_prefix_and_the_surroundings_stay() -> None:

@@ -1,5 +1,6 @@
 """What is on every server: health for each service, reflection, and what the server says about itself."""
 
+import asyncio
 import importlib.metadata
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +31,13 @@ def test_health_of_each_service(grpc_channel: grpc.Channel, service: str) -> Non
     watch = health.Watch(request, timeout=PATIENCE_S)
     assert next(watch).status == SERVING
     watch.cancel()
+
+
+def test_no_method_is_waited_for_by_itself(tmp_path: Path) -> None:
+    """grpc.aio looks at every task that waits for a method's next call whenever there is a call."""
+    with sidecar(tmp_path) as server:
+        names = [task.get_coro().__qualname__ for task in asyncio.all_tasks(server._loop)]  # type: ignore[union-attr]
+    assert [name for name in names if "request" in name] == ["AioServer._request_call"]
 
 
 def test_health_of_a_service_that_is_not_there(grpc_channel: grpc.Channel) -> None:

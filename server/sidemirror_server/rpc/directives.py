@@ -55,12 +55,20 @@ def config_to_wire(config: ThinkingConfig) -> pb.ThinkingConfig:
 
 def left_to_wire(left: BudgetLeft) -> pb.BudgetLeft:
     """What is left of a budget."""
-    return pb.BudgetLeft(
-        reflections=left.reflections,
-        time=None if left.time_s is None else duration(int(left.time_s * 1e6)),
-        tokens=left.tokens,
-        usd=left.usd,
-    )
+    wire = pb.BudgetLeft()
+    write_left(wire, left)
+    return wire
+
+
+def write_left(wire: pb.BudgetLeft, left: BudgetLeft) -> None:
+    """The same into an empty message: field by field, which takes a third of what a constructor's names take."""
+    wire.reflections = left.reflections
+    if left.time_s is not None:
+        wire.time.CopyFrom(duration(int(left.time_s * 1e6)))
+    if left.tokens is not None:
+        wire.tokens = left.tokens
+    if left.usd is not None:
+        wire.usd = left.usd
 
 
 def reflection_to_wire(reflection: Reflection) -> pb.MidTurnReflection:

@@ -193,6 +193,7 @@ OBJECT_BYTES = 64 * 1024
 # Enums whose unknown numbers are not refused: the converter clamps them (design section 2).
 CLAMPED = {"ThinkLevel"}
 
+_ID_CHARS = 128
 _LATEST_S = 253_402_300_799  # 9999-12-31T23:59:59Z, the end of google.protobuf.Timestamp
 _BIG = (FieldDescriptor.CPPTYPE_INT64, FieldDescriptor.CPPTYPE_UINT64)
 _NUMBERS = (
@@ -238,22 +239,71 @@ def _message(descriptor: Descriptor, made: _Made) -> Check:
         return _timestamp
     if descriptor.full_name == "google.protobuf.Struct":
         return _object
-    steps: list[Check] = []
+    steps: list[Check] = [_sized(BYTES[descriptor.name])] if descriptor.name in BYTES else []
+    texts: list[_Plain] = []  # those that follow each other are looked at together
     oneofs: set[str] = set()
     for field in descriptor.fields:
         oneof = field.containing_oneof
-        if oneof is None or oneof.name.startswith("_"):
+        is_alone = oneof is None or oneof.name.startswith("_")
+        if is_alone and (plain := _plain(field, made)) is not None:
+            texts.append(plain)
+            continue
+        if texts:
+            steps.append(_texts(tuple(texts)))
+            texts = []
+        if is_alone:
             steps.extend(_field(field, made))
-        elif oneof.name not in oneofs:
+        elif oneof is not None and oneof.name not in oneofs:
             oneofs.add(oneof.name)
             steps.append(_oneof(oneof, made))
-    if descriptor.name in BYTES:
-        steps.insert(0, _sized(BYTES[descriptor.name]))
+    if texts:
+        steps.append(_texts(tuple(texts)))
     made[descriptor.full_name] = check = _all_of(tuple(steps))
     return check
 
 
+# A field of text: its name; the shortest and the longest text, in characters, that is surely fine; whether it has to be
+# printable; and the check of all others.
+_Plain = tuple[str, int, int, bool, Check]
+
+
+def _plain(field: FieldDescriptor, made: _Made) -> _Plain | None:
+    """A field of text as `_texts` takes it; None for any other."""
+    if field.is_repeated or field.cpp_type != FieldDescriptor.CPPTYPE_STRING:
+        return None
+    rule = _rule(field, made)
+    value_check = _value(field, rule)
+    if value_check is None:
+        return None
+    whole = _single(field.name, value_check)
+    match rule:
+        case Id(required=required, taken=()):
+            return field.name, int(required), _ID_CHARS, True, whole
+        case Text(chars=chars, bytes=size_bytes, required=required):
+            # A character takes at most 4 bytes.
+            most = min(most for most in (chars, size_bytes and size_bytes // 4, 2**31) if most is not None)
+            return field.name, int(required), most, False, whole
+        case _:
+            return None
+
+
+def _texts(fields: tuple[_Plain, ...]) -> Check:
+    """Fields of text at once. Events are mostly these, and nearly all of them are fine at a glance: a function's call
+    for each would cost several times the glance."""
+
+    def check(message: Message, prefix: str, found: list[Violation]) -> None:
+        for name, least, most, printable, whole in fields:
+            text: str = getattr(message, name)
+            if not least <= len(text) <= most or (printable and not text.isprintable()):
+                whole(message, prefix, found)
+
+    return check
+
+
 def _all_of(steps: tuple[Check, ...]) -> Check:
+    if len(steps) == 1:
+        return steps[0]
+
     def check(message: Message, prefix: str, found: list[Violation]) -> None:
         for step in steps:
             step(message, prefix, found)
@@ -270,40 +320,53 @@ def _sized(most: int) -> Check:
 
 
 def _oneof(oneof: OneofDescriptor, made: _Made) -> Check:
-    arms = {field.name: _field(field, made) for field in oneof.fields}
+    arms = {field.name: _arm(field, made) for field in oneof.fields}
     required = isinstance(TABLE.get(f"{_owner(oneof)}.{oneof.name}"), Required)
     name = oneof.name
 
     def check(message: Message, prefix: str, found: list[Violation]) -> None:
         arm = message.WhichOneof(name)
         if arm is not None:
-            for step in arms[arm]:
-                step(message, prefix, found)
+            arms[arm](message, prefix, found)
         elif required:
             found.append((prefix + name, f"one of {', '.join(arms)} is required"))
 
     return check
 
 
+def _arm(field: FieldDescriptor, made: _Made) -> Check:
+    if field.message_type is None or isinstance(TABLE.get(field.name), Required | Seconds):
+        return _all_of(tuple(_field(field, made)))
+    name, inner = field.name, _message(field.message_type, made)
+
+    def check(message: Message, prefix: str, found: list[Violation]) -> None:
+        inner(getattr(message, name), f"{prefix}{name}.", found)
+
+    return check
+
+
 def _field(field: FieldDescriptor, made: _Made) -> list[Check]:
     name = field.name
-    key = f"{_owner(field)}.{name}"
-    rule = TABLE.get(key, TABLE.get(name))
+    rule = _rule(field, made)
     if field.is_repeated:
         if not isinstance(rule, Count):
-            raise NoRule(key)
+            raise NoRule(f"{_owner(field)}.{name}")
         if field.cpp_type == FieldDescriptor.CPPTYPE_STRING and rule.chars is not None:
             return [_values(name, rule, _text(Text(chars=rule.chars)))]
         if field.enum_type is not None:
             return [_values(name, rule, _enum(field.enum_type))]
         return [_repeated(name, rule, _element(field, made))]
-    if rule == LONG:
-        rule = Text(bytes=min(LONGEST_TEXT_BYTES, made.text_bytes))
     if field.message_type is not None and not isinstance(rule, Seconds):
         nested = _nested(name, _message(field.message_type, made))
         return [nested, _there(name)] if isinstance(rule, Required) else [nested]
     value_check = _value(field, rule)
     return [_single(name, value_check)] if value_check else []
+
+
+def _rule(field: FieldDescriptor, made: _Made) -> Rule | None:
+    """The field's row of the table."""
+    rule = TABLE.get(f"{_owner(field)}.{field.name}", TABLE.get(field.name))
+    return Text(bytes=min(LONGEST_TEXT_BYTES, made.text_bytes)) if rule == LONG else rule
 
 
 def _owner(part: FieldDescriptor | OneofDescriptor) -> str:
@@ -393,7 +456,7 @@ def _id(required: bool, taken: tuple[str, ...]) -> ValueCheck:
             return wrong if required else None
         if text in taken:
             return f"{text} is taken"
-        return None if len(text) <= 128 and text.isprintable() else wrong
+        return None if len(text) <= _ID_CHARS and text.isprintable() else wrong
 
     return check
 

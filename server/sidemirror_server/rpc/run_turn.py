@@ -15,8 +15,8 @@ from sidemirror_server.rpc.call import Call
 from sidemirror_server.rpc.directives import directive_to_wire, with_own_prompt
 from sidemirror_server.rpc.requests import digest_of
 from sidemirror_server.rpc.streams import Streams, StreamTimes
-from sidemirror_server.rpc.turns import ack_to_wire, events_of, start_event
-from sidemirror_server.rpc.wire import duration, timestamp
+from sidemirror_server.rpc.turns import events_of, start_event, write_ack
+from sidemirror_server.rpc.wire import duration, write_time
 from sidemirror_server.thinking.record import TurnPlan, TurnSummary
 from sidemirror_server.trace.event import TurnStarted
 from sidemirror_server.turns.conductor import Conductor
@@ -157,47 +157,49 @@ class _TurnStream:
         missed, said = self._listener.take()
         if said and isinstance(said[-1].directive.what, TurnSummary):
             self._summary = said.pop()
-        directives = []
+        response = pb.RunTurnResponse()
+        directives = response.directives
         if missed is not None:
             GAPS.add(1)
-            directives.append(self._unrecorded(gap=_gap(missed)))
-        directives.extend(self._directive(item) for item in said)
+            self._unrecorded(response).gap.CopyFrom(_gap(missed))
+        directives.extend([self._directive(item) for item in said])
         times = self._times
-        ends = half_closed or self._turn.over or times.ends
-        if (ack := self._ack(at_once=bool(directives) or ends)) is not None:
-            directives.append(self._unrecorded(ack=ack))
-        if self._times.closing_due():
-            directives.append(self._unrecorded(closing=_closing(self._times.closing_reason, self._times.grace_s)))
-        elif not directives and self._times.heartbeat_due():
-            directives.append(self._unrecorded(heartbeat=pb.Heartbeat()))
+        closes = times.ends
+        if self._has_news(at_once=bool(directives) or half_closed or self._turn.over or closes):
+            ack = self._unrecorded(response).ack
+            write_ack(ack, self._turn, self._received, self._durable, self._call.clock.now_us())
+        if closes and times.closing_due():
+            self._unrecorded(response).closing.CopyFrom(_closing(times.closing_reason, times.grace_s))
+        elif not directives and times.heartbeat_due():
+            self._unrecorded(response).heartbeat.SetInParent()
         # The summary is the last directive: it waits until all of the turn is durable, and so acknowledged.
         over = self._turn.over and self._turn.durable == self._turn.state.last_sequence
         if over and self._summary is not None:
             directives.append(self._directive(self._summary))
-        self.ended = over or self._times.idle
+        self.ended = over or times.idle
         if not directives:
             return None
-        self._times.said()
-        return pb.RunTurnResponse(directives=directives)
+        times.said()
+        return response
 
-    def _ack(self, *, at_once: bool) -> pb.TurnAck | None:
-        """What was received and is durable, when that has changed. That more is durable is said at once only where
-        something else is said too, or `at_once`."""
+    def _has_news(self, *, at_once: bool) -> bool:
+        """Whether to say what was received and is durable: when that has changed. That more is durable is said at once
+        only where something else is said too, or `at_once`."""
         self._count_durable()
         told = (self._received, self._durable, tuple(self._turn.state.claims))
         if told == self._told:
-            return None
+            return False
         alone = self._told is not None and told[0] == self._told[0] and told[2] == self._told[2]
         if alone and not (at_once or self._durable_due):
             if self._durable_news is None:
                 self._durable_news = asyncio.get_running_loop().call_later(_DURABLE_S, self._tell_durable)
-            return None
+            return False
         self._told = told
         self._durable_due = False
         if self._durable_news is not None:
             self._durable_news.cancel()
             self._durable_news = None
-        return ack_to_wire(self._turn, self._received, self._durable, self._call.clock.now_us())
+        return True
 
     def _count_durable(self) -> None:
         while self._places and self._places[0] <= self._turn.durable:
@@ -250,22 +252,12 @@ class _TurnStream:
             directive = msgspec.structs.replace(directive, what=plan)
         return directive_to_wire(directive, self._turn.state.turn_id, said.sequence)
 
-    def _unrecorded(
-        self,
-        *,
-        ack: pb.TurnAck | None = None,
-        gap: pb.Gap | None = None,
-        heartbeat: pb.Heartbeat | None = None,
-        closing: pb.Closing | None = None,
-    ) -> pb.TurnDirective:
-        return pb.TurnDirective(
-            turn_id=self._turn.state.turn_id,
-            time=timestamp(self._call.clock.now_us()),
-            ack=ack,
-            gap=gap,
-            heartbeat=heartbeat,
-            closing=closing,
-        )
+    def _unrecorded(self, response: pb.RunTurnResponse) -> pb.TurnDirective:
+        """A new directive of the response that is not in the turn's record. It is filled in its place: what is made by
+        itself would be copied into it."""
+        wire = response.directives.add(turn_id=self._turn.state.turn_id)
+        write_time(wire.time, self._call.clock.now_us())
+        return wire
 
 
 def _of_batch(call: Call, request: pb.RunTurnRequest) -> Call:

@@ -13,6 +13,7 @@ from sidemirror_server.rpc.directives import (
     own_prompt,
     plan_to_wire,
     summary_to_wire,
+    write_left,
 )
 from sidemirror_server.rpc.events import event_of
 from sidemirror_server.rpc.interceptors import Complete
@@ -94,10 +95,11 @@ class TurnCalls:
         said = [item for item in turn.said if item.sequence > first and item.directive.what is not turn.plan]
         if said:
             await self._recorder.wait_durable(turn, said[-1].sequence)
-        return pb.ReportEventsResponse(
-            directives=[directive_to_wire(item.directive, turn.state.turn_id, item.sequence) for item in said],
-            ack=ack_to_wire(turn, len(events), len(events), call.clock.now_us()),
+        response = pb.ReportEventsResponse(
+            directives=[directive_to_wire(item.directive, turn.state.turn_id, item.sequence) for item in said]
         )
+        write_ack(response.ack, turn, len(events), len(events), call.clock.now_us())
+        return response
 
     async def FinishTurn(self, request: pb.FinishTurnRequest, call: Call) -> pb.FinishTurnResponse:
         turn = await self._conductor.take_up(call.scope, TurnId(request.turn_id))
@@ -182,14 +184,13 @@ def events_of(wires: Sequence[pb.TurnEvent], turn_id: str, call: Call, first: in
     return events
 
 
-def ack_to_wire(turn: LiveTurn, received: int, durable: int, now_us: int) -> pb.TurnAck:
-    """What was received and is durable, and what is still being made."""
-    return pb.TurnAck(
-        received=received,
-        durable=durable,
-        pending_ids=turn.state.claims,
-        budget_left=left_to_wire(left(turn.state, now_us)),
-    )
+def write_ack(wire: pb.TurnAck, turn: LiveTurn, received: int, durable: int, now_us: int) -> None:
+    """What was received and is durable, and what is still being made, into an empty message."""
+    wire.received = received
+    wire.durable = durable
+    if turn.state.claims:
+        wire.pending_ids.extend(turn.state.claims)
+    write_left(wire.budget_left, left(turn.state, now_us))
 
 
 def _said_by_user(text: str) -> list[common_pb2.Message]:

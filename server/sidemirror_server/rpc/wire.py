@@ -37,6 +37,12 @@ def timestamp(at_us: int) -> Timestamp:
     return Timestamp(seconds=at_us // 1_000_000, nanos=at_us % 1_000_000 * 1_000)
 
 
+def write_time(wire: Timestamp, at_us: int) -> None:
+    """The same into an empty message."""
+    wire.seconds = at_us // 1_000_000
+    wire.nanos = at_us % 1_000_000 * 1_000
+
+
 def microseconds(time: Timestamp) -> int:
     """A Timestamp as microseconds since the epoch; what is finer is cut off."""
     return time.seconds * 1_000_000 + time.nanos // 1_000

@@ -6,7 +6,7 @@ recorder's, and a model is only ever asked beside the stream.
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -215,12 +215,12 @@ class Conductor:
             turn.wake()
         return [seen[event.event_id] for event in events]
 
-    def _check(self, turn: LiveTurn, fresh: Mapping[EventId, Event]) -> None:
+    def _check(self, turn: LiveTurn, fresh: dict[EventId, Event]) -> None:
         if not turn.accepts:
             raise WrongState("turn", turn.state.turn_id, turn.state.standing.value)
         most = self._limits.events_per_turn
-        # The end of a turn is always let in, so that a turn that has grown too long can still be finished.
-        ends = any(isinstance(event.what, TurnFinished) for event in fresh.values())
+        # The end of a turn is always let in, so that a turn that has grown too long can still be finished. It is last.
+        ends = isinstance(next(reversed(fresh.values())).what, TurnFinished)
         if turn.state.event_count + len(fresh) - ends > most:
             raise LimitReached("events_per_turn", most, turn.state.turn_id)
         if turn.recorded_bytes >= self._limits.turn_bytes and len(fresh) > ends:

@@ -35,10 +35,10 @@ class Recorder:
         self._log = log
         self._bell = bell
         self._backlog_bytes = backlog_bytes
-        self._dirty: dict[int, LiveTurn] = {}
-        self._waiting: dict[int, int] = {}  # bytes, by turn
+        self._dirty: dict[LiveTurn, None] = {}  # in the order in which they came
+        self._waiting: dict[LiveTurn, int] = {}  # bytes
         self._waiting_bytes = 0
-        self._waiting_since_s: dict[int, float] = {}  # by turn, on the loop's clock
+        self._waiting_since_s: dict[LiveTurn, float] = {}  # on the loop's clock
         self._lingering: asyncio.TimerHandle | None = None
         self._work = asyncio.Event()
         self._again = asyncio.Event()
@@ -49,7 +49,7 @@ class Recorder:
     def submit(self, turn: LiveTurn, *, gather: bool = False) -> None:
         """`turn` has recorded something that is to become durable: at once, or with `gather` soon, unless somebody
         waits for it."""
-        self._dirty[id(turn)] = turn
+        self._dirty[turn] = None
         self._count(turn)
         self._idle.clear()
         if not gather:
@@ -60,12 +60,13 @@ class Recorder:
     def _count(self, turn: LiveTurn) -> None:
         """Keeps the sum of what waits up to date with what waits of `turn`."""
         waiting = turn.pending_bytes
-        self._waiting_bytes += waiting - self._waiting.pop(id(turn), 0)
+        self._waiting_bytes += waiting - self._waiting.pop(turn, 0)
         if waiting:
-            self._waiting[id(turn)] = waiting
-            self._waiting_since_s.setdefault(id(turn), asyncio.get_running_loop().time())
+            self._waiting[turn] = waiting
+            if turn not in self._waiting_since_s:
+                self._waiting_since_s[turn] = asyncio.get_running_loop().time()
         else:
-            self._waiting_since_s.pop(id(turn), None)
+            self._waiting_since_s.pop(turn, None)
 
     @property
     def waiting_bytes(self) -> int:
@@ -142,7 +143,7 @@ class Recorder:
             self._lingering = None
         turns, self._dirty = self._dirty, {}
         by_scope: defaultdict[Scope, list[tuple[LiveTurn, Batch]]] = defaultdict(list)
-        for turn in turns.values():
+        for turn in turns:
             batch = turn.take_batch()
             if batch is not None:
                 by_scope[turn.scope].append((turn, batch))
@@ -159,12 +160,12 @@ class Recorder:
         except SidemirrorError as failure:
             _log.warning("turns_not_recorded", extra={"turns": len(items), "reason": type(failure).__name__})
             for turn, _ in items:
-                self._dirty[id(turn)] = turn
+                self._dirty[turn] = None
                 turn.fail(failure)
             return False
         for turn, batch in items:
             turn.settle(batch)
-            self._waiting_since_s.pop(id(turn), None)  # what waits now is newer
+            self._waiting_since_s.pop(turn, None)  # what waits now is newer
             self._count(turn)
         self._bell.ring(scope, {batch.head.session_id for _, batch in items})
         return True

@@ -34,6 +34,9 @@ _DIGITS = re.compile(rb"[0 -]*")
 _LONG_DIGITS, _SPACED_DIGITS, _DASHED_DIGITS = b"0" * 15, b"0000 0000 0000 0", b"0000-0000-0000-0"
 _AMEX_DIGITS = b"0000 000000 0000"
 
+# No pattern matches less than `://:p@`. Names of agents and tools are often shorter.
+SHORTEST_SECRET_CHARS = 6
+
 # (start, end, kind), in code points.
 Span = tuple[int, int, str]
 # A text and the place where a rule's trigger stands.
@@ -207,4 +210,7 @@ def may_name_a_secret(text: str) -> bool:
     if not text.isascii():  # letters that fold to ASCII ones only for a pattern, such as the long s
         return patterns.MAYBE_NAME.search(text) is not None
     lower = text.lower()
-    return any(part in lower for part in patterns.NAME_PARTS)
+    for part in patterns.NAME_PARTS:  # noqa: SIM110 - a generator takes as long as the search
+        if part in lower:
+            return True
+    return False

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from sidemirror_server.vocabulary.redaction import is_secret_name, may_name_a_secret, secret_spans
+from sidemirror_server.vocabulary.redaction import SHORTEST_SECRET_CHARS, is_secret_name, may_name_a_secret, secret_spans
 
 # What a redaction leaves can look like another secret; no text is known to need a third pass.
 _MAX_PASSES = 4
@@ -24,6 +24,8 @@ def enter(text: str) -> str:
         text = text.replace("\0", "\ufffd")
     if not text.isascii():
         text = _paired(text)
+    if len(text) < SHORTEST_SECRET_CHARS:
+        return text
     for _ in range(_MAX_PASSES):
         spans = secret_spans(text)
         if not spans:

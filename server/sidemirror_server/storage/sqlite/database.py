@@ -15,7 +15,7 @@ import asyncio
 import logging
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -24,12 +24,14 @@ from typing import Self, TypeVar
 from sidemirror_server.storage.sqlite.checkpoints import Checkpoints
 from sidemirror_server.storage.sqlite.failures import store_failure
 from sidemirror_server.storage.sqlite.folder import FolderLock, refuse_unsafe_file_system
+from sidemirror_server.storage.sqlite.group import Alike
 from sidemirror_server.storage.sqlite.migrate import Migration, migrate, read_migrations
 from sidemirror_server.storage.sqlite.writer import GroupWriter
 from sidemirror_server.vocabulary.errors import StoreFull, StoreRefused, StoreUnavailable
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
+_Item = TypeVar("_Item")
 
 FILE_NAME = "sidemirror.db"
 # Design, section 10: a bounded WAL. Chosen here: a burst of some seconds, and less than a second to copy.
@@ -124,6 +126,14 @@ class Database:
         rows is `long`, and then runs on the writer's thread, in a transaction of its own.
         """
         return await self._writer.submit(change, long=long)
+
+    async def write_alike(self, make: Callable[[sqlite3.Connection, Sequence[_Item]], Sequence[_T]], item: _Item) -> _T:
+        """As `write`, for small changes of which many come at once: those that follow each other into a group are made
+        with one call of `make`, which is given the items in their order, makes all of them or raises, and returns what
+        came of each. When it raises each is made by itself, so that what one is refused for is raised to its caller
+        alone."""
+        result: _T = await self._writer.submit_alike(Alike(make, item))
+        return result
 
     def answers(self) -> bool:
         """The last group of writes was kept, and the last look-up found what it looked into."""

@@ -5,10 +5,10 @@ begins: entries become visible in the order of their positions, without a gap th
 """
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -24,6 +24,9 @@ _FIRST_KEY = HeadKey(2**63 - 1, TurnId(""))  # before every turn there can be
 # An append of more than this runs beside the loop. Chosen here: either keeps the loop for some 2 to 5 ms.
 _LONG_ENTRIES = 1000
 _LONG_BYTES = 8 * 1024 * 1024
+# An append of no more than this shares its statements with others. Chosen here: 64 of them stay below what is long.
+_SMALL_ENTRIES = 15
+_SMALL_BYTES = 64 * 1024
 
 _encode = msgspec.json.Encoder().encode
 
@@ -35,7 +38,12 @@ class SqliteTurnLog:
         self._database = database
 
     async def append(self, scope: Scope, batches: tuple[Batch, ...]) -> None:
-        await self._database.write(partial(_append, scope=scope, batches=batches), long=_is_long(batches))
+        entries, size_bytes = _size(batches)
+        if entries <= _SMALL_ENTRIES and size_bytes <= _SMALL_BYTES:
+            await self._database.write_alike(_append_many, (scope, batches))
+        else:
+            is_long = entries > _LONG_ENTRIES or size_bytes > _LONG_BYTES
+            await self._database.write(partial(_append, scope=scope, batches=batches), long=is_long)
 
     async def read(
         self, scope: Scope, turn_id: TurnId, after_sequence: int, limit: int, max_bytes: int
@@ -117,11 +125,22 @@ class _Bodies:
         return b"".join(self._parts)
 
 
-def _append(connection: sqlite3.Connection, scope: Scope, batches: tuple[Batch, ...]) -> None:
+def _append_many(connection: sqlite3.Connection, appends: Sequence[tuple[Scope, tuple[Batch, ...]]]) -> list[None]:
+    """Appends that came together: those of a scope are one."""
+    by_scope: dict[Scope, list[Batch]] = {}
+    for scope, batches in appends:
+        by_scope.setdefault(scope, []).extend(batches)
+    for scope, together in by_scope.items():
+        _append(connection, scope, together)
+    return [None] * len(appends)
+
+
+def _append(connection: sqlite3.Connection, scope: Scope, batches: Sequence[Batch]) -> None:
     place = _place(scope)
-    fresh, repeated = _told_apart(batches, _kept(connection, place, batches))
+    kept = _kept(connection, place, batches)
+    fresh, repeated = _told_apart(batches, kept)
     _make_sessions(connection, place, [batch for batch in batches if batch.session_body is not None])
-    _put_heads(connection, place, batches)
+    _put_heads(connection, place, batches, kept)
     _put_entries(connection, place, fresh)
     for head, draft in repeated:
         place_taken = {**place, "topic": TURN_TOPIC, "key": head.turn_id, "sequence": draft.sequence}
@@ -130,30 +149,43 @@ def _append(connection: sqlite3.Connection, scope: Scope, batches: tuple[Batch, 
             raise WrongState("turn", head.turn_id, f"entry {draft.sequence} is another one")
 
 
-def _kept(
-    connection: sqlite3.Connection, place: Mapping[str, Any], batches: tuple[Batch, ...]
-) -> dict[TurnId, tuple[SessionId, int]]:
+class _Kept(NamedTuple):
+    """What is known of a turn before an append."""
+
+    session_id: str
+    last_sequence: int
+    turn_count: int
+    standing: str
+    started_us: int
+
+    def moves_on(self, head: TurnHead) -> bool:
+        """Whether `head` differs in nothing that lists are ordered by."""
+        return (
+            self.started_us == head.started_us and self.turn_count == head.turn_count and self.standing == head.standing
+        )
+
+
+def _kept(connection: sqlite3.Connection, place: Mapping[str, Any], batches: Sequence[Batch]) -> Mapping[TurnId, _Kept]:
     turn_ids = _encode([batch.head.turn_id for batch in batches]).decode()
     rows = connection.execute(_SQL["kept"], {**place, "turn_ids": turn_ids}).fetchall()
-    return {turn_id: (session_id, last_sequence) for turn_id, session_id, last_sequence in rows}
+    return {TurnId(turn_id): _Kept(*known) for turn_id, *known in rows}
 
 
 _Placed = tuple[TurnHead, Draft]
 
 
-def _told_apart(
-    batches: tuple[Batch, ...], kept: dict[TurnId, tuple[SessionId, int]]
-) -> tuple[list[_Placed], list[_Placed]]:
-    """The drafts that continue their turns, and those whose place is taken. `kept` is brought up to date.
+def _told_apart(batches: Sequence[Batch], kept: Mapping[TurnId, _Kept]) -> tuple[list[_Placed], list[_Placed]]:
+    """The drafts that continue their turns, and those whose place is taken.
 
     Raises WrongState for a turn of another session and for what leaves a hole: a draft too far on, or a head that
     knows of more entries, or of fewer, than its turn has then.
     """
+    ends = {turn_id: (known.session_id, known.last_sequence) for turn_id, known in kept.items()}
     fresh: list[_Placed] = []
     repeated: list[_Placed] = []
     for batch in batches:
         head = batch.head
-        session_id, last = kept.get(head.turn_id, (head.session_id, 0))
+        session_id, last = ends.get(head.turn_id, (head.session_id, 0))
         if session_id != head.session_id:
             raise WrongState("turn", head.turn_id, "of another session")
         before = last
@@ -167,7 +199,7 @@ def _told_apart(
                 raise WrongState("turn", head.turn_id, f"ends with entry {last}")
         if head.last_sequence > last or (last > before and head.last_sequence != last):
             raise WrongState("turn", head.turn_id, f"ends with entry {last}")
-        kept[head.turn_id] = (session_id, last)
+        ends[head.turn_id] = (session_id, last)
     return fresh, repeated
 
 
@@ -177,16 +209,29 @@ def _make_sessions(connection: sqlite3.Connection, place: Mapping[str, Any], bat
     _put(connection, "make_sessions", place, rows, bodies)
 
 
-def _put_heads(connection: sqlite3.Connection, place: Mapping[str, Any], batches: Iterable[Batch]) -> None:
-    bodies = _Bodies()
-    rows = [
-        (
-            *(head.turn_id, head.session_id, head.turn_count, head.standing, head.last_sequence),
-            *(head.started_us, head.updated_us, *bodies.add(head.body)),
-        )
-        for head in (batch.head for batch in batches)
-    ]
-    _put(connection, "put_heads", place, rows, bodies)
+def _put_heads(
+    connection: sqlite3.Connection, place: Mapping[str, Any], batches: Iterable[Batch], kept: Mapping[TurnId, _Kept]
+) -> None:
+    newest: dict[TurnId, TurnHead] = {}
+    for head in (batch.head for batch in batches):
+        other = newest.get(head.turn_id)
+        if other is None or head.last_sequence >= other.last_sequence:
+            newest[head.turn_id] = head
+    moved: list[TurnHead] = []
+    others: list[TurnHead] = []
+    for turn_id, head in newest.items():
+        known = kept.get(turn_id)
+        (moved if known is not None and known.moves_on(head) else others).append(head)
+    for statement, heads in (("move_heads", moved), ("put_heads", others)):
+        bodies = _Bodies()
+        rows = [
+            (
+                *(head.turn_id, head.session_id, head.turn_count, head.standing, head.last_sequence),
+                *(head.started_us, head.updated_us, *bodies.add(head.body)),
+            )
+            for head in heads
+        ]
+        _put(connection, statement, place, rows, bodies)
 
 
 def _put_entries(connection: sqlite3.Connection, place: Mapping[str, Any], placed: Iterable[_Placed]) -> None:
@@ -204,10 +249,14 @@ def _put(
         connection.execute(_SQL[statement], {**place, "rows": _encode(rows).decode(), "bodies": bodies.joined()})
 
 
-def _is_long(batches: tuple[Batch, ...]) -> bool:
-    if sum(len(batch.drafts) for batch in batches) > _LONG_ENTRIES:
-        return True
-    return sum(len(draft.body) for batch in batches for draft in batch.drafts) > _LONG_BYTES
+def _size(batches: tuple[Batch, ...]) -> tuple[int, int]:
+    """How many entries an append has, and the bytes of their bodies."""
+    entries = size_bytes = 0
+    for batch in batches:
+        entries += len(batch.drafts)
+        for draft in batch.drafts:
+            size_bytes += len(draft.body)
+    return entries, size_bytes
 
 
 def _up_to(max_bytes: int, rows: sqlite3.Cursor) -> tuple[Entry, ...]:

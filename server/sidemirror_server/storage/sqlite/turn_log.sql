@@ -5,8 +5,9 @@
 -- a body is never parsed, and comes back byte for byte.
 
 -- name: kept
--- Of the turns in a JSON array, those that there are: whose they are, and their last sequence.
-SELECT turns.turn_id, turns.session_id, turns.last_sequence
+-- Of the turns in a JSON array, those that there are: whose they are, their last sequence, and what lists are ordered
+-- by.
+SELECT turns.turn_id, turns.session_id, turns.last_sequence, turns.turn_count, turns.standing, turns.started_us
 FROM json_each(:turn_ids) AS wanted CROSS JOIN turns
 WHERE turns.tenant_id = :tenant_id AND turns.project_id = :project_id AND turns.turn_id = wanted.value
 
@@ -32,6 +33,20 @@ WHERE true
 ON CONFLICT (tenant_id, project_id, turn_id) DO UPDATE
 SET turn_count = excluded.turn_count, standing = excluded.standing, last_sequence = excluded.last_sequence,
     started_us = excluded.started_us, updated_us = excluded.updated_us, body = excluded.body
+WHERE excluded.last_sequence >= turns.last_sequence
+
+-- name: move_heads
+-- The same for turns that are there and in which nothing has changed that lists are ordered by: SQLite writes every index
+-- that holds a column which is set, changed or not.
+INSERT INTO turns (tenant_id, project_id, turn_id, session_id, turn_count, standing, last_sequence, started_us,
+                   updated_us, body)
+SELECT :tenant_id, :project_id, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
+       json_extract(value, '$[3]'), json_extract(value, '$[4]'), json_extract(value, '$[5]'),
+       json_extract(value, '$[6]'), substr(:bodies, json_extract(value, '$[7]'), json_extract(value, '$[8]'))
+FROM json_each(:rows)
+WHERE true
+ON CONFLICT (tenant_id, project_id, turn_id) DO UPDATE
+SET last_sequence = excluded.last_sequence, updated_us = excluded.updated_us, body = excluded.body
 WHERE excluded.last_sequence >= turns.last_sequence
 
 -- name: put_entries

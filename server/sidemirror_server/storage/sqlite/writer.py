@@ -22,10 +22,10 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sidemirror_server.storage.sqlite.failures import store_failure
-from sidemirror_server.storage.sqlite.group import Call, MustUndo, Outcome, run, run_in_savepoint
+from sidemirror_server.storage.sqlite.group import Alike, Call, MustUndo, Outcome, run_in_savepoint, run_together
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreUnavailable
 
 _log = logging.getLogger(__name__)
@@ -34,11 +34,15 @@ _T = TypeVar("_T")
 # How long the statements of one group may keep the loop before the rest waits for the next group. Chosen here: the
 # small writes of 64 callers fit, and another call's answer is late by no more than this.
 _GROUP_S = 0.005
+# How many calls may share their statements: between two of those nobody looks at the time. Chosen here: 64 writers' at
+# once.
+_ALIKE = 64
 # How long a blocking step on the thread waits for another connection. Chosen here: longer than any search should take.
 _PATIENCE_MS = 5000
 _TRY_MS = 20
-# After this time without an answer from the thread the loop sleeps for a moment, then again after twice the time, and
-# so on: a loop that is never idle gives the GIL back so briefly that a waiting thread may miss it for seconds.
+# After this time without an answer from the thread the loop waits a moment for it, then again after twice the time, and
+# so on: a loop that is never idle gives the GIL back so briefly that a waiting thread may miss it for seconds. uvloop
+# rounds to milliseconds: there the first time comes at once, when the thread has to begin, and that is well.
 _FIRST_PAUSE_AFTER_S = 0.0003
 _PAUSE_S = 0.0001
 
@@ -71,21 +75,28 @@ class GroupWriter:
         self.has_failed = False
         self._closed: asyncio.Future[None] | None = None
         self._pause: asyncio.TimerHandle | None = None
+        self._under_way = threading.Lock()  # held while the thread has a step to take
         self._steps: queue.SimpleQueue[Callable[[], Callable[[], None]] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._take_steps, name="sqlite-writer", daemon=True)
         self._thread.start()
 
     def submit(self, change: Callable[[sqlite3.Connection], _T], *, long: bool) -> asyncio.Future[_T]:
         """Queues a call; the future is answered when its group is durable, or has failed."""
+        return self._queue(Call(change, self._loop.create_future(), long))
+
+    def submit_alike(self, alike: Alike) -> asyncio.Future[Any]:
+        """The same for a change that shares its statements with others like it in its group."""
+        return self._queue(Call(alike.alone, self._loop.create_future(), long=False, alike=alike))
+
+    def _queue(self, call: Call) -> asyncio.Future[Any]:
         if self._closed is not None:
             raise StoreUnavailable(store="sqlite", reason="closed")
-        answer: asyncio.Future[_T] = self._loop.create_future()
-        self._waiting.append(Call(change, answer, long))
+        self._waiting.append(call)
         if not self._busy:
             self._busy = True
             # Not at once: the other tasks that are ready in this turn of the loop join the group.
             self._loop.call_soon(self._next_group)
-        return answer
+        return call.answer
 
     async def close(self) -> None:
         """Refuses new calls, finishes those that wait, then closes the connection and ends the thread."""
@@ -122,9 +133,9 @@ class GroupWriter:
         try:
             until = time.perf_counter() + _GROUP_S
             outcomes = []
-            for call in self._calls_until(until):
-                calls.append(call)
-                outcomes.append(run(connection, call))
+            for together in self._calls_until(until):
+                calls += together
+                outcomes += run_together(connection, together)
         except MustUndo:
             connection.execute("ROLLBACK")
             self._waiting.extendleft(reversed(calls))
@@ -140,10 +151,15 @@ class GroupWriter:
                 partial(self._group_failed, calls),
             )
 
-    def _calls_until(self, until: float) -> Iterator[Call]:
-        """Takes the calls that may share a group, one at a time, until perf_counter() is past `until`."""
-        while self._waiting and not self._waiting[0].long and time.perf_counter() < until:
-            yield self._waiting.popleft()
+    def _calls_until(self, until: float) -> Iterator[list[Call]]:
+        """Takes the calls that may share a group until perf_counter() is past `until`: one at a time, or as many as
+        follow each other and may share their statements."""
+        waiting = self._waiting
+        while waiting and not waiting[0].long and time.perf_counter() < until:
+            calls = [waiting.popleft()]
+            while waiting and calls[0].is_like(waiting[0]) and len(calls) < _ALIKE:
+                calls.append(waiting.popleft())
+            yield calls
 
     def _end_thread(self) -> None:
         self._steps.put(None)
@@ -164,7 +180,8 @@ class GroupWriter:
 
     def _group_durable(self, outcomes: list[Outcome]) -> None:
         self.has_failed = False
-        for (_, answer, _), result, error in outcomes:
+        for call, result, error in outcomes:
+            answer = call.answer
             if answer.done():  # its caller was cancelled
                 continue
             if error is None:
@@ -204,11 +221,14 @@ class GroupWriter:
             except BaseException as exc:  # noqa: BLE001 - it is handed to those who wait for this step
                 return partial(failed, exc)
 
+        self._under_way.acquire()  # it is free: there is one step at a time
         self._steps.put(take_step)
         self._pause = self._loop.call_later(_FIRST_PAUSE_AFTER_S, self._let_thread_run, _FIRST_PAUSE_AFTER_S)
 
     def _let_thread_run(self, waited_s: float) -> None:
-        time.sleep(_PAUSE_S)
+        if self._under_way.acquire(timeout=_PAUSE_S):  # the answer is on its way
+            self._under_way.release()
+            return
         self._pause = self._loop.call_later(waited_s * 2, self._let_thread_run, waited_s * 2)
 
     def _step_taken(self, then: Callable[[], None]) -> None:
@@ -221,6 +241,7 @@ class GroupWriter:
     def _take_steps(self) -> None:
         while (step := self._steps.get()) is not None:
             then = step()
+            self._under_way.release()
             try:
                 self._loop.call_soon_threadsafe(self._step_taken, then)
             except RuntimeError:  # the loop was closed without closing the database: nobody is left to answer
