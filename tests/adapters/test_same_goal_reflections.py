@@ -106,13 +106,13 @@ async def _name_of_a_database(databases: Databases) -> str:
 
 
 @pytest.mark.usefixtures("patiently")
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 def test_same_answers(databases: Databases, either_server: RedisServer) -> None:
     name = asyncio.run(_name_of_a_database(databases))
     SameAnswers.databases, SameAnswers.name, SameAnswers.server = databases, name, either_server
     try:
         run_state_machine_as_test(
-            SameAnswers, settings=settings(max_examples=25, stateful_step_count=25, deadline=None)
+            SameAnswers, settings=settings(max_examples=15, stateful_step_count=25, deadline=None)
         )
     finally:
         asyncio.run(databases.drop(name))
