@@ -335,7 +335,8 @@ def _oneof(oneof: OneofDescriptor, made: _Made) -> Check:
 
 
 def _arm(field: FieldDescriptor, made: _Made) -> Check:
-    if field.message_type is None or isinstance(TABLE.get(field.name), Required | Seconds):
+    """The check of an arm that is known to be set."""
+    if field.message_type is None or isinstance(_rule(field, made), Required | Seconds):
         return _all_of(tuple(_field(field, made)))
     name, inner = field.name, _message(field.message_type, made)
 

@@ -36,8 +36,8 @@ SET turn_count = excluded.turn_count, standing = excluded.standing, last_sequenc
 WHERE excluded.last_sequence >= turns.last_sequence
 
 -- name: move_heads
--- The same for turns that are there and in which nothing has changed that lists are ordered by: SQLite writes every index
--- that holds a column which is set, changed or not.
+-- The same for turns that are there and in which nothing has changed that lists are ordered by: SQLite writes every
+-- index that holds a column which is set, changed or not.
 INSERT INTO turns (tenant_id, project_id, turn_id, session_id, turn_count, standing, last_sequence, started_us,
                    updated_us, body)
 SELECT :tenant_id, :project_id, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
