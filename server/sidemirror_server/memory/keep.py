@@ -127,6 +127,7 @@ def lesson_of(result: Result, ids: Ids, trust: Trust, tried: str, more: dict[str
         quarantine=quarantine,
         episodes=(result.episode,) if result.episode else (),
         reason=tried,
+        error_signature=result.error_signature,
     )
     if not result.strategy:
         return Lesson(reflection, None, ids.lesson_id)

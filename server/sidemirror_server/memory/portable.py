@@ -104,7 +104,8 @@ def _check_bounds(memory: MemoryRecord) -> None:
             raise BadLine(f"{name} is no id")
     if not memory.content or len(memory.content) > _LONGEST_TEXT:
         raise BadLine("content is missing or too long")
-    if len(memory.task_text) > _LONGEST_TASK or len(memory.reason) > _LONGEST_NOTE:
+    notes = max(len(memory.reason), len(memory.error_signature))
+    if len(memory.task_text) > _LONGEST_TASK or notes > _LONGEST_NOTE:
         raise BadLine("a text is too long")
     times = (memory.created_us, memory.updated_us, memory.strengthened_us)
     if not all(0 <= at_us <= _LAST_US for at_us in times) or not all(

@@ -74,7 +74,8 @@ class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     texts that say the same word for word (`keys.text_key`). `strategy_of`: of a strategy, the memory id of its
     reflection. `metadata`: JSON; the seed's `outcome`, `task_description`, `event_count` and `session_id`, and the
     caller's own. `change` and `reason` tell of the last version. `revision_ids`: of its last revisions that had one,
-    the oldest first, at most MOST_REVISIONS. Raises BadInput for a score that is none.
+    the oldest first, at most MOST_REVISIONS. `error_signature`: of the failure that it tells of
+    (`memory/signature.py`), or empty. Raises BadInput for a score that is none.
     """
 
     memory_id: str
@@ -103,6 +104,7 @@ class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     change: Change = Change.LEARNED
     reason: str = ""
     revision_ids: tuple[str, ...] = ()
+    error_signature: str = ""
 
     def __post_init__(self) -> None:
         for name, score in (("importance", self.importance), ("confidence", self.confidence)):
@@ -208,6 +210,7 @@ def strengthened(known: MemoryRecord, draft: MemoryRecord, now_us: int) -> Memor
         origin=min(known.origin, draft.origin),
         state=state,
         quarantine=quarantine,
+        error_signature=known.error_signature or draft.error_signature,
     )
     is_surer = (draft.confidence or 0.0) > (known.confidence or 0.0)
     both_active = known.state is draft.state is MemoryState.ACTIVE
