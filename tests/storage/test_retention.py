@@ -43,8 +43,8 @@ async def test_the_sweep_removes_what_is_too_old(
         for days in (0, 364, 366):
             await stores.critiques.keep(OTHER, critique(f"c{days}", now_us - days * US_PER_DAY))
         with caplog.at_level("INFO"):
-            await served.sidecar._forget()
-            await served.sidecar._forget()
+            await served.sidecar.retention.forget()
+            await served.sidecar.retention.forget()
         spent = await stores.ledger.spent(ONE, 0, now_us)
         kept = await stores.critiques.list(OTHER, None, None, None, 10)
     assert [day_of(now_us) - spend.day for spend in spent] == spend_days

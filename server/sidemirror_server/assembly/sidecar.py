@@ -12,6 +12,7 @@ import msgspec
 
 from sidemirror_server.assembly.memory import ReflectiveMemory
 from sidemirror_server.assembly.models import caps_of, embedder_of, info_of, routes_of, stand_in, templates_of
+from sidemirror_server.assembly.retention import KeptFor
 from sidemirror_server.assembly.standing import Standing
 from sidemirror_server.assembly.stores import PORTS, Stores, open_stores
 from sidemirror_server.critique.keeping import Critic
@@ -23,7 +24,6 @@ from sidemirror_server.goals.report import reflection_of
 from sidemirror_server.goals.republish import Republisher
 from sidemirror_server.models.gateway import Gateway, Route
 from sidemirror_server.models.language_model import LanguageModel, Purpose
-from sidemirror_server.models.ledger import US_PER_DAY, day_of
 from sidemirror_server.models.spending import Spending
 from sidemirror_server.observing import gauges, observe, with_times
 from sidemirror_server.rpc import server as rpc_server
@@ -48,7 +48,6 @@ from sidemirror_server.rpc.watch import WatchStreams
 from sidemirror_server.settings import Settings, is_measured
 from sidemirror_server.thinking.prompts import ReflectionPrompts
 from sidemirror_server.trace.live import Bell, Lookout
-from sidemirror_server.trace.receipts import KEPT_FOR_US as RECEIPTS_KEPT_FOR_US
 from sidemirror_server.turns.conductor import Conductor, TurnLimits
 from sidemirror_server.turns.critiquing import TurnCritiques
 from sidemirror_server.turns.lessons import Lessons
@@ -69,10 +68,6 @@ _log = logging.getLogger(__name__)
 
 # How often turns that need no memory are let go, idle ones abandoned and expired answers forgotten.
 _SWEEP_EVERY_S = 30.0
-_FORGET_AT_ONCE = 1_000
-# How long the reports of finished goals are kept. Design section 7 says 7 days, and so long they are shown; the rest is
-# for a clock that is ahead for a while.
-_REPORTS_KEPT_US = 16 * 24 * 3600 * 1_000_000
 # Chosen here: a sidecar that was killed finds its own work again when it is back.
 _PACE = Pace(lease_s=10.0)
 # What of the grace period is kept for the store, after the calls had theirs.
@@ -102,6 +97,7 @@ class Sidecar:
         self._settings = settings
         self._stores = stores
         self._clock = clock
+        self.retention = KeptFor(settings.retention, stores, clock)
         self._socket = socket
         self.port = 0
         self._health_listener: HealthListener | None = None
@@ -110,8 +106,7 @@ class Sidecar:
         self.recorder = Recorder(stores.log, bell, limits.backlog_bytes)
         spending = Spending(stores.ledger, caps_of(settings), clock)
         self.gateway = Gateway(routes, spending, clock)
-        memory = ReflectiveMemory(settings, stores, embedder_of(settings, spending, clock), clock)
-        self.meanings = memory.meanings
+        self.memory = memory = ReflectiveMemory(settings, stores, embedder_of(settings, spending, clock), clock)
         own_prompts = templates_of(settings)
         prompts = ReflectionPrompts(own_prompts)
         reflections = Reflections(self.gateway, prompts, self.recorder, clock)
@@ -123,9 +118,8 @@ class Sidecar:
             stores.log, stores.sessions, self.recorder, reflections, critiques, lessons, clock, turn_limits
         )
         publisher = Publisher(self.gateway, stores.goal_reflections, stores.journal, bell, clock)
-        self._worker = Worker(
-            stores.work, {GOAL_REPORT: publisher.handle}, clock, random.Random(), new_id(clock.now_us()), pace
-        )
+        handlers = {GOAL_REPORT: publisher.handle, **memory.handlers(self.gateway, own_prompts)}
+        self._worker = Worker(stores.work, handlers, clock, random.Random(), new_id(clock.now_us()), pace)
         streams = Streams(StreamLimits(settings.heartbeat_s, limits.idle_stream_s, limits.stream_age_s))
         own = Scope(settings.tenant_id, settings.project_id)
         self.admission = Admission(call_limits(settings), clock)
@@ -215,8 +209,10 @@ class Sidecar:
             ]
             if self._lookout is not None:
                 work.append(self._lookout.run())
-            if self.meanings is not None:
-                work.append(self.meanings.run())
+            if self.memory.meanings is not None:
+                work.append(self.memory.meanings.run())
+            if self.memory.schedule is not None:
+                work.append(self.memory.schedule.run())
             background = [group.create_task(task) for task in work]
             await stop
             await self.drain()
@@ -242,8 +238,8 @@ class Sidecar:
     async def close(self) -> None:
         """Ends what is under way with models."""
         await self.gateway.close()
-        if self.meanings is not None:
-            await self.meanings.close()
+        if self.memory.meanings is not None:
+            await self.memory.meanings.close()
 
     async def _republish(self) -> None:
         """Publishes again what a Redis has lost."""
@@ -259,26 +255,9 @@ class Sidecar:
                 if is_measured(self._settings):
                     await self._queue.count_again()
                 await self.conductor.sweep()
-                await self._forget()
+                await self.retention.forget()
             except SidemirrorError as error:
                 _log.warning("sweep_failed", extra={"reason": str(error)})
-
-    async def _forget(self) -> None:
-        """Removes what is kept no longer, a part of it at a time, and says how much that was."""
-        stores, kept, now_us = self._stores, self._settings.retention, self._clock.now_us()
-        counts = {
-            "requests": await stores.requests.forget(now_us, _FORGET_AT_ONCE),
-            "reports": await stores.work.purge((GOAL_REPORT,), now_us - _REPORTS_KEPT_US, _FORGET_AT_ONCE),
-            "receipts": await stores.receipts.forget(now_us - RECEIPTS_KEPT_FOR_US, _FORGET_AT_ONCE),
-        }
-        if kept.spend_days is not None:
-            first_day = day_of(now_us) - kept.spend_days
-            counts["spend"] = await stores.ledger.forget(first_day, _FORGET_AT_ONCE, now_us)
-        if kept.critique_days is not None:
-            before_us = now_us - kept.critique_days * US_PER_DAY
-            counts["critiques"] = await stores.critiques.forget(before_us, _FORGET_AT_ONCE)
-        if any(counts.values()):
-            _log.info("forgotten", extra=counts)
 
 
 def _turned_off(settings: Settings) -> tuple[str, ...]:

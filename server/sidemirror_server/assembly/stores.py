@@ -12,6 +12,8 @@ import msgspec
 
 from sidemirror_server.critique.store import Critiques
 from sidemirror_server.goals.store import GoalReflections
+from sidemirror_server.memory.dreams import Dreams
+from sidemirror_server.memory.pruning import Pruning
 from sidemirror_server.memory.search import MemorySearch
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.models.ledger import Ledger
@@ -19,12 +21,14 @@ from sidemirror_server.rpc.info import StoreFacts
 from sidemirror_server.settings import Settings
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import FILE_NAME, Database
+from sidemirror_server.storage.sqlite.dreams import SqliteDreams
 from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflections
 from sidemirror_server.storage.sqlite.journal import SqliteJournal
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_process import SearchProcess
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
+from sidemirror_server.storage.sqlite.pruning import SqlitePruning
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.requests import SqliteRequests
 from sidemirror_server.storage.sqlite.sessions import SqliteSessions
@@ -56,6 +60,8 @@ class Stores(msgspec.Struct, frozen=True):
     receipts: Receipts
     memories: Memories
     memory_search: MemorySearch
+    dreams: Dreams
+    pruning: Pruning
     facts: tuple[StoreFacts, ...]
     is_shared: bool
     changed: asyncio.Event
@@ -93,6 +99,8 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         receipts=SqliteReceipts(database),
         memories=SqliteMemories(database),
         memory_search=SqliteMemorySearch(database, searches),
+        dreams=SqliteDreams(database),
+        pruning=SqlitePruning(database),
         work=SqliteWork(database),
         journal=SqliteJournal(database),
         facts=(StoreFacts("sqlite", "everything", lambda: durability, database.answers),),
@@ -106,11 +114,13 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
     not be used. Its driver is loaded only here."""
     from sidemirror_server.storage.postgres.critiques import PostgresCritiques
     from sidemirror_server.storage.postgres.database import Database as PostgresDatabase
+    from sidemirror_server.storage.postgres.dreams import PostgresDreams
     from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
     from sidemirror_server.storage.postgres.journal import PostgresJournal
     from sidemirror_server.storage.postgres.ledger import PostgresLedger
     from sidemirror_server.storage.postgres.memories import PostgresMemories
     from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
+    from sidemirror_server.storage.postgres.pruning import PostgresPruning
     from sidemirror_server.storage.postgres.receipts import PostgresReceipts
     from sidemirror_server.storage.postgres.requests import PostgresRequests
     from sidemirror_server.storage.postgres.sessions import PostgresSessions
@@ -137,6 +147,8 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
         receipts=PostgresReceipts(database),
         memories=PostgresMemories(database),
         memory_search=PostgresMemorySearch(database),
+        dreams=PostgresDreams(database),
+        pruning=PostgresPruning(database),
         work=PostgresWork(database),
         journal=PostgresJournal(database),
         facts=(StoreFacts("postgres", "everything", lambda: durability, database.is_available),),

@@ -72,10 +72,11 @@ class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     `version` rises from 1 with every change but a strengthening. `strength`: how often it was learned. `episodes`:
     digests of the distinct episodes that taught it, the oldest first, at most MOST_EPISODES. `text_key`: equal for
     texts that say the same word for word (`keys.text_key`). `strategy_of`: of a strategy, the memory id of its
-    reflection. `metadata`: JSON; the seed's `outcome`, `task_description`, `event_count` and `session_id`, and the
-    caller's own. `change` and `reason` tell of the last version. `revision_ids`: of its last revisions that had one,
-    the oldest first, at most MOST_REVISIONS. `error_signature`: of the failure that it tells of
-    (`memory/signature.py`), or empty. Raises BadInput for a score that is none.
+    reflection. `derived_from`: of what was dreamt, the ids of the memories that it rests on. `metadata`: JSON; the
+    seed's `outcome`, `task_description`, `event_count` and `session_id`, and the caller's own. `change` and `reason`
+    tell of the last version. `revision_ids`: of its last revisions that had one, the oldest first, at most
+    MOST_REVISIONS. `error_signature`: of the failure that it tells of (`memory/signature.py`), or empty. Raises
+    BadInput for a score that is none.
     """
 
     memory_id: str
@@ -93,6 +94,7 @@ class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     source_event_ids: tuple[str, ...] = ()
     related_ids: tuple[str, ...] = ()
     strategy_of: str = ""
+    derived_from: tuple[str, ...] = ()
     metadata: dict[str, Any] = {}
     applies_when: AppliesWhen = AppliesWhen()
     state: MemoryState = MemoryState.ACTIVE
@@ -186,7 +188,10 @@ def memory_in(body: bytes, content: str, task_text: str) -> MemoryRecord:
 
 
 def known_by(record: MemoryRecord) -> tuple[str, ...]:
-    """What a memory is recognised by when it is learned once more: its text, then its episodes."""
+    """What a memory is recognised by when it is learned once more: its text, then its episodes. Those of what was
+    dreamt belong to the memories that it rests on: told again, they strengthen those."""
+    if record.derived_from:
+        return (f"t:{record.text_key}",)
     return (f"t:{record.text_key}", *(f"e:{episode}" for episode in record.episodes))
 
 

@@ -167,6 +167,7 @@ def memory_to_wire(memory: MemoryRecord, scope: Scope) -> pb.Memory:
         update_time=timestamp(memory.updated_us),
         related_memory_ids=memory.related_ids,
         strategy_of=memory.strategy_of,
+        derived_from=memory.derived_from,
         applies_when=applies_to_wire(memory.applies_when),
         strength=memory.strength,
         episode_count=len(memory.episodes),

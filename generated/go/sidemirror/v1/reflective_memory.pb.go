@@ -353,6 +353,59 @@ func (SearchMode) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{4}
 }
 
+// What was removed because it was old.
+type PrunedKind int32
+
+const (
+	// Never sent.
+	PrunedKind_PRUNED_KIND_UNSPECIFIED PrunedKind = 0
+	// Memories that mattered little.
+	PrunedKind_PRUNED_KIND_MEMORIES PrunedKind = 1
+	// Turns that had ended, with their events and directives.
+	PrunedKind_PRUNED_KIND_TURNS PrunedKind = 2
+)
+
+// Enum value maps for PrunedKind.
+var (
+	PrunedKind_name = map[int32]string{
+		0: "PRUNED_KIND_UNSPECIFIED",
+		1: "PRUNED_KIND_MEMORIES",
+		2: "PRUNED_KIND_TURNS",
+	}
+	PrunedKind_value = map[string]int32{
+		"PRUNED_KIND_UNSPECIFIED": 0,
+		"PRUNED_KIND_MEMORIES":    1,
+		"PRUNED_KIND_TURNS":       2,
+	}
+)
+
+func (x PrunedKind) Enum() *PrunedKind {
+	p := new(PrunedKind)
+	*p = x
+	return p
+}
+
+func (x PrunedKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PrunedKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_sidemirror_v1_reflective_memory_proto_enumTypes[5].Descriptor()
+}
+
+func (PrunedKind) Type() protoreflect.EnumType {
+	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[5]
+}
+
+func (x PrunedKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PrunedKind.Descriptor instead.
+func (PrunedKind) EnumDescriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{5}
+}
+
 // One event of a trace.
 type ReflectionEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -800,7 +853,9 @@ type Memory struct {
 	// Whose it is.
 	TenantId string `protobuf:"bytes,25,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// Of which project.
-	ProjectId     string `protobuf:"bytes,26,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	ProjectId string `protobuf:"bytes,26,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// Of what was dreamt: the memories that it rests on. At most 12.
+	DerivedFrom   []string `protobuf:"bytes,27,rep,name=derived_from,json=derivedFrom,proto3" json:"derived_from,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1015,6 +1070,13 @@ func (x *Memory) GetProjectId() string {
 		return x.ProjectId
 	}
 	return ""
+}
+
+func (x *Memory) GetDerivedFrom() []string {
+	if x != nil {
+		return x.DerivedFrom
+	}
+	return nil
 }
 
 // Asks for a reflection. Exactly one of `events`, `turn_id` and `session_id` says what happened; `session_id` may come
@@ -3359,6 +3421,842 @@ func (x *RefusedLine) GetReason() string {
 	return ""
 }
 
+// Asks for a dream.
+type DreamRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
+	// the same content is answered the same, and with other content is refused.
+	RequestId     string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DreamRequest) Reset() {
+	*x = DreamRequest{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DreamRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DreamRequest) ProtoMessage() {}
+
+func (x *DreamRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DreamRequest.ProtoReflect.Descriptor instead.
+func (*DreamRequest) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *DreamRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *DreamRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *DreamRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// One step of a dream.
+type DreamResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What is told.
+	//
+	// Types that are valid to be assigned to Step:
+	//
+	//	*DreamResponse_Progress
+	//	*DreamResponse_Dream
+	Step          isDreamResponse_Step `protobuf_oneof:"step"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DreamResponse) Reset() {
+	*x = DreamResponse{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DreamResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DreamResponse) ProtoMessage() {}
+
+func (x *DreamResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DreamResponse.ProtoReflect.Descriptor instead.
+func (*DreamResponse) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *DreamResponse) GetStep() isDreamResponse_Step {
+	if x != nil {
+		return x.Step
+	}
+	return nil
+}
+
+func (x *DreamResponse) GetProgress() *DreamProgress {
+	if x != nil {
+		if x, ok := x.Step.(*DreamResponse_Progress); ok {
+			return x.Progress
+		}
+	}
+	return nil
+}
+
+func (x *DreamResponse) GetDream() *DreamLogEntry {
+	if x != nil {
+		if x, ok := x.Step.(*DreamResponse_Dream); ok {
+			return x.Dream
+		}
+	}
+	return nil
+}
+
+type isDreamResponse_Step interface {
+	isDreamResponse_Step()
+}
+
+type DreamResponse_Progress struct {
+	// How far it is; whenever it has come further.
+	Progress *DreamProgress `protobuf:"bytes,1,opt,name=progress,proto3,oneof"`
+}
+
+type DreamResponse_Dream struct {
+	// What it came to; always the last.
+	Dream *DreamLogEntry `protobuf:"bytes,2,opt,name=dream,proto3,oneof"`
+}
+
+func (*DreamResponse_Progress) isDreamResponse_Step() {}
+
+func (*DreamResponse_Dream) isDreamResponse_Step() {}
+
+// How far a dream is.
+type DreamProgress struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The pass.
+	DreamId string `protobuf:"bytes,1,opt,name=dream_id,json=dreamId,proto3" json:"dream_id,omitempty"`
+	// No worker has begun with it.
+	Waiting bool `protobuf:"varint,2,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	// New memories that it has read.
+	ReadCount int32 `protobuf:"varint,3,opt,name=read_count,json=readCount,proto3" json:"read_count,omitempty"`
+	// Clusters that a model is asked about.
+	ClusterCount int32 `protobuf:"varint,4,opt,name=cluster_count,json=clusterCount,proto3" json:"cluster_count,omitempty"`
+	// How many of them it is through with.
+	FinishedClusterCount int32 `protobuf:"varint,5,opt,name=finished_cluster_count,json=finishedClusterCount,proto3" json:"finished_cluster_count,omitempty"`
+	// Lessons that came of these.
+	LessonCount   int32 `protobuf:"varint,6,opt,name=lesson_count,json=lessonCount,proto3" json:"lesson_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DreamProgress) Reset() {
+	*x = DreamProgress{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DreamProgress) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DreamProgress) ProtoMessage() {}
+
+func (x *DreamProgress) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DreamProgress.ProtoReflect.Descriptor instead.
+func (*DreamProgress) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *DreamProgress) GetDreamId() string {
+	if x != nil {
+		return x.DreamId
+	}
+	return ""
+}
+
+func (x *DreamProgress) GetWaiting() bool {
+	if x != nil {
+		return x.Waiting
+	}
+	return false
+}
+
+func (x *DreamProgress) GetReadCount() int32 {
+	if x != nil {
+		return x.ReadCount
+	}
+	return 0
+}
+
+func (x *DreamProgress) GetClusterCount() int32 {
+	if x != nil {
+		return x.ClusterCount
+	}
+	return 0
+}
+
+func (x *DreamProgress) GetFinishedClusterCount() int32 {
+	if x != nil {
+		return x.FinishedClusterCount
+	}
+	return 0
+}
+
+func (x *DreamProgress) GetLessonCount() int32 {
+	if x != nil {
+		return x.LessonCount
+	}
+	return 0
+}
+
+// What a dream came to.
+type DreamLogEntry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The pass.
+	DreamId string `protobuf:"bytes,1,opt,name=dream_id,json=dreamId,proto3" json:"dream_id,omitempty"`
+	// Its number among the passes of the project, from 1.
+	Number int64 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
+	// When it began.
+	StartTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
+	// When it ended.
+	EndTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
+	// OK, or why clusters were not answered for: the first reason. What was not dreamt for want of money, time or a model is
+	// left to the next pass.
+	Status ResultStatus `protobuf:"varint,5,opt,name=status,proto3,enum=sidemirror.v1.ResultStatus" json:"status,omitempty"`
+	// The same, for people.
+	Detail string `protobuf:"bytes,6,opt,name=detail,proto3" json:"detail,omitempty"`
+	// New memories that it read; no other pass reads them as new.
+	ReadCount int32 `protobuf:"varint,7,opt,name=read_count,json=readCount,proto3" json:"read_count,omitempty"`
+	// New memories that are left to the next pass; 9,500 and more are counted as 9,500.
+	LeftCount int32 `protobuf:"varint,8,opt,name=left_count,json=leftCount,proto3" json:"left_count,omitempty"`
+	// Groups of memories with something new in them, and with at least two distinct episodes behind them.
+	ClusterCount int32 `protobuf:"varint,9,opt,name=cluster_count,json=clusterCount,proto3" json:"cluster_count,omitempty"`
+	// Those of them that were not worth a question: a lesson says them already, or they have grown little.
+	KnownClusterCount int32 `protobuf:"varint,10,opt,name=known_cluster_count,json=knownClusterCount,proto3" json:"known_cluster_count,omitempty"`
+	// Those that a model was asked about: at most 20.
+	AskedCount int32 `protobuf:"varint,11,opt,name=asked_count,json=askedCount,proto3" json:"asked_count,omitempty"`
+	// Answers that were not kept: fewer than two episodes support them, or they matter less than `min_store_importance`.
+	UnsupportedCount int32 `protobuf:"varint,12,opt,name=unsupported_count,json=unsupportedCount,proto3" json:"unsupported_count,omitempty"`
+	// Questions without an answer that can be used.
+	FailedCount int32 `protobuf:"varint,13,opt,name=failed_count,json=failedCount,proto3" json:"failed_count,omitempty"`
+	// What was made or strengthened.
+	Lessons []*DreamtLesson `protobuf:"bytes,14,rep,name=lessons,proto3" json:"lessons,omitempty"`
+	// What the questions took, together; absent when nothing was asked.
+	Usage         *Usage `protobuf:"bytes,15,opt,name=usage,proto3" json:"usage,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DreamLogEntry) Reset() {
+	*x = DreamLogEntry{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DreamLogEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DreamLogEntry) ProtoMessage() {}
+
+func (x *DreamLogEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DreamLogEntry.ProtoReflect.Descriptor instead.
+func (*DreamLogEntry) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *DreamLogEntry) GetDreamId() string {
+	if x != nil {
+		return x.DreamId
+	}
+	return ""
+}
+
+func (x *DreamLogEntry) GetNumber() int64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *DreamLogEntry) GetStartTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartTime
+	}
+	return nil
+}
+
+func (x *DreamLogEntry) GetEndTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndTime
+	}
+	return nil
+}
+
+func (x *DreamLogEntry) GetStatus() ResultStatus {
+	if x != nil {
+		return x.Status
+	}
+	return ResultStatus_RESULT_STATUS_UNSPECIFIED
+}
+
+func (x *DreamLogEntry) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *DreamLogEntry) GetReadCount() int32 {
+	if x != nil {
+		return x.ReadCount
+	}
+	return 0
+}
+
+func (x *DreamLogEntry) GetLeftCount() int32 {
+	if x != nil {
+		return x.LeftCount
+	}
+	return 0
+}
+
+func (x *DreamLogEntry) GetClusterCount() int32 {
+	if x != nil {
+		return x.ClusterCount
+	}
+	return 0
+}
+
+func (x *DreamLogEntry) GetKnownClusterCount() int32 {
+	if x != nil {
+		return x.KnownClusterCount
+	}
+	return 0
+}
+
+func (x *DreamLogEntry) GetAskedCount() int32 {
+	if x != nil {
+		return x.AskedCount
+	}
+	return 0
+}
+
+func (x *DreamLogEntry) GetUnsupportedCount() int32 {
+	if x != nil {
+		return x.UnsupportedCount
+	}
+	return 0
+}
+
+func (x *DreamLogEntry) GetFailedCount() int32 {
+	if x != nil {
+		return x.FailedCount
+	}
+	return 0
+}
+
+func (x *DreamLogEntry) GetLessons() []*DreamtLesson {
+	if x != nil {
+		return x.Lessons
+	}
+	return nil
+}
+
+func (x *DreamLogEntry) GetUsage() *Usage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
+// What a dream made of one cluster.
+type DreamtLesson struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The memory that says what the episodes have in common.
+	ReflectionId string `protobuf:"bytes,1,opt,name=reflection_id,json=reflectionId,proto3" json:"reflection_id,omitempty"`
+	// The memory that says what to do next time; empty when there is none.
+	StrategyId string `protobuf:"bytes,2,opt,name=strategy_id,json=strategyId,proto3" json:"strategy_id,omitempty"`
+	// The memories that it rests on.
+	SupportingMemoryIds []string `protobuf:"bytes,3,rep,name=supporting_memory_ids,json=supportingMemoryIds,proto3" json:"supporting_memory_ids,omitempty"`
+	// How many distinct episodes taught those: at least 2.
+	EpisodeCount int32 `protobuf:"varint,4,opt,name=episode_count,json=episodeCount,proto3" json:"episode_count,omitempty"`
+	// Whether it is new; else it was known word for word, and was strengthened.
+	IsNew         bool `protobuf:"varint,5,opt,name=is_new,json=isNew,proto3" json:"is_new,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DreamtLesson) Reset() {
+	*x = DreamtLesson{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DreamtLesson) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DreamtLesson) ProtoMessage() {}
+
+func (x *DreamtLesson) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DreamtLesson.ProtoReflect.Descriptor instead.
+func (*DreamtLesson) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *DreamtLesson) GetReflectionId() string {
+	if x != nil {
+		return x.ReflectionId
+	}
+	return ""
+}
+
+func (x *DreamtLesson) GetStrategyId() string {
+	if x != nil {
+		return x.StrategyId
+	}
+	return ""
+}
+
+func (x *DreamtLesson) GetSupportingMemoryIds() []string {
+	if x != nil {
+		return x.SupportingMemoryIds
+	}
+	return nil
+}
+
+func (x *DreamtLesson) GetEpisodeCount() int32 {
+	if x != nil {
+		return x.EpisodeCount
+	}
+	return 0
+}
+
+func (x *DreamtLesson) GetIsNew() bool {
+	if x != nil {
+		return x.IsNew
+	}
+	return false
+}
+
+// Asks for the log of dreams.
+type ListDreamsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// How many to return; 50 when 0, at most 1,000.
+	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The token of the page before; empty for the first page. At most 1,024 characters.
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDreamsRequest) Reset() {
+	*x = ListDreamsRequest{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDreamsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDreamsRequest) ProtoMessage() {}
+
+func (x *ListDreamsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDreamsRequest.ProtoReflect.Descriptor instead.
+func (*ListDreamsRequest) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *ListDreamsRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *ListDreamsRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *ListDreamsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListDreamsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// The log, the newest first.
+type ListDreamsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A page of it.
+	Dreams []*DreamLogEntry `protobuf:"bytes,1,rep,name=dreams,proto3" json:"dreams,omitempty"`
+	// The token of the next page; empty on the last one.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDreamsResponse) Reset() {
+	*x = ListDreamsResponse{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDreamsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDreamsResponse) ProtoMessage() {}
+
+func (x *ListDreamsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDreamsResponse.ProtoReflect.Descriptor instead.
+func (*ListDreamsResponse) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *ListDreamsResponse) GetDreams() []*DreamLogEntry {
+	if x != nil {
+		return x.Dreams
+	}
+	return nil
+}
+
+func (x *ListDreamsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// Asks for the log of what was removed.
+type ListPruningsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// How many to return; 50 when 0, at most 1,000.
+	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The token of the page before; empty for the first page. At most 1,024 characters.
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPruningsRequest) Reset() {
+	*x = ListPruningsRequest{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPruningsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPruningsRequest) ProtoMessage() {}
+
+func (x *ListPruningsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPruningsRequest.ProtoReflect.Descriptor instead.
+func (*ListPruningsRequest) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *ListPruningsRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *ListPruningsRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *ListPruningsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListPruningsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// The log, the newest first.
+type ListPruningsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A page of it.
+	Prunings []*Pruning `protobuf:"bytes,1,rep,name=prunings,proto3" json:"prunings,omitempty"`
+	// The token of the next page; empty on the last one.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPruningsResponse) Reset() {
+	*x = ListPruningsResponse{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPruningsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPruningsResponse) ProtoMessage() {}
+
+func (x *ListPruningsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPruningsResponse.ProtoReflect.Descriptor instead.
+func (*ListPruningsResponse) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *ListPruningsResponse) GetPrunings() []*Pruning {
+	if x != nil {
+		return x.Prunings
+	}
+	return nil
+}
+
+func (x *ListPruningsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// What was removed at one time.
+type Pruning struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of what.
+	Kind PrunedKind `protobuf:"varint,1,opt,name=kind,proto3,enum=sidemirror.v1.PrunedKind" json:"kind,omitempty"`
+	// How much.
+	Count int64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	// When.
+	PruneTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=prune_time,json=pruneTime,proto3" json:"prune_time,omitempty"`
+	// Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`).
+	BeforeTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=before_time,json=beforeTime,proto3" json:"before_time,omitempty"`
+	// Memories: they mattered less than this (`retention.memory_importance`); 0 for turns.
+	ImportanceBelow float64 `protobuf:"fixed64,5,opt,name=importance_below,json=importanceBelow,proto3" json:"importance_below,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *Pruning) Reset() {
+	*x = Pruning{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Pruning) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Pruning) ProtoMessage() {}
+
+func (x *Pruning) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Pruning.ProtoReflect.Descriptor instead.
+func (*Pruning) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *Pruning) GetKind() PrunedKind {
+	if x != nil {
+		return x.Kind
+	}
+	return PrunedKind_PRUNED_KIND_UNSPECIFIED
+}
+
+func (x *Pruning) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *Pruning) GetPruneTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.PruneTime
+	}
+	return nil
+}
+
+func (x *Pruning) GetBeforeTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.BeforeTime
+	}
+	return nil
+}
+
+func (x *Pruning) GetImportanceBelow() float64 {
+	if x != nil {
+		return x.ImportanceBelow
+	}
+	return 0
+}
+
 var File_sidemirror_v1_reflective_memory_proto protoreflect.FileDescriptor
 
 const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
@@ -3402,7 +4300,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x06origin\x18\r \x01(\x0e2\x15.sidemirror.v1.OriginR\x06origin\x12*\n" +
 	"\x05usage\x18\x0e \x01(\v2\x14.sidemirror.v1.UsageR\x05usageB\r\n" +
 	"\v_importanceB\r\n" +
-	"\v_confidence\"\xeb\a\n" +
+	"\v_confidence\"\x8e\b\n" +
 	"\x06Memory\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12-\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x19.sidemirror.v1.MemoryKindR\x04kind\x12\x18\n" +
@@ -3440,7 +4338,8 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x06reason\x18\x18 \x01(\tR\x06reason\x12\x1b\n" +
 	"\ttenant_id\x18\x19 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x1a \x01(\tR\tprojectIdB\r\n" +
+	"project_id\x18\x1a \x01(\tR\tprojectId\x12!\n" +
+	"\fderived_from\x18\x1b \x03(\tR\vderivedFromB\r\n" +
 	"\v_confidence\"\xf9\x03\n" +
 	"\x19GenerateReflectionRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
@@ -3646,7 +4545,81 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\arefused\x18\x04 \x03(\v2\x1a.sidemirror.v1.RefusedLineR\arefused\"=\n" +
 	"\vRefusedLine\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x03R\x06number\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason*\xeb\x01\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"i\n" +
+	"\fDreamRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x03 \x01(\tR\trequestId\"\x89\x01\n" +
+	"\rDreamResponse\x12:\n" +
+	"\bprogress\x18\x01 \x01(\v2\x1c.sidemirror.v1.DreamProgressH\x00R\bprogress\x124\n" +
+	"\x05dream\x18\x02 \x01(\v2\x1c.sidemirror.v1.DreamLogEntryH\x00R\x05dreamB\x06\n" +
+	"\x04step\"\xe1\x01\n" +
+	"\rDreamProgress\x12\x19\n" +
+	"\bdream_id\x18\x01 \x01(\tR\adreamId\x12\x18\n" +
+	"\awaiting\x18\x02 \x01(\bR\awaiting\x12\x1d\n" +
+	"\n" +
+	"read_count\x18\x03 \x01(\x05R\treadCount\x12#\n" +
+	"\rcluster_count\x18\x04 \x01(\x05R\fclusterCount\x124\n" +
+	"\x16finished_cluster_count\x18\x05 \x01(\x05R\x14finishedClusterCount\x12!\n" +
+	"\flesson_count\x18\x06 \x01(\x05R\vlessonCount\"\xe8\x04\n" +
+	"\rDreamLogEntry\x12\x19\n" +
+	"\bdream_id\x18\x01 \x01(\tR\adreamId\x12\x16\n" +
+	"\x06number\x18\x02 \x01(\x03R\x06number\x129\n" +
+	"\n" +
+	"start_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x125\n" +
+	"\bend_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\x123\n" +
+	"\x06status\x18\x05 \x01(\x0e2\x1b.sidemirror.v1.ResultStatusR\x06status\x12\x16\n" +
+	"\x06detail\x18\x06 \x01(\tR\x06detail\x12\x1d\n" +
+	"\n" +
+	"read_count\x18\a \x01(\x05R\treadCount\x12\x1d\n" +
+	"\n" +
+	"left_count\x18\b \x01(\x05R\tleftCount\x12#\n" +
+	"\rcluster_count\x18\t \x01(\x05R\fclusterCount\x12.\n" +
+	"\x13known_cluster_count\x18\n" +
+	" \x01(\x05R\x11knownClusterCount\x12\x1f\n" +
+	"\vasked_count\x18\v \x01(\x05R\n" +
+	"askedCount\x12+\n" +
+	"\x11unsupported_count\x18\f \x01(\x05R\x10unsupportedCount\x12!\n" +
+	"\ffailed_count\x18\r \x01(\x05R\vfailedCount\x125\n" +
+	"\alessons\x18\x0e \x03(\v2\x1b.sidemirror.v1.DreamtLessonR\alessons\x12*\n" +
+	"\x05usage\x18\x0f \x01(\v2\x14.sidemirror.v1.UsageR\x05usage\"\xc4\x01\n" +
+	"\fDreamtLesson\x12#\n" +
+	"\rreflection_id\x18\x01 \x01(\tR\freflectionId\x12\x1f\n" +
+	"\vstrategy_id\x18\x02 \x01(\tR\n" +
+	"strategyId\x122\n" +
+	"\x15supporting_memory_ids\x18\x03 \x03(\tR\x13supportingMemoryIds\x12#\n" +
+	"\repisode_count\x18\x04 \x01(\x05R\fepisodeCount\x12\x15\n" +
+	"\x06is_new\x18\x05 \x01(\bR\x05isNew\"\x8b\x01\n" +
+	"\x11ListDreamsRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"r\n" +
+	"\x12ListDreamsResponse\x124\n" +
+	"\x06dreams\x18\x01 \x03(\v2\x1c.sidemirror.v1.DreamLogEntryR\x06dreams\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x8d\x01\n" +
+	"\x13ListPruningsRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"r\n" +
+	"\x14ListPruningsResponse\x122\n" +
+	"\bprunings\x18\x01 \x03(\v2\x16.sidemirror.v1.PruningR\bprunings\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xf1\x01\n" +
+	"\aPruning\x12-\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x19.sidemirror.v1.PrunedKindR\x04kind\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count\x129\n" +
+	"\n" +
+	"prune_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tpruneTime\x12;\n" +
+	"\vbefore_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"beforeTime\x12)\n" +
+	"\x10importance_below\x18\x05 \x01(\x01R\x0fimportanceBelow*\xeb\x01\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14EVENT_TYPE_TOOL_CALL\x10\x01\x12\x1c\n" +
@@ -3685,8 +4658,12 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x17SEARCH_MODE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12SEARCH_MODE_FILTER\x10\x01\x12\x19\n" +
 	"\x15SEARCH_MODE_FULL_TEXT\x10\x02\x12\x16\n" +
-	"\x12SEARCH_MODE_HYBRID\x10\x032\xe3\n" +
+	"\x12SEARCH_MODE_HYBRID\x10\x03*Z\n" +
 	"\n" +
+	"PrunedKind\x12\x1b\n" +
+	"\x17PRUNED_KIND_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14PRUNED_KIND_MEMORIES\x10\x01\x12\x15\n" +
+	"\x11PRUNED_KIND_TURNS\x10\x022\xdf\f\n" +
 	"\x17ReflectiveMemoryService\x12i\n" +
 	"\x12GenerateReflection\x12(.sidemirror.v1.GenerateReflectionRequest\x1a).sidemirror.v1.GenerateReflectionResponse\x12`\n" +
 	"\x0fStoreReflection\x12%.sidemirror.v1.StoreReflectionRequest\x1a&.sidemirror.v1.StoreReflectionResponse\x12_\n" +
@@ -3698,7 +4675,11 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x10ReviewReflection\x12&.sidemirror.v1.ReviewReflectionRequest\x1a'.sidemirror.v1.ReviewReflectionResponse\x12h\n" +
 	"\x10QueryReflections\x12&.sidemirror.v1.QueryReflectionsRequest\x1a'.sidemirror.v1.QueryReflectionsResponse\"\x03\x90\x02\x01\x12i\n" +
 	"\x12BuildMemoryContext\x12(.sidemirror.v1.BuildMemoryContextRequest\x1a).sidemirror.v1.BuildMemoryContextResponse\x12Z\n" +
-	"\rReportOutcome\x12#.sidemirror.v1.ReportOutcomeRequest\x1a$.sidemirror.v1.ReportOutcomeResponse\x12m\n" +
+	"\rReportOutcome\x12#.sidemirror.v1.ReportOutcomeRequest\x1a$.sidemirror.v1.ReportOutcomeResponse\x12D\n" +
+	"\x05Dream\x12\x1b.sidemirror.v1.DreamRequest\x1a\x1c.sidemirror.v1.DreamResponse0\x01\x12V\n" +
+	"\n" +
+	"ListDreams\x12 .sidemirror.v1.ListDreamsRequest\x1a!.sidemirror.v1.ListDreamsResponse\"\x03\x90\x02\x01\x12\\\n" +
+	"\fListPrunings\x12\".sidemirror.v1.ListPruningsRequest\x1a#.sidemirror.v1.ListPruningsResponse\"\x03\x90\x02\x01\x12m\n" +
 	"\x11ExportReflections\x12'.sidemirror.v1.ExportReflectionsRequest\x1a(.sidemirror.v1.ExportReflectionsResponse\"\x03\x90\x02\x010\x01\x12h\n" +
 	"\x11ImportReflections\x12'.sidemirror.v1.ImportReflectionsRequest\x1a(.sidemirror.v1.ImportReflectionsResponse(\x01B\xc9\x01\n" +
 	"\x11com.sidemirror.v1B\x15ReflectiveMemoryProtoP\x01ZHgithub.com/sidemirror/sidemirror/generated/go/sidemirror/v1;sidemirrorv1\xa2\x02\x03SXX\xaa\x02\rSidemirror.V1\xca\x02\rSidemirror\\V1\xe2\x02\x19Sidemirror\\V1\\GPBMetadata\xea\x02\x0eSidemirror::V1b\x06proto3"
@@ -3715,144 +4696,173 @@ func file_sidemirror_v1_reflective_memory_proto_rawDescGZIP() []byte {
 	return file_sidemirror_v1_reflective_memory_proto_rawDescData
 }
 
-var file_sidemirror_v1_reflective_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_sidemirror_v1_reflective_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_sidemirror_v1_reflective_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_sidemirror_v1_reflective_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_sidemirror_v1_reflective_memory_proto_goTypes = []any{
 	(EventType)(0),                         // 0: sidemirror.v1.EventType
 	(ErrorCategory)(0),                     // 1: sidemirror.v1.ErrorCategory
 	(MemoryKind)(0),                        // 2: sidemirror.v1.MemoryKind
 	(MemoryState)(0),                       // 3: sidemirror.v1.MemoryState
 	(SearchMode)(0),                        // 4: sidemirror.v1.SearchMode
-	(*ReflectionEvent)(nil),                // 5: sidemirror.v1.ReflectionEvent
-	(*TaskError)(nil),                      // 6: sidemirror.v1.TaskError
-	(*AppliesWhen)(nil),                    // 7: sidemirror.v1.AppliesWhen
-	(*ReflectionResult)(nil),               // 8: sidemirror.v1.ReflectionResult
-	(*Memory)(nil),                         // 9: sidemirror.v1.Memory
-	(*GenerateReflectionRequest)(nil),      // 10: sidemirror.v1.GenerateReflectionRequest
-	(*GenerateReflectionResponse)(nil),     // 11: sidemirror.v1.GenerateReflectionResponse
-	(*StoreReflectionRequest)(nil),         // 12: sidemirror.v1.StoreReflectionRequest
-	(*StoreReflectionResponse)(nil),        // 13: sidemirror.v1.StoreReflectionResponse
-	(*GetReflectionRequest)(nil),           // 14: sidemirror.v1.GetReflectionRequest
-	(*GetReflectionResponse)(nil),          // 15: sidemirror.v1.GetReflectionResponse
-	(*ListReflectionsRequest)(nil),         // 16: sidemirror.v1.ListReflectionsRequest
-	(*ListReflectionsResponse)(nil),        // 17: sidemirror.v1.ListReflectionsResponse
-	(*UpdateReflectionRequest)(nil),        // 18: sidemirror.v1.UpdateReflectionRequest
-	(*MemoryChanges)(nil),                  // 19: sidemirror.v1.MemoryChanges
-	(*UpdateReflectionResponse)(nil),       // 20: sidemirror.v1.UpdateReflectionResponse
-	(*DeleteReflectionRequest)(nil),        // 21: sidemirror.v1.DeleteReflectionRequest
-	(*DeleteReflectionResponse)(nil),       // 22: sidemirror.v1.DeleteReflectionResponse
-	(*ListReflectionVersionsRequest)(nil),  // 23: sidemirror.v1.ListReflectionVersionsRequest
-	(*ListReflectionVersionsResponse)(nil), // 24: sidemirror.v1.ListReflectionVersionsResponse
-	(*ReviewReflectionRequest)(nil),        // 25: sidemirror.v1.ReviewReflectionRequest
-	(*ReviewReflectionResponse)(nil),       // 26: sidemirror.v1.ReviewReflectionResponse
-	(*QueryReflectionsRequest)(nil),        // 27: sidemirror.v1.QueryReflectionsRequest
-	(*QueryReflectionsResponse)(nil),       // 28: sidemirror.v1.QueryReflectionsResponse
-	(*QueryHit)(nil),                       // 29: sidemirror.v1.QueryHit
-	(*HitExplanation)(nil),                 // 30: sidemirror.v1.HitExplanation
-	(*ScorePart)(nil),                      // 31: sidemirror.v1.ScorePart
-	(*QueryMiss)(nil),                      // 32: sidemirror.v1.QueryMiss
-	(*BuildMemoryContextRequest)(nil),      // 33: sidemirror.v1.BuildMemoryContextRequest
-	(*BuildMemoryContextResponse)(nil),     // 34: sidemirror.v1.BuildMemoryContextResponse
-	(*ReportOutcomeRequest)(nil),           // 35: sidemirror.v1.ReportOutcomeRequest
-	(*ReportOutcomeResponse)(nil),          // 36: sidemirror.v1.ReportOutcomeResponse
-	(*ExportReflectionsRequest)(nil),       // 37: sidemirror.v1.ExportReflectionsRequest
-	(*ExportReflectionsResponse)(nil),      // 38: sidemirror.v1.ExportReflectionsResponse
-	(*ImportReflectionsRequest)(nil),       // 39: sidemirror.v1.ImportReflectionsRequest
-	(*ImportReflectionsResponse)(nil),      // 40: sidemirror.v1.ImportReflectionsResponse
-	(*RefusedLine)(nil),                    // 41: sidemirror.v1.RefusedLine
-	(*timestamppb.Timestamp)(nil),          // 42: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),                // 43: google.protobuf.Struct
-	(ResultStatus)(0),                      // 44: sidemirror.v1.ResultStatus
-	(Origin)(0),                            // 45: sidemirror.v1.Origin
-	(*Usage)(nil),                          // 46: sidemirror.v1.Usage
-	(TaskOutcome)(0),                       // 47: sidemirror.v1.TaskOutcome
-	(*fieldmaskpb.FieldMask)(nil),          // 48: google.protobuf.FieldMask
-	(*ContextBlock)(nil),                   // 49: sidemirror.v1.ContextBlock
+	(PrunedKind)(0),                        // 5: sidemirror.v1.PrunedKind
+	(*ReflectionEvent)(nil),                // 6: sidemirror.v1.ReflectionEvent
+	(*TaskError)(nil),                      // 7: sidemirror.v1.TaskError
+	(*AppliesWhen)(nil),                    // 8: sidemirror.v1.AppliesWhen
+	(*ReflectionResult)(nil),               // 9: sidemirror.v1.ReflectionResult
+	(*Memory)(nil),                         // 10: sidemirror.v1.Memory
+	(*GenerateReflectionRequest)(nil),      // 11: sidemirror.v1.GenerateReflectionRequest
+	(*GenerateReflectionResponse)(nil),     // 12: sidemirror.v1.GenerateReflectionResponse
+	(*StoreReflectionRequest)(nil),         // 13: sidemirror.v1.StoreReflectionRequest
+	(*StoreReflectionResponse)(nil),        // 14: sidemirror.v1.StoreReflectionResponse
+	(*GetReflectionRequest)(nil),           // 15: sidemirror.v1.GetReflectionRequest
+	(*GetReflectionResponse)(nil),          // 16: sidemirror.v1.GetReflectionResponse
+	(*ListReflectionsRequest)(nil),         // 17: sidemirror.v1.ListReflectionsRequest
+	(*ListReflectionsResponse)(nil),        // 18: sidemirror.v1.ListReflectionsResponse
+	(*UpdateReflectionRequest)(nil),        // 19: sidemirror.v1.UpdateReflectionRequest
+	(*MemoryChanges)(nil),                  // 20: sidemirror.v1.MemoryChanges
+	(*UpdateReflectionResponse)(nil),       // 21: sidemirror.v1.UpdateReflectionResponse
+	(*DeleteReflectionRequest)(nil),        // 22: sidemirror.v1.DeleteReflectionRequest
+	(*DeleteReflectionResponse)(nil),       // 23: sidemirror.v1.DeleteReflectionResponse
+	(*ListReflectionVersionsRequest)(nil),  // 24: sidemirror.v1.ListReflectionVersionsRequest
+	(*ListReflectionVersionsResponse)(nil), // 25: sidemirror.v1.ListReflectionVersionsResponse
+	(*ReviewReflectionRequest)(nil),        // 26: sidemirror.v1.ReviewReflectionRequest
+	(*ReviewReflectionResponse)(nil),       // 27: sidemirror.v1.ReviewReflectionResponse
+	(*QueryReflectionsRequest)(nil),        // 28: sidemirror.v1.QueryReflectionsRequest
+	(*QueryReflectionsResponse)(nil),       // 29: sidemirror.v1.QueryReflectionsResponse
+	(*QueryHit)(nil),                       // 30: sidemirror.v1.QueryHit
+	(*HitExplanation)(nil),                 // 31: sidemirror.v1.HitExplanation
+	(*ScorePart)(nil),                      // 32: sidemirror.v1.ScorePart
+	(*QueryMiss)(nil),                      // 33: sidemirror.v1.QueryMiss
+	(*BuildMemoryContextRequest)(nil),      // 34: sidemirror.v1.BuildMemoryContextRequest
+	(*BuildMemoryContextResponse)(nil),     // 35: sidemirror.v1.BuildMemoryContextResponse
+	(*ReportOutcomeRequest)(nil),           // 36: sidemirror.v1.ReportOutcomeRequest
+	(*ReportOutcomeResponse)(nil),          // 37: sidemirror.v1.ReportOutcomeResponse
+	(*ExportReflectionsRequest)(nil),       // 38: sidemirror.v1.ExportReflectionsRequest
+	(*ExportReflectionsResponse)(nil),      // 39: sidemirror.v1.ExportReflectionsResponse
+	(*ImportReflectionsRequest)(nil),       // 40: sidemirror.v1.ImportReflectionsRequest
+	(*ImportReflectionsResponse)(nil),      // 41: sidemirror.v1.ImportReflectionsResponse
+	(*RefusedLine)(nil),                    // 42: sidemirror.v1.RefusedLine
+	(*DreamRequest)(nil),                   // 43: sidemirror.v1.DreamRequest
+	(*DreamResponse)(nil),                  // 44: sidemirror.v1.DreamResponse
+	(*DreamProgress)(nil),                  // 45: sidemirror.v1.DreamProgress
+	(*DreamLogEntry)(nil),                  // 46: sidemirror.v1.DreamLogEntry
+	(*DreamtLesson)(nil),                   // 47: sidemirror.v1.DreamtLesson
+	(*ListDreamsRequest)(nil),              // 48: sidemirror.v1.ListDreamsRequest
+	(*ListDreamsResponse)(nil),             // 49: sidemirror.v1.ListDreamsResponse
+	(*ListPruningsRequest)(nil),            // 50: sidemirror.v1.ListPruningsRequest
+	(*ListPruningsResponse)(nil),           // 51: sidemirror.v1.ListPruningsResponse
+	(*Pruning)(nil),                        // 52: sidemirror.v1.Pruning
+	(*timestamppb.Timestamp)(nil),          // 53: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),                // 54: google.protobuf.Struct
+	(ResultStatus)(0),                      // 55: sidemirror.v1.ResultStatus
+	(Origin)(0),                            // 56: sidemirror.v1.Origin
+	(*Usage)(nil),                          // 57: sidemirror.v1.Usage
+	(TaskOutcome)(0),                       // 58: sidemirror.v1.TaskOutcome
+	(*fieldmaskpb.FieldMask)(nil),          // 59: google.protobuf.FieldMask
+	(*ContextBlock)(nil),                   // 60: sidemirror.v1.ContextBlock
 }
 var file_sidemirror_v1_reflective_memory_proto_depIdxs = []int32{
 	0,  // 0: sidemirror.v1.ReflectionEvent.event_type:type_name -> sidemirror.v1.EventType
-	42, // 1: sidemirror.v1.ReflectionEvent.timestamp:type_name -> google.protobuf.Timestamp
-	43, // 2: sidemirror.v1.ReflectionEvent.metadata:type_name -> google.protobuf.Struct
-	43, // 3: sidemirror.v1.ReflectionEvent.error:type_name -> google.protobuf.Struct
+	53, // 1: sidemirror.v1.ReflectionEvent.timestamp:type_name -> google.protobuf.Timestamp
+	54, // 2: sidemirror.v1.ReflectionEvent.metadata:type_name -> google.protobuf.Struct
+	54, // 3: sidemirror.v1.ReflectionEvent.error:type_name -> google.protobuf.Struct
 	1,  // 4: sidemirror.v1.TaskError.error_category:type_name -> sidemirror.v1.ErrorCategory
-	43, // 5: sidemirror.v1.TaskError.context:type_name -> google.protobuf.Struct
+	54, // 5: sidemirror.v1.TaskError.context:type_name -> google.protobuf.Struct
 	1,  // 6: sidemirror.v1.AppliesWhen.error_categories:type_name -> sidemirror.v1.ErrorCategory
-	44, // 7: sidemirror.v1.ReflectionResult.status:type_name -> sidemirror.v1.ResultStatus
+	55, // 7: sidemirror.v1.ReflectionResult.status:type_name -> sidemirror.v1.ResultStatus
 	1,  // 8: sidemirror.v1.ReflectionResult.error_category:type_name -> sidemirror.v1.ErrorCategory
-	43, // 9: sidemirror.v1.ReflectionResult.metadata:type_name -> google.protobuf.Struct
-	42, // 10: sidemirror.v1.ReflectionResult.generated_at:type_name -> google.protobuf.Timestamp
-	7,  // 11: sidemirror.v1.ReflectionResult.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	45, // 12: sidemirror.v1.ReflectionResult.origin:type_name -> sidemirror.v1.Origin
-	46, // 13: sidemirror.v1.ReflectionResult.usage:type_name -> sidemirror.v1.Usage
+	54, // 9: sidemirror.v1.ReflectionResult.metadata:type_name -> google.protobuf.Struct
+	53, // 10: sidemirror.v1.ReflectionResult.generated_at:type_name -> google.protobuf.Timestamp
+	8,  // 11: sidemirror.v1.ReflectionResult.applies_when:type_name -> sidemirror.v1.AppliesWhen
+	56, // 12: sidemirror.v1.ReflectionResult.origin:type_name -> sidemirror.v1.Origin
+	57, // 13: sidemirror.v1.ReflectionResult.usage:type_name -> sidemirror.v1.Usage
 	2,  // 14: sidemirror.v1.Memory.kind:type_name -> sidemirror.v1.MemoryKind
-	43, // 15: sidemirror.v1.Memory.metadata:type_name -> google.protobuf.Struct
+	54, // 15: sidemirror.v1.Memory.metadata:type_name -> google.protobuf.Struct
 	1,  // 16: sidemirror.v1.Memory.error_category:type_name -> sidemirror.v1.ErrorCategory
-	45, // 17: sidemirror.v1.Memory.origin:type_name -> sidemirror.v1.Origin
+	56, // 17: sidemirror.v1.Memory.origin:type_name -> sidemirror.v1.Origin
 	3,  // 18: sidemirror.v1.Memory.state:type_name -> sidemirror.v1.MemoryState
-	42, // 19: sidemirror.v1.Memory.create_time:type_name -> google.protobuf.Timestamp
-	42, // 20: sidemirror.v1.Memory.update_time:type_name -> google.protobuf.Timestamp
-	7,  // 21: sidemirror.v1.Memory.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	5,  // 22: sidemirror.v1.GenerateReflectionRequest.events:type_name -> sidemirror.v1.ReflectionEvent
-	47, // 23: sidemirror.v1.GenerateReflectionRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
-	6,  // 24: sidemirror.v1.GenerateReflectionRequest.error:type_name -> sidemirror.v1.TaskError
-	8,  // 25: sidemirror.v1.GenerateReflectionResponse.result:type_name -> sidemirror.v1.ReflectionResult
-	8,  // 26: sidemirror.v1.StoreReflectionRequest.result:type_name -> sidemirror.v1.ReflectionResult
-	9,  // 27: sidemirror.v1.GetReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	53, // 19: sidemirror.v1.Memory.create_time:type_name -> google.protobuf.Timestamp
+	53, // 20: sidemirror.v1.Memory.update_time:type_name -> google.protobuf.Timestamp
+	8,  // 21: sidemirror.v1.Memory.applies_when:type_name -> sidemirror.v1.AppliesWhen
+	6,  // 22: sidemirror.v1.GenerateReflectionRequest.events:type_name -> sidemirror.v1.ReflectionEvent
+	58, // 23: sidemirror.v1.GenerateReflectionRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
+	7,  // 24: sidemirror.v1.GenerateReflectionRequest.error:type_name -> sidemirror.v1.TaskError
+	9,  // 25: sidemirror.v1.GenerateReflectionResponse.result:type_name -> sidemirror.v1.ReflectionResult
+	9,  // 26: sidemirror.v1.StoreReflectionRequest.result:type_name -> sidemirror.v1.ReflectionResult
+	10, // 27: sidemirror.v1.GetReflectionResponse.memory:type_name -> sidemirror.v1.Memory
 	2,  // 28: sidemirror.v1.ListReflectionsRequest.kind:type_name -> sidemirror.v1.MemoryKind
 	3,  // 29: sidemirror.v1.ListReflectionsRequest.state:type_name -> sidemirror.v1.MemoryState
-	9,  // 30: sidemirror.v1.ListReflectionsResponse.memories:type_name -> sidemirror.v1.Memory
-	19, // 31: sidemirror.v1.UpdateReflectionRequest.changes:type_name -> sidemirror.v1.MemoryChanges
-	48, // 32: sidemirror.v1.UpdateReflectionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	10, // 30: sidemirror.v1.ListReflectionsResponse.memories:type_name -> sidemirror.v1.Memory
+	20, // 31: sidemirror.v1.UpdateReflectionRequest.changes:type_name -> sidemirror.v1.MemoryChanges
+	59, // 32: sidemirror.v1.UpdateReflectionRequest.update_mask:type_name -> google.protobuf.FieldMask
 	1,  // 33: sidemirror.v1.MemoryChanges.error_category:type_name -> sidemirror.v1.ErrorCategory
-	43, // 34: sidemirror.v1.MemoryChanges.metadata:type_name -> google.protobuf.Struct
-	7,  // 35: sidemirror.v1.MemoryChanges.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	9,  // 36: sidemirror.v1.UpdateReflectionResponse.memory:type_name -> sidemirror.v1.Memory
-	9,  // 37: sidemirror.v1.ListReflectionVersionsResponse.versions:type_name -> sidemirror.v1.Memory
+	54, // 34: sidemirror.v1.MemoryChanges.metadata:type_name -> google.protobuf.Struct
+	8,  // 35: sidemirror.v1.MemoryChanges.applies_when:type_name -> sidemirror.v1.AppliesWhen
+	10, // 36: sidemirror.v1.UpdateReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	10, // 37: sidemirror.v1.ListReflectionVersionsResponse.versions:type_name -> sidemirror.v1.Memory
 	3,  // 38: sidemirror.v1.ReviewReflectionRequest.state:type_name -> sidemirror.v1.MemoryState
-	9,  // 39: sidemirror.v1.ReviewReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	10, // 39: sidemirror.v1.ReviewReflectionResponse.memory:type_name -> sidemirror.v1.Memory
 	2,  // 40: sidemirror.v1.QueryReflectionsRequest.kind:type_name -> sidemirror.v1.MemoryKind
-	29, // 41: sidemirror.v1.QueryReflectionsResponse.hits:type_name -> sidemirror.v1.QueryHit
+	30, // 41: sidemirror.v1.QueryReflectionsResponse.hits:type_name -> sidemirror.v1.QueryHit
 	4,  // 42: sidemirror.v1.QueryReflectionsResponse.search_mode:type_name -> sidemirror.v1.SearchMode
-	32, // 43: sidemirror.v1.QueryReflectionsResponse.misses:type_name -> sidemirror.v1.QueryMiss
-	9,  // 44: sidemirror.v1.QueryHit.memory:type_name -> sidemirror.v1.Memory
-	30, // 45: sidemirror.v1.QueryHit.explanation:type_name -> sidemirror.v1.HitExplanation
-	31, // 46: sidemirror.v1.HitExplanation.parts:type_name -> sidemirror.v1.ScorePart
+	33, // 43: sidemirror.v1.QueryReflectionsResponse.misses:type_name -> sidemirror.v1.QueryMiss
+	10, // 44: sidemirror.v1.QueryHit.memory:type_name -> sidemirror.v1.Memory
+	31, // 45: sidemirror.v1.QueryHit.explanation:type_name -> sidemirror.v1.HitExplanation
+	32, // 46: sidemirror.v1.HitExplanation.parts:type_name -> sidemirror.v1.ScorePart
 	1,  // 47: sidemirror.v1.BuildMemoryContextRequest.error_categories:type_name -> sidemirror.v1.ErrorCategory
-	49, // 48: sidemirror.v1.BuildMemoryContextResponse.block:type_name -> sidemirror.v1.ContextBlock
-	47, // 49: sidemirror.v1.ReportOutcomeRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
+	60, // 48: sidemirror.v1.BuildMemoryContextResponse.block:type_name -> sidemirror.v1.ContextBlock
+	58, // 49: sidemirror.v1.ReportOutcomeRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
 	1,  // 50: sidemirror.v1.ReportOutcomeRequest.error_category:type_name -> sidemirror.v1.ErrorCategory
-	41, // 51: sidemirror.v1.ImportReflectionsResponse.refused:type_name -> sidemirror.v1.RefusedLine
-	10, // 52: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:input_type -> sidemirror.v1.GenerateReflectionRequest
-	12, // 53: sidemirror.v1.ReflectiveMemoryService.StoreReflection:input_type -> sidemirror.v1.StoreReflectionRequest
-	14, // 54: sidemirror.v1.ReflectiveMemoryService.GetReflection:input_type -> sidemirror.v1.GetReflectionRequest
-	16, // 55: sidemirror.v1.ReflectiveMemoryService.ListReflections:input_type -> sidemirror.v1.ListReflectionsRequest
-	18, // 56: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:input_type -> sidemirror.v1.UpdateReflectionRequest
-	21, // 57: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:input_type -> sidemirror.v1.DeleteReflectionRequest
-	23, // 58: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:input_type -> sidemirror.v1.ListReflectionVersionsRequest
-	25, // 59: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:input_type -> sidemirror.v1.ReviewReflectionRequest
-	27, // 60: sidemirror.v1.ReflectiveMemoryService.QueryReflections:input_type -> sidemirror.v1.QueryReflectionsRequest
-	33, // 61: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:input_type -> sidemirror.v1.BuildMemoryContextRequest
-	35, // 62: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:input_type -> sidemirror.v1.ReportOutcomeRequest
-	37, // 63: sidemirror.v1.ReflectiveMemoryService.ExportReflections:input_type -> sidemirror.v1.ExportReflectionsRequest
-	39, // 64: sidemirror.v1.ReflectiveMemoryService.ImportReflections:input_type -> sidemirror.v1.ImportReflectionsRequest
-	11, // 65: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:output_type -> sidemirror.v1.GenerateReflectionResponse
-	13, // 66: sidemirror.v1.ReflectiveMemoryService.StoreReflection:output_type -> sidemirror.v1.StoreReflectionResponse
-	15, // 67: sidemirror.v1.ReflectiveMemoryService.GetReflection:output_type -> sidemirror.v1.GetReflectionResponse
-	17, // 68: sidemirror.v1.ReflectiveMemoryService.ListReflections:output_type -> sidemirror.v1.ListReflectionsResponse
-	20, // 69: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:output_type -> sidemirror.v1.UpdateReflectionResponse
-	22, // 70: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:output_type -> sidemirror.v1.DeleteReflectionResponse
-	24, // 71: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:output_type -> sidemirror.v1.ListReflectionVersionsResponse
-	26, // 72: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:output_type -> sidemirror.v1.ReviewReflectionResponse
-	28, // 73: sidemirror.v1.ReflectiveMemoryService.QueryReflections:output_type -> sidemirror.v1.QueryReflectionsResponse
-	34, // 74: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:output_type -> sidemirror.v1.BuildMemoryContextResponse
-	36, // 75: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:output_type -> sidemirror.v1.ReportOutcomeResponse
-	38, // 76: sidemirror.v1.ReflectiveMemoryService.ExportReflections:output_type -> sidemirror.v1.ExportReflectionsResponse
-	40, // 77: sidemirror.v1.ReflectiveMemoryService.ImportReflections:output_type -> sidemirror.v1.ImportReflectionsResponse
-	65, // [65:78] is the sub-list for method output_type
-	52, // [52:65] is the sub-list for method input_type
-	52, // [52:52] is the sub-list for extension type_name
-	52, // [52:52] is the sub-list for extension extendee
-	0,  // [0:52] is the sub-list for field type_name
+	42, // 51: sidemirror.v1.ImportReflectionsResponse.refused:type_name -> sidemirror.v1.RefusedLine
+	45, // 52: sidemirror.v1.DreamResponse.progress:type_name -> sidemirror.v1.DreamProgress
+	46, // 53: sidemirror.v1.DreamResponse.dream:type_name -> sidemirror.v1.DreamLogEntry
+	53, // 54: sidemirror.v1.DreamLogEntry.start_time:type_name -> google.protobuf.Timestamp
+	53, // 55: sidemirror.v1.DreamLogEntry.end_time:type_name -> google.protobuf.Timestamp
+	55, // 56: sidemirror.v1.DreamLogEntry.status:type_name -> sidemirror.v1.ResultStatus
+	47, // 57: sidemirror.v1.DreamLogEntry.lessons:type_name -> sidemirror.v1.DreamtLesson
+	57, // 58: sidemirror.v1.DreamLogEntry.usage:type_name -> sidemirror.v1.Usage
+	46, // 59: sidemirror.v1.ListDreamsResponse.dreams:type_name -> sidemirror.v1.DreamLogEntry
+	52, // 60: sidemirror.v1.ListPruningsResponse.prunings:type_name -> sidemirror.v1.Pruning
+	5,  // 61: sidemirror.v1.Pruning.kind:type_name -> sidemirror.v1.PrunedKind
+	53, // 62: sidemirror.v1.Pruning.prune_time:type_name -> google.protobuf.Timestamp
+	53, // 63: sidemirror.v1.Pruning.before_time:type_name -> google.protobuf.Timestamp
+	11, // 64: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:input_type -> sidemirror.v1.GenerateReflectionRequest
+	13, // 65: sidemirror.v1.ReflectiveMemoryService.StoreReflection:input_type -> sidemirror.v1.StoreReflectionRequest
+	15, // 66: sidemirror.v1.ReflectiveMemoryService.GetReflection:input_type -> sidemirror.v1.GetReflectionRequest
+	17, // 67: sidemirror.v1.ReflectiveMemoryService.ListReflections:input_type -> sidemirror.v1.ListReflectionsRequest
+	19, // 68: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:input_type -> sidemirror.v1.UpdateReflectionRequest
+	22, // 69: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:input_type -> sidemirror.v1.DeleteReflectionRequest
+	24, // 70: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:input_type -> sidemirror.v1.ListReflectionVersionsRequest
+	26, // 71: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:input_type -> sidemirror.v1.ReviewReflectionRequest
+	28, // 72: sidemirror.v1.ReflectiveMemoryService.QueryReflections:input_type -> sidemirror.v1.QueryReflectionsRequest
+	34, // 73: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:input_type -> sidemirror.v1.BuildMemoryContextRequest
+	36, // 74: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:input_type -> sidemirror.v1.ReportOutcomeRequest
+	43, // 75: sidemirror.v1.ReflectiveMemoryService.Dream:input_type -> sidemirror.v1.DreamRequest
+	48, // 76: sidemirror.v1.ReflectiveMemoryService.ListDreams:input_type -> sidemirror.v1.ListDreamsRequest
+	50, // 77: sidemirror.v1.ReflectiveMemoryService.ListPrunings:input_type -> sidemirror.v1.ListPruningsRequest
+	38, // 78: sidemirror.v1.ReflectiveMemoryService.ExportReflections:input_type -> sidemirror.v1.ExportReflectionsRequest
+	40, // 79: sidemirror.v1.ReflectiveMemoryService.ImportReflections:input_type -> sidemirror.v1.ImportReflectionsRequest
+	12, // 80: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:output_type -> sidemirror.v1.GenerateReflectionResponse
+	14, // 81: sidemirror.v1.ReflectiveMemoryService.StoreReflection:output_type -> sidemirror.v1.StoreReflectionResponse
+	16, // 82: sidemirror.v1.ReflectiveMemoryService.GetReflection:output_type -> sidemirror.v1.GetReflectionResponse
+	18, // 83: sidemirror.v1.ReflectiveMemoryService.ListReflections:output_type -> sidemirror.v1.ListReflectionsResponse
+	21, // 84: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:output_type -> sidemirror.v1.UpdateReflectionResponse
+	23, // 85: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:output_type -> sidemirror.v1.DeleteReflectionResponse
+	25, // 86: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:output_type -> sidemirror.v1.ListReflectionVersionsResponse
+	27, // 87: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:output_type -> sidemirror.v1.ReviewReflectionResponse
+	29, // 88: sidemirror.v1.ReflectiveMemoryService.QueryReflections:output_type -> sidemirror.v1.QueryReflectionsResponse
+	35, // 89: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:output_type -> sidemirror.v1.BuildMemoryContextResponse
+	37, // 90: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:output_type -> sidemirror.v1.ReportOutcomeResponse
+	44, // 91: sidemirror.v1.ReflectiveMemoryService.Dream:output_type -> sidemirror.v1.DreamResponse
+	49, // 92: sidemirror.v1.ReflectiveMemoryService.ListDreams:output_type -> sidemirror.v1.ListDreamsResponse
+	51, // 93: sidemirror.v1.ReflectiveMemoryService.ListPrunings:output_type -> sidemirror.v1.ListPruningsResponse
+	39, // 94: sidemirror.v1.ReflectiveMemoryService.ExportReflections:output_type -> sidemirror.v1.ExportReflectionsResponse
+	41, // 95: sidemirror.v1.ReflectiveMemoryService.ImportReflections:output_type -> sidemirror.v1.ImportReflectionsResponse
+	80, // [80:96] is the sub-list for method output_type
+	64, // [64:80] is the sub-list for method input_type
+	64, // [64:64] is the sub-list for extension type_name
+	64, // [64:64] is the sub-list for extension extendee
+	0,  // [0:64] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_reflective_memory_proto_init() }
@@ -3866,13 +4876,17 @@ func file_sidemirror_v1_reflective_memory_proto_init() {
 	file_sidemirror_v1_reflective_memory_proto_msgTypes[14].OneofWrappers = []any{}
 	file_sidemirror_v1_reflective_memory_proto_msgTypes[22].OneofWrappers = []any{}
 	file_sidemirror_v1_reflective_memory_proto_msgTypes[30].OneofWrappers = []any{}
+	file_sidemirror_v1_reflective_memory_proto_msgTypes[38].OneofWrappers = []any{
+		(*DreamResponse_Progress)(nil),
+		(*DreamResponse_Dream)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_reflective_memory_proto_rawDesc), len(file_sidemirror_v1_reflective_memory_proto_rawDesc)),
-			NumEnums:      5,
-			NumMessages:   37,
+			NumEnums:      6,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

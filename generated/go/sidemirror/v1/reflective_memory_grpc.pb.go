@@ -30,6 +30,9 @@ const (
 	ReflectiveMemoryService_QueryReflections_FullMethodName       = "/sidemirror.v1.ReflectiveMemoryService/QueryReflections"
 	ReflectiveMemoryService_BuildMemoryContext_FullMethodName     = "/sidemirror.v1.ReflectiveMemoryService/BuildMemoryContext"
 	ReflectiveMemoryService_ReportOutcome_FullMethodName          = "/sidemirror.v1.ReflectiveMemoryService/ReportOutcome"
+	ReflectiveMemoryService_Dream_FullMethodName                  = "/sidemirror.v1.ReflectiveMemoryService/Dream"
+	ReflectiveMemoryService_ListDreams_FullMethodName             = "/sidemirror.v1.ReflectiveMemoryService/ListDreams"
+	ReflectiveMemoryService_ListPrunings_FullMethodName           = "/sidemirror.v1.ReflectiveMemoryService/ListPrunings"
 	ReflectiveMemoryService_ExportReflections_FullMethodName      = "/sidemirror.v1.ReflectiveMemoryService/ExportReflections"
 	ReflectiveMemoryService_ImportReflections_FullMethodName      = "/sidemirror.v1.ReflectiveMemoryService/ImportReflections"
 )
@@ -71,6 +74,18 @@ type ReflectiveMemoryServiceClient interface {
 	BuildMemoryContext(ctx context.Context, in *BuildMemoryContextRequest, opts ...grpc.CallOption) (*BuildMemoryContextResponse, error)
 	// Tells what became of the task that a block was built for.
 	ReportOutcome(ctx context.Context, in *ReportOutcomeRequest, opts ...grpc.CallOption) (*ReportOutcomeResponse, error)
+	// Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
+	// teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
+	// rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
+	// pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
+	// dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
+	// REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+	Dream(ctx context.Context, in *DreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[DreamResponse], error)
+	// What passes came to, the newest first. The log is permanent.
+	ListDreams(ctx context.Context, in *ListDreamsRequest, opts ...grpc.CallOption) (*ListDreamsResponse, error)
+	// What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
+	// permanent.
+	ListPrunings(ctx context.Context, in *ListPruningsRequest, opts ...grpc.CallOption) (*ListPruningsResponse, error)
 	// Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first.
 	ExportReflections(ctx context.Context, in *ExportReflectionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportReflectionsResponse], error)
 	// Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
@@ -197,9 +212,48 @@ func (c *reflectiveMemoryServiceClient) ReportOutcome(ctx context.Context, in *R
 	return out, nil
 }
 
+func (c *reflectiveMemoryServiceClient) Dream(ctx context.Context, in *DreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[DreamResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &ReflectiveMemoryService_ServiceDesc.Streams[0], ReflectiveMemoryService_Dream_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[DreamRequest, DreamResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ReflectiveMemoryService_DreamClient = grpc.ServerStreamingClient[DreamResponse]
+
+func (c *reflectiveMemoryServiceClient) ListDreams(ctx context.Context, in *ListDreamsRequest, opts ...grpc.CallOption) (*ListDreamsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListDreamsResponse)
+	err := c.cc.Invoke(ctx, ReflectiveMemoryService_ListDreams_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *reflectiveMemoryServiceClient) ListPrunings(ctx context.Context, in *ListPruningsRequest, opts ...grpc.CallOption) (*ListPruningsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListPruningsResponse)
+	err := c.cc.Invoke(ctx, ReflectiveMemoryService_ListPrunings_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *reflectiveMemoryServiceClient) ExportReflections(ctx context.Context, in *ExportReflectionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportReflectionsResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &ReflectiveMemoryService_ServiceDesc.Streams[0], ReflectiveMemoryService_ExportReflections_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &ReflectiveMemoryService_ServiceDesc.Streams[1], ReflectiveMemoryService_ExportReflections_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +272,7 @@ type ReflectiveMemoryService_ExportReflectionsClient = grpc.ServerStreamingClien
 
 func (c *reflectiveMemoryServiceClient) ImportReflections(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[ImportReflectionsRequest, ImportReflectionsResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &ReflectiveMemoryService_ServiceDesc.Streams[1], ReflectiveMemoryService_ImportReflections_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &ReflectiveMemoryService_ServiceDesc.Streams[2], ReflectiveMemoryService_ImportReflections_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -266,6 +320,18 @@ type ReflectiveMemoryServiceServer interface {
 	BuildMemoryContext(context.Context, *BuildMemoryContextRequest) (*BuildMemoryContextResponse, error)
 	// Tells what became of the task that a block was built for.
 	ReportOutcome(context.Context, *ReportOutcomeRequest) (*ReportOutcomeResponse, error)
+	// Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
+	// teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
+	// rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
+	// pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
+	// dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
+	// REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+	Dream(*DreamRequest, grpc.ServerStreamingServer[DreamResponse]) error
+	// What passes came to, the newest first. The log is permanent.
+	ListDreams(context.Context, *ListDreamsRequest) (*ListDreamsResponse, error)
+	// What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
+	// permanent.
+	ListPrunings(context.Context, *ListPruningsRequest) (*ListPruningsResponse, error)
 	// Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first.
 	ExportReflections(*ExportReflectionsRequest, grpc.ServerStreamingServer[ExportReflectionsResponse]) error
 	// Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
@@ -314,6 +380,15 @@ func (UnimplementedReflectiveMemoryServiceServer) BuildMemoryContext(context.Con
 }
 func (UnimplementedReflectiveMemoryServiceServer) ReportOutcome(context.Context, *ReportOutcomeRequest) (*ReportOutcomeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReportOutcome not implemented")
+}
+func (UnimplementedReflectiveMemoryServiceServer) Dream(*DreamRequest, grpc.ServerStreamingServer[DreamResponse]) error {
+	return status.Error(codes.Unimplemented, "method Dream not implemented")
+}
+func (UnimplementedReflectiveMemoryServiceServer) ListDreams(context.Context, *ListDreamsRequest) (*ListDreamsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListDreams not implemented")
+}
+func (UnimplementedReflectiveMemoryServiceServer) ListPrunings(context.Context, *ListPruningsRequest) (*ListPruningsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListPrunings not implemented")
 }
 func (UnimplementedReflectiveMemoryServiceServer) ExportReflections(*ExportReflectionsRequest, grpc.ServerStreamingServer[ExportReflectionsResponse]) error {
 	return status.Error(codes.Unimplemented, "method ExportReflections not implemented")
@@ -541,6 +616,53 @@ func _ReflectiveMemoryService_ReportOutcome_Handler(srv interface{}, ctx context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ReflectiveMemoryService_Dream_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(DreamRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(ReflectiveMemoryServiceServer).Dream(m, &grpc.GenericServerStream[DreamRequest, DreamResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ReflectiveMemoryService_DreamServer = grpc.ServerStreamingServer[DreamResponse]
+
+func _ReflectiveMemoryService_ListDreams_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListDreamsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReflectiveMemoryServiceServer).ListDreams(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReflectiveMemoryService_ListDreams_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReflectiveMemoryServiceServer).ListDreams(ctx, req.(*ListDreamsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ReflectiveMemoryService_ListPrunings_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListPruningsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReflectiveMemoryServiceServer).ListPrunings(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReflectiveMemoryService_ListPrunings_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReflectiveMemoryServiceServer).ListPrunings(ctx, req.(*ListPruningsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ReflectiveMemoryService_ExportReflections_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(ExportReflectionsRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -610,8 +732,21 @@ var ReflectiveMemoryService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "ReportOutcome",
 			Handler:    _ReflectiveMemoryService_ReportOutcome_Handler,
 		},
+		{
+			MethodName: "ListDreams",
+			Handler:    _ReflectiveMemoryService_ListDreams_Handler,
+		},
+		{
+			MethodName: "ListPrunings",
+			Handler:    _ReflectiveMemoryService_ListPrunings_Handler,
+		},
 	},
 	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "Dream",
+			Handler:       _ReflectiveMemoryService_Dream_Handler,
+			ServerStreams: true,
+		},
 		{
 			StreamName:    "ExportReflections",
 			Handler:       _ReflectiveMemoryService_ExportReflections_Handler,

@@ -58,6 +58,12 @@ class SearchMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     SEARCH_MODE_FILTER: _ClassVar[SearchMode]
     SEARCH_MODE_FULL_TEXT: _ClassVar[SearchMode]
     SEARCH_MODE_HYBRID: _ClassVar[SearchMode]
+
+class PrunedKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PRUNED_KIND_UNSPECIFIED: _ClassVar[PrunedKind]
+    PRUNED_KIND_MEMORIES: _ClassVar[PrunedKind]
+    PRUNED_KIND_TURNS: _ClassVar[PrunedKind]
 EVENT_TYPE_UNSPECIFIED: EventType
 EVENT_TYPE_TOOL_CALL: EventType
 EVENT_TYPE_TOOL_RESPONSE: EventType
@@ -89,6 +95,9 @@ SEARCH_MODE_UNSPECIFIED: SearchMode
 SEARCH_MODE_FILTER: SearchMode
 SEARCH_MODE_FULL_TEXT: SearchMode
 SEARCH_MODE_HYBRID: SearchMode
+PRUNED_KIND_UNSPECIFIED: PrunedKind
+PRUNED_KIND_MEMORIES: PrunedKind
+PRUNED_KIND_TURNS: PrunedKind
 
 class ReflectionEvent(_message.Message):
     __slots__ = ("event_id", "event_type", "timestamp", "content", "metadata", "tool_name", "error")
@@ -161,7 +170,7 @@ class ReflectionResult(_message.Message):
     def __init__(self, status: _Optional[_Union[_common_pb2.ResultStatus, str]] = ..., reflection_text: _Optional[str] = ..., strategy_text: _Optional[str] = ..., importance: _Optional[float] = ..., confidence: _Optional[float] = ..., tags: _Optional[_Iterable[str]] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., source_event_ids: _Optional[_Iterable[str]] = ..., related_memory_ids: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., generated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., applies_when: _Optional[_Union[AppliesWhen, _Mapping]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ..., usage: _Optional[_Union[_common_pb2.Usage, _Mapping]] = ...) -> None: ...
 
 class Memory(_message.Message):
-    __slots__ = ("id", "kind", "content", "source", "importance", "layer", "tags", "metadata", "confidence", "error_category", "source_event_ids", "origin", "state", "version", "create_time", "update_time", "related_memory_ids", "strategy_of", "applies_when", "strength", "episode_count", "quarantine", "change", "reason", "tenant_id", "project_id")
+    __slots__ = ("id", "kind", "content", "source", "importance", "layer", "tags", "metadata", "confidence", "error_category", "source_event_ids", "origin", "state", "version", "create_time", "update_time", "related_memory_ids", "strategy_of", "applies_when", "strength", "episode_count", "quarantine", "change", "reason", "tenant_id", "project_id", "derived_from")
     ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     CONTENT_FIELD_NUMBER: _ClassVar[int]
@@ -188,6 +197,7 @@ class Memory(_message.Message):
     REASON_FIELD_NUMBER: _ClassVar[int]
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    DERIVED_FROM_FIELD_NUMBER: _ClassVar[int]
     id: str
     kind: MemoryKind
     content: str
@@ -214,7 +224,8 @@ class Memory(_message.Message):
     reason: str
     tenant_id: str
     project_id: str
-    def __init__(self, id: _Optional[str] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., content: _Optional[str] = ..., source: _Optional[str] = ..., importance: _Optional[float] = ..., layer: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confidence: _Optional[float] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., source_event_ids: _Optional[_Iterable[str]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ..., state: _Optional[_Union[MemoryState, str]] = ..., version: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., related_memory_ids: _Optional[_Iterable[str]] = ..., strategy_of: _Optional[str] = ..., applies_when: _Optional[_Union[AppliesWhen, _Mapping]] = ..., strength: _Optional[int] = ..., episode_count: _Optional[int] = ..., quarantine: _Optional[str] = ..., change: _Optional[str] = ..., reason: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ...) -> None: ...
+    derived_from: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, id: _Optional[str] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., content: _Optional[str] = ..., source: _Optional[str] = ..., importance: _Optional[float] = ..., layer: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confidence: _Optional[float] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., source_event_ids: _Optional[_Iterable[str]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ..., state: _Optional[_Union[MemoryState, str]] = ..., version: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., related_memory_ids: _Optional[_Iterable[str]] = ..., strategy_of: _Optional[str] = ..., applies_when: _Optional[_Union[AppliesWhen, _Mapping]] = ..., strength: _Optional[int] = ..., episode_count: _Optional[int] = ..., quarantine: _Optional[str] = ..., change: _Optional[str] = ..., reason: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., derived_from: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class GenerateReflectionRequest(_message.Message):
     __slots__ = ("tenant_id", "project_id", "request_id", "events", "turn_id", "session_id", "outcome", "error", "task_description", "task_goal", "related_memory_ids", "receipt_ids", "store")
@@ -597,3 +608,139 @@ class RefusedLine(_message.Message):
     number: int
     reason: str
     def __init__(self, number: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class DreamRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "request_id")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    request_id: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class DreamResponse(_message.Message):
+    __slots__ = ("progress", "dream")
+    PROGRESS_FIELD_NUMBER: _ClassVar[int]
+    DREAM_FIELD_NUMBER: _ClassVar[int]
+    progress: DreamProgress
+    dream: DreamLogEntry
+    def __init__(self, progress: _Optional[_Union[DreamProgress, _Mapping]] = ..., dream: _Optional[_Union[DreamLogEntry, _Mapping]] = ...) -> None: ...
+
+class DreamProgress(_message.Message):
+    __slots__ = ("dream_id", "waiting", "read_count", "cluster_count", "finished_cluster_count", "lesson_count")
+    DREAM_ID_FIELD_NUMBER: _ClassVar[int]
+    WAITING_FIELD_NUMBER: _ClassVar[int]
+    READ_COUNT_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FINISHED_CLUSTER_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LESSON_COUNT_FIELD_NUMBER: _ClassVar[int]
+    dream_id: str
+    waiting: bool
+    read_count: int
+    cluster_count: int
+    finished_cluster_count: int
+    lesson_count: int
+    def __init__(self, dream_id: _Optional[str] = ..., waiting: bool = ..., read_count: _Optional[int] = ..., cluster_count: _Optional[int] = ..., finished_cluster_count: _Optional[int] = ..., lesson_count: _Optional[int] = ...) -> None: ...
+
+class DreamLogEntry(_message.Message):
+    __slots__ = ("dream_id", "number", "start_time", "end_time", "status", "detail", "read_count", "left_count", "cluster_count", "known_cluster_count", "asked_count", "unsupported_count", "failed_count", "lessons", "usage")
+    DREAM_ID_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    START_TIME_FIELD_NUMBER: _ClassVar[int]
+    END_TIME_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    DETAIL_FIELD_NUMBER: _ClassVar[int]
+    READ_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LEFT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_COUNT_FIELD_NUMBER: _ClassVar[int]
+    KNOWN_CLUSTER_COUNT_FIELD_NUMBER: _ClassVar[int]
+    ASKED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    UNSUPPORTED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FAILED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LESSONS_FIELD_NUMBER: _ClassVar[int]
+    USAGE_FIELD_NUMBER: _ClassVar[int]
+    dream_id: str
+    number: int
+    start_time: _timestamp_pb2.Timestamp
+    end_time: _timestamp_pb2.Timestamp
+    status: _common_pb2.ResultStatus
+    detail: str
+    read_count: int
+    left_count: int
+    cluster_count: int
+    known_cluster_count: int
+    asked_count: int
+    unsupported_count: int
+    failed_count: int
+    lessons: _containers.RepeatedCompositeFieldContainer[DreamtLesson]
+    usage: _common_pb2.Usage
+    def __init__(self, dream_id: _Optional[str] = ..., number: _Optional[int] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., status: _Optional[_Union[_common_pb2.ResultStatus, str]] = ..., detail: _Optional[str] = ..., read_count: _Optional[int] = ..., left_count: _Optional[int] = ..., cluster_count: _Optional[int] = ..., known_cluster_count: _Optional[int] = ..., asked_count: _Optional[int] = ..., unsupported_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., lessons: _Optional[_Iterable[_Union[DreamtLesson, _Mapping]]] = ..., usage: _Optional[_Union[_common_pb2.Usage, _Mapping]] = ...) -> None: ...
+
+class DreamtLesson(_message.Message):
+    __slots__ = ("reflection_id", "strategy_id", "supporting_memory_ids", "episode_count", "is_new")
+    REFLECTION_ID_FIELD_NUMBER: _ClassVar[int]
+    STRATEGY_ID_FIELD_NUMBER: _ClassVar[int]
+    SUPPORTING_MEMORY_IDS_FIELD_NUMBER: _ClassVar[int]
+    EPISODE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    IS_NEW_FIELD_NUMBER: _ClassVar[int]
+    reflection_id: str
+    strategy_id: str
+    supporting_memory_ids: _containers.RepeatedScalarFieldContainer[str]
+    episode_count: int
+    is_new: bool
+    def __init__(self, reflection_id: _Optional[str] = ..., strategy_id: _Optional[str] = ..., supporting_memory_ids: _Optional[_Iterable[str]] = ..., episode_count: _Optional[int] = ..., is_new: bool = ...) -> None: ...
+
+class ListDreamsRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "page_size", "page_token")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    page_size: int
+    page_token: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListDreamsResponse(_message.Message):
+    __slots__ = ("dreams", "next_page_token")
+    DREAMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    dreams: _containers.RepeatedCompositeFieldContainer[DreamLogEntry]
+    next_page_token: str
+    def __init__(self, dreams: _Optional[_Iterable[_Union[DreamLogEntry, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class ListPruningsRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "page_size", "page_token")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    page_size: int
+    page_token: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListPruningsResponse(_message.Message):
+    __slots__ = ("prunings", "next_page_token")
+    PRUNINGS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    prunings: _containers.RepeatedCompositeFieldContainer[Pruning]
+    next_page_token: str
+    def __init__(self, prunings: _Optional[_Iterable[_Union[Pruning, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class Pruning(_message.Message):
+    __slots__ = ("kind", "count", "prune_time", "before_time", "importance_below")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    PRUNE_TIME_FIELD_NUMBER: _ClassVar[int]
+    BEFORE_TIME_FIELD_NUMBER: _ClassVar[int]
+    IMPORTANCE_BELOW_FIELD_NUMBER: _ClassVar[int]
+    kind: PrunedKind
+    count: int
+    prune_time: _timestamp_pb2.Timestamp
+    before_time: _timestamp_pb2.Timestamp
+    importance_below: float
+    def __init__(self, kind: _Optional[_Union[PrunedKind, str]] = ..., count: _Optional[int] = ..., prune_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., before_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., importance_below: _Optional[float] = ...) -> None: ...

@@ -97,6 +97,21 @@ class ReflectiveMemoryServiceStub(object):
                 request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ReportOutcomeRequest.SerializeToString,
                 response_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ReportOutcomeResponse.FromString,
                 _registered_method=True)
+        self.Dream = channel.unary_stream(
+                '/sidemirror.v1.ReflectiveMemoryService/Dream',
+                request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.DreamRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.DreamResponse.FromString,
+                _registered_method=True)
+        self.ListDreams = channel.unary_unary(
+                '/sidemirror.v1.ReflectiveMemoryService/ListDreams',
+                request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListDreamsRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListDreamsResponse.FromString,
+                _registered_method=True)
+        self.ListPrunings = channel.unary_unary(
+                '/sidemirror.v1.ReflectiveMemoryService/ListPrunings',
+                request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListPruningsRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListPruningsResponse.FromString,
+                _registered_method=True)
         self.ExportReflections = channel.unary_stream(
                 '/sidemirror.v1.ReflectiveMemoryService/ExportReflections',
                 request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ExportReflectionsRequest.SerializeToString,
@@ -199,6 +214,33 @@ class ReflectiveMemoryServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Dream(self, request, context):
+        """Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
+        teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
+        rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
+        pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
+        dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
+        REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListDreams(self, request, context):
+        """What passes came to, the newest first. The log is permanent.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListPrunings(self, request, context):
+        """What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
+        permanent.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ExportReflections(self, request, context):
         """Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first.
         """
@@ -272,6 +314,21 @@ def add_ReflectiveMemoryServiceServicer_to_server(servicer, server):
                     servicer.ReportOutcome,
                     request_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ReportOutcomeRequest.FromString,
                     response_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ReportOutcomeResponse.SerializeToString,
+            ),
+            'Dream': grpc.unary_stream_rpc_method_handler(
+                    servicer.Dream,
+                    request_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.DreamRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.DreamResponse.SerializeToString,
+            ),
+            'ListDreams': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListDreams,
+                    request_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListDreamsRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListDreamsResponse.SerializeToString,
+            ),
+            'ListPrunings': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListPrunings,
+                    request_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListPruningsRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListPruningsResponse.SerializeToString,
             ),
             'ExportReflections': grpc.unary_stream_rpc_method_handler(
                     servicer.ExportReflections,
@@ -589,6 +646,87 @@ class ReflectiveMemoryService(object):
             '/sidemirror.v1.ReflectiveMemoryService/ReportOutcome',
             sidemirror_dot_v1_dot_reflective__memory__pb2.ReportOutcomeRequest.SerializeToString,
             sidemirror_dot_v1_dot_reflective__memory__pb2.ReportOutcomeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Dream(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/sidemirror.v1.ReflectiveMemoryService/Dream',
+            sidemirror_dot_v1_dot_reflective__memory__pb2.DreamRequest.SerializeToString,
+            sidemirror_dot_v1_dot_reflective__memory__pb2.DreamResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListDreams(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sidemirror.v1.ReflectiveMemoryService/ListDreams',
+            sidemirror_dot_v1_dot_reflective__memory__pb2.ListDreamsRequest.SerializeToString,
+            sidemirror_dot_v1_dot_reflective__memory__pb2.ListDreamsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListPrunings(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sidemirror.v1.ReflectiveMemoryService/ListPrunings',
+            sidemirror_dot_v1_dot_reflective__memory__pb2.ListPruningsRequest.SerializeToString,
+            sidemirror_dot_v1_dot_reflective__memory__pb2.ListPruningsResponse.FromString,
             options,
             channel_credentials,
             insecure,

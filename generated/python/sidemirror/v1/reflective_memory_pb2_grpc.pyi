@@ -67,6 +67,20 @@ class ReflectiveMemoryServiceStub:
     """The strategies and reflections that fit a task, as a block of data with a receipt."""
     ReportOutcome: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.ReportOutcomeRequest, _reflective_memory_pb2.ReportOutcomeResponse]
     """Tells what became of the task that a block was built for."""
+    Dream: _grpc.UnaryStreamMultiCallable[_reflective_memory_pb2.DreamRequest, _reflective_memory_pb2.DreamResponse]
+    """Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
+    teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
+    rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
+    pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
+    dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
+    REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+    """
+    ListDreams: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListDreamsRequest, _reflective_memory_pb2.ListDreamsResponse]
+    """What passes came to, the newest first. The log is permanent."""
+    ListPrunings: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListPruningsRequest, _reflective_memory_pb2.ListPruningsResponse]
+    """What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
+    permanent.
+    """
     ExportReflections: _grpc.UnaryStreamMultiCallable[_reflective_memory_pb2.ExportReflectionsRequest, _reflective_memory_pb2.ExportReflectionsResponse]
     """Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first."""
     ImportReflections: _grpc.StreamUnaryMultiCallable[_reflective_memory_pb2.ImportReflectionsRequest, _reflective_memory_pb2.ImportReflectionsResponse]
@@ -114,6 +128,20 @@ class ReflectiveMemoryServiceAsyncStub(ReflectiveMemoryServiceStub):
     """The strategies and reflections that fit a task, as a block of data with a receipt."""
     ReportOutcome: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.ReportOutcomeRequest, _reflective_memory_pb2.ReportOutcomeResponse]  # type: ignore[assignment]
     """Tells what became of the task that a block was built for."""
+    Dream: _aio.UnaryStreamMultiCallable[_reflective_memory_pb2.DreamRequest, _reflective_memory_pb2.DreamResponse]  # type: ignore[assignment]
+    """Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
+    teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
+    rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
+    pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
+    dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
+    REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+    """
+    ListDreams: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListDreamsRequest, _reflective_memory_pb2.ListDreamsResponse]  # type: ignore[assignment]
+    """What passes came to, the newest first. The log is permanent."""
+    ListPrunings: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListPruningsRequest, _reflective_memory_pb2.ListPruningsResponse]  # type: ignore[assignment]
+    """What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
+    permanent.
+    """
     ExportReflections: _aio.UnaryStreamMultiCallable[_reflective_memory_pb2.ExportReflectionsRequest, _reflective_memory_pb2.ExportReflectionsResponse]  # type: ignore[assignment]
     """Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first."""
     ImportReflections: _aio.StreamUnaryMultiCallable[_reflective_memory_pb2.ImportReflectionsRequest, _reflective_memory_pb2.ImportReflectionsResponse]  # type: ignore[assignment]
@@ -224,6 +252,38 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_reflective_memory_pb2.ReportOutcomeResponse, _abc.Awaitable[_reflective_memory_pb2.ReportOutcomeResponse]]:
         """Tells what became of the task that a block was built for."""
+
+    @_abc_1.abstractmethod
+    def Dream(
+        self,
+        request: _reflective_memory_pb2.DreamRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_reflective_memory_pb2.DreamResponse], _abc.AsyncIterator[_reflective_memory_pb2.DreamResponse]]:
+        """Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
+        teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
+        rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
+        pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
+        dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
+        REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+        """
+
+    @_abc_1.abstractmethod
+    def ListDreams(
+        self,
+        request: _reflective_memory_pb2.ListDreamsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_reflective_memory_pb2.ListDreamsResponse, _abc.Awaitable[_reflective_memory_pb2.ListDreamsResponse]]:
+        """What passes came to, the newest first. The log is permanent."""
+
+    @_abc_1.abstractmethod
+    def ListPrunings(
+        self,
+        request: _reflective_memory_pb2.ListPruningsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_reflective_memory_pb2.ListPruningsResponse, _abc.Awaitable[_reflective_memory_pb2.ListPruningsResponse]]:
+        """What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
+        permanent.
+        """
 
     @_abc_1.abstractmethod
     def ExportReflections(

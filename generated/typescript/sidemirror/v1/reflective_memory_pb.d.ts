@@ -442,6 +442,13 @@ export declare type Memory = Message<"sidemirror.v1.Memory"> & {
    * @generated from field: string project_id = 26;
    */
   projectId: string;
+
+  /**
+   * Of what was dreamt: the memories that it rests on. At most 12.
+   *
+   * @generated from field: repeated string derived_from = 27;
+   */
+  derivedFrom: string[];
 };
 
 /**
@@ -1773,6 +1780,483 @@ export declare type RefusedLine = Message<"sidemirror.v1.RefusedLine"> & {
 export declare const RefusedLineSchema: GenMessage<RefusedLine>;
 
 /**
+ * Asks for a dream.
+ *
+ * @generated from message sidemirror.v1.DreamRequest
+ */
+export declare type DreamRequest = Message<"sidemirror.v1.DreamRequest"> & {
+  /**
+   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
+   * the same content is answered the same, and with other content is refused.
+   *
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.DreamRequest.
+ * Use `create(DreamRequestSchema)` to create a new message.
+ */
+export declare const DreamRequestSchema: GenMessage<DreamRequest>;
+
+/**
+ * One step of a dream.
+ *
+ * @generated from message sidemirror.v1.DreamResponse
+ */
+export declare type DreamResponse = Message<"sidemirror.v1.DreamResponse"> & {
+  /**
+   * What is told.
+   *
+   * @generated from oneof sidemirror.v1.DreamResponse.step
+   */
+  step: {
+    /**
+     * How far it is; whenever it has come further.
+     *
+     * @generated from field: sidemirror.v1.DreamProgress progress = 1;
+     */
+    value: DreamProgress;
+    case: "progress";
+  } | {
+    /**
+     * What it came to; always the last.
+     *
+     * @generated from field: sidemirror.v1.DreamLogEntry dream = 2;
+     */
+    value: DreamLogEntry;
+    case: "dream";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message sidemirror.v1.DreamResponse.
+ * Use `create(DreamResponseSchema)` to create a new message.
+ */
+export declare const DreamResponseSchema: GenMessage<DreamResponse>;
+
+/**
+ * How far a dream is.
+ *
+ * @generated from message sidemirror.v1.DreamProgress
+ */
+export declare type DreamProgress = Message<"sidemirror.v1.DreamProgress"> & {
+  /**
+   * The pass.
+   *
+   * @generated from field: string dream_id = 1;
+   */
+  dreamId: string;
+
+  /**
+   * No worker has begun with it.
+   *
+   * @generated from field: bool waiting = 2;
+   */
+  waiting: boolean;
+
+  /**
+   * New memories that it has read.
+   *
+   * @generated from field: int32 read_count = 3;
+   */
+  readCount: number;
+
+  /**
+   * Clusters that a model is asked about.
+   *
+   * @generated from field: int32 cluster_count = 4;
+   */
+  clusterCount: number;
+
+  /**
+   * How many of them it is through with.
+   *
+   * @generated from field: int32 finished_cluster_count = 5;
+   */
+  finishedClusterCount: number;
+
+  /**
+   * Lessons that came of these.
+   *
+   * @generated from field: int32 lesson_count = 6;
+   */
+  lessonCount: number;
+};
+
+/**
+ * Describes the message sidemirror.v1.DreamProgress.
+ * Use `create(DreamProgressSchema)` to create a new message.
+ */
+export declare const DreamProgressSchema: GenMessage<DreamProgress>;
+
+/**
+ * What a dream came to.
+ *
+ * @generated from message sidemirror.v1.DreamLogEntry
+ */
+export declare type DreamLogEntry = Message<"sidemirror.v1.DreamLogEntry"> & {
+  /**
+   * The pass.
+   *
+   * @generated from field: string dream_id = 1;
+   */
+  dreamId: string;
+
+  /**
+   * Its number among the passes of the project, from 1.
+   *
+   * @generated from field: int64 number = 2;
+   */
+  number: bigint;
+
+  /**
+   * When it began.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 3;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * When it ended.
+   *
+   * @generated from field: google.protobuf.Timestamp end_time = 4;
+   */
+  endTime?: Timestamp | undefined;
+
+  /**
+   * OK, or why clusters were not answered for: the first reason. What was not dreamt for want of money, time or a model is
+   * left to the next pass.
+   *
+   * @generated from field: sidemirror.v1.ResultStatus status = 5;
+   */
+  status: ResultStatus;
+
+  /**
+   * The same, for people.
+   *
+   * @generated from field: string detail = 6;
+   */
+  detail: string;
+
+  /**
+   * New memories that it read; no other pass reads them as new.
+   *
+   * @generated from field: int32 read_count = 7;
+   */
+  readCount: number;
+
+  /**
+   * New memories that are left to the next pass; 9,500 and more are counted as 9,500.
+   *
+   * @generated from field: int32 left_count = 8;
+   */
+  leftCount: number;
+
+  /**
+   * Groups of memories with something new in them, and with at least two distinct episodes behind them.
+   *
+   * @generated from field: int32 cluster_count = 9;
+   */
+  clusterCount: number;
+
+  /**
+   * Those of them that were not worth a question: a lesson says them already, or they have grown little.
+   *
+   * @generated from field: int32 known_cluster_count = 10;
+   */
+  knownClusterCount: number;
+
+  /**
+   * Those that a model was asked about: at most 20.
+   *
+   * @generated from field: int32 asked_count = 11;
+   */
+  askedCount: number;
+
+  /**
+   * Answers that were not kept: fewer than two episodes support them, or they matter less than `min_store_importance`.
+   *
+   * @generated from field: int32 unsupported_count = 12;
+   */
+  unsupportedCount: number;
+
+  /**
+   * Questions without an answer that can be used.
+   *
+   * @generated from field: int32 failed_count = 13;
+   */
+  failedCount: number;
+
+  /**
+   * What was made or strengthened.
+   *
+   * @generated from field: repeated sidemirror.v1.DreamtLesson lessons = 14;
+   */
+  lessons: DreamtLesson[];
+
+  /**
+   * What the questions took, together; absent when nothing was asked.
+   *
+   * @generated from field: sidemirror.v1.Usage usage = 15;
+   */
+  usage?: Usage | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.DreamLogEntry.
+ * Use `create(DreamLogEntrySchema)` to create a new message.
+ */
+export declare const DreamLogEntrySchema: GenMessage<DreamLogEntry>;
+
+/**
+ * What a dream made of one cluster.
+ *
+ * @generated from message sidemirror.v1.DreamtLesson
+ */
+export declare type DreamtLesson = Message<"sidemirror.v1.DreamtLesson"> & {
+  /**
+   * The memory that says what the episodes have in common.
+   *
+   * @generated from field: string reflection_id = 1;
+   */
+  reflectionId: string;
+
+  /**
+   * The memory that says what to do next time; empty when there is none.
+   *
+   * @generated from field: string strategy_id = 2;
+   */
+  strategyId: string;
+
+  /**
+   * The memories that it rests on.
+   *
+   * @generated from field: repeated string supporting_memory_ids = 3;
+   */
+  supportingMemoryIds: string[];
+
+  /**
+   * How many distinct episodes taught those: at least 2.
+   *
+   * @generated from field: int32 episode_count = 4;
+   */
+  episodeCount: number;
+
+  /**
+   * Whether it is new; else it was known word for word, and was strengthened.
+   *
+   * @generated from field: bool is_new = 5;
+   */
+  isNew: boolean;
+};
+
+/**
+ * Describes the message sidemirror.v1.DreamtLesson.
+ * Use `create(DreamtLessonSchema)` to create a new message.
+ */
+export declare const DreamtLessonSchema: GenMessage<DreamtLesson>;
+
+/**
+ * Asks for the log of dreams.
+ *
+ * @generated from message sidemirror.v1.ListDreamsRequest
+ */
+export declare type ListDreamsRequest = Message<"sidemirror.v1.ListDreamsRequest"> & {
+  /**
+   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * How many to return; 50 when 0, at most 1,000.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * The token of the page before; empty for the first page. At most 1,024 characters.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.ListDreamsRequest.
+ * Use `create(ListDreamsRequestSchema)` to create a new message.
+ */
+export declare const ListDreamsRequestSchema: GenMessage<ListDreamsRequest>;
+
+/**
+ * The log, the newest first.
+ *
+ * @generated from message sidemirror.v1.ListDreamsResponse
+ */
+export declare type ListDreamsResponse = Message<"sidemirror.v1.ListDreamsResponse"> & {
+  /**
+   * A page of it.
+   *
+   * @generated from field: repeated sidemirror.v1.DreamLogEntry dreams = 1;
+   */
+  dreams: DreamLogEntry[];
+
+  /**
+   * The token of the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.ListDreamsResponse.
+ * Use `create(ListDreamsResponseSchema)` to create a new message.
+ */
+export declare const ListDreamsResponseSchema: GenMessage<ListDreamsResponse>;
+
+/**
+ * Asks for the log of what was removed.
+ *
+ * @generated from message sidemirror.v1.ListPruningsRequest
+ */
+export declare type ListPruningsRequest = Message<"sidemirror.v1.ListPruningsRequest"> & {
+  /**
+   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * How many to return; 50 when 0, at most 1,000.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * The token of the page before; empty for the first page. At most 1,024 characters.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.ListPruningsRequest.
+ * Use `create(ListPruningsRequestSchema)` to create a new message.
+ */
+export declare const ListPruningsRequestSchema: GenMessage<ListPruningsRequest>;
+
+/**
+ * The log, the newest first.
+ *
+ * @generated from message sidemirror.v1.ListPruningsResponse
+ */
+export declare type ListPruningsResponse = Message<"sidemirror.v1.ListPruningsResponse"> & {
+  /**
+   * A page of it.
+   *
+   * @generated from field: repeated sidemirror.v1.Pruning prunings = 1;
+   */
+  prunings: Pruning[];
+
+  /**
+   * The token of the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.ListPruningsResponse.
+ * Use `create(ListPruningsResponseSchema)` to create a new message.
+ */
+export declare const ListPruningsResponseSchema: GenMessage<ListPruningsResponse>;
+
+/**
+ * What was removed at one time.
+ *
+ * @generated from message sidemirror.v1.Pruning
+ */
+export declare type Pruning = Message<"sidemirror.v1.Pruning"> & {
+  /**
+   * Of what.
+   *
+   * @generated from field: sidemirror.v1.PrunedKind kind = 1;
+   */
+  kind: PrunedKind;
+
+  /**
+   * How much.
+   *
+   * @generated from field: int64 count = 2;
+   */
+  count: bigint;
+
+  /**
+   * When.
+   *
+   * @generated from field: google.protobuf.Timestamp prune_time = 3;
+   */
+  pruneTime?: Timestamp | undefined;
+
+  /**
+   * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`).
+   *
+   * @generated from field: google.protobuf.Timestamp before_time = 4;
+   */
+  beforeTime?: Timestamp | undefined;
+
+  /**
+   * Memories: they mattered less than this (`retention.memory_importance`); 0 for turns.
+   *
+   * @generated from field: double importance_below = 5;
+   */
+  importanceBelow: number;
+};
+
+/**
+ * Describes the message sidemirror.v1.Pruning.
+ * Use `create(PruningSchema)` to create a new message.
+ */
+export declare const PruningSchema: GenMessage<Pruning>;
+
+/**
  * What an event of a trace is.
  *
  * @generated from enum sidemirror.v1.EventType
@@ -2050,6 +2534,39 @@ export enum SearchMode {
 export declare const SearchModeSchema: GenEnum<SearchMode>;
 
 /**
+ * What was removed because it was old.
+ *
+ * @generated from enum sidemirror.v1.PrunedKind
+ */
+export enum PrunedKind {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: PRUNED_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Memories that mattered little.
+   *
+   * @generated from enum value: PRUNED_KIND_MEMORIES = 1;
+   */
+  MEMORIES = 1,
+
+  /**
+   * Turns that had ended, with their events and directives.
+   *
+   * @generated from enum value: PRUNED_KIND_TURNS = 2;
+   */
+  TURNS = 2,
+}
+
+/**
+ * Describes the enum sidemirror.v1.PrunedKind.
+ */
+export declare const PrunedKindSchema: GenEnum<PrunedKind>;
+
+/**
  * What did this teach, and what was learned that fits here?
  *
  * A reflection says what happened and why, a strategy what to do next time. Both are kept for good, found again by what
@@ -2173,6 +2690,42 @@ export declare const ReflectiveMemoryService: GenService<{
     methodKind: "unary";
     input: typeof ReportOutcomeRequestSchema;
     output: typeof ReportOutcomeResponseSchema;
+  },
+  /**
+   * Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
+   * teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
+   * rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
+   * pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
+   * dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
+   * REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+   *
+   * @generated from rpc sidemirror.v1.ReflectiveMemoryService.Dream
+   */
+  dream: {
+    methodKind: "server_streaming";
+    input: typeof DreamRequestSchema;
+    output: typeof DreamResponseSchema;
+  },
+  /**
+   * What passes came to, the newest first. The log is permanent.
+   *
+   * @generated from rpc sidemirror.v1.ReflectiveMemoryService.ListDreams
+   */
+  listDreams: {
+    methodKind: "unary";
+    input: typeof ListDreamsRequestSchema;
+    output: typeof ListDreamsResponseSchema;
+  },
+  /**
+   * What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
+   * permanent.
+   *
+   * @generated from rpc sidemirror.v1.ReflectiveMemoryService.ListPrunings
+   */
+  listPrunings: {
+    methodKind: "unary";
+    input: typeof ListPruningsRequestSchema;
+    output: typeof ListPruningsResponseSchema;
   },
   /**
    * Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first.

@@ -96,10 +96,8 @@ class PostgresMemories:
 
     async def delete(self, scope: Scope, memory_id: str) -> None:
         async with self._database.transaction(scope) as transaction:
-            if await transaction.change(_SQL["delete"], *_scope(scope), memory_id) == 0:
+            if not await remove(transaction, scope, memory_id):
                 raise NotFound("reflection", memory_id)
-            await transaction.change(_SQL["delete_versions"], *_scope(scope), memory_id)
-            await transaction.change(_SQL["delete_keys"], *_scope(scope), memory_id)
 
     async def put(self, scope: Scope, kept: Kept) -> bool:
         async with self._database.transaction(scope) as transaction:
@@ -118,6 +116,15 @@ class PostgresMemories:
         async with self._database.transaction(scope, reads_only=True) as transaction:
             row = await transaction.first(_SQL["outcome"], *_scope(scope), receipt_id)
         return None if row is None else TaskOutcome(*row)
+
+
+async def remove(transaction: Transaction, scope: Scope, memory_id: str) -> bool:
+    """Removes a memory with all that belongs to it; whether there was one."""
+    if await transaction.change(_SQL["delete"], *_scope(scope), memory_id) == 0:
+        return False
+    await transaction.change(_SQL["delete_versions"], *_scope(scope), memory_id)
+    await transaction.change(_SQL["delete_keys"], *_scope(scope), memory_id)
+    return True
 
 
 async def _learn(transaction: Transaction, scope: Scope, lesson: Lesson, now_us: int) -> Learned:

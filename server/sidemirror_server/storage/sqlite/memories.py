@@ -100,10 +100,8 @@ class SqliteMemories:
 
     async def delete(self, scope: Scope, memory_id: str) -> None:
         def change(connection: sqlite3.Connection) -> None:
-            if connection.execute(_SQL["delete"], _key(scope, memory_id)).rowcount == 0:
+            if not remove(connection, scope, memory_id):
                 raise NotFound("reflection", memory_id)
-            connection.execute(_SQL["delete_versions"], _key(scope, memory_id))
-            connection.execute(_SQL["delete_keys"], _key(scope, memory_id))
 
         await self._database.write(change)
 
@@ -125,6 +123,15 @@ class SqliteMemories:
         wanted = {**_scope(scope), "receipt_id": receipt_id}
         row = self._database.read(lambda connection: connection.execute(_SQL["outcome"], wanted).fetchone())
         return None if row is None else TaskOutcome(*row)
+
+
+def remove(connection: sqlite3.Connection, scope: Scope, memory_id: str) -> bool:
+    """Removes a memory with all that belongs to it; whether there was one."""
+    if connection.execute(_SQL["delete"], _key(scope, memory_id)).rowcount == 0:
+        return False
+    connection.execute(_SQL["delete_versions"], _key(scope, memory_id))
+    connection.execute(_SQL["delete_keys"], _key(scope, memory_id))
+    return True
 
 
 def _learn(connection: sqlite3.Connection, scope: Scope, lesson: Lesson, now_us: int) -> Learned:

@@ -1532,6 +1532,90 @@ pub mod reflective_memory_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
+        pub async fn dream(
+            &mut self,
+            request: impl tonic::IntoRequest<super::DreamRequest>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::DreamResponse>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/Dream",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("sidemirror.v1.ReflectiveMemoryService", "Dream"),
+                );
+            self.inner.server_streaming(req, path, codec).await
+        }
+        pub async fn list_dreams(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListDreamsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListDreamsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/ListDreams",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.ReflectiveMemoryService",
+                        "ListDreams",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn list_prunings(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListPruningsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListPruningsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/ListPrunings",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.ReflectiveMemoryService",
+                        "ListPrunings",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
         pub async fn export_reflections(
             &mut self,
             request: impl tonic::IntoRequest<super::ExportReflectionsRequest>,

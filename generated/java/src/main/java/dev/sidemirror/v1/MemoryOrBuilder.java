@@ -575,4 +575,45 @@ public interface MemoryOrBuilder extends
    */
   com.google.protobuf.ByteString
       getProjectIdBytes();
+
+  /**
+   * <pre>
+   * Of what was dreamt: the memories that it rests on. At most 12.
+   * </pre>
+   *
+   * <code>repeated string derived_from = 27 [json_name = "derivedFrom"];</code>
+   * @return A list containing the derivedFrom.
+   */
+  java.util.List<java.lang.String>
+      getDerivedFromList();
+  /**
+   * <pre>
+   * Of what was dreamt: the memories that it rests on. At most 12.
+   * </pre>
+   *
+   * <code>repeated string derived_from = 27 [json_name = "derivedFrom"];</code>
+   * @return The count of derivedFrom.
+   */
+  int getDerivedFromCount();
+  /**
+   * <pre>
+   * Of what was dreamt: the memories that it rests on. At most 12.
+   * </pre>
+   *
+   * <code>repeated string derived_from = 27 [json_name = "derivedFrom"];</code>
+   * @param index The index of the element to return.
+   * @return The derivedFrom at the given index.
+   */
+  java.lang.String getDerivedFrom(int index);
+  /**
+   * <pre>
+   * Of what was dreamt: the memories that it rests on. At most 12.
+   * </pre>
+   *
+   * <code>repeated string derived_from = 27 [json_name = "derivedFrom"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the derivedFrom at the given index.
+   */
+  com.google.protobuf.ByteString
+      getDerivedFromBytes(int index);
 }

@@ -211,6 +211,56 @@ public final class ReflectiveMemoryProto {
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_sidemirror_v1_RefusedLine_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_DreamRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_DreamRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_DreamResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_DreamResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_DreamProgress_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_DreamProgress_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_DreamLogEntry_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_DreamLogEntry_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_DreamtLesson_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_DreamtLesson_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_ListDreamsRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_ListDreamsRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_ListDreamsResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_ListDreamsResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_ListPruningsRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_ListPruningsRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_ListPruningsResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_ListPruningsResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_Pruning_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_Pruning_fieldAccessorTable;
 
   public static com.google.protobuf.Descriptors.FileDescriptor
       getDescriptor() {
@@ -257,7 +307,7 @@ public final class ReflectiveMemoryProto {
       "v1.AppliesWhenR\013appliesWhen\022-\n\006origin\030\r " +
       "\001(\0162\025.sidemirror.v1.OriginR\006origin\022*\n\005us" +
       "age\030\016 \001(\0132\024.sidemirror.v1.UsageR\005usageB\r" +
-      "\n\013_importanceB\r\n\013_confidence\"\353\007\n\006Memory\022" +
+      "\n\013_importanceB\r\n\013_confidence\"\216\010\n\006Memory\022" +
       "\016\n\002id\030\001 \001(\tR\002id\022-\n\004kind\030\002 \001(\0162\031.sidemirr" +
       "or.v1.MemoryKindR\004kind\022\030\n\007content\030\003 \001(\tR" +
       "\007content\022\026\n\006source\030\004 \001(\tR\006source\022\036\n\nimpo" +
@@ -282,207 +332,268 @@ public final class ReflectiveMemoryProto {
       "\036\n\nquarantine\030\026 \001(\tR\nquarantine\022\026\n\006chang" +
       "e\030\027 \001(\tR\006change\022\026\n\006reason\030\030 \001(\tR\006reason\022" +
       "\033\n\ttenant_id\030\031 \001(\tR\010tenantId\022\035\n\nproject_" +
-      "id\030\032 \001(\tR\tprojectIdB\r\n\013_confidence\"\371\003\n\031G" +
-      "enerateReflectionRequest\022\033\n\ttenant_id\030\001 " +
-      "\001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tproje" +
-      "ctId\022\035\n\nrequest_id\030\003 \001(\tR\trequestId\0226\n\006e" +
-      "vents\030\004 \003(\0132\036.sidemirror.v1.ReflectionEv" +
-      "entR\006events\022\027\n\007turn_id\030\005 \001(\tR\006turnId\022\035\n\n" +
-      "session_id\030\006 \001(\tR\tsessionId\0224\n\007outcome\030\007" +
-      " \001(\0162\032.sidemirror.v1.TaskOutcomeR\007outcom" +
-      "e\022.\n\005error\030\010 \001(\0132\030.sidemirror.v1.TaskErr" +
-      "orR\005error\022)\n\020task_description\030\t \001(\tR\017tas" +
-      "kDescription\022\033\n\ttask_goal\030\n \001(\tR\010taskGoa" +
-      "l\022,\n\022related_memory_ids\030\013 \003(\tR\020relatedMe" +
-      "moryIds\022\037\n\013receipt_ids\030\014 \003(\tR\nreceiptIds" +
-      "\022\024\n\005store\030\r \001(\010R\005store\"\307\001\n\032GenerateRefle" +
-      "ctionResponse\0227\n\006result\030\001 \001(\0132\037.sidemirr" +
-      "or.v1.ReflectionResultR\006result\022#\n\rreflec" +
-      "tion_id\030\002 \001(\tR\014reflectionId\022\037\n\013strategy_" +
-      "id\030\003 \001(\tR\nstrategyId\022*\n\021not_stored_reaso" +
-      "n\030\004 \001(\tR\017notStoredReason\"\313\001\n\026StoreReflec" +
-      "tionRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId" +
-      "\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n\nreque" +
-      "st_id\030\003 \001(\tR\trequestId\0227\n\006result\030\004 \001(\0132\037" +
-      ".sidemirror.v1.ReflectionResultR\006result\022" +
-      "\035\n\nsession_id\030\005 \001(\tR\tsessionId\"\213\001\n\027Store" +
-      "ReflectionResponse\022#\n\rreflection_id\030\001 \001(" +
-      "\tR\014reflectionId\022\037\n\013strategy_id\030\002 \001(\tR\nst" +
-      "rategyId\022*\n\021not_stored_reason\030\003 \001(\tR\017not" +
-      "StoredReason\"w\n\024GetReflectionRequest\022\033\n\t" +
-      "tenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030" +
-      "\002 \001(\tR\tprojectId\022#\n\rreflection_id\030\003 \001(\tR" +
-      "\014reflectionId\"F\n\025GetReflectionResponse\022-" +
-      "\n\006memory\030\001 \001(\0132\025.sidemirror.v1.MemoryR\006m" +
-      "emory\"\361\001\n\026ListReflectionsRequest\022\033\n\ttena" +
-      "nt_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(" +
-      "\tR\tprojectId\022-\n\004kind\030\003 \001(\0162\031.sidemirror." +
-      "v1.MemoryKindR\004kind\0220\n\005state\030\004 \001(\0162\032.sid" +
-      "emirror.v1.MemoryStateR\005state\022\033\n\tpage_si" +
-      "ze\030\005 \001(\005R\010pageSize\022\035\n\npage_token\030\006 \001(\tR\t" +
-      "pageToken\"t\n\027ListReflectionsResponse\0221\n\010" +
-      "memories\030\001 \003(\0132\025.sidemirror.v1.MemoryR\010m" +
-      "emories\022&\n\017next_page_token\030\002 \001(\tR\rnextPa" +
-      "geToken\"\305\002\n\027UpdateReflectionRequest\022\033\n\tt" +
-      "enant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002" +
-      " \001(\tR\tprojectId\022\035\n\nrequest_id\030\003 \001(\tR\treq" +
-      "uestId\022#\n\rreflection_id\030\004 \001(\tR\014reflectio" +
-      "nId\0226\n\007changes\030\005 \001(\0132\034.sidemirror.v1.Mem" +
-      "oryChangesR\007changes\022;\n\013update_mask\030\006 \001(\013" +
-      "2\032.google.protobuf.FieldMaskR\nupdateMask" +
-      "\022\035\n\nif_version\030\007 \001(\005R\tifVersion\022\026\n\006reaso" +
-      "n\030\010 \001(\tR\006reason\"\370\002\n\rMemoryChanges\022\030\n\007con" +
-      "tent\030\001 \001(\tR\007content\022\036\n\nimportance\030\002 \001(\001R" +
-      "\nimportance\022#\n\nconfidence\030\003 \001(\001H\000R\nconfi" +
-      "dence\210\001\001\022\022\n\004tags\030\004 \003(\tR\004tags\022C\n\016error_ca" +
-      "tegory\030\005 \001(\0162\034.sidemirror.v1.ErrorCatego" +
-      "ryR\rerrorCategory\0223\n\010metadata\030\006 \001(\0132\027.go" +
-      "ogle.protobuf.StructR\010metadata\022=\n\014applie" +
-      "s_when\030\007 \001(\0132\032.sidemirror.v1.AppliesWhen" +
-      "R\013appliesWhen\022,\n\022related_memory_ids\030\010 \003(" +
-      "\tR\020relatedMemoryIdsB\r\n\013_confidence\"I\n\030Up" +
-      "dateReflectionResponse\022-\n\006memory\030\001 \001(\0132\025" +
-      ".sidemirror.v1.MemoryR\006memory\"\231\001\n\027Delete" +
-      "ReflectionRequest\022\033\n\ttenant_id\030\001 \001(\tR\010te" +
-      "nantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n" +
-      "\nrequest_id\030\003 \001(\tR\trequestId\022#\n\rreflecti" +
-      "on_id\030\004 \001(\tR\014reflectionId\"\032\n\030DeleteRefle" +
-      "ctionResponse\"\274\001\n\035ListReflectionVersions" +
-      "Request\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\n" +
-      "project_id\030\002 \001(\tR\tprojectId\022#\n\rreflectio" +
-      "n_id\030\003 \001(\tR\014reflectionId\022\033\n\tpage_size\030\004 " +
-      "\001(\005R\010pageSize\022\035\n\npage_token\030\005 \001(\tR\tpageT" +
-      "oken\"{\n\036ListReflectionVersionsResponse\0221" +
-      "\n\010versions\030\001 \003(\0132\025.sidemirror.v1.MemoryR" +
-      "\010versions\022&\n\017next_page_token\030\002 \001(\tR\rnext" +
-      "PageToken\"\343\001\n\027ReviewReflectionRequest\022\033\n" +
-      "\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id" +
-      "\030\002 \001(\tR\tprojectId\022\035\n\nrequest_id\030\003 \001(\tR\tr" +
-      "equestId\022#\n\rreflection_id\030\004 \001(\tR\014reflect" +
-      "ionId\0220\n\005state\030\005 \001(\0162\032.sidemirror.v1.Mem" +
-      "oryStateR\005state\022\026\n\006reason\030\006 \001(\tR\006reason\"" +
-      "I\n\030ReviewReflectionResponse\022-\n\006memory\030\001 " +
-      "\001(\0132\025.sidemirror.v1.MemoryR\006memory\"\223\003\n\027Q" +
-      "ueryReflectionsRequest\022\033\n\ttenant_id\030\001 \001(" +
-      "\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tproject" +
-      "Id\022\035\n\nquery_text\030\003 \001(\tR\tqueryText\022\014\n\001k\030\004" +
-      " \001(\005R\001k\022*\n\016min_importance\030\005 \001(\001H\000R\rminIm" +
-      "portance\210\001\001\022\022\n\004tags\030\006 \003(\tR\004tags\022\030\n\007expla" +
-      "in\030\007 \001(\010R\007explain\022/\n\023include_quarantined" +
-      "\030\010 \001(\010R\022includeQuarantined\022\037\n\013explain_id" +
-      "s\030\t \003(\tR\nexplainIds\022!\n\014newest_first\030\n \001(" +
-      "\010R\013newestFirst\022-\n\004kind\030\013 \001(\0162\031.sidemirro" +
-      "r.v1.MemoryKindR\004kindB\021\n\017_min_importance" +
-      "\"\265\001\n\030QueryReflectionsResponse\022+\n\004hits\030\001 " +
-      "\003(\0132\027.sidemirror.v1.QueryHitR\004hits\022:\n\013se" +
-      "arch_mode\030\002 \001(\0162\031.sidemirror.v1.SearchMo" +
-      "deR\nsearchMode\0220\n\006misses\030\003 \003(\0132\030.sidemir" +
-      "ror.v1.QueryMissR\006misses\"\220\001\n\010QueryHit\022-\n" +
-      "\006memory\030\001 \001(\0132\025.sidemirror.v1.MemoryR\006me" +
-      "mory\022\024\n\005score\030\002 \001(\001R\005score\022?\n\013explanatio" +
-      "n\030\003 \001(\0132\035.sidemirror.v1.HitExplanationR\013" +
-      "explanation\"\177\n\016HitExplanation\022\030\n\007summary" +
-      "\030\001 \001(\tR\007summary\022.\n\005parts\030\002 \003(\0132\030.sidemir" +
-      "ror.v1.ScorePartR\005parts\022#\n\rmatched_terms" +
-      "\030\003 \003(\tR\014matchedTerms\"I\n\tScorePart\022\022\n\004nam" +
-      "e\030\001 \001(\tR\004name\022\024\n\005value\030\002 \001(\001R\005value\022\022\n\004r" +
-      "ank\030\003 \001(\005R\004rank\"3\n\tQueryMiss\022\016\n\002id\030\001 \001(\t" +
-      "R\002id\022\026\n\006reason\030\002 \001(\tR\006reason\"\335\002\n\031BuildMe" +
-      "moryContextRequest\022\033\n\ttenant_id\030\001 \001(\tR\010t" +
-      "enantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035" +
-      "\n\nrequest_id\030\003 \001(\tR\trequestId\022\022\n\004task\030\004 " +
-      "\001(\tR\004task\022\024\n\005tools\030\005 \003(\tR\005tools\022G\n\020error" +
-      "_categories\030\006 \003(\0162\034.sidemirror.v1.ErrorC" +
-      "ategoryR\017errorCategories\022\033\n\tmax_items\030\007 " +
-      "\001(\005R\010maxItems\022\035\n\nmax_tokens\030\010 \001(\005R\tmaxTo" +
-      "kens\022\027\n\007turn_id\030\t \001(\tR\006turnId\022\035\n\nsession" +
-      "_id\030\n \001(\tR\tsessionId\"O\n\032BuildMemoryConte" +
-      "xtResponse\0221\n\005block\030\001 \001(\0132\033.sidemirror.v" +
-      "1.ContextBlockR\005block\"\260\002\n\024ReportOutcomeR" +
+      "id\030\032 \001(\tR\tprojectId\022!\n\014derived_from\030\033 \003(" +
+      "\tR\013derivedFromB\r\n\013_confidence\"\371\003\n\031Genera" +
+      "teReflectionRequest\022\033\n\ttenant_id\030\001 \001(\tR\010" +
+      "tenantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022" +
+      "\035\n\nrequest_id\030\003 \001(\tR\trequestId\0226\n\006events" +
+      "\030\004 \003(\0132\036.sidemirror.v1.ReflectionEventR\006" +
+      "events\022\027\n\007turn_id\030\005 \001(\tR\006turnId\022\035\n\nsessi" +
+      "on_id\030\006 \001(\tR\tsessionId\0224\n\007outcome\030\007 \001(\0162" +
+      "\032.sidemirror.v1.TaskOutcomeR\007outcome\022.\n\005" +
+      "error\030\010 \001(\0132\030.sidemirror.v1.TaskErrorR\005e" +
+      "rror\022)\n\020task_description\030\t \001(\tR\017taskDesc" +
+      "ription\022\033\n\ttask_goal\030\n \001(\tR\010taskGoal\022,\n\022" +
+      "related_memory_ids\030\013 \003(\tR\020relatedMemoryI" +
+      "ds\022\037\n\013receipt_ids\030\014 \003(\tR\nreceiptIds\022\024\n\005s" +
+      "tore\030\r \001(\010R\005store\"\307\001\n\032GenerateReflection" +
+      "Response\0227\n\006result\030\001 \001(\0132\037.sidemirror.v1" +
+      ".ReflectionResultR\006result\022#\n\rreflection_" +
+      "id\030\002 \001(\tR\014reflectionId\022\037\n\013strategy_id\030\003 " +
+      "\001(\tR\nstrategyId\022*\n\021not_stored_reason\030\004 \001" +
+      "(\tR\017notStoredReason\"\313\001\n\026StoreReflectionR" +
       "equest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\np" +
       "roject_id\030\002 \001(\tR\tprojectId\022\035\n\nrequest_id" +
-      "\030\003 \001(\tR\trequestId\022\035\n\nreceipt_id\030\004 \001(\tR\tr" +
-      "eceiptId\0224\n\007outcome\030\005 \001(\0162\032.sidemirror.v" +
-      "1.TaskOutcomeR\007outcome\022\031\n\005score\030\006 \001(\001H\000R" +
-      "\005score\210\001\001\022C\n\016error_category\030\007 \001(\0162\034.side" +
-      "mirror.v1.ErrorCategoryR\rerrorCategoryB\010" +
-      "\n\006_score\"\027\n\025ReportOutcomeResponse\"V\n\030Exp" +
-      "ortReflectionsRequest\022\033\n\ttenant_id\030\001 \001(\t" +
-      "R\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectI" +
-      "d\"1\n\031ExportReflectionsResponse\022\024\n\005lines\030" +
-      "\001 \003(\tR\005lines\"l\n\030ImportReflectionsRequest" +
-      "\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject" +
-      "_id\030\002 \001(\tR\tprojectId\022\024\n\005lines\030\003 \003(\tR\005lin" +
-      "es\"\276\001\n\031ImportReflectionsResponse\022%\n\016impo" +
-      "rted_count\030\001 \001(\003R\rimportedCount\022\037\n\013known" +
-      "_count\030\002 \001(\003R\nknownCount\022#\n\rrefused_coun" +
-      "t\030\003 \001(\003R\014refusedCount\0224\n\007refused\030\004 \003(\0132\032" +
-      ".sidemirror.v1.RefusedLineR\007refused\"=\n\013R" +
-      "efusedLine\022\026\n\006number\030\001 \001(\003R\006number\022\026\n\006re" +
-      "ason\030\002 \001(\tR\006reason*\353\001\n\tEventType\022\032\n\026EVEN" +
-      "T_TYPE_UNSPECIFIED\020\000\022\030\n\024EVENT_TYPE_TOOL_" +
-      "CALL\020\001\022\034\n\030EVENT_TYPE_TOOL_RESPONSE\020\002\022\027\n\023" +
-      "EVENT_TYPE_LLM_CALL\020\003\022\033\n\027EVENT_TYPE_LLM_" +
-      "RESPONSE\020\004\022\032\n\026EVENT_TYPE_ERROR_EVENT\020\005\022\033" +
-      "\n\027EVENT_TYPE_SYSTEM_EVENT\020\006\022\033\n\027EVENT_TYP" +
-      "E_USER_MESSAGE\020\007*\252\003\n\rErrorCategory\022\036\n\032ER" +
-      "ROR_CATEGORY_UNSPECIFIED\020\000\022 \n\034ERROR_CATE" +
-      "GORY_TIMEOUT_ERROR\020\001\022#\n\037ERROR_CATEGORY_V" +
-      "ALIDATION_ERROR\020\002\022#\n\037ERROR_CATEGORY_PERM" +
-      "ISSION_ERROR\020\003\022\"\n\036ERROR_CATEGORY_NOT_FOU" +
-      "ND_ERROR\020\004\022#\n\037ERROR_CATEGORY_RATE_LIMIT_" +
-      "ERROR\020\005\022 \n\034ERROR_CATEGORY_NETWORK_ERROR\020" +
-      "\006\022\035\n\031ERROR_CATEGORY_TOOL_ERROR\020\007\022\036\n\032ERRO" +
-      "R_CATEGORY_MODEL_ERROR\020\010\022!\n\035ERROR_CATEGO" +
-      "RY_RESOURCE_ERROR\020\t\022\036\n\032ERROR_CATEGORY_LO" +
-      "GIC_ERROR\020\n\022 \n\034ERROR_CATEGORY_UNKNOWN_ER" +
-      "ROR\020\013*_\n\nMemoryKind\022\033\n\027MEMORY_KIND_UNSPE" +
-      "CIFIED\020\000\022\032\n\026MEMORY_KIND_REFLECTION\020\001\022\030\n\024" +
-      "MEMORY_KIND_STRATEGY\020\002*|\n\013MemoryState\022\034\n" +
-      "\030MEMORY_STATE_UNSPECIFIED\020\000\022\027\n\023MEMORY_ST" +
-      "ATE_ACTIVE\020\001\022\034\n\030MEMORY_STATE_QUARANTINED" +
-      "\020\002\022\030\n\024MEMORY_STATE_RETIRED\020\003*t\n\nSearchMo" +
-      "de\022\033\n\027SEARCH_MODE_UNSPECIFIED\020\000\022\026\n\022SEARC" +
-      "H_MODE_FILTER\020\001\022\031\n\025SEARCH_MODE_FULL_TEXT" +
-      "\020\002\022\026\n\022SEARCH_MODE_HYBRID\020\0032\343\n\n\027Reflectiv" +
-      "eMemoryService\022i\n\022GenerateReflection\022(.s" +
-      "idemirror.v1.GenerateReflectionRequest\032)" +
-      ".sidemirror.v1.GenerateReflectionRespons" +
-      "e\022`\n\017StoreReflection\022%.sidemirror.v1.Sto" +
-      "reReflectionRequest\032&.sidemirror.v1.Stor" +
-      "eReflectionResponse\022_\n\rGetReflection\022#.s" +
-      "idemirror.v1.GetReflectionRequest\032$.side" +
-      "mirror.v1.GetReflectionResponse\"\003\220\002\001\022e\n\017" +
-      "ListReflections\022%.sidemirror.v1.ListRefl" +
-      "ectionsRequest\032&.sidemirror.v1.ListRefle" +
-      "ctionsResponse\"\003\220\002\001\022c\n\020UpdateReflection\022" +
-      "&.sidemirror.v1.UpdateReflectionRequest\032" +
-      "\'.sidemirror.v1.UpdateReflectionResponse" +
-      "\022c\n\020DeleteReflection\022&.sidemirror.v1.Del" +
-      "eteReflectionRequest\032\'.sidemirror.v1.Del" +
-      "eteReflectionResponse\022z\n\026ListReflectionV" +
-      "ersions\022,.sidemirror.v1.ListReflectionVe" +
-      "rsionsRequest\032-.sidemirror.v1.ListReflec" +
-      "tionVersionsResponse\"\003\220\002\001\022c\n\020ReviewRefle" +
-      "ction\022&.sidemirror.v1.ReviewReflectionRe" +
-      "quest\032\'.sidemirror.v1.ReviewReflectionRe" +
-      "sponse\022h\n\020QueryReflections\022&.sidemirror." +
-      "v1.QueryReflectionsRequest\032\'.sidemirror." +
-      "v1.QueryReflectionsResponse\"\003\220\002\001\022i\n\022Buil" +
-      "dMemoryContext\022(.sidemirror.v1.BuildMemo" +
-      "ryContextRequest\032).sidemirror.v1.BuildMe" +
-      "moryContextResponse\022Z\n\rReportOutcome\022#.s" +
-      "idemirror.v1.ReportOutcomeRequest\032$.side" +
-      "mirror.v1.ReportOutcomeResponse\022m\n\021Expor" +
-      "tReflections\022\'.sidemirror.v1.ExportRefle" +
-      "ctionsRequest\032(.sidemirror.v1.ExportRefl" +
-      "ectionsResponse\"\003\220\002\0010\001\022h\n\021ImportReflecti" +
-      "ons\022\'.sidemirror.v1.ImportReflectionsReq" +
-      "uest\032(.sidemirror.v1.ImportReflectionsRe" +
-      "sponse(\001B\177\n\021dev.sidemirror.v1B\025Reflectiv" +
-      "eMemoryProtoP\001\242\002\003SXX\252\002\rSidemirror.V1\312\002\rS" +
-      "idemirror\\V1\342\002\031Sidemirror\\V1\\GPBMetadata" +
-      "\352\002\016Sidemirror::V1b\006proto3"
+      "\030\003 \001(\tR\trequestId\0227\n\006result\030\004 \001(\0132\037.side" +
+      "mirror.v1.ReflectionResultR\006result\022\035\n\nse" +
+      "ssion_id\030\005 \001(\tR\tsessionId\"\213\001\n\027StoreRefle" +
+      "ctionResponse\022#\n\rreflection_id\030\001 \001(\tR\014re" +
+      "flectionId\022\037\n\013strategy_id\030\002 \001(\tR\nstrateg" +
+      "yId\022*\n\021not_stored_reason\030\003 \001(\tR\017notStore" +
+      "dReason\"w\n\024GetReflectionRequest\022\033\n\ttenan" +
+      "t_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\t" +
+      "R\tprojectId\022#\n\rreflection_id\030\003 \001(\tR\014refl" +
+      "ectionId\"F\n\025GetReflectionResponse\022-\n\006mem" +
+      "ory\030\001 \001(\0132\025.sidemirror.v1.MemoryR\006memory" +
+      "\"\361\001\n\026ListReflectionsRequest\022\033\n\ttenant_id" +
+      "\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tpr" +
+      "ojectId\022-\n\004kind\030\003 \001(\0162\031.sidemirror.v1.Me" +
+      "moryKindR\004kind\0220\n\005state\030\004 \001(\0162\032.sidemirr" +
+      "or.v1.MemoryStateR\005state\022\033\n\tpage_size\030\005 " +
+      "\001(\005R\010pageSize\022\035\n\npage_token\030\006 \001(\tR\tpageT" +
+      "oken\"t\n\027ListReflectionsResponse\0221\n\010memor" +
+      "ies\030\001 \003(\0132\025.sidemirror.v1.MemoryR\010memori" +
+      "es\022&\n\017next_page_token\030\002 \001(\tR\rnextPageTok" +
+      "en\"\305\002\n\027UpdateReflectionRequest\022\033\n\ttenant" +
+      "_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR" +
+      "\tprojectId\022\035\n\nrequest_id\030\003 \001(\tR\trequestI" +
+      "d\022#\n\rreflection_id\030\004 \001(\tR\014reflectionId\0226" +
+      "\n\007changes\030\005 \001(\0132\034.sidemirror.v1.MemoryCh" +
+      "angesR\007changes\022;\n\013update_mask\030\006 \001(\0132\032.go" +
+      "ogle.protobuf.FieldMaskR\nupdateMask\022\035\n\ni" +
+      "f_version\030\007 \001(\005R\tifVersion\022\026\n\006reason\030\010 \001" +
+      "(\tR\006reason\"\370\002\n\rMemoryChanges\022\030\n\007content\030" +
+      "\001 \001(\tR\007content\022\036\n\nimportance\030\002 \001(\001R\nimpo" +
+      "rtance\022#\n\nconfidence\030\003 \001(\001H\000R\nconfidence" +
+      "\210\001\001\022\022\n\004tags\030\004 \003(\tR\004tags\022C\n\016error_categor" +
+      "y\030\005 \001(\0162\034.sidemirror.v1.ErrorCategoryR\re" +
+      "rrorCategory\0223\n\010metadata\030\006 \001(\0132\027.google." +
+      "protobuf.StructR\010metadata\022=\n\014applies_whe" +
+      "n\030\007 \001(\0132\032.sidemirror.v1.AppliesWhenR\013app" +
+      "liesWhen\022,\n\022related_memory_ids\030\010 \003(\tR\020re" +
+      "latedMemoryIdsB\r\n\013_confidence\"I\n\030UpdateR" +
+      "eflectionResponse\022-\n\006memory\030\001 \001(\0132\025.side" +
+      "mirror.v1.MemoryR\006memory\"\231\001\n\027DeleteRefle" +
+      "ctionRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantI" +
+      "d\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n\nrequ" +
+      "est_id\030\003 \001(\tR\trequestId\022#\n\rreflection_id" +
+      "\030\004 \001(\tR\014reflectionId\"\032\n\030DeleteReflection" +
+      "Response\"\274\001\n\035ListReflectionVersionsReque" +
+      "st\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproje" +
+      "ct_id\030\002 \001(\tR\tprojectId\022#\n\rreflection_id\030" +
+      "\003 \001(\tR\014reflectionId\022\033\n\tpage_size\030\004 \001(\005R\010" +
+      "pageSize\022\035\n\npage_token\030\005 \001(\tR\tpageToken\"" +
+      "{\n\036ListReflectionVersionsResponse\0221\n\010ver" +
+      "sions\030\001 \003(\0132\025.sidemirror.v1.MemoryR\010vers" +
+      "ions\022&\n\017next_page_token\030\002 \001(\tR\rnextPageT" +
+      "oken\"\343\001\n\027ReviewReflectionRequest\022\033\n\ttena" +
+      "nt_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(" +
+      "\tR\tprojectId\022\035\n\nrequest_id\030\003 \001(\tR\treques" +
+      "tId\022#\n\rreflection_id\030\004 \001(\tR\014reflectionId" +
+      "\0220\n\005state\030\005 \001(\0162\032.sidemirror.v1.MemorySt" +
+      "ateR\005state\022\026\n\006reason\030\006 \001(\tR\006reason\"I\n\030Re" +
+      "viewReflectionResponse\022-\n\006memory\030\001 \001(\0132\025" +
+      ".sidemirror.v1.MemoryR\006memory\"\223\003\n\027QueryR" +
+      "eflectionsRequest\022\033\n\ttenant_id\030\001 \001(\tR\010te" +
+      "nantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n" +
+      "\nquery_text\030\003 \001(\tR\tqueryText\022\014\n\001k\030\004 \001(\005R" +
+      "\001k\022*\n\016min_importance\030\005 \001(\001H\000R\rminImporta" +
+      "nce\210\001\001\022\022\n\004tags\030\006 \003(\tR\004tags\022\030\n\007explain\030\007 " +
+      "\001(\010R\007explain\022/\n\023include_quarantined\030\010 \001(" +
+      "\010R\022includeQuarantined\022\037\n\013explain_ids\030\t \003" +
+      "(\tR\nexplainIds\022!\n\014newest_first\030\n \001(\010R\013ne" +
+      "westFirst\022-\n\004kind\030\013 \001(\0162\031.sidemirror.v1." +
+      "MemoryKindR\004kindB\021\n\017_min_importance\"\265\001\n\030" +
+      "QueryReflectionsResponse\022+\n\004hits\030\001 \003(\0132\027" +
+      ".sidemirror.v1.QueryHitR\004hits\022:\n\013search_" +
+      "mode\030\002 \001(\0162\031.sidemirror.v1.SearchModeR\ns" +
+      "earchMode\0220\n\006misses\030\003 \003(\0132\030.sidemirror.v" +
+      "1.QueryMissR\006misses\"\220\001\n\010QueryHit\022-\n\006memo" +
+      "ry\030\001 \001(\0132\025.sidemirror.v1.MemoryR\006memory\022" +
+      "\024\n\005score\030\002 \001(\001R\005score\022?\n\013explanation\030\003 \001" +
+      "(\0132\035.sidemirror.v1.HitExplanationR\013expla" +
+      "nation\"\177\n\016HitExplanation\022\030\n\007summary\030\001 \001(" +
+      "\tR\007summary\022.\n\005parts\030\002 \003(\0132\030.sidemirror.v" +
+      "1.ScorePartR\005parts\022#\n\rmatched_terms\030\003 \003(" +
+      "\tR\014matchedTerms\"I\n\tScorePart\022\022\n\004name\030\001 \001" +
+      "(\tR\004name\022\024\n\005value\030\002 \001(\001R\005value\022\022\n\004rank\030\003" +
+      " \001(\005R\004rank\"3\n\tQueryMiss\022\016\n\002id\030\001 \001(\tR\002id\022" +
+      "\026\n\006reason\030\002 \001(\tR\006reason\"\335\002\n\031BuildMemoryC" +
+      "ontextRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenant" +
+      "Id\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n\nreq" +
+      "uest_id\030\003 \001(\tR\trequestId\022\022\n\004task\030\004 \001(\tR\004" +
+      "task\022\024\n\005tools\030\005 \003(\tR\005tools\022G\n\020error_cate" +
+      "gories\030\006 \003(\0162\034.sidemirror.v1.ErrorCatego" +
+      "ryR\017errorCategories\022\033\n\tmax_items\030\007 \001(\005R\010" +
+      "maxItems\022\035\n\nmax_tokens\030\010 \001(\005R\tmaxTokens\022" +
+      "\027\n\007turn_id\030\t \001(\tR\006turnId\022\035\n\nsession_id\030\n" +
+      " \001(\tR\tsessionId\"O\n\032BuildMemoryContextRes" +
+      "ponse\0221\n\005block\030\001 \001(\0132\033.sidemirror.v1.Con" +
+      "textBlockR\005block\"\260\002\n\024ReportOutcomeReques" +
+      "t\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nprojec" +
+      "t_id\030\002 \001(\tR\tprojectId\022\035\n\nrequest_id\030\003 \001(" +
+      "\tR\trequestId\022\035\n\nreceipt_id\030\004 \001(\tR\treceip" +
+      "tId\0224\n\007outcome\030\005 \001(\0162\032.sidemirror.v1.Tas" +
+      "kOutcomeR\007outcome\022\031\n\005score\030\006 \001(\001H\000R\005scor" +
+      "e\210\001\001\022C\n\016error_category\030\007 \001(\0162\034.sidemirro" +
+      "r.v1.ErrorCategoryR\rerrorCategoryB\010\n\006_sc" +
+      "ore\"\027\n\025ReportOutcomeResponse\"V\n\030ExportRe" +
+      "flectionsRequest\022\033\n\ttenant_id\030\001 \001(\tR\010ten" +
+      "antId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\"1\n\031" +
+      "ExportReflectionsResponse\022\024\n\005lines\030\001 \003(\t" +
+      "R\005lines\"l\n\030ImportReflectionsRequest\022\033\n\tt" +
+      "enant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002" +
+      " \001(\tR\tprojectId\022\024\n\005lines\030\003 \003(\tR\005lines\"\276\001" +
+      "\n\031ImportReflectionsResponse\022%\n\016imported_" +
+      "count\030\001 \001(\003R\rimportedCount\022\037\n\013known_coun" +
+      "t\030\002 \001(\003R\nknownCount\022#\n\rrefused_count\030\003 \001" +
+      "(\003R\014refusedCount\0224\n\007refused\030\004 \003(\0132\032.side" +
+      "mirror.v1.RefusedLineR\007refused\"=\n\013Refuse" +
+      "dLine\022\026\n\006number\030\001 \001(\003R\006number\022\026\n\006reason\030" +
+      "\002 \001(\tR\006reason\"i\n\014DreamRequest\022\033\n\ttenant_" +
+      "id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\t" +
+      "projectId\022\035\n\nrequest_id\030\003 \001(\tR\trequestId" +
+      "\"\211\001\n\rDreamResponse\022:\n\010progress\030\001 \001(\0132\034.s" +
+      "idemirror.v1.DreamProgressH\000R\010progress\0224" +
+      "\n\005dream\030\002 \001(\0132\034.sidemirror.v1.DreamLogEn" +
+      "tryH\000R\005dreamB\006\n\004step\"\341\001\n\rDreamProgress\022\031" +
+      "\n\010dream_id\030\001 \001(\tR\007dreamId\022\030\n\007waiting\030\002 \001" +
+      "(\010R\007waiting\022\035\n\nread_count\030\003 \001(\005R\treadCou" +
+      "nt\022#\n\rcluster_count\030\004 \001(\005R\014clusterCount\022" +
+      "4\n\026finished_cluster_count\030\005 \001(\005R\024finishe" +
+      "dClusterCount\022!\n\014lesson_count\030\006 \001(\005R\013les" +
+      "sonCount\"\350\004\n\rDreamLogEntry\022\031\n\010dream_id\030\001" +
+      " \001(\tR\007dreamId\022\026\n\006number\030\002 \001(\003R\006number\0229\n" +
+      "\nstart_time\030\003 \001(\0132\032.google.protobuf.Time" +
+      "stampR\tstartTime\0225\n\010end_time\030\004 \001(\0132\032.goo" +
+      "gle.protobuf.TimestampR\007endTime\0223\n\006statu" +
+      "s\030\005 \001(\0162\033.sidemirror.v1.ResultStatusR\006st" +
+      "atus\022\026\n\006detail\030\006 \001(\tR\006detail\022\035\n\nread_cou" +
+      "nt\030\007 \001(\005R\treadCount\022\035\n\nleft_count\030\010 \001(\005R" +
+      "\tleftCount\022#\n\rcluster_count\030\t \001(\005R\014clust" +
+      "erCount\022.\n\023known_cluster_count\030\n \001(\005R\021kn" +
+      "ownClusterCount\022\037\n\013asked_count\030\013 \001(\005R\nas" +
+      "kedCount\022+\n\021unsupported_count\030\014 \001(\005R\020uns" +
+      "upportedCount\022!\n\014failed_count\030\r \001(\005R\013fai" +
+      "ledCount\0225\n\007lessons\030\016 \003(\0132\033.sidemirror.v" +
+      "1.DreamtLessonR\007lessons\022*\n\005usage\030\017 \001(\0132\024" +
+      ".sidemirror.v1.UsageR\005usage\"\304\001\n\014DreamtLe" +
+      "sson\022#\n\rreflection_id\030\001 \001(\tR\014reflectionI" +
+      "d\022\037\n\013strategy_id\030\002 \001(\tR\nstrategyId\0222\n\025su" +
+      "pporting_memory_ids\030\003 \003(\tR\023supportingMem" +
+      "oryIds\022#\n\repisode_count\030\004 \001(\005R\014episodeCo" +
+      "unt\022\025\n\006is_new\030\005 \001(\010R\005isNew\"\213\001\n\021ListDream" +
+      "sRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n" +
+      "\nproject_id\030\002 \001(\tR\tprojectId\022\033\n\tpage_siz" +
+      "e\030\003 \001(\005R\010pageSize\022\035\n\npage_token\030\004 \001(\tR\tp" +
+      "ageToken\"r\n\022ListDreamsResponse\0224\n\006dreams" +
+      "\030\001 \003(\0132\034.sidemirror.v1.DreamLogEntryR\006dr" +
+      "eams\022&\n\017next_page_token\030\002 \001(\tR\rnextPageT" +
+      "oken\"\215\001\n\023ListPruningsRequest\022\033\n\ttenant_i" +
+      "d\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tp" +
+      "rojectId\022\033\n\tpage_size\030\003 \001(\005R\010pageSize\022\035\n" +
+      "\npage_token\030\004 \001(\tR\tpageToken\"r\n\024ListPrun" +
+      "ingsResponse\0222\n\010prunings\030\001 \003(\0132\026.sidemir" +
+      "ror.v1.PruningR\010prunings\022&\n\017next_page_to" +
+      "ken\030\002 \001(\tR\rnextPageToken\"\361\001\n\007Pruning\022-\n\004" +
+      "kind\030\001 \001(\0162\031.sidemirror.v1.PrunedKindR\004k" +
+      "ind\022\024\n\005count\030\002 \001(\003R\005count\0229\n\nprune_time\030" +
+      "\003 \001(\0132\032.google.protobuf.TimestampR\tprune" +
+      "Time\022;\n\013before_time\030\004 \001(\0132\032.google.proto" +
+      "buf.TimestampR\nbeforeTime\022)\n\020importance_" +
+      "below\030\005 \001(\001R\017importanceBelow*\353\001\n\tEventTy" +
+      "pe\022\032\n\026EVENT_TYPE_UNSPECIFIED\020\000\022\030\n\024EVENT_" +
+      "TYPE_TOOL_CALL\020\001\022\034\n\030EVENT_TYPE_TOOL_RESP" +
+      "ONSE\020\002\022\027\n\023EVENT_TYPE_LLM_CALL\020\003\022\033\n\027EVENT" +
+      "_TYPE_LLM_RESPONSE\020\004\022\032\n\026EVENT_TYPE_ERROR" +
+      "_EVENT\020\005\022\033\n\027EVENT_TYPE_SYSTEM_EVENT\020\006\022\033\n" +
+      "\027EVENT_TYPE_USER_MESSAGE\020\007*\252\003\n\rErrorCate" +
+      "gory\022\036\n\032ERROR_CATEGORY_UNSPECIFIED\020\000\022 \n\034" +
+      "ERROR_CATEGORY_TIMEOUT_ERROR\020\001\022#\n\037ERROR_" +
+      "CATEGORY_VALIDATION_ERROR\020\002\022#\n\037ERROR_CAT" +
+      "EGORY_PERMISSION_ERROR\020\003\022\"\n\036ERROR_CATEGO" +
+      "RY_NOT_FOUND_ERROR\020\004\022#\n\037ERROR_CATEGORY_R" +
+      "ATE_LIMIT_ERROR\020\005\022 \n\034ERROR_CATEGORY_NETW" +
+      "ORK_ERROR\020\006\022\035\n\031ERROR_CATEGORY_TOOL_ERROR" +
+      "\020\007\022\036\n\032ERROR_CATEGORY_MODEL_ERROR\020\010\022!\n\035ER" +
+      "ROR_CATEGORY_RESOURCE_ERROR\020\t\022\036\n\032ERROR_C" +
+      "ATEGORY_LOGIC_ERROR\020\n\022 \n\034ERROR_CATEGORY_" +
+      "UNKNOWN_ERROR\020\013*_\n\nMemoryKind\022\033\n\027MEMORY_" +
+      "KIND_UNSPECIFIED\020\000\022\032\n\026MEMORY_KIND_REFLEC" +
+      "TION\020\001\022\030\n\024MEMORY_KIND_STRATEGY\020\002*|\n\013Memo" +
+      "ryState\022\034\n\030MEMORY_STATE_UNSPECIFIED\020\000\022\027\n" +
+      "\023MEMORY_STATE_ACTIVE\020\001\022\034\n\030MEMORY_STATE_Q" +
+      "UARANTINED\020\002\022\030\n\024MEMORY_STATE_RETIRED\020\003*t" +
+      "\n\nSearchMode\022\033\n\027SEARCH_MODE_UNSPECIFIED\020" +
+      "\000\022\026\n\022SEARCH_MODE_FILTER\020\001\022\031\n\025SEARCH_MODE" +
+      "_FULL_TEXT\020\002\022\026\n\022SEARCH_MODE_HYBRID\020\003*Z\n\n" +
+      "PrunedKind\022\033\n\027PRUNED_KIND_UNSPECIFIED\020\000\022" +
+      "\030\n\024PRUNED_KIND_MEMORIES\020\001\022\025\n\021PRUNED_KIND" +
+      "_TURNS\020\0022\337\014\n\027ReflectiveMemoryService\022i\n\022" +
+      "GenerateReflection\022(.sidemirror.v1.Gener" +
+      "ateReflectionRequest\032).sidemirror.v1.Gen" +
+      "erateReflectionResponse\022`\n\017StoreReflecti" +
+      "on\022%.sidemirror.v1.StoreReflectionReques" +
+      "t\032&.sidemirror.v1.StoreReflectionRespons" +
+      "e\022_\n\rGetReflection\022#.sidemirror.v1.GetRe" +
+      "flectionRequest\032$.sidemirror.v1.GetRefle" +
+      "ctionResponse\"\003\220\002\001\022e\n\017ListReflections\022%." +
+      "sidemirror.v1.ListReflectionsRequest\032&.s" +
+      "idemirror.v1.ListReflectionsResponse\"\003\220\002" +
+      "\001\022c\n\020UpdateReflection\022&.sidemirror.v1.Up" +
+      "dateReflectionRequest\032\'.sidemirror.v1.Up" +
+      "dateReflectionResponse\022c\n\020DeleteReflecti" +
+      "on\022&.sidemirror.v1.DeleteReflectionReque" +
+      "st\032\'.sidemirror.v1.DeleteReflectionRespo" +
+      "nse\022z\n\026ListReflectionVersions\022,.sidemirr" +
+      "or.v1.ListReflectionVersionsRequest\032-.si" +
+      "demirror.v1.ListReflectionVersionsRespon" +
+      "se\"\003\220\002\001\022c\n\020ReviewReflection\022&.sidemirror" +
+      ".v1.ReviewReflectionRequest\032\'.sidemirror" +
+      ".v1.ReviewReflectionResponse\022h\n\020QueryRef" +
+      "lections\022&.sidemirror.v1.QueryReflection" +
+      "sRequest\032\'.sidemirror.v1.QueryReflection" +
+      "sResponse\"\003\220\002\001\022i\n\022BuildMemoryContext\022(.s" +
+      "idemirror.v1.BuildMemoryContextRequest\032)" +
+      ".sidemirror.v1.BuildMemoryContextRespons" +
+      "e\022Z\n\rReportOutcome\022#.sidemirror.v1.Repor" +
+      "tOutcomeRequest\032$.sidemirror.v1.ReportOu" +
+      "tcomeResponse\022D\n\005Dream\022\033.sidemirror.v1.D" +
+      "reamRequest\032\034.sidemirror.v1.DreamRespons" +
+      "e0\001\022V\n\nListDreams\022 .sidemirror.v1.ListDr" +
+      "eamsRequest\032!.sidemirror.v1.ListDreamsRe" +
+      "sponse\"\003\220\002\001\022\\\n\014ListPrunings\022\".sidemirror" +
+      ".v1.ListPruningsRequest\032#.sidemirror.v1." +
+      "ListPruningsResponse\"\003\220\002\001\022m\n\021ExportRefle" +
+      "ctions\022\'.sidemirror.v1.ExportReflections" +
+      "Request\032(.sidemirror.v1.ExportReflection" +
+      "sResponse\"\003\220\002\0010\001\022h\n\021ImportReflections\022\'." +
+      "sidemirror.v1.ImportReflectionsRequest\032(" +
+      ".sidemirror.v1.ImportReflectionsResponse" +
+      "(\001B\177\n\021dev.sidemirror.v1B\025ReflectiveMemor" +
+      "yProtoP\001\242\002\003SXX\252\002\rSidemirror.V1\312\002\rSidemir" +
+      "ror\\V1\342\002\031Sidemirror\\V1\\GPBMetadata\352\002\016Sid" +
+      "emirror::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -521,7 +632,7 @@ public final class ReflectiveMemoryProto {
     internal_static_sidemirror_v1_Memory_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_Memory_descriptor,
-        new java.lang.String[] { "Id", "Kind", "Content", "Source", "Importance", "Layer", "Tags", "Metadata", "Confidence", "ErrorCategory", "SourceEventIds", "Origin", "State", "Version", "CreateTime", "UpdateTime", "RelatedMemoryIds", "StrategyOf", "AppliesWhen", "Strength", "EpisodeCount", "Quarantine", "Change", "Reason", "TenantId", "ProjectId", });
+        new java.lang.String[] { "Id", "Kind", "Content", "Source", "Importance", "Layer", "Tags", "Metadata", "Confidence", "ErrorCategory", "SourceEventIds", "Origin", "State", "Version", "CreateTime", "UpdateTime", "RelatedMemoryIds", "StrategyOf", "AppliesWhen", "Strength", "EpisodeCount", "Quarantine", "Change", "Reason", "TenantId", "ProjectId", "DerivedFrom", });
     internal_static_sidemirror_v1_GenerateReflectionRequest_descriptor =
       getDescriptor().getMessageTypes().get(5);
     internal_static_sidemirror_v1_GenerateReflectionRequest_fieldAccessorTable = new
@@ -714,6 +825,66 @@ public final class ReflectiveMemoryProto {
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_RefusedLine_descriptor,
         new java.lang.String[] { "Number", "Reason", });
+    internal_static_sidemirror_v1_DreamRequest_descriptor =
+      getDescriptor().getMessageTypes().get(37);
+    internal_static_sidemirror_v1_DreamRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_DreamRequest_descriptor,
+        new java.lang.String[] { "TenantId", "ProjectId", "RequestId", });
+    internal_static_sidemirror_v1_DreamResponse_descriptor =
+      getDescriptor().getMessageTypes().get(38);
+    internal_static_sidemirror_v1_DreamResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_DreamResponse_descriptor,
+        new java.lang.String[] { "Progress", "Dream", "Step", });
+    internal_static_sidemirror_v1_DreamProgress_descriptor =
+      getDescriptor().getMessageTypes().get(39);
+    internal_static_sidemirror_v1_DreamProgress_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_DreamProgress_descriptor,
+        new java.lang.String[] { "DreamId", "Waiting", "ReadCount", "ClusterCount", "FinishedClusterCount", "LessonCount", });
+    internal_static_sidemirror_v1_DreamLogEntry_descriptor =
+      getDescriptor().getMessageTypes().get(40);
+    internal_static_sidemirror_v1_DreamLogEntry_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_DreamLogEntry_descriptor,
+        new java.lang.String[] { "DreamId", "Number", "StartTime", "EndTime", "Status", "Detail", "ReadCount", "LeftCount", "ClusterCount", "KnownClusterCount", "AskedCount", "UnsupportedCount", "FailedCount", "Lessons", "Usage", });
+    internal_static_sidemirror_v1_DreamtLesson_descriptor =
+      getDescriptor().getMessageTypes().get(41);
+    internal_static_sidemirror_v1_DreamtLesson_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_DreamtLesson_descriptor,
+        new java.lang.String[] { "ReflectionId", "StrategyId", "SupportingMemoryIds", "EpisodeCount", "IsNew", });
+    internal_static_sidemirror_v1_ListDreamsRequest_descriptor =
+      getDescriptor().getMessageTypes().get(42);
+    internal_static_sidemirror_v1_ListDreamsRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_ListDreamsRequest_descriptor,
+        new java.lang.String[] { "TenantId", "ProjectId", "PageSize", "PageToken", });
+    internal_static_sidemirror_v1_ListDreamsResponse_descriptor =
+      getDescriptor().getMessageTypes().get(43);
+    internal_static_sidemirror_v1_ListDreamsResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_ListDreamsResponse_descriptor,
+        new java.lang.String[] { "Dreams", "NextPageToken", });
+    internal_static_sidemirror_v1_ListPruningsRequest_descriptor =
+      getDescriptor().getMessageTypes().get(44);
+    internal_static_sidemirror_v1_ListPruningsRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_ListPruningsRequest_descriptor,
+        new java.lang.String[] { "TenantId", "ProjectId", "PageSize", "PageToken", });
+    internal_static_sidemirror_v1_ListPruningsResponse_descriptor =
+      getDescriptor().getMessageTypes().get(45);
+    internal_static_sidemirror_v1_ListPruningsResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_ListPruningsResponse_descriptor,
+        new java.lang.String[] { "Prunings", "NextPageToken", });
+    internal_static_sidemirror_v1_Pruning_descriptor =
+      getDescriptor().getMessageTypes().get(46);
+    internal_static_sidemirror_v1_Pruning_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_Pruning_descriptor,
+        new java.lang.String[] { "Kind", "Count", "PruneTime", "BeforeTime", "ImportanceBelow", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.FieldMaskProto.getDescriptor();
     com.google.protobuf.StructProto.getDescriptor();

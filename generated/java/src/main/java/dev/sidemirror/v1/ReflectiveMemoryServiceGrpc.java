@@ -365,6 +365,101 @@ public final class ReflectiveMemoryServiceGrpc {
     return getReportOutcomeMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.DreamRequest,
+      dev.sidemirror.v1.DreamResponse> getDreamMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "Dream",
+      requestType = dev.sidemirror.v1.DreamRequest.class,
+      responseType = dev.sidemirror.v1.DreamResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.SERVER_STREAMING)
+  public static io.grpc.MethodDescriptor<dev.sidemirror.v1.DreamRequest,
+      dev.sidemirror.v1.DreamResponse> getDreamMethod() {
+    io.grpc.MethodDescriptor<dev.sidemirror.v1.DreamRequest, dev.sidemirror.v1.DreamResponse> getDreamMethod;
+    if ((getDreamMethod = ReflectiveMemoryServiceGrpc.getDreamMethod) == null) {
+      synchronized (ReflectiveMemoryServiceGrpc.class) {
+        if ((getDreamMethod = ReflectiveMemoryServiceGrpc.getDreamMethod) == null) {
+          ReflectiveMemoryServiceGrpc.getDreamMethod = getDreamMethod =
+              io.grpc.MethodDescriptor.<dev.sidemirror.v1.DreamRequest, dev.sidemirror.v1.DreamResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.SERVER_STREAMING)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "Dream"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.DreamRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.DreamResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ReflectiveMemoryServiceMethodDescriptorSupplier("Dream"))
+              .build();
+        }
+      }
+    }
+    return getDreamMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.ListDreamsRequest,
+      dev.sidemirror.v1.ListDreamsResponse> getListDreamsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ListDreams",
+      requestType = dev.sidemirror.v1.ListDreamsRequest.class,
+      responseType = dev.sidemirror.v1.ListDreamsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.sidemirror.v1.ListDreamsRequest,
+      dev.sidemirror.v1.ListDreamsResponse> getListDreamsMethod() {
+    io.grpc.MethodDescriptor<dev.sidemirror.v1.ListDreamsRequest, dev.sidemirror.v1.ListDreamsResponse> getListDreamsMethod;
+    if ((getListDreamsMethod = ReflectiveMemoryServiceGrpc.getListDreamsMethod) == null) {
+      synchronized (ReflectiveMemoryServiceGrpc.class) {
+        if ((getListDreamsMethod = ReflectiveMemoryServiceGrpc.getListDreamsMethod) == null) {
+          ReflectiveMemoryServiceGrpc.getListDreamsMethod = getListDreamsMethod =
+              io.grpc.MethodDescriptor.<dev.sidemirror.v1.ListDreamsRequest, dev.sidemirror.v1.ListDreamsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListDreams"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.ListDreamsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.ListDreamsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ReflectiveMemoryServiceMethodDescriptorSupplier("ListDreams"))
+              .build();
+        }
+      }
+    }
+    return getListDreamsMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.ListPruningsRequest,
+      dev.sidemirror.v1.ListPruningsResponse> getListPruningsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ListPrunings",
+      requestType = dev.sidemirror.v1.ListPruningsRequest.class,
+      responseType = dev.sidemirror.v1.ListPruningsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.sidemirror.v1.ListPruningsRequest,
+      dev.sidemirror.v1.ListPruningsResponse> getListPruningsMethod() {
+    io.grpc.MethodDescriptor<dev.sidemirror.v1.ListPruningsRequest, dev.sidemirror.v1.ListPruningsResponse> getListPruningsMethod;
+    if ((getListPruningsMethod = ReflectiveMemoryServiceGrpc.getListPruningsMethod) == null) {
+      synchronized (ReflectiveMemoryServiceGrpc.class) {
+        if ((getListPruningsMethod = ReflectiveMemoryServiceGrpc.getListPruningsMethod) == null) {
+          ReflectiveMemoryServiceGrpc.getListPruningsMethod = getListPruningsMethod =
+              io.grpc.MethodDescriptor.<dev.sidemirror.v1.ListPruningsRequest, dev.sidemirror.v1.ListPruningsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListPrunings"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.ListPruningsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.ListPruningsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ReflectiveMemoryServiceMethodDescriptorSupplier("ListPrunings"))
+              .build();
+        }
+      }
+    }
+    return getListPruningsMethod;
+  }
+
   private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.ExportReflectionsRequest,
       dev.sidemirror.v1.ExportReflectionsResponse> getExportReflectionsMethod;
 
@@ -613,6 +708,42 @@ public final class ReflectiveMemoryServiceGrpc {
 
     /**
      * <pre>
+     * Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
+     * teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
+     * rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
+     * pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
+     * dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
+     * REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+     * </pre>
+     */
+    default void dream(dev.sidemirror.v1.DreamRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.DreamResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getDreamMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * What passes came to, the newest first. The log is permanent.
+     * </pre>
+     */
+    default void listDreams(dev.sidemirror.v1.ListDreamsRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.ListDreamsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListDreamsMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
+     * permanent.
+     * </pre>
+     */
+    default void listPrunings(dev.sidemirror.v1.ListPruningsRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.ListPruningsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListPruningsMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
      * Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first.
      * </pre>
      */
@@ -802,6 +933,45 @@ public final class ReflectiveMemoryServiceGrpc {
 
     /**
      * <pre>
+     * Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
+     * teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
+     * rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
+     * pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
+     * dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
+     * REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+     * </pre>
+     */
+    public void dream(dev.sidemirror.v1.DreamRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.DreamResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncServerStreamingCall(
+          getChannel().newCall(getDreamMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * What passes came to, the newest first. The log is permanent.
+     * </pre>
+     */
+    public void listDreams(dev.sidemirror.v1.ListDreamsRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.ListDreamsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getListDreamsMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
+     * permanent.
+     * </pre>
+     */
+    public void listPrunings(dev.sidemirror.v1.ListPruningsRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.ListPruningsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getListPruningsMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
      * Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first.
      * </pre>
      */
@@ -959,6 +1129,44 @@ public final class ReflectiveMemoryServiceGrpc {
     public dev.sidemirror.v1.ReportOutcomeResponse reportOutcome(dev.sidemirror.v1.ReportOutcomeRequest request) throws io.grpc.StatusException {
       return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
           getChannel(), getReportOutcomeMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
+     * teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
+     * rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
+     * pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
+     * dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
+     * REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+     * </pre>
+     */
+    @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
+    public io.grpc.stub.BlockingClientCall<?, dev.sidemirror.v1.DreamResponse>
+        dream(dev.sidemirror.v1.DreamRequest request) {
+      return io.grpc.stub.ClientCalls.blockingV2ServerStreamingCall(
+          getChannel(), getDreamMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * What passes came to, the newest first. The log is permanent.
+     * </pre>
+     */
+    public dev.sidemirror.v1.ListDreamsResponse listDreams(dev.sidemirror.v1.ListDreamsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getListDreamsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
+     * permanent.
+     * </pre>
+     */
+    public dev.sidemirror.v1.ListPruningsResponse listPrunings(dev.sidemirror.v1.ListPruningsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getListPruningsMethod(), getCallOptions(), request);
     }
 
     /**
@@ -1126,6 +1334,43 @@ public final class ReflectiveMemoryServiceGrpc {
 
     /**
      * <pre>
+     * Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
+     * teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
+     * rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
+     * pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
+     * dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
+     * REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+     * </pre>
+     */
+    public java.util.Iterator<dev.sidemirror.v1.DreamResponse> dream(
+        dev.sidemirror.v1.DreamRequest request) {
+      return io.grpc.stub.ClientCalls.blockingServerStreamingCall(
+          getChannel(), getDreamMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * What passes came to, the newest first. The log is permanent.
+     * </pre>
+     */
+    public dev.sidemirror.v1.ListDreamsResponse listDreams(dev.sidemirror.v1.ListDreamsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getListDreamsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
+     * permanent.
+     * </pre>
+     */
+    public dev.sidemirror.v1.ListPruningsResponse listPrunings(dev.sidemirror.v1.ListPruningsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getListPruningsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
      * Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first.
      * </pre>
      */
@@ -1282,6 +1527,29 @@ public final class ReflectiveMemoryServiceGrpc {
       return io.grpc.stub.ClientCalls.futureUnaryCall(
           getChannel().newCall(getReportOutcomeMethod(), getCallOptions()), request);
     }
+
+    /**
+     * <pre>
+     * What passes came to, the newest first. The log is permanent.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.sidemirror.v1.ListDreamsResponse> listDreams(
+        dev.sidemirror.v1.ListDreamsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getListDreamsMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
+     * permanent.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.sidemirror.v1.ListPruningsResponse> listPrunings(
+        dev.sidemirror.v1.ListPruningsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getListPruningsMethod(), getCallOptions()), request);
+    }
   }
 
   private static final int METHODID_GENERATE_REFLECTION = 0;
@@ -1295,8 +1563,11 @@ public final class ReflectiveMemoryServiceGrpc {
   private static final int METHODID_QUERY_REFLECTIONS = 8;
   private static final int METHODID_BUILD_MEMORY_CONTEXT = 9;
   private static final int METHODID_REPORT_OUTCOME = 10;
-  private static final int METHODID_EXPORT_REFLECTIONS = 11;
-  private static final int METHODID_IMPORT_REFLECTIONS = 12;
+  private static final int METHODID_DREAM = 11;
+  private static final int METHODID_LIST_DREAMS = 12;
+  private static final int METHODID_LIST_PRUNINGS = 13;
+  private static final int METHODID_EXPORT_REFLECTIONS = 14;
+  private static final int METHODID_IMPORT_REFLECTIONS = 15;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -1358,6 +1629,18 @@ public final class ReflectiveMemoryServiceGrpc {
         case METHODID_REPORT_OUTCOME:
           serviceImpl.reportOutcome((dev.sidemirror.v1.ReportOutcomeRequest) request,
               (io.grpc.stub.StreamObserver<dev.sidemirror.v1.ReportOutcomeResponse>) responseObserver);
+          break;
+        case METHODID_DREAM:
+          serviceImpl.dream((dev.sidemirror.v1.DreamRequest) request,
+              (io.grpc.stub.StreamObserver<dev.sidemirror.v1.DreamResponse>) responseObserver);
+          break;
+        case METHODID_LIST_DREAMS:
+          serviceImpl.listDreams((dev.sidemirror.v1.ListDreamsRequest) request,
+              (io.grpc.stub.StreamObserver<dev.sidemirror.v1.ListDreamsResponse>) responseObserver);
+          break;
+        case METHODID_LIST_PRUNINGS:
+          serviceImpl.listPrunings((dev.sidemirror.v1.ListPruningsRequest) request,
+              (io.grpc.stub.StreamObserver<dev.sidemirror.v1.ListPruningsResponse>) responseObserver);
           break;
         case METHODID_EXPORT_REFLECTIONS:
           serviceImpl.exportReflections((dev.sidemirror.v1.ExportReflectionsRequest) request,
@@ -1462,6 +1745,27 @@ public final class ReflectiveMemoryServiceGrpc {
               dev.sidemirror.v1.ReportOutcomeResponse>(
                 service, METHODID_REPORT_OUTCOME)))
         .addMethod(
+          getDreamMethod(),
+          io.grpc.stub.ServerCalls.asyncServerStreamingCall(
+            new MethodHandlers<
+              dev.sidemirror.v1.DreamRequest,
+              dev.sidemirror.v1.DreamResponse>(
+                service, METHODID_DREAM)))
+        .addMethod(
+          getListDreamsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.sidemirror.v1.ListDreamsRequest,
+              dev.sidemirror.v1.ListDreamsResponse>(
+                service, METHODID_LIST_DREAMS)))
+        .addMethod(
+          getListPruningsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.sidemirror.v1.ListPruningsRequest,
+              dev.sidemirror.v1.ListPruningsResponse>(
+                service, METHODID_LIST_PRUNINGS)))
+        .addMethod(
           getExportReflectionsMethod(),
           io.grpc.stub.ServerCalls.asyncServerStreamingCall(
             new MethodHandlers<
@@ -1534,6 +1838,9 @@ public final class ReflectiveMemoryServiceGrpc {
               .addMethod(getQueryReflectionsMethod())
               .addMethod(getBuildMemoryContextMethod())
               .addMethod(getReportOutcomeMethod())
+              .addMethod(getDreamMethod())
+              .addMethod(getListDreamsMethod())
+              .addMethod(getListPruningsMethod())
               .addMethod(getExportReflectionsMethod())
               .addMethod(getImportReflectionsMethod())
               .build();
