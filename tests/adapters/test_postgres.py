@@ -3,10 +3,12 @@
 import pytest
 
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
+from sidemirror_server.storage.postgres.dreams import PostgresDreams
 from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
 from sidemirror_server.storage.postgres.journal import PostgresJournal
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.memories import PostgresMemories
+from sidemirror_server.storage.postgres.pruning import PostgresPruning
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
@@ -14,10 +16,12 @@ from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 from sidemirror_server.storage.postgres.work import PostgresWork
 from tests.conformance import (
     critiques,
+    dreams,
     goal_reflections,
     journal,
     ledger,
     memories,
+    pruning,
     receipts,
     requests,
     sessions,
@@ -35,6 +39,8 @@ JOURNAL = clauses_of(journal)
 RECEIPTS = clauses_of(receipts)
 GOAL_REFLECTIONS = clauses_of(goal_reflections)
 MEMORIES = clauses_of(memories)
+DREAMS = clauses_of(dreams)
+PRUNING = clauses_of(pruning)
 LEDGER = clauses_of(ledger)
 WORK = clauses_of(work)
 
@@ -91,3 +97,22 @@ async def test_goal_reflections(clause: str, databases: Databases) -> None:
 async def test_journal(clause: str, databases: Databases) -> None:
     async with databases.opened() as database:
         await JOURNAL[clause](lambda: PostgresJournal(database))
+
+
+@pytest.mark.parametrize("clause", DREAMS)
+async def test_dreams(clause: str, databases: Databases) -> None:
+    async with databases.opened() as database:
+        await DREAMS[clause](lambda: dreams.Stores(PostgresMemories(database), PostgresDreams(database)))
+
+
+@pytest.mark.parametrize("clause", PRUNING)
+async def test_pruning(clause: str, databases: Databases) -> None:
+    async with databases.opened() as database:
+        await PRUNING[clause](
+            lambda: pruning.Stores(
+                PostgresMemories(database),
+                PostgresTurnLog(database),
+                PostgresSessions(database),
+                PostgresPruning(database),
+            )
+        )
