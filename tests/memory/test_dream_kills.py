@@ -90,7 +90,7 @@ async def run(process: Process, calls: Path, kills: int) -> None:
     await killed_at_random(process, scope, calls, kills)
     await asyncio.to_thread(at, process.address, lambda stub: dream_of(stub, **scope))
     await asyncio.to_thread(at, process.address, lambda stub: check(stub, before, scope))
-    asked = Counter(calls.read_text().split())
+    asked = Counter(await asyncio.to_thread(lambda: calls.read_text().split()))
     # A kill loses the answer that was on its way, and no other.
     assert CLUSTERS <= asked.total() <= CLUSTERS + kills
     show(f"{kills} kills in a dream of {CLUSTERS} clusters: {asked.total()} questions, {CLUSTERS} lessons")

@@ -8,6 +8,7 @@ import pytest
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.cli import main
+from tests.memory.dreamers import store
 from tests.memory.talk import memories
 from tests.wire.calls import TIMEOUT_S
 from tests.wire.sidecar import SidecarThread, sidecar
@@ -96,3 +97,19 @@ def test_export_and_import(run: Run, ids: pb.StoreReflectionResponse, tmp_path: 
 def test_nobody_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["memory", "search", "--address", f"unix:{tmp_path}/none"]) == 69
     assert "UNAVAILABLE" in capsys.readouterr().err
+
+
+def test_dreams_and_prunings(run: Run, server: SidecarThread) -> None:
+    assert run("dreams")[1] == "It has not dreamt.\n"
+    assert run("prunings")[1] == "Nothing was removed.\n"
+    with memories(server) as stub:
+        for number in range(3):
+            store(stub, number)
+    code, out, err = run("dreams", "--now")
+    assert code == 0
+    assert "1 of 1 clusters, 1 lessons" in err
+    assert "ok" in out
+    (dream,) = json.loads(run("dreams", "--json")[1])["dreams"]
+    assert (dream["read_count"], dream["asked_count"], len(dream["lessons"])) == (3, 1, 1)
+    shown = run("show", dream["lessons"][0]["reflection_id"])[1]
+    assert "failed in the same way (not_found)" in shown

@@ -61,17 +61,22 @@ _LOOK_EVERY_S = 60.0
 _PATIENCE_S = 20.0
 _LOOK_AGAIN_S = 0.25
 
-# After these there is no use in asking about the next cluster: what it would have read is left to the next pass. Other
-# failures are about one question, and asking it again would cost as much and fail again.
-_ENDS_THE_PASS = frozenset(
+# No model was asked.
+_NOT_ASKED = frozenset(
     (
         ResultStatus.SKIPPED_SPEND,
         ResultStatus.SKIPPED_DISABLED,
         ResultStatus.SKIPPED_DEADLINE,
         ResultStatus.SKIPPED_BUDGET,
-        ResultStatus.FAILED_MODEL,
     )
 )
+# After these there is no use in asking about the next cluster: what it would have read is left to the next pass. Other
+# failures are about one question, and asking it again would cost as much and fail again.
+_ENDS_THE_PASS = frozenset((*_NOT_ASKED, ResultStatus.FAILED_MODEL))
+
+# Failures in a row after which a pass gives up. Chosen here: a model that answers three questions in another form will
+# not answer the fourth, and each takes three attempts.
+_GIVES_UP_AFTER = 3
 
 _T = TypeVar("_T")
 
@@ -221,7 +226,7 @@ class Dreamer:
                 notes = msgspec.structs.replace(notes, answered=(*notes.answered, answered))
                 await self._note(task, notes)
             lessons += await self._keep(scope, notes.answered[place])
-            if notes.answered[place].status in _ENDS_THE_PASS:
+            if _is_over(notes.answered[: place + 1]):
                 break
         return dream_body(await self._close(task.job, number, notes, tuple(lessons)))
 
@@ -312,7 +317,8 @@ class Dreamer:
         """Keeps the pass in the log. What belongs to a cluster that was not dreamt is left to the next one."""
         ended = next((one for one in notes.answered if one.status in _ENDS_THE_PASS), None)
         dreamt = len(notes.answered) - (ended is not None)
-        left_ids = {*notes.left_ids, *(memory_id for group in notes.groups[dreamt:] for memory_id in group.new_ids)}
+        not_dreamt = (memory_id for group in notes.groups[dreamt:] for memory_id in group.new_ids)
+        left_ids = {*notes.left_ids, *not_dreamt}
         read_ids = tuple(memory_id for memory_id in notes.new_ids if memory_id not in left_ids)
         failed = [one for one in notes.answered if one.status is not ResultStatus.OK]
         told = ended or (failed[0] if failed else _Answered())
@@ -327,7 +333,7 @@ class Dreamer:
             left=notes.left + len(notes.new_ids) - len(read_ids),
             clusters=notes.found,
             known=notes.known,
-            asked=len(notes.answered),
+            asked=sum(one.status not in _NOT_ASKED for one in notes.answered),
             unsupported=sum(one.status is ResultStatus.OK and one.lesson is None for one in notes.answered),
             failed=len(failed),
             lessons=lessons,
@@ -401,6 +407,12 @@ def _sample(memory_ids: Sequence[str], records: dict[str, MemoryRecord]) -> tupl
         (rest if set(memory.episodes) <= seen else first).append(memory.memory_id)
         seen.update(memory.episodes)
     return tuple((first + rest)[:MOST_IN_ONE])
+
+
+def _is_over(answered: Sequence[_Answered]) -> bool:
+    """No further question in this pass: there is no use in it, or the last ones all came to nothing."""
+    failed = [one.status is not ResultStatus.OK for one in answered[-_GIVES_UP_AFTER:]]
+    return answered[-1].status in _ENDS_THE_PASS or (len(failed) == _GIVES_UP_AFTER and all(failed))
 
 
 def _episodes(memories: Sequence[MemoryRecord]) -> int:
