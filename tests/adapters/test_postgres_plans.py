@@ -16,11 +16,13 @@ import pytest
 
 from sidemirror_server.storage.postgres import (
     critiques,
+    dreams,
     goal_reflections,
     journal,
     ledger,
     memories,
     memory_search,
+    pruning,
     receipts,
     requests,
     sessions,
@@ -75,6 +77,11 @@ INSERT INTO sidemirror.memory_keys
 SELECT tenant_id, project_id, CASE WHEN r % 2 = 0 THEN 'strategy' ELSE 'reflection' END, 't:' || id, id FROM n;
 INSERT INTO sidemirror.memory_lessons SELECT tenant_id, project_id, id, id, id, r FROM n;
 INSERT INTO sidemirror.memory_outcomes SELECT tenant_id, project_id, id, 'success', r, NULL, '' FROM n;
+INSERT INTO sidemirror.memory_project_envelopes (tenant_id, project_id, pruned_us)
+SELECT 'u' || r, 'p', r FROM generate_series(1, 20000) AS r;
+INSERT INTO sidemirror.dream_log SELECT tenant_id, project_id, r, id, 'x' FROM n;
+INSERT INTO sidemirror.pruning_log (tenant_id, project_id, kind, count, pruned_us, before_us)
+SELECT tenant_id, project_id, 'turns', 1, r, r FROM n;
 INSERT INTO sidemirror.goal_reflections
 SELECT tenant_id, project_id, 'g' || r / 20, r, id, 'o', 'i', 0.5, 'failed', 1 FROM n;
 INSERT INTO sidemirror.goal_words SELECT tenant_id, project_id, 'w' || r % 100, id, r FROM n;
@@ -240,6 +247,29 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "unembedded": ((*PLACE, "m", 5), 2 * ROWS),
         "embed": ((*PLACE, "m", ["{0,1,0,0}"], ["000500"], ["x"]), 1),
     },
+    dreams: {
+        "unread": ((*PLACE, 5), 5),
+        "kept": ((*PLACE, 500), 1),
+        "standing": (PLACE, 1),
+        "make": (PLACE, 0),
+        "hold": (PLACE, 1),
+        "add": ((*PLACE, LATE, "new", b"x"), 0),
+        "count": ((*PLACE, 5, True, 1, 1), 1),
+        "read": ((*PLACE, ["000501", "000503"]), 4),
+        "list": ((*PLACE, LATE, 5), 5),
+    },
+    pruning: {
+        "projects": ((5,), 5),
+        "looked_through": ((*PLACE, 5), 1),
+        # Those that matter little, of which none is old enough; what is important is not looked at.
+        "old_memories": ((*PLACE, 0.4, LATE, 5), 5),
+        "old_turns": ((LATE, 5), 5),
+        "forget_entries": ((*PLACE, ["k50", "k51"]), 40),
+        "forget_turns": ((*PLACE, ["000500", "000501"]), 2),
+        "forget_sessions": ((*PLACE, ["s000050", "none"], LATE), 22),
+        "note": ((*PLACE, "turns", 1, 1, 1, None), 0),
+        "list": ((*PLACE, LATE, 5), 5),
+    },
     ledger: {
         "used": ((*PLACE, 100, "reflect"), 4),
         "take": ((*PLACE, 100, "reflect", 1, 1, "new", 1), 0),
@@ -257,7 +287,7 @@ STATEMENTS = [(adapter, name) for adapter, every in VALUES.items() for name in e
 # What reads envelopes of every scope.
 ACROSS = {(turn_log, "idle"), (requests, "expired"), (work, "used_up"), (work, "due"), (work, "done"), (work, "scopes")}
 ACROSS |= {(critiques, "old"), (ledger, "old"), (ledger, "forget_sums")}
-ACROSS |= {(receipts, "oldest")}
+ACROSS |= {(receipts, "oldest"), (pruning, "projects"), (pruning, "old_turns")}
 ACROSS |= {(ledger, "used"), (ledger, "take"), (ledger, "replace")}
 
 
@@ -314,8 +344,11 @@ async def test_no_statement_reads_more_than_it_answers(
     assert sum(read_by(node) for node in scans) <= most, scans
 
 
-# A setting has no plan. The index of vectors is shared by all scopes, which test_postgres_memory_search.py looks at.
-NOT_LOOKED_AT = {memory_search: {"search_widely", "search_deeply", *(f"nearest_{n}" for n in _INDEXED_DIMENSIONS)}}
+# A setting has no plan. Which projects have something unread is counted over all that is unread. The index of vectors is shared by all scopes, which test_postgres_memory_search.py looks at.
+NOT_LOOKED_AT = {
+    dreams: {"waiting"},
+    memory_search: {"search_widely", "search_deeply", *(f"nearest_{n}" for n in _INDEXED_DIMENSIONS)},
+}
 
 
 def test_every_statement_is_looked_at() -> None:
