@@ -4,14 +4,18 @@ from pathlib import Path
 
 import pytest
 
+from sidemirror_server.memory.record import Kept
 from sidemirror_server.models.ledger import US_PER_DAY, Amount, Reservation, day_of
 from sidemirror_server.settings import Settings
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.database import Database
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.migrate import migrate, read_migrations
+from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
 from sidemirror_server.vocabulary.clock import SystemClock
+from sidemirror_server.vocabulary.ids import SessionId, TurnId
 from tests.conformance.critiques import critique
+from tests.conformance.dreams import memory
 from tests.conformance.ledger import DAY, DAY_US, ONE, OTHER, T0
 from tests.faults.sidecars import running
 from tests.postgres.databases import Databases
@@ -77,6 +81,45 @@ async def test_a_shared_store_with_records_begins_to_forget(databases: Databases
         await after.close()
 
 
+@pytest.mark.parametrize(
+    ("days", "importance", "kept"),
+    [("90", "0.5", ["important", "young"]), ("null", "0.5", ["important", "old", "young"]), ("90", "0.9", ["young"])],
+)
+async def test_old_memories_and_turns_go(
+    days: str, importance: str, kept: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As the settings say, with an entry in the log of the scope."""
+    now_us = SystemClock().now_us()
+    settings = {"memory_days": days, "memory_importance": importance, "trace_days": days}
+    given = {f"retention__{name}": value for name, value in settings.items()}
+    async with running(tmp_path, **given) as served:
+        stores, forget = served.sidecar._stores, served.sidecar.retention.forget
+        old_us, young_us = now_us - 91 * US_PER_DAY, now_us - 89 * US_PER_DAY
+        for name, at_us, matters in (("old", old_us, 0.4), ("young", young_us, 0.4), ("important", old_us, 0.8)):
+            await stores.memories.put(ONE, Kept(memory(name, at_us, importance=matters)))
+            await stores.log.append(ONE, batch_of(name, at_us))
+        with caplog.at_level("INFO"):
+            await forget()
+            await forget()  # looks no second time so soon
+        memories = await stores.memories.list(ONE, None, None, None, 10)
+        turns = await stores.log.heads(ONE, None, None, None, 10)
+        pruned = await stores.pruning.list(ONE, None, 10)
+    assert sorted(one.memory_id for one in memories) == kept
+    removed = 3 - len(kept)
+    assert sorted(head.turn_id for head in turns) == (["young"] if days == "90" else ["important", "old", "young"])
+    assert [(one.kind.value, one.count) for one in pruned] == ([("turns", 2), ("memories", removed)] if removed else [])
+    lines = [record.__dict__ for record in caplog.records if record.message == "forgotten"]
+    assert [(line["memories"], line["turns"]) for line in lines] == ([(removed, 2)] if removed else [])
+
+
+def batch_of(turn_id: str, at_us: int) -> tuple[Batch, ...]:
+    """A turn that has ended."""
+    head = TurnHead(TurnId(turn_id), SessionId(turn_id), 1, TurnStanding.FINISHED, 1, at_us, at_us, b"{}")
+    return (Batch(head, (Draft(1, at_us, b"{}"),), b"{}"),)
+
+
 def test_the_defaults() -> None:
     """As the README says them."""
-    assert (Settings().retention.spend_days, Settings().retention.critique_days) == (90, 365)
+    kept = Settings().retention
+    assert (kept.spend_days, kept.critique_days) == (90, 365)
+    assert (kept.memory_days, kept.memory_importance, kept.trace_days) == (90, 0.5, 90)
