@@ -353,6 +353,67 @@ func (SearchMode) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{4}
 }
 
+// What the evidence says of a lesson.
+type LessonVerdict int32
+
+const (
+	// Never sent.
+	LessonVerdict_LESSON_VERDICT_UNSPECIFIED LessonVerdict = 0
+	// Tasks succeed more often with it.
+	LessonVerdict_LESSON_VERDICT_HELPS LessonVerdict = 1
+	// Tasks succeed less often with it.
+	LessonVerdict_LESSON_VERDICT_HARMS LessonVerdict = 2
+	// It makes a difference of less than 10 points, if any.
+	LessonVerdict_LESSON_VERDICT_INERT LessonVerdict = 3
+	// There are too few outcomes to tell: fewer than 30 in an arm, or a lift that chance may have made.
+	LessonVerdict_LESSON_VERDICT_NOT_ENOUGH_DATA LessonVerdict = 4
+)
+
+// Enum value maps for LessonVerdict.
+var (
+	LessonVerdict_name = map[int32]string{
+		0: "LESSON_VERDICT_UNSPECIFIED",
+		1: "LESSON_VERDICT_HELPS",
+		2: "LESSON_VERDICT_HARMS",
+		3: "LESSON_VERDICT_INERT",
+		4: "LESSON_VERDICT_NOT_ENOUGH_DATA",
+	}
+	LessonVerdict_value = map[string]int32{
+		"LESSON_VERDICT_UNSPECIFIED":     0,
+		"LESSON_VERDICT_HELPS":           1,
+		"LESSON_VERDICT_HARMS":           2,
+		"LESSON_VERDICT_INERT":           3,
+		"LESSON_VERDICT_NOT_ENOUGH_DATA": 4,
+	}
+)
+
+func (x LessonVerdict) Enum() *LessonVerdict {
+	p := new(LessonVerdict)
+	*p = x
+	return p
+}
+
+func (x LessonVerdict) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (LessonVerdict) Descriptor() protoreflect.EnumDescriptor {
+	return file_sidemirror_v1_reflective_memory_proto_enumTypes[5].Descriptor()
+}
+
+func (LessonVerdict) Type() protoreflect.EnumType {
+	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[5]
+}
+
+func (x LessonVerdict) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use LessonVerdict.Descriptor instead.
+func (LessonVerdict) EnumDescriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{5}
+}
+
 // One event of a trace.
 type ReflectionEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -793,7 +854,7 @@ type Memory struct {
 	EpisodeCount int32 `protobuf:"varint,21,opt,name=episode_count,json=episodeCount,proto3" json:"episode_count,omitempty"`
 	// Why it is in quarantine: `steering`, `uncorroborated` or `reviewed`; else empty.
 	Quarantine string `protobuf:"bytes,22,opt,name=quarantine,proto3" json:"quarantine,omitempty"`
-	// What made this version: `learned`, `updated` or `reviewed`.
+	// What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
 	Change string `protobuf:"bytes,23,opt,name=change,proto3" json:"change,omitempty"`
 	// Why, where somebody said so.
 	Reason string `protobuf:"bytes,24,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -2774,9 +2835,14 @@ type BuildMemoryContextRequest struct {
 	// The turn that it is for: 1 to 128 printable characters; may be empty.
 	TurnId string `protobuf:"bytes,9,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
 	// The session that it is for: 1 to 128 printable characters; may be empty.
-	SessionId     string `protobuf:"bytes,10,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	SessionId string `protobuf:"bytes,10,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Of how many tasks each lesson is held back, to learn what happens without it: 0 to 0.9, where 0 means none. It is
+	// drawn for each lesson by itself, a reflection and its strategy together, and the same again for the same request_id.
+	// What is held back stays out of the block, is named in `omitted`, and nothing takes its place. Costs as many tasks
+	// without a lesson that may help; keep it the same for all tasks, and report the outcomes of all.
+	HoldoutFraction float64 `protobuf:"fixed64,11,opt,name=holdout_fraction,json=holdoutFraction,proto3" json:"holdout_fraction,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *BuildMemoryContextRequest) Reset() {
@@ -2879,10 +2945,17 @@ func (x *BuildMemoryContextRequest) GetSessionId() string {
 	return ""
 }
 
+func (x *BuildMemoryContextRequest) GetHoldoutFraction() float64 {
+	if x != nil {
+		return x.HoldoutFraction
+	}
+	return 0
+}
+
 // The lessons.
 type BuildMemoryContextResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The block; empty when nothing fits.
+	// The block; empty when nothing fits. When all that fits is held back, its text is empty, and its receipt is there.
 	Block         *ContextBlock `protobuf:"bytes,1,opt,name=block,proto3" json:"block,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2943,6 +3016,9 @@ type ReportOutcomeRequest struct {
 	Score *float64 `protobuf:"fixed64,6,opt,name=score,proto3,oneof" json:"score,omitempty"`
 	// Why it failed.
 	ErrorCategory ErrorCategory `protobuf:"varint,7,opt,name=error_category,json=errorCategory,proto3,enum=sidemirror.v1.ErrorCategory" json:"error_category,omitempty"`
+	// The errors that came up, also those that the agent got past: so it is known whether a lesson's error came back. When
+	// absent, those of the turn that the block was built for; when that was not recorded either, it is not known.
+	Errors        *TaskErrors `protobuf:"bytes,8,opt,name=errors,proto3" json:"errors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3026,6 +3102,114 @@ func (x *ReportOutcomeRequest) GetErrorCategory() ErrorCategory {
 	return ErrorCategory_ERROR_CATEGORY_UNSPECIFIED
 }
 
+func (x *ReportOutcomeRequest) GetErrors() *TaskErrors {
+	if x != nil {
+		return x.Errors
+	}
+	return nil
+}
+
+// The errors that came up in a task.
+type TaskErrors struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The calls that failed; none when all went well. At most 100.
+	FailedCalls   []*FailedCall `protobuf:"bytes,1,rep,name=failed_calls,json=failedCalls,proto3" json:"failed_calls,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TaskErrors) Reset() {
+	*x = TaskErrors{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TaskErrors) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TaskErrors) ProtoMessage() {}
+
+func (x *TaskErrors) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TaskErrors.ProtoReflect.Descriptor instead.
+func (*TaskErrors) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *TaskErrors) GetFailedCalls() []*FailedCall {
+	if x != nil {
+		return x.FailedCalls
+	}
+	return nil
+}
+
+// A call that failed.
+type FailedCall struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tool. At most 256 characters.
+	ToolName string `protobuf:"bytes,1,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
+	// What was said. At most 256 KiB.
+	ErrorMessage  string `protobuf:"bytes,2,opt,name=error_message,json=errorMessage,proto3" json:"error_message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FailedCall) Reset() {
+	*x = FailedCall{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FailedCall) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FailedCall) ProtoMessage() {}
+
+func (x *FailedCall) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FailedCall.ProtoReflect.Descriptor instead.
+func (*FailedCall) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *FailedCall) GetToolName() string {
+	if x != nil {
+		return x.ToolName
+	}
+	return ""
+}
+
+func (x *FailedCall) GetErrorMessage() string {
+	if x != nil {
+		return x.ErrorMessage
+	}
+	return ""
+}
+
 // The outcome is kept.
 type ReportOutcomeResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3035,7 +3219,7 @@ type ReportOutcomeResponse struct {
 
 func (x *ReportOutcomeResponse) Reset() {
 	*x = ReportOutcomeResponse{}
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[31]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3047,7 +3231,7 @@ func (x *ReportOutcomeResponse) String() string {
 func (*ReportOutcomeResponse) ProtoMessage() {}
 
 func (x *ReportOutcomeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[31]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3060,7 +3244,437 @@ func (x *ReportOutcomeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportOutcomeResponse.ProtoReflect.Descriptor instead.
 func (*ReportOutcomeResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{31}
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{33}
+}
+
+// Asks whether lessons help.
+type GetLessonStatisticsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// The lessons; empty means all that there is evidence of. At most 100. Each has at most 128 characters.
+	ReflectionIds []string `protobuf:"bytes,3,rep,name=reflection_ids,json=reflectionIds,proto3" json:"reflection_ids,omitempty"`
+	// How many to return at most: 0 to 1,000, where 0 means 50. Only without `reflection_ids`.
+	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// Where to go on: the last answer's `next_page_token`. At most 1,024 characters.
+	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLessonStatisticsRequest) Reset() {
+	*x = GetLessonStatisticsRequest{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLessonStatisticsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLessonStatisticsRequest) ProtoMessage() {}
+
+func (x *GetLessonStatisticsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLessonStatisticsRequest.ProtoReflect.Descriptor instead.
+func (*GetLessonStatisticsRequest) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *GetLessonStatisticsRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *GetLessonStatisticsRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *GetLessonStatisticsRequest) GetReflectionIds() []string {
+	if x != nil {
+		return x.ReflectionIds
+	}
+	return nil
+}
+
+func (x *GetLessonStatisticsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *GetLessonStatisticsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// What is known of lessons.
+type GetLessonStatisticsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One for each lesson that was asked for, in that order; else by id downwards.
+	Lessons []*LessonStatistics `protobuf:"bytes,1,rep,name=lessons,proto3" json:"lessons,omitempty"`
+	// Where to go on; empty at the end.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLessonStatisticsResponse) Reset() {
+	*x = GetLessonStatisticsResponse{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLessonStatisticsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLessonStatisticsResponse) ProtoMessage() {}
+
+func (x *GetLessonStatisticsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLessonStatisticsResponse.ProtoReflect.Descriptor instead.
+func (*GetLessonStatisticsResponse) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *GetLessonStatisticsResponse) GetLessons() []*LessonStatistics {
+	if x != nil {
+		return x.Lessons
+	}
+	return nil
+}
+
+func (x *GetLessonStatisticsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// What is known of a lesson, of its present text and since it was last brought back (ReviewReflection). A success is a task
+// whose outcome is TASK_OUTCOME_SUCCESS.
+type LessonStatistics struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id.
+	ReflectionId string `protobuf:"bytes,1,opt,name=reflection_id,json=reflectionId,proto3" json:"reflection_id,omitempty"`
+	// The version from which evidence counts.
+	FromVersion int32 `protobuf:"varint,2,opt,name=from_version,json=fromVersion,proto3" json:"from_version,omitempty"`
+	// Whether it is recalled.
+	State MemoryState `protobuf:"varint,3,opt,name=state,proto3,enum=sidemirror.v1.MemoryState" json:"state,omitempty"`
+	// Why, where somebody or the evidence said so.
+	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Tasks that it was drawn to be shown for.
+	Shown *LessonArm `protobuf:"bytes,5,opt,name=shown,proto3" json:"shown,omitempty"`
+	// Tasks that it was drawn to be held back from.
+	HeldBack *LessonArm `protobuf:"bytes,6,opt,name=held_back,json=heldBack,proto3" json:"held_back,omitempty"`
+	// Tasks that it was shown for without a draw, and whose outcome was reported: they are not compared.
+	Outside *LessonArm `protobuf:"bytes,7,opt,name=outside,proto3" json:"outside,omitempty"`
+	// How much more often tasks succeed with it than without it, -1 to 1; absent until both arms have outcomes.
+	Lift *float64 `protobuf:"fixed64,8,opt,name=lift,proto3,oneof" json:"lift,omitempty"`
+	// The 95 % interval of the lift (Newcombe's), for a look whose time was chosen beforehand.
+	Interval *LiftInterval `protobuf:"bytes,9,opt,name=interval,proto3" json:"interval,omitempty"`
+	// The interval that covers the truth at all looks at once in 95 % of the cases (Robbins' mixture). The verdict rests on
+	// it, and is looked at after every outcome.
+	IntervalAtAnyLook *LiftInterval `protobuf:"bytes,10,opt,name=interval_at_any_look,json=intervalAtAnyLook,proto3" json:"interval_at_any_look,omitempty"`
+	// What the evidence says.
+	Verdict LessonVerdict `protobuf:"varint,11,opt,name=verdict,proto3,enum=sidemirror.v1.LessonVerdict" json:"verdict,omitempty"`
+	// Why, for people, and what to be careful about.
+	Detail        string `protobuf:"bytes,12,opt,name=detail,proto3" json:"detail,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LessonStatistics) Reset() {
+	*x = LessonStatistics{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LessonStatistics) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LessonStatistics) ProtoMessage() {}
+
+func (x *LessonStatistics) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LessonStatistics.ProtoReflect.Descriptor instead.
+func (*LessonStatistics) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *LessonStatistics) GetReflectionId() string {
+	if x != nil {
+		return x.ReflectionId
+	}
+	return ""
+}
+
+func (x *LessonStatistics) GetFromVersion() int32 {
+	if x != nil {
+		return x.FromVersion
+	}
+	return 0
+}
+
+func (x *LessonStatistics) GetState() MemoryState {
+	if x != nil {
+		return x.State
+	}
+	return MemoryState_MEMORY_STATE_UNSPECIFIED
+}
+
+func (x *LessonStatistics) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *LessonStatistics) GetShown() *LessonArm {
+	if x != nil {
+		return x.Shown
+	}
+	return nil
+}
+
+func (x *LessonStatistics) GetHeldBack() *LessonArm {
+	if x != nil {
+		return x.HeldBack
+	}
+	return nil
+}
+
+func (x *LessonStatistics) GetOutside() *LessonArm {
+	if x != nil {
+		return x.Outside
+	}
+	return nil
+}
+
+func (x *LessonStatistics) GetLift() float64 {
+	if x != nil && x.Lift != nil {
+		return *x.Lift
+	}
+	return 0
+}
+
+func (x *LessonStatistics) GetInterval() *LiftInterval {
+	if x != nil {
+		return x.Interval
+	}
+	return nil
+}
+
+func (x *LessonStatistics) GetIntervalAtAnyLook() *LiftInterval {
+	if x != nil {
+		return x.IntervalAtAnyLook
+	}
+	return nil
+}
+
+func (x *LessonStatistics) GetVerdict() LessonVerdict {
+	if x != nil {
+		return x.Verdict
+	}
+	return LessonVerdict_LESSON_VERDICT_UNSPECIFIED
+}
+
+func (x *LessonStatistics) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+// The tasks of one arm.
+type LessonArm struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Tasks.
+	AssignedCount int64 `protobuf:"varint,1,opt,name=assigned_count,json=assignedCount,proto3" json:"assigned_count,omitempty"`
+	// Those that succeeded.
+	SuccessCount int64 `protobuf:"varint,2,opt,name=success_count,json=successCount,proto3" json:"success_count,omitempty"`
+	// Those with another outcome.
+	FailureCount int64 `protobuf:"varint,3,opt,name=failure_count,json=failureCount,proto3" json:"failure_count,omitempty"`
+	// Those without an outcome, so far.
+	MissingCount int64 `protobuf:"varint,4,opt,name=missing_count,json=missingCount,proto3" json:"missing_count,omitempty"`
+	// Those in which the lesson's error came up again.
+	ReturnedCount int64 `protobuf:"varint,5,opt,name=returned_count,json=returnedCount,proto3" json:"returned_count,omitempty"`
+	// Those in which it is known not to have come up again.
+	StayedAwayCount int64 `protobuf:"varint,6,opt,name=stayed_away_count,json=stayedAwayCount,proto3" json:"stayed_away_count,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *LessonArm) Reset() {
+	*x = LessonArm{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LessonArm) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LessonArm) ProtoMessage() {}
+
+func (x *LessonArm) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LessonArm.ProtoReflect.Descriptor instead.
+func (*LessonArm) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *LessonArm) GetAssignedCount() int64 {
+	if x != nil {
+		return x.AssignedCount
+	}
+	return 0
+}
+
+func (x *LessonArm) GetSuccessCount() int64 {
+	if x != nil {
+		return x.SuccessCount
+	}
+	return 0
+}
+
+func (x *LessonArm) GetFailureCount() int64 {
+	if x != nil {
+		return x.FailureCount
+	}
+	return 0
+}
+
+func (x *LessonArm) GetMissingCount() int64 {
+	if x != nil {
+		return x.MissingCount
+	}
+	return 0
+}
+
+func (x *LessonArm) GetReturnedCount() int64 {
+	if x != nil {
+		return x.ReturnedCount
+	}
+	return 0
+}
+
+func (x *LessonArm) GetStayedAwayCount() int64 {
+	if x != nil {
+		return x.StayedAwayCount
+	}
+	return 0
+}
+
+// A range of lifts.
+type LiftInterval struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The lower end, -1 to 1.
+	Low float64 `protobuf:"fixed64,1,opt,name=low,proto3" json:"low,omitempty"`
+	// The upper end, -1 to 1.
+	High          float64 `protobuf:"fixed64,2,opt,name=high,proto3" json:"high,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LiftInterval) Reset() {
+	*x = LiftInterval{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LiftInterval) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LiftInterval) ProtoMessage() {}
+
+func (x *LiftInterval) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LiftInterval.ProtoReflect.Descriptor instead.
+func (*LiftInterval) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *LiftInterval) GetLow() float64 {
+	if x != nil {
+		return x.Low
+	}
+	return 0
+}
+
+func (x *LiftInterval) GetHigh() float64 {
+	if x != nil {
+		return x.High
+	}
+	return 0
 }
 
 // Asks for everything.
@@ -3076,7 +3690,7 @@ type ExportReflectionsRequest struct {
 
 func (x *ExportReflectionsRequest) Reset() {
 	*x = ExportReflectionsRequest{}
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[32]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3088,7 +3702,7 @@ func (x *ExportReflectionsRequest) String() string {
 func (*ExportReflectionsRequest) ProtoMessage() {}
 
 func (x *ExportReflectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[32]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3101,7 +3715,7 @@ func (x *ExportReflectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportReflectionsRequest.ProtoReflect.Descriptor instead.
 func (*ExportReflectionsRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{32}
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ExportReflectionsRequest) GetTenantId() string {
@@ -3130,7 +3744,7 @@ type ExportReflectionsResponse struct {
 
 func (x *ExportReflectionsResponse) Reset() {
 	*x = ExportReflectionsResponse{}
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[33]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3142,7 +3756,7 @@ func (x *ExportReflectionsResponse) String() string {
 func (*ExportReflectionsResponse) ProtoMessage() {}
 
 func (x *ExportReflectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[33]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3155,7 +3769,7 @@ func (x *ExportReflectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportReflectionsResponse.ProtoReflect.Descriptor instead.
 func (*ExportReflectionsResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{33}
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ExportReflectionsResponse) GetLines() []string {
@@ -3182,7 +3796,7 @@ type ImportReflectionsRequest struct {
 
 func (x *ImportReflectionsRequest) Reset() {
 	*x = ImportReflectionsRequest{}
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[34]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3194,7 +3808,7 @@ func (x *ImportReflectionsRequest) String() string {
 func (*ImportReflectionsRequest) ProtoMessage() {}
 
 func (x *ImportReflectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[34]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3207,7 +3821,7 @@ func (x *ImportReflectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportReflectionsRequest.ProtoReflect.Descriptor instead.
 func (*ImportReflectionsRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{34}
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ImportReflectionsRequest) GetTenantId() string {
@@ -3248,7 +3862,7 @@ type ImportReflectionsResponse struct {
 
 func (x *ImportReflectionsResponse) Reset() {
 	*x = ImportReflectionsResponse{}
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[35]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3260,7 +3874,7 @@ func (x *ImportReflectionsResponse) String() string {
 func (*ImportReflectionsResponse) ProtoMessage() {}
 
 func (x *ImportReflectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[35]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3273,7 +3887,7 @@ func (x *ImportReflectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportReflectionsResponse.ProtoReflect.Descriptor instead.
 func (*ImportReflectionsResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{35}
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ImportReflectionsResponse) GetImportedCount() int64 {
@@ -3317,7 +3931,7 @@ type RefusedLine struct {
 
 func (x *RefusedLine) Reset() {
 	*x = RefusedLine{}
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[36]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3329,7 +3943,7 @@ func (x *RefusedLine) String() string {
 func (*RefusedLine) ProtoMessage() {}
 
 func (x *RefusedLine) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[36]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3342,7 +3956,7 @@ func (x *RefusedLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefusedLine.ProtoReflect.Descriptor instead.
 func (*RefusedLine) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{36}
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *RefusedLine) GetNumber() int64 {
@@ -3595,7 +4209,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x04rank\x18\x03 \x01(\x05R\x04rank\"3\n" +
 	"\tQueryMiss\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xdd\x02\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x88\x03\n" +
 	"\x19BuildMemoryContextRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -3611,9 +4225,10 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\aturn_id\x18\t \x01(\tR\x06turnId\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\n" +
-	" \x01(\tR\tsessionId\"O\n" +
+	" \x01(\tR\tsessionId\x12)\n" +
+	"\x10holdout_fraction\x18\v \x01(\x01R\x0fholdoutFraction\"O\n" +
 	"\x1aBuildMemoryContextResponse\x121\n" +
-	"\x05block\x18\x01 \x01(\v2\x1b.sidemirror.v1.ContextBlockR\x05block\"\xb0\x02\n" +
+	"\x05block\x18\x01 \x01(\v2\x1b.sidemirror.v1.ContextBlockR\x05block\"\xe3\x02\n" +
 	"\x14ReportOutcomeRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -3624,9 +4239,53 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"receipt_id\x18\x04 \x01(\tR\treceiptId\x124\n" +
 	"\aoutcome\x18\x05 \x01(\x0e2\x1a.sidemirror.v1.TaskOutcomeR\aoutcome\x12\x19\n" +
 	"\x05score\x18\x06 \x01(\x01H\x00R\x05score\x88\x01\x01\x12C\n" +
-	"\x0eerror_category\x18\a \x01(\x0e2\x1c.sidemirror.v1.ErrorCategoryR\rerrorCategoryB\b\n" +
-	"\x06_score\"\x17\n" +
-	"\x15ReportOutcomeResponse\"V\n" +
+	"\x0eerror_category\x18\a \x01(\x0e2\x1c.sidemirror.v1.ErrorCategoryR\rerrorCategory\x121\n" +
+	"\x06errors\x18\b \x01(\v2\x19.sidemirror.v1.TaskErrorsR\x06errorsB\b\n" +
+	"\x06_score\"J\n" +
+	"\n" +
+	"TaskErrors\x12<\n" +
+	"\ffailed_calls\x18\x01 \x03(\v2\x19.sidemirror.v1.FailedCallR\vfailedCalls\"N\n" +
+	"\n" +
+	"FailedCall\x12\x1b\n" +
+	"\ttool_name\x18\x01 \x01(\tR\btoolName\x12#\n" +
+	"\rerror_message\x18\x02 \x01(\tR\ferrorMessage\"\x17\n" +
+	"\x15ReportOutcomeResponse\"\xbb\x01\n" +
+	"\x1aGetLessonStatisticsRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12%\n" +
+	"\x0ereflection_ids\x18\x03 \x03(\tR\rreflectionIds\x12\x1b\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\"\x80\x01\n" +
+	"\x1bGetLessonStatisticsResponse\x129\n" +
+	"\alessons\x18\x01 \x03(\v2\x1f.sidemirror.v1.LessonStatisticsR\alessons\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xb8\x04\n" +
+	"\x10LessonStatistics\x12#\n" +
+	"\rreflection_id\x18\x01 \x01(\tR\freflectionId\x12!\n" +
+	"\ffrom_version\x18\x02 \x01(\x05R\vfromVersion\x120\n" +
+	"\x05state\x18\x03 \x01(\x0e2\x1a.sidemirror.v1.MemoryStateR\x05state\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12.\n" +
+	"\x05shown\x18\x05 \x01(\v2\x18.sidemirror.v1.LessonArmR\x05shown\x125\n" +
+	"\theld_back\x18\x06 \x01(\v2\x18.sidemirror.v1.LessonArmR\bheldBack\x122\n" +
+	"\aoutside\x18\a \x01(\v2\x18.sidemirror.v1.LessonArmR\aoutside\x12\x17\n" +
+	"\x04lift\x18\b \x01(\x01H\x00R\x04lift\x88\x01\x01\x127\n" +
+	"\binterval\x18\t \x01(\v2\x1b.sidemirror.v1.LiftIntervalR\binterval\x12L\n" +
+	"\x14interval_at_any_look\x18\n" +
+	" \x01(\v2\x1b.sidemirror.v1.LiftIntervalR\x11intervalAtAnyLook\x126\n" +
+	"\averdict\x18\v \x01(\x0e2\x1c.sidemirror.v1.LessonVerdictR\averdict\x12\x16\n" +
+	"\x06detail\x18\f \x01(\tR\x06detailB\a\n" +
+	"\x05_lift\"\xf4\x01\n" +
+	"\tLessonArm\x12%\n" +
+	"\x0eassigned_count\x18\x01 \x01(\x03R\rassignedCount\x12#\n" +
+	"\rsuccess_count\x18\x02 \x01(\x03R\fsuccessCount\x12#\n" +
+	"\rfailure_count\x18\x03 \x01(\x03R\ffailureCount\x12#\n" +
+	"\rmissing_count\x18\x04 \x01(\x03R\fmissingCount\x12%\n" +
+	"\x0ereturned_count\x18\x05 \x01(\x03R\rreturnedCount\x12*\n" +
+	"\x11stayed_away_count\x18\x06 \x01(\x03R\x0fstayedAwayCount\"4\n" +
+	"\fLiftInterval\x12\x10\n" +
+	"\x03low\x18\x01 \x01(\x01R\x03low\x12\x12\n" +
+	"\x04high\x18\x02 \x01(\x01R\x04high\"V\n" +
 	"\x18ExportReflectionsRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -3685,8 +4344,13 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x17SEARCH_MODE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12SEARCH_MODE_FILTER\x10\x01\x12\x19\n" +
 	"\x15SEARCH_MODE_FULL_TEXT\x10\x02\x12\x16\n" +
-	"\x12SEARCH_MODE_HYBRID\x10\x032\xe3\n" +
-	"\n" +
+	"\x12SEARCH_MODE_HYBRID\x10\x03*\xa1\x01\n" +
+	"\rLessonVerdict\x12\x1e\n" +
+	"\x1aLESSON_VERDICT_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14LESSON_VERDICT_HELPS\x10\x01\x12\x18\n" +
+	"\x14LESSON_VERDICT_HARMS\x10\x02\x12\x18\n" +
+	"\x14LESSON_VERDICT_INERT\x10\x03\x12\"\n" +
+	"\x1eLESSON_VERDICT_NOT_ENOUGH_DATA\x10\x042\xd6\v\n" +
 	"\x17ReflectiveMemoryService\x12i\n" +
 	"\x12GenerateReflection\x12(.sidemirror.v1.GenerateReflectionRequest\x1a).sidemirror.v1.GenerateReflectionResponse\x12`\n" +
 	"\x0fStoreReflection\x12%.sidemirror.v1.StoreReflectionRequest\x1a&.sidemirror.v1.StoreReflectionResponse\x12_\n" +
@@ -3698,7 +4362,8 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x10ReviewReflection\x12&.sidemirror.v1.ReviewReflectionRequest\x1a'.sidemirror.v1.ReviewReflectionResponse\x12h\n" +
 	"\x10QueryReflections\x12&.sidemirror.v1.QueryReflectionsRequest\x1a'.sidemirror.v1.QueryReflectionsResponse\"\x03\x90\x02\x01\x12i\n" +
 	"\x12BuildMemoryContext\x12(.sidemirror.v1.BuildMemoryContextRequest\x1a).sidemirror.v1.BuildMemoryContextResponse\x12Z\n" +
-	"\rReportOutcome\x12#.sidemirror.v1.ReportOutcomeRequest\x1a$.sidemirror.v1.ReportOutcomeResponse\x12m\n" +
+	"\rReportOutcome\x12#.sidemirror.v1.ReportOutcomeRequest\x1a$.sidemirror.v1.ReportOutcomeResponse\x12q\n" +
+	"\x13GetLessonStatistics\x12).sidemirror.v1.GetLessonStatisticsRequest\x1a*.sidemirror.v1.GetLessonStatisticsResponse\"\x03\x90\x02\x01\x12m\n" +
 	"\x11ExportReflections\x12'.sidemirror.v1.ExportReflectionsRequest\x1a(.sidemirror.v1.ExportReflectionsResponse\"\x03\x90\x02\x010\x01\x12h\n" +
 	"\x11ImportReflections\x12'.sidemirror.v1.ImportReflectionsRequest\x1a(.sidemirror.v1.ImportReflectionsResponse(\x01B\xc9\x01\n" +
 	"\x11com.sidemirror.v1B\x15ReflectiveMemoryProtoP\x01ZHgithub.com/sidemirror/sidemirror/generated/go/sidemirror/v1;sidemirrorv1\xa2\x02\x03SXX\xaa\x02\rSidemirror.V1\xca\x02\rSidemirror\\V1\xe2\x02\x19Sidemirror\\V1\\GPBMetadata\xea\x02\x0eSidemirror::V1b\x06proto3"
@@ -3715,144 +4380,164 @@ func file_sidemirror_v1_reflective_memory_proto_rawDescGZIP() []byte {
 	return file_sidemirror_v1_reflective_memory_proto_rawDescData
 }
 
-var file_sidemirror_v1_reflective_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_sidemirror_v1_reflective_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_sidemirror_v1_reflective_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_sidemirror_v1_reflective_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
 var file_sidemirror_v1_reflective_memory_proto_goTypes = []any{
 	(EventType)(0),                         // 0: sidemirror.v1.EventType
 	(ErrorCategory)(0),                     // 1: sidemirror.v1.ErrorCategory
 	(MemoryKind)(0),                        // 2: sidemirror.v1.MemoryKind
 	(MemoryState)(0),                       // 3: sidemirror.v1.MemoryState
 	(SearchMode)(0),                        // 4: sidemirror.v1.SearchMode
-	(*ReflectionEvent)(nil),                // 5: sidemirror.v1.ReflectionEvent
-	(*TaskError)(nil),                      // 6: sidemirror.v1.TaskError
-	(*AppliesWhen)(nil),                    // 7: sidemirror.v1.AppliesWhen
-	(*ReflectionResult)(nil),               // 8: sidemirror.v1.ReflectionResult
-	(*Memory)(nil),                         // 9: sidemirror.v1.Memory
-	(*GenerateReflectionRequest)(nil),      // 10: sidemirror.v1.GenerateReflectionRequest
-	(*GenerateReflectionResponse)(nil),     // 11: sidemirror.v1.GenerateReflectionResponse
-	(*StoreReflectionRequest)(nil),         // 12: sidemirror.v1.StoreReflectionRequest
-	(*StoreReflectionResponse)(nil),        // 13: sidemirror.v1.StoreReflectionResponse
-	(*GetReflectionRequest)(nil),           // 14: sidemirror.v1.GetReflectionRequest
-	(*GetReflectionResponse)(nil),          // 15: sidemirror.v1.GetReflectionResponse
-	(*ListReflectionsRequest)(nil),         // 16: sidemirror.v1.ListReflectionsRequest
-	(*ListReflectionsResponse)(nil),        // 17: sidemirror.v1.ListReflectionsResponse
-	(*UpdateReflectionRequest)(nil),        // 18: sidemirror.v1.UpdateReflectionRequest
-	(*MemoryChanges)(nil),                  // 19: sidemirror.v1.MemoryChanges
-	(*UpdateReflectionResponse)(nil),       // 20: sidemirror.v1.UpdateReflectionResponse
-	(*DeleteReflectionRequest)(nil),        // 21: sidemirror.v1.DeleteReflectionRequest
-	(*DeleteReflectionResponse)(nil),       // 22: sidemirror.v1.DeleteReflectionResponse
-	(*ListReflectionVersionsRequest)(nil),  // 23: sidemirror.v1.ListReflectionVersionsRequest
-	(*ListReflectionVersionsResponse)(nil), // 24: sidemirror.v1.ListReflectionVersionsResponse
-	(*ReviewReflectionRequest)(nil),        // 25: sidemirror.v1.ReviewReflectionRequest
-	(*ReviewReflectionResponse)(nil),       // 26: sidemirror.v1.ReviewReflectionResponse
-	(*QueryReflectionsRequest)(nil),        // 27: sidemirror.v1.QueryReflectionsRequest
-	(*QueryReflectionsResponse)(nil),       // 28: sidemirror.v1.QueryReflectionsResponse
-	(*QueryHit)(nil),                       // 29: sidemirror.v1.QueryHit
-	(*HitExplanation)(nil),                 // 30: sidemirror.v1.HitExplanation
-	(*ScorePart)(nil),                      // 31: sidemirror.v1.ScorePart
-	(*QueryMiss)(nil),                      // 32: sidemirror.v1.QueryMiss
-	(*BuildMemoryContextRequest)(nil),      // 33: sidemirror.v1.BuildMemoryContextRequest
-	(*BuildMemoryContextResponse)(nil),     // 34: sidemirror.v1.BuildMemoryContextResponse
-	(*ReportOutcomeRequest)(nil),           // 35: sidemirror.v1.ReportOutcomeRequest
-	(*ReportOutcomeResponse)(nil),          // 36: sidemirror.v1.ReportOutcomeResponse
-	(*ExportReflectionsRequest)(nil),       // 37: sidemirror.v1.ExportReflectionsRequest
-	(*ExportReflectionsResponse)(nil),      // 38: sidemirror.v1.ExportReflectionsResponse
-	(*ImportReflectionsRequest)(nil),       // 39: sidemirror.v1.ImportReflectionsRequest
-	(*ImportReflectionsResponse)(nil),      // 40: sidemirror.v1.ImportReflectionsResponse
-	(*RefusedLine)(nil),                    // 41: sidemirror.v1.RefusedLine
-	(*timestamppb.Timestamp)(nil),          // 42: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),                // 43: google.protobuf.Struct
-	(ResultStatus)(0),                      // 44: sidemirror.v1.ResultStatus
-	(Origin)(0),                            // 45: sidemirror.v1.Origin
-	(*Usage)(nil),                          // 46: sidemirror.v1.Usage
-	(TaskOutcome)(0),                       // 47: sidemirror.v1.TaskOutcome
-	(*fieldmaskpb.FieldMask)(nil),          // 48: google.protobuf.FieldMask
-	(*ContextBlock)(nil),                   // 49: sidemirror.v1.ContextBlock
+	(LessonVerdict)(0),                     // 5: sidemirror.v1.LessonVerdict
+	(*ReflectionEvent)(nil),                // 6: sidemirror.v1.ReflectionEvent
+	(*TaskError)(nil),                      // 7: sidemirror.v1.TaskError
+	(*AppliesWhen)(nil),                    // 8: sidemirror.v1.AppliesWhen
+	(*ReflectionResult)(nil),               // 9: sidemirror.v1.ReflectionResult
+	(*Memory)(nil),                         // 10: sidemirror.v1.Memory
+	(*GenerateReflectionRequest)(nil),      // 11: sidemirror.v1.GenerateReflectionRequest
+	(*GenerateReflectionResponse)(nil),     // 12: sidemirror.v1.GenerateReflectionResponse
+	(*StoreReflectionRequest)(nil),         // 13: sidemirror.v1.StoreReflectionRequest
+	(*StoreReflectionResponse)(nil),        // 14: sidemirror.v1.StoreReflectionResponse
+	(*GetReflectionRequest)(nil),           // 15: sidemirror.v1.GetReflectionRequest
+	(*GetReflectionResponse)(nil),          // 16: sidemirror.v1.GetReflectionResponse
+	(*ListReflectionsRequest)(nil),         // 17: sidemirror.v1.ListReflectionsRequest
+	(*ListReflectionsResponse)(nil),        // 18: sidemirror.v1.ListReflectionsResponse
+	(*UpdateReflectionRequest)(nil),        // 19: sidemirror.v1.UpdateReflectionRequest
+	(*MemoryChanges)(nil),                  // 20: sidemirror.v1.MemoryChanges
+	(*UpdateReflectionResponse)(nil),       // 21: sidemirror.v1.UpdateReflectionResponse
+	(*DeleteReflectionRequest)(nil),        // 22: sidemirror.v1.DeleteReflectionRequest
+	(*DeleteReflectionResponse)(nil),       // 23: sidemirror.v1.DeleteReflectionResponse
+	(*ListReflectionVersionsRequest)(nil),  // 24: sidemirror.v1.ListReflectionVersionsRequest
+	(*ListReflectionVersionsResponse)(nil), // 25: sidemirror.v1.ListReflectionVersionsResponse
+	(*ReviewReflectionRequest)(nil),        // 26: sidemirror.v1.ReviewReflectionRequest
+	(*ReviewReflectionResponse)(nil),       // 27: sidemirror.v1.ReviewReflectionResponse
+	(*QueryReflectionsRequest)(nil),        // 28: sidemirror.v1.QueryReflectionsRequest
+	(*QueryReflectionsResponse)(nil),       // 29: sidemirror.v1.QueryReflectionsResponse
+	(*QueryHit)(nil),                       // 30: sidemirror.v1.QueryHit
+	(*HitExplanation)(nil),                 // 31: sidemirror.v1.HitExplanation
+	(*ScorePart)(nil),                      // 32: sidemirror.v1.ScorePart
+	(*QueryMiss)(nil),                      // 33: sidemirror.v1.QueryMiss
+	(*BuildMemoryContextRequest)(nil),      // 34: sidemirror.v1.BuildMemoryContextRequest
+	(*BuildMemoryContextResponse)(nil),     // 35: sidemirror.v1.BuildMemoryContextResponse
+	(*ReportOutcomeRequest)(nil),           // 36: sidemirror.v1.ReportOutcomeRequest
+	(*TaskErrors)(nil),                     // 37: sidemirror.v1.TaskErrors
+	(*FailedCall)(nil),                     // 38: sidemirror.v1.FailedCall
+	(*ReportOutcomeResponse)(nil),          // 39: sidemirror.v1.ReportOutcomeResponse
+	(*GetLessonStatisticsRequest)(nil),     // 40: sidemirror.v1.GetLessonStatisticsRequest
+	(*GetLessonStatisticsResponse)(nil),    // 41: sidemirror.v1.GetLessonStatisticsResponse
+	(*LessonStatistics)(nil),               // 42: sidemirror.v1.LessonStatistics
+	(*LessonArm)(nil),                      // 43: sidemirror.v1.LessonArm
+	(*LiftInterval)(nil),                   // 44: sidemirror.v1.LiftInterval
+	(*ExportReflectionsRequest)(nil),       // 45: sidemirror.v1.ExportReflectionsRequest
+	(*ExportReflectionsResponse)(nil),      // 46: sidemirror.v1.ExportReflectionsResponse
+	(*ImportReflectionsRequest)(nil),       // 47: sidemirror.v1.ImportReflectionsRequest
+	(*ImportReflectionsResponse)(nil),      // 48: sidemirror.v1.ImportReflectionsResponse
+	(*RefusedLine)(nil),                    // 49: sidemirror.v1.RefusedLine
+	(*timestamppb.Timestamp)(nil),          // 50: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),                // 51: google.protobuf.Struct
+	(ResultStatus)(0),                      // 52: sidemirror.v1.ResultStatus
+	(Origin)(0),                            // 53: sidemirror.v1.Origin
+	(*Usage)(nil),                          // 54: sidemirror.v1.Usage
+	(TaskOutcome)(0),                       // 55: sidemirror.v1.TaskOutcome
+	(*fieldmaskpb.FieldMask)(nil),          // 56: google.protobuf.FieldMask
+	(*ContextBlock)(nil),                   // 57: sidemirror.v1.ContextBlock
 }
 var file_sidemirror_v1_reflective_memory_proto_depIdxs = []int32{
 	0,  // 0: sidemirror.v1.ReflectionEvent.event_type:type_name -> sidemirror.v1.EventType
-	42, // 1: sidemirror.v1.ReflectionEvent.timestamp:type_name -> google.protobuf.Timestamp
-	43, // 2: sidemirror.v1.ReflectionEvent.metadata:type_name -> google.protobuf.Struct
-	43, // 3: sidemirror.v1.ReflectionEvent.error:type_name -> google.protobuf.Struct
+	50, // 1: sidemirror.v1.ReflectionEvent.timestamp:type_name -> google.protobuf.Timestamp
+	51, // 2: sidemirror.v1.ReflectionEvent.metadata:type_name -> google.protobuf.Struct
+	51, // 3: sidemirror.v1.ReflectionEvent.error:type_name -> google.protobuf.Struct
 	1,  // 4: sidemirror.v1.TaskError.error_category:type_name -> sidemirror.v1.ErrorCategory
-	43, // 5: sidemirror.v1.TaskError.context:type_name -> google.protobuf.Struct
+	51, // 5: sidemirror.v1.TaskError.context:type_name -> google.protobuf.Struct
 	1,  // 6: sidemirror.v1.AppliesWhen.error_categories:type_name -> sidemirror.v1.ErrorCategory
-	44, // 7: sidemirror.v1.ReflectionResult.status:type_name -> sidemirror.v1.ResultStatus
+	52, // 7: sidemirror.v1.ReflectionResult.status:type_name -> sidemirror.v1.ResultStatus
 	1,  // 8: sidemirror.v1.ReflectionResult.error_category:type_name -> sidemirror.v1.ErrorCategory
-	43, // 9: sidemirror.v1.ReflectionResult.metadata:type_name -> google.protobuf.Struct
-	42, // 10: sidemirror.v1.ReflectionResult.generated_at:type_name -> google.protobuf.Timestamp
-	7,  // 11: sidemirror.v1.ReflectionResult.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	45, // 12: sidemirror.v1.ReflectionResult.origin:type_name -> sidemirror.v1.Origin
-	46, // 13: sidemirror.v1.ReflectionResult.usage:type_name -> sidemirror.v1.Usage
+	51, // 9: sidemirror.v1.ReflectionResult.metadata:type_name -> google.protobuf.Struct
+	50, // 10: sidemirror.v1.ReflectionResult.generated_at:type_name -> google.protobuf.Timestamp
+	8,  // 11: sidemirror.v1.ReflectionResult.applies_when:type_name -> sidemirror.v1.AppliesWhen
+	53, // 12: sidemirror.v1.ReflectionResult.origin:type_name -> sidemirror.v1.Origin
+	54, // 13: sidemirror.v1.ReflectionResult.usage:type_name -> sidemirror.v1.Usage
 	2,  // 14: sidemirror.v1.Memory.kind:type_name -> sidemirror.v1.MemoryKind
-	43, // 15: sidemirror.v1.Memory.metadata:type_name -> google.protobuf.Struct
+	51, // 15: sidemirror.v1.Memory.metadata:type_name -> google.protobuf.Struct
 	1,  // 16: sidemirror.v1.Memory.error_category:type_name -> sidemirror.v1.ErrorCategory
-	45, // 17: sidemirror.v1.Memory.origin:type_name -> sidemirror.v1.Origin
+	53, // 17: sidemirror.v1.Memory.origin:type_name -> sidemirror.v1.Origin
 	3,  // 18: sidemirror.v1.Memory.state:type_name -> sidemirror.v1.MemoryState
-	42, // 19: sidemirror.v1.Memory.create_time:type_name -> google.protobuf.Timestamp
-	42, // 20: sidemirror.v1.Memory.update_time:type_name -> google.protobuf.Timestamp
-	7,  // 21: sidemirror.v1.Memory.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	5,  // 22: sidemirror.v1.GenerateReflectionRequest.events:type_name -> sidemirror.v1.ReflectionEvent
-	47, // 23: sidemirror.v1.GenerateReflectionRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
-	6,  // 24: sidemirror.v1.GenerateReflectionRequest.error:type_name -> sidemirror.v1.TaskError
-	8,  // 25: sidemirror.v1.GenerateReflectionResponse.result:type_name -> sidemirror.v1.ReflectionResult
-	8,  // 26: sidemirror.v1.StoreReflectionRequest.result:type_name -> sidemirror.v1.ReflectionResult
-	9,  // 27: sidemirror.v1.GetReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	50, // 19: sidemirror.v1.Memory.create_time:type_name -> google.protobuf.Timestamp
+	50, // 20: sidemirror.v1.Memory.update_time:type_name -> google.protobuf.Timestamp
+	8,  // 21: sidemirror.v1.Memory.applies_when:type_name -> sidemirror.v1.AppliesWhen
+	6,  // 22: sidemirror.v1.GenerateReflectionRequest.events:type_name -> sidemirror.v1.ReflectionEvent
+	55, // 23: sidemirror.v1.GenerateReflectionRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
+	7,  // 24: sidemirror.v1.GenerateReflectionRequest.error:type_name -> sidemirror.v1.TaskError
+	9,  // 25: sidemirror.v1.GenerateReflectionResponse.result:type_name -> sidemirror.v1.ReflectionResult
+	9,  // 26: sidemirror.v1.StoreReflectionRequest.result:type_name -> sidemirror.v1.ReflectionResult
+	10, // 27: sidemirror.v1.GetReflectionResponse.memory:type_name -> sidemirror.v1.Memory
 	2,  // 28: sidemirror.v1.ListReflectionsRequest.kind:type_name -> sidemirror.v1.MemoryKind
 	3,  // 29: sidemirror.v1.ListReflectionsRequest.state:type_name -> sidemirror.v1.MemoryState
-	9,  // 30: sidemirror.v1.ListReflectionsResponse.memories:type_name -> sidemirror.v1.Memory
-	19, // 31: sidemirror.v1.UpdateReflectionRequest.changes:type_name -> sidemirror.v1.MemoryChanges
-	48, // 32: sidemirror.v1.UpdateReflectionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	10, // 30: sidemirror.v1.ListReflectionsResponse.memories:type_name -> sidemirror.v1.Memory
+	20, // 31: sidemirror.v1.UpdateReflectionRequest.changes:type_name -> sidemirror.v1.MemoryChanges
+	56, // 32: sidemirror.v1.UpdateReflectionRequest.update_mask:type_name -> google.protobuf.FieldMask
 	1,  // 33: sidemirror.v1.MemoryChanges.error_category:type_name -> sidemirror.v1.ErrorCategory
-	43, // 34: sidemirror.v1.MemoryChanges.metadata:type_name -> google.protobuf.Struct
-	7,  // 35: sidemirror.v1.MemoryChanges.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	9,  // 36: sidemirror.v1.UpdateReflectionResponse.memory:type_name -> sidemirror.v1.Memory
-	9,  // 37: sidemirror.v1.ListReflectionVersionsResponse.versions:type_name -> sidemirror.v1.Memory
+	51, // 34: sidemirror.v1.MemoryChanges.metadata:type_name -> google.protobuf.Struct
+	8,  // 35: sidemirror.v1.MemoryChanges.applies_when:type_name -> sidemirror.v1.AppliesWhen
+	10, // 36: sidemirror.v1.UpdateReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	10, // 37: sidemirror.v1.ListReflectionVersionsResponse.versions:type_name -> sidemirror.v1.Memory
 	3,  // 38: sidemirror.v1.ReviewReflectionRequest.state:type_name -> sidemirror.v1.MemoryState
-	9,  // 39: sidemirror.v1.ReviewReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	10, // 39: sidemirror.v1.ReviewReflectionResponse.memory:type_name -> sidemirror.v1.Memory
 	2,  // 40: sidemirror.v1.QueryReflectionsRequest.kind:type_name -> sidemirror.v1.MemoryKind
-	29, // 41: sidemirror.v1.QueryReflectionsResponse.hits:type_name -> sidemirror.v1.QueryHit
+	30, // 41: sidemirror.v1.QueryReflectionsResponse.hits:type_name -> sidemirror.v1.QueryHit
 	4,  // 42: sidemirror.v1.QueryReflectionsResponse.search_mode:type_name -> sidemirror.v1.SearchMode
-	32, // 43: sidemirror.v1.QueryReflectionsResponse.misses:type_name -> sidemirror.v1.QueryMiss
-	9,  // 44: sidemirror.v1.QueryHit.memory:type_name -> sidemirror.v1.Memory
-	30, // 45: sidemirror.v1.QueryHit.explanation:type_name -> sidemirror.v1.HitExplanation
-	31, // 46: sidemirror.v1.HitExplanation.parts:type_name -> sidemirror.v1.ScorePart
+	33, // 43: sidemirror.v1.QueryReflectionsResponse.misses:type_name -> sidemirror.v1.QueryMiss
+	10, // 44: sidemirror.v1.QueryHit.memory:type_name -> sidemirror.v1.Memory
+	31, // 45: sidemirror.v1.QueryHit.explanation:type_name -> sidemirror.v1.HitExplanation
+	32, // 46: sidemirror.v1.HitExplanation.parts:type_name -> sidemirror.v1.ScorePart
 	1,  // 47: sidemirror.v1.BuildMemoryContextRequest.error_categories:type_name -> sidemirror.v1.ErrorCategory
-	49, // 48: sidemirror.v1.BuildMemoryContextResponse.block:type_name -> sidemirror.v1.ContextBlock
-	47, // 49: sidemirror.v1.ReportOutcomeRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
+	57, // 48: sidemirror.v1.BuildMemoryContextResponse.block:type_name -> sidemirror.v1.ContextBlock
+	55, // 49: sidemirror.v1.ReportOutcomeRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
 	1,  // 50: sidemirror.v1.ReportOutcomeRequest.error_category:type_name -> sidemirror.v1.ErrorCategory
-	41, // 51: sidemirror.v1.ImportReflectionsResponse.refused:type_name -> sidemirror.v1.RefusedLine
-	10, // 52: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:input_type -> sidemirror.v1.GenerateReflectionRequest
-	12, // 53: sidemirror.v1.ReflectiveMemoryService.StoreReflection:input_type -> sidemirror.v1.StoreReflectionRequest
-	14, // 54: sidemirror.v1.ReflectiveMemoryService.GetReflection:input_type -> sidemirror.v1.GetReflectionRequest
-	16, // 55: sidemirror.v1.ReflectiveMemoryService.ListReflections:input_type -> sidemirror.v1.ListReflectionsRequest
-	18, // 56: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:input_type -> sidemirror.v1.UpdateReflectionRequest
-	21, // 57: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:input_type -> sidemirror.v1.DeleteReflectionRequest
-	23, // 58: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:input_type -> sidemirror.v1.ListReflectionVersionsRequest
-	25, // 59: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:input_type -> sidemirror.v1.ReviewReflectionRequest
-	27, // 60: sidemirror.v1.ReflectiveMemoryService.QueryReflections:input_type -> sidemirror.v1.QueryReflectionsRequest
-	33, // 61: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:input_type -> sidemirror.v1.BuildMemoryContextRequest
-	35, // 62: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:input_type -> sidemirror.v1.ReportOutcomeRequest
-	37, // 63: sidemirror.v1.ReflectiveMemoryService.ExportReflections:input_type -> sidemirror.v1.ExportReflectionsRequest
-	39, // 64: sidemirror.v1.ReflectiveMemoryService.ImportReflections:input_type -> sidemirror.v1.ImportReflectionsRequest
-	11, // 65: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:output_type -> sidemirror.v1.GenerateReflectionResponse
-	13, // 66: sidemirror.v1.ReflectiveMemoryService.StoreReflection:output_type -> sidemirror.v1.StoreReflectionResponse
-	15, // 67: sidemirror.v1.ReflectiveMemoryService.GetReflection:output_type -> sidemirror.v1.GetReflectionResponse
-	17, // 68: sidemirror.v1.ReflectiveMemoryService.ListReflections:output_type -> sidemirror.v1.ListReflectionsResponse
-	20, // 69: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:output_type -> sidemirror.v1.UpdateReflectionResponse
-	22, // 70: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:output_type -> sidemirror.v1.DeleteReflectionResponse
-	24, // 71: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:output_type -> sidemirror.v1.ListReflectionVersionsResponse
-	26, // 72: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:output_type -> sidemirror.v1.ReviewReflectionResponse
-	28, // 73: sidemirror.v1.ReflectiveMemoryService.QueryReflections:output_type -> sidemirror.v1.QueryReflectionsResponse
-	34, // 74: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:output_type -> sidemirror.v1.BuildMemoryContextResponse
-	36, // 75: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:output_type -> sidemirror.v1.ReportOutcomeResponse
-	38, // 76: sidemirror.v1.ReflectiveMemoryService.ExportReflections:output_type -> sidemirror.v1.ExportReflectionsResponse
-	40, // 77: sidemirror.v1.ReflectiveMemoryService.ImportReflections:output_type -> sidemirror.v1.ImportReflectionsResponse
-	65, // [65:78] is the sub-list for method output_type
-	52, // [52:65] is the sub-list for method input_type
-	52, // [52:52] is the sub-list for extension type_name
-	52, // [52:52] is the sub-list for extension extendee
-	0,  // [0:52] is the sub-list for field type_name
+	37, // 51: sidemirror.v1.ReportOutcomeRequest.errors:type_name -> sidemirror.v1.TaskErrors
+	38, // 52: sidemirror.v1.TaskErrors.failed_calls:type_name -> sidemirror.v1.FailedCall
+	42, // 53: sidemirror.v1.GetLessonStatisticsResponse.lessons:type_name -> sidemirror.v1.LessonStatistics
+	3,  // 54: sidemirror.v1.LessonStatistics.state:type_name -> sidemirror.v1.MemoryState
+	43, // 55: sidemirror.v1.LessonStatistics.shown:type_name -> sidemirror.v1.LessonArm
+	43, // 56: sidemirror.v1.LessonStatistics.held_back:type_name -> sidemirror.v1.LessonArm
+	43, // 57: sidemirror.v1.LessonStatistics.outside:type_name -> sidemirror.v1.LessonArm
+	44, // 58: sidemirror.v1.LessonStatistics.interval:type_name -> sidemirror.v1.LiftInterval
+	44, // 59: sidemirror.v1.LessonStatistics.interval_at_any_look:type_name -> sidemirror.v1.LiftInterval
+	5,  // 60: sidemirror.v1.LessonStatistics.verdict:type_name -> sidemirror.v1.LessonVerdict
+	49, // 61: sidemirror.v1.ImportReflectionsResponse.refused:type_name -> sidemirror.v1.RefusedLine
+	11, // 62: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:input_type -> sidemirror.v1.GenerateReflectionRequest
+	13, // 63: sidemirror.v1.ReflectiveMemoryService.StoreReflection:input_type -> sidemirror.v1.StoreReflectionRequest
+	15, // 64: sidemirror.v1.ReflectiveMemoryService.GetReflection:input_type -> sidemirror.v1.GetReflectionRequest
+	17, // 65: sidemirror.v1.ReflectiveMemoryService.ListReflections:input_type -> sidemirror.v1.ListReflectionsRequest
+	19, // 66: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:input_type -> sidemirror.v1.UpdateReflectionRequest
+	22, // 67: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:input_type -> sidemirror.v1.DeleteReflectionRequest
+	24, // 68: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:input_type -> sidemirror.v1.ListReflectionVersionsRequest
+	26, // 69: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:input_type -> sidemirror.v1.ReviewReflectionRequest
+	28, // 70: sidemirror.v1.ReflectiveMemoryService.QueryReflections:input_type -> sidemirror.v1.QueryReflectionsRequest
+	34, // 71: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:input_type -> sidemirror.v1.BuildMemoryContextRequest
+	36, // 72: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:input_type -> sidemirror.v1.ReportOutcomeRequest
+	40, // 73: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:input_type -> sidemirror.v1.GetLessonStatisticsRequest
+	45, // 74: sidemirror.v1.ReflectiveMemoryService.ExportReflections:input_type -> sidemirror.v1.ExportReflectionsRequest
+	47, // 75: sidemirror.v1.ReflectiveMemoryService.ImportReflections:input_type -> sidemirror.v1.ImportReflectionsRequest
+	12, // 76: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:output_type -> sidemirror.v1.GenerateReflectionResponse
+	14, // 77: sidemirror.v1.ReflectiveMemoryService.StoreReflection:output_type -> sidemirror.v1.StoreReflectionResponse
+	16, // 78: sidemirror.v1.ReflectiveMemoryService.GetReflection:output_type -> sidemirror.v1.GetReflectionResponse
+	18, // 79: sidemirror.v1.ReflectiveMemoryService.ListReflections:output_type -> sidemirror.v1.ListReflectionsResponse
+	21, // 80: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:output_type -> sidemirror.v1.UpdateReflectionResponse
+	23, // 81: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:output_type -> sidemirror.v1.DeleteReflectionResponse
+	25, // 82: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:output_type -> sidemirror.v1.ListReflectionVersionsResponse
+	27, // 83: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:output_type -> sidemirror.v1.ReviewReflectionResponse
+	29, // 84: sidemirror.v1.ReflectiveMemoryService.QueryReflections:output_type -> sidemirror.v1.QueryReflectionsResponse
+	35, // 85: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:output_type -> sidemirror.v1.BuildMemoryContextResponse
+	39, // 86: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:output_type -> sidemirror.v1.ReportOutcomeResponse
+	41, // 87: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:output_type -> sidemirror.v1.GetLessonStatisticsResponse
+	46, // 88: sidemirror.v1.ReflectiveMemoryService.ExportReflections:output_type -> sidemirror.v1.ExportReflectionsResponse
+	48, // 89: sidemirror.v1.ReflectiveMemoryService.ImportReflections:output_type -> sidemirror.v1.ImportReflectionsResponse
+	76, // [76:90] is the sub-list for method output_type
+	62, // [62:76] is the sub-list for method input_type
+	62, // [62:62] is the sub-list for extension type_name
+	62, // [62:62] is the sub-list for extension extendee
+	0,  // [0:62] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_reflective_memory_proto_init() }
@@ -3866,13 +4551,14 @@ func file_sidemirror_v1_reflective_memory_proto_init() {
 	file_sidemirror_v1_reflective_memory_proto_msgTypes[14].OneofWrappers = []any{}
 	file_sidemirror_v1_reflective_memory_proto_msgTypes[22].OneofWrappers = []any{}
 	file_sidemirror_v1_reflective_memory_proto_msgTypes[30].OneofWrappers = []any{}
+	file_sidemirror_v1_reflective_memory_proto_msgTypes[36].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_reflective_memory_proto_rawDesc), len(file_sidemirror_v1_reflective_memory_proto_rawDesc)),
-			NumEnums:      5,
-			NumMessages:   37,
+			NumEnums:      6,
+			NumMessages:   44,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -30,6 +30,7 @@ const (
 	ReflectiveMemoryService_QueryReflections_FullMethodName       = "/sidemirror.v1.ReflectiveMemoryService/QueryReflections"
 	ReflectiveMemoryService_BuildMemoryContext_FullMethodName     = "/sidemirror.v1.ReflectiveMemoryService/BuildMemoryContext"
 	ReflectiveMemoryService_ReportOutcome_FullMethodName          = "/sidemirror.v1.ReflectiveMemoryService/ReportOutcome"
+	ReflectiveMemoryService_GetLessonStatistics_FullMethodName    = "/sidemirror.v1.ReflectiveMemoryService/GetLessonStatistics"
 	ReflectiveMemoryService_ExportReflections_FullMethodName      = "/sidemirror.v1.ReflectiveMemoryService/ExportReflections"
 	ReflectiveMemoryService_ImportReflections_FullMethodName      = "/sidemirror.v1.ReflectiveMemoryService/ImportReflections"
 )
@@ -69,8 +70,11 @@ type ReflectiveMemoryServiceClient interface {
 	QueryReflections(ctx context.Context, in *QueryReflectionsRequest, opts ...grpc.CallOption) (*QueryReflectionsResponse, error)
 	// The strategies and reflections that fit a task, as a block of data with a receipt.
 	BuildMemoryContext(ctx context.Context, in *BuildMemoryContextRequest, opts ...grpc.CallOption) (*BuildMemoryContextResponse, error)
-	// Tells what became of the task that a block was built for.
+	// Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
+	// version says so and why, and ReviewReflection takes that back.
 	ReportOutcome(ctx context.Context, in *ReportOutcomeRequest, opts ...grpc.CallOption) (*ReportOutcomeResponse, error)
+	// Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from.
+	GetLessonStatistics(ctx context.Context, in *GetLessonStatisticsRequest, opts ...grpc.CallOption) (*GetLessonStatisticsResponse, error)
 	// Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first.
 	ExportReflections(ctx context.Context, in *ExportReflectionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportReflectionsResponse], error)
 	// Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
@@ -197,6 +201,16 @@ func (c *reflectiveMemoryServiceClient) ReportOutcome(ctx context.Context, in *R
 	return out, nil
 }
 
+func (c *reflectiveMemoryServiceClient) GetLessonStatistics(ctx context.Context, in *GetLessonStatisticsRequest, opts ...grpc.CallOption) (*GetLessonStatisticsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetLessonStatisticsResponse)
+	err := c.cc.Invoke(ctx, ReflectiveMemoryService_GetLessonStatistics_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *reflectiveMemoryServiceClient) ExportReflections(ctx context.Context, in *ExportReflectionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportReflectionsResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &ReflectiveMemoryService_ServiceDesc.Streams[0], ReflectiveMemoryService_ExportReflections_FullMethodName, cOpts...)
@@ -264,8 +278,11 @@ type ReflectiveMemoryServiceServer interface {
 	QueryReflections(context.Context, *QueryReflectionsRequest) (*QueryReflectionsResponse, error)
 	// The strategies and reflections that fit a task, as a block of data with a receipt.
 	BuildMemoryContext(context.Context, *BuildMemoryContextRequest) (*BuildMemoryContextResponse, error)
-	// Tells what became of the task that a block was built for.
+	// Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
+	// version says so and why, and ReviewReflection takes that back.
 	ReportOutcome(context.Context, *ReportOutcomeRequest) (*ReportOutcomeResponse, error)
+	// Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from.
+	GetLessonStatistics(context.Context, *GetLessonStatisticsRequest) (*GetLessonStatisticsResponse, error)
 	// Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first.
 	ExportReflections(*ExportReflectionsRequest, grpc.ServerStreamingServer[ExportReflectionsResponse]) error
 	// Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
@@ -314,6 +331,9 @@ func (UnimplementedReflectiveMemoryServiceServer) BuildMemoryContext(context.Con
 }
 func (UnimplementedReflectiveMemoryServiceServer) ReportOutcome(context.Context, *ReportOutcomeRequest) (*ReportOutcomeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReportOutcome not implemented")
+}
+func (UnimplementedReflectiveMemoryServiceServer) GetLessonStatistics(context.Context, *GetLessonStatisticsRequest) (*GetLessonStatisticsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetLessonStatistics not implemented")
 }
 func (UnimplementedReflectiveMemoryServiceServer) ExportReflections(*ExportReflectionsRequest, grpc.ServerStreamingServer[ExportReflectionsResponse]) error {
 	return status.Error(codes.Unimplemented, "method ExportReflections not implemented")
@@ -541,6 +561,24 @@ func _ReflectiveMemoryService_ReportOutcome_Handler(srv interface{}, ctx context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ReflectiveMemoryService_GetLessonStatistics_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetLessonStatisticsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReflectiveMemoryServiceServer).GetLessonStatistics(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReflectiveMemoryService_GetLessonStatistics_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReflectiveMemoryServiceServer).GetLessonStatistics(ctx, req.(*GetLessonStatisticsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ReflectiveMemoryService_ExportReflections_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(ExportReflectionsRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -609,6 +647,10 @@ var ReflectiveMemoryService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ReportOutcome",
 			Handler:    _ReflectiveMemoryService_ReportOutcome_Handler,
+		},
+		{
+			MethodName: "GetLessonStatistics",
+			Handler:    _ReflectiveMemoryService_GetLessonStatistics_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -58,6 +58,14 @@ class SearchMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     SEARCH_MODE_FILTER: _ClassVar[SearchMode]
     SEARCH_MODE_FULL_TEXT: _ClassVar[SearchMode]
     SEARCH_MODE_HYBRID: _ClassVar[SearchMode]
+
+class LessonVerdict(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    LESSON_VERDICT_UNSPECIFIED: _ClassVar[LessonVerdict]
+    LESSON_VERDICT_HELPS: _ClassVar[LessonVerdict]
+    LESSON_VERDICT_HARMS: _ClassVar[LessonVerdict]
+    LESSON_VERDICT_INERT: _ClassVar[LessonVerdict]
+    LESSON_VERDICT_NOT_ENOUGH_DATA: _ClassVar[LessonVerdict]
 EVENT_TYPE_UNSPECIFIED: EventType
 EVENT_TYPE_TOOL_CALL: EventType
 EVENT_TYPE_TOOL_RESPONSE: EventType
@@ -89,6 +97,11 @@ SEARCH_MODE_UNSPECIFIED: SearchMode
 SEARCH_MODE_FILTER: SearchMode
 SEARCH_MODE_FULL_TEXT: SearchMode
 SEARCH_MODE_HYBRID: SearchMode
+LESSON_VERDICT_UNSPECIFIED: LessonVerdict
+LESSON_VERDICT_HELPS: LessonVerdict
+LESSON_VERDICT_HARMS: LessonVerdict
+LESSON_VERDICT_INERT: LessonVerdict
+LESSON_VERDICT_NOT_ENOUGH_DATA: LessonVerdict
 
 class ReflectionEvent(_message.Message):
     __slots__ = ("event_id", "event_type", "timestamp", "content", "metadata", "tool_name", "error")
@@ -503,7 +516,7 @@ class QueryMiss(_message.Message):
     def __init__(self, id: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class BuildMemoryContextRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "task", "tools", "error_categories", "max_items", "max_tokens", "turn_id", "session_id")
+    __slots__ = ("tenant_id", "project_id", "request_id", "task", "tools", "error_categories", "max_items", "max_tokens", "turn_id", "session_id", "holdout_fraction")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
@@ -514,6 +527,7 @@ class BuildMemoryContextRequest(_message.Message):
     MAX_TOKENS_FIELD_NUMBER: _ClassVar[int]
     TURN_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    HOLDOUT_FRACTION_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     request_id: str
@@ -524,7 +538,8 @@ class BuildMemoryContextRequest(_message.Message):
     max_tokens: int
     turn_id: str
     session_id: str
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., task: _Optional[str] = ..., tools: _Optional[_Iterable[str]] = ..., error_categories: _Optional[_Iterable[_Union[ErrorCategory, str]]] = ..., max_items: _Optional[int] = ..., max_tokens: _Optional[int] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ...) -> None: ...
+    holdout_fraction: float
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., task: _Optional[str] = ..., tools: _Optional[_Iterable[str]] = ..., error_categories: _Optional[_Iterable[_Union[ErrorCategory, str]]] = ..., max_items: _Optional[int] = ..., max_tokens: _Optional[int] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., holdout_fraction: _Optional[float] = ...) -> None: ...
 
 class BuildMemoryContextResponse(_message.Message):
     __slots__ = ("block",)
@@ -533,7 +548,7 @@ class BuildMemoryContextResponse(_message.Message):
     def __init__(self, block: _Optional[_Union[_common_pb2.ContextBlock, _Mapping]] = ...) -> None: ...
 
 class ReportOutcomeRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "receipt_id", "outcome", "score", "error_category")
+    __slots__ = ("tenant_id", "project_id", "request_id", "receipt_id", "outcome", "score", "error_category", "errors")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
@@ -541,6 +556,7 @@ class ReportOutcomeRequest(_message.Message):
     OUTCOME_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
     ERROR_CATEGORY_FIELD_NUMBER: _ClassVar[int]
+    ERRORS_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     request_id: str
@@ -548,11 +564,100 @@ class ReportOutcomeRequest(_message.Message):
     outcome: _common_pb2.TaskOutcome
     score: float
     error_category: ErrorCategory
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., receipt_id: _Optional[str] = ..., outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ...) -> None: ...
+    errors: TaskErrors
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., receipt_id: _Optional[str] = ..., outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., errors: _Optional[_Union[TaskErrors, _Mapping]] = ...) -> None: ...
+
+class TaskErrors(_message.Message):
+    __slots__ = ("failed_calls",)
+    FAILED_CALLS_FIELD_NUMBER: _ClassVar[int]
+    failed_calls: _containers.RepeatedCompositeFieldContainer[FailedCall]
+    def __init__(self, failed_calls: _Optional[_Iterable[_Union[FailedCall, _Mapping]]] = ...) -> None: ...
+
+class FailedCall(_message.Message):
+    __slots__ = ("tool_name", "error_message")
+    TOOL_NAME_FIELD_NUMBER: _ClassVar[int]
+    ERROR_MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    tool_name: str
+    error_message: str
+    def __init__(self, tool_name: _Optional[str] = ..., error_message: _Optional[str] = ...) -> None: ...
 
 class ReportOutcomeResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
+
+class GetLessonStatisticsRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "reflection_ids", "page_size", "page_token")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    REFLECTION_IDS_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    reflection_ids: _containers.RepeatedScalarFieldContainer[str]
+    page_size: int
+    page_token: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., reflection_ids: _Optional[_Iterable[str]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class GetLessonStatisticsResponse(_message.Message):
+    __slots__ = ("lessons", "next_page_token")
+    LESSONS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    lessons: _containers.RepeatedCompositeFieldContainer[LessonStatistics]
+    next_page_token: str
+    def __init__(self, lessons: _Optional[_Iterable[_Union[LessonStatistics, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class LessonStatistics(_message.Message):
+    __slots__ = ("reflection_id", "from_version", "state", "reason", "shown", "held_back", "outside", "lift", "interval", "interval_at_any_look", "verdict", "detail")
+    REFLECTION_ID_FIELD_NUMBER: _ClassVar[int]
+    FROM_VERSION_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    SHOWN_FIELD_NUMBER: _ClassVar[int]
+    HELD_BACK_FIELD_NUMBER: _ClassVar[int]
+    OUTSIDE_FIELD_NUMBER: _ClassVar[int]
+    LIFT_FIELD_NUMBER: _ClassVar[int]
+    INTERVAL_FIELD_NUMBER: _ClassVar[int]
+    INTERVAL_AT_ANY_LOOK_FIELD_NUMBER: _ClassVar[int]
+    VERDICT_FIELD_NUMBER: _ClassVar[int]
+    DETAIL_FIELD_NUMBER: _ClassVar[int]
+    reflection_id: str
+    from_version: int
+    state: MemoryState
+    reason: str
+    shown: LessonArm
+    held_back: LessonArm
+    outside: LessonArm
+    lift: float
+    interval: LiftInterval
+    interval_at_any_look: LiftInterval
+    verdict: LessonVerdict
+    detail: str
+    def __init__(self, reflection_id: _Optional[str] = ..., from_version: _Optional[int] = ..., state: _Optional[_Union[MemoryState, str]] = ..., reason: _Optional[str] = ..., shown: _Optional[_Union[LessonArm, _Mapping]] = ..., held_back: _Optional[_Union[LessonArm, _Mapping]] = ..., outside: _Optional[_Union[LessonArm, _Mapping]] = ..., lift: _Optional[float] = ..., interval: _Optional[_Union[LiftInterval, _Mapping]] = ..., interval_at_any_look: _Optional[_Union[LiftInterval, _Mapping]] = ..., verdict: _Optional[_Union[LessonVerdict, str]] = ..., detail: _Optional[str] = ...) -> None: ...
+
+class LessonArm(_message.Message):
+    __slots__ = ("assigned_count", "success_count", "failure_count", "missing_count", "returned_count", "stayed_away_count")
+    ASSIGNED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    SUCCESS_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    MISSING_COUNT_FIELD_NUMBER: _ClassVar[int]
+    RETURNED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    STAYED_AWAY_COUNT_FIELD_NUMBER: _ClassVar[int]
+    assigned_count: int
+    success_count: int
+    failure_count: int
+    missing_count: int
+    returned_count: int
+    stayed_away_count: int
+    def __init__(self, assigned_count: _Optional[int] = ..., success_count: _Optional[int] = ..., failure_count: _Optional[int] = ..., missing_count: _Optional[int] = ..., returned_count: _Optional[int] = ..., stayed_away_count: _Optional[int] = ...) -> None: ...
+
+class LiftInterval(_message.Message):
+    __slots__ = ("low", "high")
+    LOW_FIELD_NUMBER: _ClassVar[int]
+    HIGH_FIELD_NUMBER: _ClassVar[int]
+    low: float
+    high: float
+    def __init__(self, low: _Optional[float] = ..., high: _Optional[float] = ...) -> None: ...
 
 class ExportReflectionsRequest(_message.Message):
     __slots__ = ("tenant_id", "project_id")

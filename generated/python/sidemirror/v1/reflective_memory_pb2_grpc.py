@@ -97,6 +97,11 @@ class ReflectiveMemoryServiceStub(object):
                 request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ReportOutcomeRequest.SerializeToString,
                 response_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ReportOutcomeResponse.FromString,
                 _registered_method=True)
+        self.GetLessonStatistics = channel.unary_unary(
+                '/sidemirror.v1.ReflectiveMemoryService/GetLessonStatistics',
+                request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.GetLessonStatisticsRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.GetLessonStatisticsResponse.FromString,
+                _registered_method=True)
         self.ExportReflections = channel.unary_stream(
                 '/sidemirror.v1.ReflectiveMemoryService/ExportReflections',
                 request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ExportReflectionsRequest.SerializeToString,
@@ -193,7 +198,15 @@ class ReflectiveMemoryServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ReportOutcome(self, request, context):
-        """Tells what became of the task that a block was built for.
+        """Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
+        version says so and why, and ReviewReflection takes that back.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetLessonStatistics(self, request, context):
+        """Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -272,6 +285,11 @@ def add_ReflectiveMemoryServiceServicer_to_server(servicer, server):
                     servicer.ReportOutcome,
                     request_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ReportOutcomeRequest.FromString,
                     response_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ReportOutcomeResponse.SerializeToString,
+            ),
+            'GetLessonStatistics': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetLessonStatistics,
+                    request_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.GetLessonStatisticsRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.GetLessonStatisticsResponse.SerializeToString,
             ),
             'ExportReflections': grpc.unary_stream_rpc_method_handler(
                     servicer.ExportReflections,
@@ -589,6 +607,33 @@ class ReflectiveMemoryService(object):
             '/sidemirror.v1.ReflectiveMemoryService/ReportOutcome',
             sidemirror_dot_v1_dot_reflective__memory__pb2.ReportOutcomeRequest.SerializeToString,
             sidemirror_dot_v1_dot_reflective__memory__pb2.ReportOutcomeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetLessonStatistics(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sidemirror.v1.ReflectiveMemoryService/GetLessonStatistics',
+            sidemirror_dot_v1_dot_reflective__memory__pb2.GetLessonStatisticsRequest.SerializeToString,
+            sidemirror_dot_v1_dot_reflective__memory__pb2.GetLessonStatisticsResponse.FromString,
             options,
             channel_credentials,
             insecure,

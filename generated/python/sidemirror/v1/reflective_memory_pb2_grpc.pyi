@@ -66,7 +66,11 @@ class ReflectiveMemoryServiceStub:
     BuildMemoryContext: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.BuildMemoryContextRequest, _reflective_memory_pb2.BuildMemoryContextResponse]
     """The strategies and reflections that fit a task, as a block of data with a receipt."""
     ReportOutcome: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.ReportOutcomeRequest, _reflective_memory_pb2.ReportOutcomeResponse]
-    """Tells what became of the task that a block was built for."""
+    """Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
+    version says so and why, and ReviewReflection takes that back.
+    """
+    GetLessonStatistics: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.GetLessonStatisticsRequest, _reflective_memory_pb2.GetLessonStatisticsResponse]
+    """Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from."""
     ExportReflections: _grpc.UnaryStreamMultiCallable[_reflective_memory_pb2.ExportReflectionsRequest, _reflective_memory_pb2.ExportReflectionsResponse]
     """Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first."""
     ImportReflections: _grpc.StreamUnaryMultiCallable[_reflective_memory_pb2.ImportReflectionsRequest, _reflective_memory_pb2.ImportReflectionsResponse]
@@ -113,7 +117,11 @@ class ReflectiveMemoryServiceAsyncStub(ReflectiveMemoryServiceStub):
     BuildMemoryContext: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.BuildMemoryContextRequest, _reflective_memory_pb2.BuildMemoryContextResponse]  # type: ignore[assignment]
     """The strategies and reflections that fit a task, as a block of data with a receipt."""
     ReportOutcome: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.ReportOutcomeRequest, _reflective_memory_pb2.ReportOutcomeResponse]  # type: ignore[assignment]
-    """Tells what became of the task that a block was built for."""
+    """Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
+    version says so and why, and ReviewReflection takes that back.
+    """
+    GetLessonStatistics: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.GetLessonStatisticsRequest, _reflective_memory_pb2.GetLessonStatisticsResponse]  # type: ignore[assignment]
+    """Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from."""
     ExportReflections: _aio.UnaryStreamMultiCallable[_reflective_memory_pb2.ExportReflectionsRequest, _reflective_memory_pb2.ExportReflectionsResponse]  # type: ignore[assignment]
     """Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first."""
     ImportReflections: _aio.StreamUnaryMultiCallable[_reflective_memory_pb2.ImportReflectionsRequest, _reflective_memory_pb2.ImportReflectionsResponse]  # type: ignore[assignment]
@@ -223,7 +231,17 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reflective_memory_pb2.ReportOutcomeRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_reflective_memory_pb2.ReportOutcomeResponse, _abc.Awaitable[_reflective_memory_pb2.ReportOutcomeResponse]]:
-        """Tells what became of the task that a block was built for."""
+        """Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
+        version says so and why, and ReviewReflection takes that back.
+        """
+
+    @_abc_1.abstractmethod
+    def GetLessonStatistics(
+        self,
+        request: _reflective_memory_pb2.GetLessonStatisticsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_reflective_memory_pb2.GetLessonStatisticsResponse, _abc.Awaitable[_reflective_memory_pb2.GetLessonStatisticsResponse]]:
+        """Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from."""
 
     @_abc_1.abstractmethod
     def ExportReflections(

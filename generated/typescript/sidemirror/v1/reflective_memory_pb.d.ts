@@ -416,7 +416,7 @@ export declare type Memory = Message<"sidemirror.v1.Memory"> & {
   quarantine: string;
 
   /**
-   * What made this version: `learned`, `updated` or `reviewed`.
+   * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
    *
    * @generated from field: string change = 23;
    */
@@ -1515,6 +1515,16 @@ export declare type BuildMemoryContextRequest = Message<"sidemirror.v1.BuildMemo
    * @generated from field: string session_id = 10;
    */
   sessionId: string;
+
+  /**
+   * Of how many tasks each lesson is held back, to learn what happens without it: 0 to 0.9, where 0 means none. It is
+   * drawn for each lesson by itself, a reflection and its strategy together, and the same again for the same request_id.
+   * What is held back stays out of the block, is named in `omitted`, and nothing takes its place. Costs as many tasks
+   * without a lesson that may help; keep it the same for all tasks, and report the outcomes of all.
+   *
+   * @generated from field: double holdout_fraction = 11;
+   */
+  holdoutFraction: number;
 };
 
 /**
@@ -1530,7 +1540,7 @@ export declare const BuildMemoryContextRequestSchema: GenMessage<BuildMemoryCont
  */
 export declare type BuildMemoryContextResponse = Message<"sidemirror.v1.BuildMemoryContextResponse"> & {
   /**
-   * The block; empty when nothing fits.
+   * The block; empty when nothing fits. When all that fits is held back, its text is empty, and its receipt is there.
    *
    * @generated from field: sidemirror.v1.ContextBlock block = 1;
    */
@@ -1598,6 +1608,14 @@ export declare type ReportOutcomeRequest = Message<"sidemirror.v1.ReportOutcomeR
    * @generated from field: sidemirror.v1.ErrorCategory error_category = 7;
    */
   errorCategory: ErrorCategory;
+
+  /**
+   * The errors that came up, also those that the agent got past: so it is known whether a lesson's error came back. When
+   * absent, those of the turn that the block was built for; when that was not recorded either, it is not known.
+   *
+   * @generated from field: sidemirror.v1.TaskErrors errors = 8;
+   */
+  errors?: TaskErrors | undefined;
 };
 
 /**
@@ -1605,6 +1623,53 @@ export declare type ReportOutcomeRequest = Message<"sidemirror.v1.ReportOutcomeR
  * Use `create(ReportOutcomeRequestSchema)` to create a new message.
  */
 export declare const ReportOutcomeRequestSchema: GenMessage<ReportOutcomeRequest>;
+
+/**
+ * The errors that came up in a task.
+ *
+ * @generated from message sidemirror.v1.TaskErrors
+ */
+export declare type TaskErrors = Message<"sidemirror.v1.TaskErrors"> & {
+  /**
+   * The calls that failed; none when all went well. At most 100.
+   *
+   * @generated from field: repeated sidemirror.v1.FailedCall failed_calls = 1;
+   */
+  failedCalls: FailedCall[];
+};
+
+/**
+ * Describes the message sidemirror.v1.TaskErrors.
+ * Use `create(TaskErrorsSchema)` to create a new message.
+ */
+export declare const TaskErrorsSchema: GenMessage<TaskErrors>;
+
+/**
+ * A call that failed.
+ *
+ * @generated from message sidemirror.v1.FailedCall
+ */
+export declare type FailedCall = Message<"sidemirror.v1.FailedCall"> & {
+  /**
+   * The tool. At most 256 characters.
+   *
+   * @generated from field: string tool_name = 1;
+   */
+  toolName: string;
+
+  /**
+   * What was said. At most 256 KiB.
+   *
+   * @generated from field: string error_message = 2;
+   */
+  errorMessage: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.FailedCall.
+ * Use `create(FailedCallSchema)` to create a new message.
+ */
+export declare const FailedCallSchema: GenMessage<FailedCall>;
 
 /**
  * The outcome is kept.
@@ -1619,6 +1684,262 @@ export declare type ReportOutcomeResponse = Message<"sidemirror.v1.ReportOutcome
  * Use `create(ReportOutcomeResponseSchema)` to create a new message.
  */
 export declare const ReportOutcomeResponseSchema: GenMessage<ReportOutcomeResponse>;
+
+/**
+ * Asks whether lessons help.
+ *
+ * @generated from message sidemirror.v1.GetLessonStatisticsRequest
+ */
+export declare type GetLessonStatisticsRequest = Message<"sidemirror.v1.GetLessonStatisticsRequest"> & {
+  /**
+   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * The lessons; empty means all that there is evidence of. At most 100. Each has at most 128 characters.
+   *
+   * @generated from field: repeated string reflection_ids = 3;
+   */
+  reflectionIds: string[];
+
+  /**
+   * How many to return at most: 0 to 1,000, where 0 means 50. Only without `reflection_ids`.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * Where to go on: the last answer's `next_page_token`. At most 1,024 characters.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.GetLessonStatisticsRequest.
+ * Use `create(GetLessonStatisticsRequestSchema)` to create a new message.
+ */
+export declare const GetLessonStatisticsRequestSchema: GenMessage<GetLessonStatisticsRequest>;
+
+/**
+ * What is known of lessons.
+ *
+ * @generated from message sidemirror.v1.GetLessonStatisticsResponse
+ */
+export declare type GetLessonStatisticsResponse = Message<"sidemirror.v1.GetLessonStatisticsResponse"> & {
+  /**
+   * One for each lesson that was asked for, in that order; else by id downwards.
+   *
+   * @generated from field: repeated sidemirror.v1.LessonStatistics lessons = 1;
+   */
+  lessons: LessonStatistics[];
+
+  /**
+   * Where to go on; empty at the end.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.GetLessonStatisticsResponse.
+ * Use `create(GetLessonStatisticsResponseSchema)` to create a new message.
+ */
+export declare const GetLessonStatisticsResponseSchema: GenMessage<GetLessonStatisticsResponse>;
+
+/**
+ * What is known of a lesson, of its present text and since it was last brought back (ReviewReflection). A success is a task
+ * whose outcome is TASK_OUTCOME_SUCCESS.
+ *
+ * @generated from message sidemirror.v1.LessonStatistics
+ */
+export declare type LessonStatistics = Message<"sidemirror.v1.LessonStatistics"> & {
+  /**
+   * Its id.
+   *
+   * @generated from field: string reflection_id = 1;
+   */
+  reflectionId: string;
+
+  /**
+   * The version from which evidence counts.
+   *
+   * @generated from field: int32 from_version = 2;
+   */
+  fromVersion: number;
+
+  /**
+   * Whether it is recalled.
+   *
+   * @generated from field: sidemirror.v1.MemoryState state = 3;
+   */
+  state: MemoryState;
+
+  /**
+   * Why, where somebody or the evidence said so.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+
+  /**
+   * Tasks that it was drawn to be shown for.
+   *
+   * @generated from field: sidemirror.v1.LessonArm shown = 5;
+   */
+  shown?: LessonArm | undefined;
+
+  /**
+   * Tasks that it was drawn to be held back from.
+   *
+   * @generated from field: sidemirror.v1.LessonArm held_back = 6;
+   */
+  heldBack?: LessonArm | undefined;
+
+  /**
+   * Tasks that it was shown for without a draw, and whose outcome was reported: they are not compared.
+   *
+   * @generated from field: sidemirror.v1.LessonArm outside = 7;
+   */
+  outside?: LessonArm | undefined;
+
+  /**
+   * How much more often tasks succeed with it than without it, -1 to 1; absent until both arms have outcomes.
+   *
+   * @generated from field: optional double lift = 8;
+   */
+  lift?: number | undefined;
+
+  /**
+   * The 95 % interval of the lift (Newcombe's), for a look whose time was chosen beforehand.
+   *
+   * @generated from field: sidemirror.v1.LiftInterval interval = 9;
+   */
+  interval?: LiftInterval | undefined;
+
+  /**
+   * The interval that covers the truth at all looks at once in 95 % of the cases (Robbins' mixture). The verdict rests on
+   * it, and is looked at after every outcome.
+   *
+   * @generated from field: sidemirror.v1.LiftInterval interval_at_any_look = 10;
+   */
+  intervalAtAnyLook?: LiftInterval | undefined;
+
+  /**
+   * What the evidence says.
+   *
+   * @generated from field: sidemirror.v1.LessonVerdict verdict = 11;
+   */
+  verdict: LessonVerdict;
+
+  /**
+   * Why, for people, and what to be careful about.
+   *
+   * @generated from field: string detail = 12;
+   */
+  detail: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.LessonStatistics.
+ * Use `create(LessonStatisticsSchema)` to create a new message.
+ */
+export declare const LessonStatisticsSchema: GenMessage<LessonStatistics>;
+
+/**
+ * The tasks of one arm.
+ *
+ * @generated from message sidemirror.v1.LessonArm
+ */
+export declare type LessonArm = Message<"sidemirror.v1.LessonArm"> & {
+  /**
+   * Tasks.
+   *
+   * @generated from field: int64 assigned_count = 1;
+   */
+  assignedCount: bigint;
+
+  /**
+   * Those that succeeded.
+   *
+   * @generated from field: int64 success_count = 2;
+   */
+  successCount: bigint;
+
+  /**
+   * Those with another outcome.
+   *
+   * @generated from field: int64 failure_count = 3;
+   */
+  failureCount: bigint;
+
+  /**
+   * Those without an outcome, so far.
+   *
+   * @generated from field: int64 missing_count = 4;
+   */
+  missingCount: bigint;
+
+  /**
+   * Those in which the lesson's error came up again.
+   *
+   * @generated from field: int64 returned_count = 5;
+   */
+  returnedCount: bigint;
+
+  /**
+   * Those in which it is known not to have come up again.
+   *
+   * @generated from field: int64 stayed_away_count = 6;
+   */
+  stayedAwayCount: bigint;
+};
+
+/**
+ * Describes the message sidemirror.v1.LessonArm.
+ * Use `create(LessonArmSchema)` to create a new message.
+ */
+export declare const LessonArmSchema: GenMessage<LessonArm>;
+
+/**
+ * A range of lifts.
+ *
+ * @generated from message sidemirror.v1.LiftInterval
+ */
+export declare type LiftInterval = Message<"sidemirror.v1.LiftInterval"> & {
+  /**
+   * The lower end, -1 to 1.
+   *
+   * @generated from field: double low = 1;
+   */
+  low: number;
+
+  /**
+   * The upper end, -1 to 1.
+   *
+   * @generated from field: double high = 2;
+   */
+  high: number;
+};
+
+/**
+ * Describes the message sidemirror.v1.LiftInterval.
+ * Use `create(LiftIntervalSchema)` to create a new message.
+ */
+export declare const LiftIntervalSchema: GenMessage<LiftInterval>;
 
 /**
  * Asks for everything.
@@ -2050,6 +2371,53 @@ export enum SearchMode {
 export declare const SearchModeSchema: GenEnum<SearchMode>;
 
 /**
+ * What the evidence says of a lesson.
+ *
+ * @generated from enum sidemirror.v1.LessonVerdict
+ */
+export enum LessonVerdict {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: LESSON_VERDICT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Tasks succeed more often with it.
+   *
+   * @generated from enum value: LESSON_VERDICT_HELPS = 1;
+   */
+  HELPS = 1,
+
+  /**
+   * Tasks succeed less often with it.
+   *
+   * @generated from enum value: LESSON_VERDICT_HARMS = 2;
+   */
+  HARMS = 2,
+
+  /**
+   * It makes a difference of less than 10 points, if any.
+   *
+   * @generated from enum value: LESSON_VERDICT_INERT = 3;
+   */
+  INERT = 3,
+
+  /**
+   * There are too few outcomes to tell: fewer than 30 in an arm, or a lift that chance may have made.
+   *
+   * @generated from enum value: LESSON_VERDICT_NOT_ENOUGH_DATA = 4;
+   */
+  NOT_ENOUGH_DATA = 4,
+}
+
+/**
+ * Describes the enum sidemirror.v1.LessonVerdict.
+ */
+export declare const LessonVerdictSchema: GenEnum<LessonVerdict>;
+
+/**
  * What did this teach, and what was learned that fits here?
  *
  * A reflection says what happened and why, a strategy what to do next time. Both are kept for good, found again by what
@@ -2165,7 +2533,8 @@ export declare const ReflectiveMemoryService: GenService<{
     output: typeof BuildMemoryContextResponseSchema;
   },
   /**
-   * Tells what became of the task that a block was built for.
+   * Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
+   * version says so and why, and ReviewReflection takes that back.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.ReportOutcome
    */
@@ -2173,6 +2542,16 @@ export declare const ReflectiveMemoryService: GenService<{
     methodKind: "unary";
     input: typeof ReportOutcomeRequestSchema;
     output: typeof ReportOutcomeResponseSchema;
+  },
+  /**
+   * Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from.
+   *
+   * @generated from rpc sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics
+   */
+  getLessonStatistics: {
+    methodKind: "unary";
+    input: typeof GetLessonStatisticsRequestSchema;
+    output: typeof GetLessonStatisticsResponseSchema;
   },
   /**
    * Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first.

@@ -1532,6 +1532,35 @@ pub mod reflective_memory_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
+        pub async fn get_lesson_statistics(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetLessonStatisticsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetLessonStatisticsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/GetLessonStatistics",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.ReflectiveMemoryService",
+                        "GetLessonStatistics",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
         pub async fn export_reflections(
             &mut self,
             request: impl tonic::IntoRequest<super::ExportReflectionsRequest>,

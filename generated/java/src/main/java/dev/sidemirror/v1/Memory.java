@@ -857,7 +857,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object change_ = "";
   /**
    * <pre>
-   * What made this version: `learned`, `updated` or `reviewed`.
+   * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
    * </pre>
    *
    * <code>string change = 23 [json_name = "change"];</code>
@@ -878,7 +878,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What made this version: `learned`, `updated` or `reviewed`.
+   * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
    * </pre>
    *
    * <code>string change = 23 [json_name = "change"];</code>
@@ -4183,7 +4183,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object change_ = "";
     /**
      * <pre>
-     * What made this version: `learned`, `updated` or `reviewed`.
+     * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
      * </pre>
      *
      * <code>string change = 23 [json_name = "change"];</code>
@@ -4203,7 +4203,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made this version: `learned`, `updated` or `reviewed`.
+     * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
      * </pre>
      *
      * <code>string change = 23 [json_name = "change"];</code>
@@ -4224,7 +4224,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made this version: `learned`, `updated` or `reviewed`.
+     * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
      * </pre>
      *
      * <code>string change = 23 [json_name = "change"];</code>
@@ -4241,7 +4241,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made this version: `learned`, `updated` or `reviewed`.
+     * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
      * </pre>
      *
      * <code>string change = 23 [json_name = "change"];</code>
@@ -4255,7 +4255,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made this version: `learned`, `updated` or `reviewed`.
+     * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
      * </pre>
      *
      * <code>string change = 23 [json_name = "change"];</code>

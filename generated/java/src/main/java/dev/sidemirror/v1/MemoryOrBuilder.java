@@ -498,7 +498,7 @@ public interface MemoryOrBuilder extends
 
   /**
    * <pre>
-   * What made this version: `learned`, `updated` or `reviewed`.
+   * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
    * </pre>
    *
    * <code>string change = 23 [json_name = "change"];</code>
@@ -507,7 +507,7 @@ public interface MemoryOrBuilder extends
   java.lang.String getChange();
   /**
    * <pre>
-   * What made this version: `learned`, `updated` or `reviewed`.
+   * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
    * </pre>
    *
    * <code>string change = 23 [json_name = "change"];</code>

@@ -182,10 +182,45 @@ public final class ReflectiveMemoryProto {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_sidemirror_v1_ReportOutcomeRequest_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_TaskErrors_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_TaskErrors_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_FailedCall_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_FailedCall_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_sidemirror_v1_ReportOutcomeResponse_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_sidemirror_v1_ReportOutcomeResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_GetLessonStatisticsRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_GetLessonStatisticsRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_GetLessonStatisticsResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_GetLessonStatisticsResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_LessonStatistics_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_LessonStatistics_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_LessonArm_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_LessonArm_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_LiftInterval_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_LiftInterval_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
     internal_static_sidemirror_v1_ExportReflectionsRequest_descriptor;
   static final 
@@ -387,7 +422,7 @@ public final class ReflectiveMemoryProto {
       "\030\003 \003(\tR\014matchedTerms\"I\n\tScorePart\022\022\n\004nam" +
       "e\030\001 \001(\tR\004name\022\024\n\005value\030\002 \001(\001R\005value\022\022\n\004r" +
       "ank\030\003 \001(\005R\004rank\"3\n\tQueryMiss\022\016\n\002id\030\001 \001(\t" +
-      "R\002id\022\026\n\006reason\030\002 \001(\tR\006reason\"\335\002\n\031BuildMe" +
+      "R\002id\022\026\n\006reason\030\002 \001(\tR\006reason\"\210\003\n\031BuildMe" +
       "moryContextRequest\022\033\n\ttenant_id\030\001 \001(\tR\010t" +
       "enantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035" +
       "\n\nrequest_id\030\003 \001(\tR\trequestId\022\022\n\004task\030\004 " +
@@ -396,93 +431,136 @@ public final class ReflectiveMemoryProto {
       "ategoryR\017errorCategories\022\033\n\tmax_items\030\007 " +
       "\001(\005R\010maxItems\022\035\n\nmax_tokens\030\010 \001(\005R\tmaxTo" +
       "kens\022\027\n\007turn_id\030\t \001(\tR\006turnId\022\035\n\nsession" +
-      "_id\030\n \001(\tR\tsessionId\"O\n\032BuildMemoryConte" +
-      "xtResponse\0221\n\005block\030\001 \001(\0132\033.sidemirror.v" +
-      "1.ContextBlockR\005block\"\260\002\n\024ReportOutcomeR" +
-      "equest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\np" +
-      "roject_id\030\002 \001(\tR\tprojectId\022\035\n\nrequest_id" +
-      "\030\003 \001(\tR\trequestId\022\035\n\nreceipt_id\030\004 \001(\tR\tr" +
-      "eceiptId\0224\n\007outcome\030\005 \001(\0162\032.sidemirror.v" +
-      "1.TaskOutcomeR\007outcome\022\031\n\005score\030\006 \001(\001H\000R" +
-      "\005score\210\001\001\022C\n\016error_category\030\007 \001(\0162\034.side" +
-      "mirror.v1.ErrorCategoryR\rerrorCategoryB\010" +
-      "\n\006_score\"\027\n\025ReportOutcomeResponse\"V\n\030Exp" +
-      "ortReflectionsRequest\022\033\n\ttenant_id\030\001 \001(\t" +
-      "R\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectI" +
-      "d\"1\n\031ExportReflectionsResponse\022\024\n\005lines\030" +
-      "\001 \003(\tR\005lines\"l\n\030ImportReflectionsRequest" +
-      "\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject" +
-      "_id\030\002 \001(\tR\tprojectId\022\024\n\005lines\030\003 \003(\tR\005lin" +
-      "es\"\276\001\n\031ImportReflectionsResponse\022%\n\016impo" +
-      "rted_count\030\001 \001(\003R\rimportedCount\022\037\n\013known" +
-      "_count\030\002 \001(\003R\nknownCount\022#\n\rrefused_coun" +
-      "t\030\003 \001(\003R\014refusedCount\0224\n\007refused\030\004 \003(\0132\032" +
-      ".sidemirror.v1.RefusedLineR\007refused\"=\n\013R" +
-      "efusedLine\022\026\n\006number\030\001 \001(\003R\006number\022\026\n\006re" +
-      "ason\030\002 \001(\tR\006reason*\353\001\n\tEventType\022\032\n\026EVEN" +
-      "T_TYPE_UNSPECIFIED\020\000\022\030\n\024EVENT_TYPE_TOOL_" +
-      "CALL\020\001\022\034\n\030EVENT_TYPE_TOOL_RESPONSE\020\002\022\027\n\023" +
-      "EVENT_TYPE_LLM_CALL\020\003\022\033\n\027EVENT_TYPE_LLM_" +
-      "RESPONSE\020\004\022\032\n\026EVENT_TYPE_ERROR_EVENT\020\005\022\033" +
-      "\n\027EVENT_TYPE_SYSTEM_EVENT\020\006\022\033\n\027EVENT_TYP" +
-      "E_USER_MESSAGE\020\007*\252\003\n\rErrorCategory\022\036\n\032ER" +
-      "ROR_CATEGORY_UNSPECIFIED\020\000\022 \n\034ERROR_CATE" +
-      "GORY_TIMEOUT_ERROR\020\001\022#\n\037ERROR_CATEGORY_V" +
-      "ALIDATION_ERROR\020\002\022#\n\037ERROR_CATEGORY_PERM" +
-      "ISSION_ERROR\020\003\022\"\n\036ERROR_CATEGORY_NOT_FOU" +
-      "ND_ERROR\020\004\022#\n\037ERROR_CATEGORY_RATE_LIMIT_" +
-      "ERROR\020\005\022 \n\034ERROR_CATEGORY_NETWORK_ERROR\020" +
-      "\006\022\035\n\031ERROR_CATEGORY_TOOL_ERROR\020\007\022\036\n\032ERRO" +
-      "R_CATEGORY_MODEL_ERROR\020\010\022!\n\035ERROR_CATEGO" +
-      "RY_RESOURCE_ERROR\020\t\022\036\n\032ERROR_CATEGORY_LO" +
-      "GIC_ERROR\020\n\022 \n\034ERROR_CATEGORY_UNKNOWN_ER" +
-      "ROR\020\013*_\n\nMemoryKind\022\033\n\027MEMORY_KIND_UNSPE" +
-      "CIFIED\020\000\022\032\n\026MEMORY_KIND_REFLECTION\020\001\022\030\n\024" +
-      "MEMORY_KIND_STRATEGY\020\002*|\n\013MemoryState\022\034\n" +
-      "\030MEMORY_STATE_UNSPECIFIED\020\000\022\027\n\023MEMORY_ST" +
-      "ATE_ACTIVE\020\001\022\034\n\030MEMORY_STATE_QUARANTINED" +
-      "\020\002\022\030\n\024MEMORY_STATE_RETIRED\020\003*t\n\nSearchMo" +
-      "de\022\033\n\027SEARCH_MODE_UNSPECIFIED\020\000\022\026\n\022SEARC" +
-      "H_MODE_FILTER\020\001\022\031\n\025SEARCH_MODE_FULL_TEXT" +
-      "\020\002\022\026\n\022SEARCH_MODE_HYBRID\020\0032\343\n\n\027Reflectiv" +
-      "eMemoryService\022i\n\022GenerateReflection\022(.s" +
-      "idemirror.v1.GenerateReflectionRequest\032)" +
-      ".sidemirror.v1.GenerateReflectionRespons" +
-      "e\022`\n\017StoreReflection\022%.sidemirror.v1.Sto" +
-      "reReflectionRequest\032&.sidemirror.v1.Stor" +
-      "eReflectionResponse\022_\n\rGetReflection\022#.s" +
-      "idemirror.v1.GetReflectionRequest\032$.side" +
-      "mirror.v1.GetReflectionResponse\"\003\220\002\001\022e\n\017" +
-      "ListReflections\022%.sidemirror.v1.ListRefl" +
-      "ectionsRequest\032&.sidemirror.v1.ListRefle" +
-      "ctionsResponse\"\003\220\002\001\022c\n\020UpdateReflection\022" +
-      "&.sidemirror.v1.UpdateReflectionRequest\032" +
-      "\'.sidemirror.v1.UpdateReflectionResponse" +
-      "\022c\n\020DeleteReflection\022&.sidemirror.v1.Del" +
-      "eteReflectionRequest\032\'.sidemirror.v1.Del" +
-      "eteReflectionResponse\022z\n\026ListReflectionV" +
-      "ersions\022,.sidemirror.v1.ListReflectionVe" +
-      "rsionsRequest\032-.sidemirror.v1.ListReflec" +
-      "tionVersionsResponse\"\003\220\002\001\022c\n\020ReviewRefle" +
-      "ction\022&.sidemirror.v1.ReviewReflectionRe" +
-      "quest\032\'.sidemirror.v1.ReviewReflectionRe" +
-      "sponse\022h\n\020QueryReflections\022&.sidemirror." +
-      "v1.QueryReflectionsRequest\032\'.sidemirror." +
-      "v1.QueryReflectionsResponse\"\003\220\002\001\022i\n\022Buil" +
-      "dMemoryContext\022(.sidemirror.v1.BuildMemo" +
-      "ryContextRequest\032).sidemirror.v1.BuildMe" +
-      "moryContextResponse\022Z\n\rReportOutcome\022#.s" +
-      "idemirror.v1.ReportOutcomeRequest\032$.side" +
-      "mirror.v1.ReportOutcomeResponse\022m\n\021Expor" +
-      "tReflections\022\'.sidemirror.v1.ExportRefle" +
-      "ctionsRequest\032(.sidemirror.v1.ExportRefl" +
-      "ectionsResponse\"\003\220\002\0010\001\022h\n\021ImportReflecti" +
-      "ons\022\'.sidemirror.v1.ImportReflectionsReq" +
-      "uest\032(.sidemirror.v1.ImportReflectionsRe" +
-      "sponse(\001B\177\n\021dev.sidemirror.v1B\025Reflectiv" +
-      "eMemoryProtoP\001\242\002\003SXX\252\002\rSidemirror.V1\312\002\rS" +
-      "idemirror\\V1\342\002\031Sidemirror\\V1\\GPBMetadata" +
-      "\352\002\016Sidemirror::V1b\006proto3"
+      "_id\030\n \001(\tR\tsessionId\022)\n\020holdout_fraction" +
+      "\030\013 \001(\001R\017holdoutFraction\"O\n\032BuildMemoryCo" +
+      "ntextResponse\0221\n\005block\030\001 \001(\0132\033.sidemirro" +
+      "r.v1.ContextBlockR\005block\"\343\002\n\024ReportOutco" +
+      "meRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035" +
+      "\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n\nrequest" +
+      "_id\030\003 \001(\tR\trequestId\022\035\n\nreceipt_id\030\004 \001(\t" +
+      "R\treceiptId\0224\n\007outcome\030\005 \001(\0162\032.sidemirro" +
+      "r.v1.TaskOutcomeR\007outcome\022\031\n\005score\030\006 \001(\001" +
+      "H\000R\005score\210\001\001\022C\n\016error_category\030\007 \001(\0162\034.s" +
+      "idemirror.v1.ErrorCategoryR\rerrorCategor" +
+      "y\0221\n\006errors\030\010 \001(\0132\031.sidemirror.v1.TaskEr" +
+      "rorsR\006errorsB\010\n\006_score\"J\n\nTaskErrors\022<\n\014" +
+      "failed_calls\030\001 \003(\0132\031.sidemirror.v1.Faile" +
+      "dCallR\013failedCalls\"N\n\nFailedCall\022\033\n\ttool" +
+      "_name\030\001 \001(\tR\010toolName\022#\n\rerror_message\030\002" +
+      " \001(\tR\014errorMessage\"\027\n\025ReportOutcomeRespo" +
+      "nse\"\273\001\n\032GetLessonStatisticsRequest\022\033\n\tte" +
+      "nant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 " +
+      "\001(\tR\tprojectId\022%\n\016reflection_ids\030\003 \003(\tR\r" +
+      "reflectionIds\022\033\n\tpage_size\030\004 \001(\005R\010pageSi" +
+      "ze\022\035\n\npage_token\030\005 \001(\tR\tpageToken\"\200\001\n\033Ge" +
+      "tLessonStatisticsResponse\0229\n\007lessons\030\001 \003" +
+      "(\0132\037.sidemirror.v1.LessonStatisticsR\007les" +
+      "sons\022&\n\017next_page_token\030\002 \001(\tR\rnextPageT" +
+      "oken\"\270\004\n\020LessonStatistics\022#\n\rreflection_" +
+      "id\030\001 \001(\tR\014reflectionId\022!\n\014from_version\030\002" +
+      " \001(\005R\013fromVersion\0220\n\005state\030\003 \001(\0162\032.sidem" +
+      "irror.v1.MemoryStateR\005state\022\026\n\006reason\030\004 " +
+      "\001(\tR\006reason\022.\n\005shown\030\005 \001(\0132\030.sidemirror." +
+      "v1.LessonArmR\005shown\0225\n\theld_back\030\006 \001(\0132\030" +
+      ".sidemirror.v1.LessonArmR\010heldBack\0222\n\007ou" +
+      "tside\030\007 \001(\0132\030.sidemirror.v1.LessonArmR\007o" +
+      "utside\022\027\n\004lift\030\010 \001(\001H\000R\004lift\210\001\001\0227\n\010inter" +
+      "val\030\t \001(\0132\033.sidemirror.v1.LiftIntervalR\010" +
+      "interval\022L\n\024interval_at_any_look\030\n \001(\0132\033" +
+      ".sidemirror.v1.LiftIntervalR\021intervalAtA" +
+      "nyLook\0226\n\007verdict\030\013 \001(\0162\034.sidemirror.v1." +
+      "LessonVerdictR\007verdict\022\026\n\006detail\030\014 \001(\tR\006" +
+      "detailB\007\n\005_lift\"\364\001\n\tLessonArm\022%\n\016assigne" +
+      "d_count\030\001 \001(\003R\rassignedCount\022#\n\rsuccess_" +
+      "count\030\002 \001(\003R\014successCount\022#\n\rfailure_cou" +
+      "nt\030\003 \001(\003R\014failureCount\022#\n\rmissing_count\030" +
+      "\004 \001(\003R\014missingCount\022%\n\016returned_count\030\005 " +
+      "\001(\003R\rreturnedCount\022*\n\021stayed_away_count\030" +
+      "\006 \001(\003R\017stayedAwayCount\"4\n\014LiftInterval\022\020" +
+      "\n\003low\030\001 \001(\001R\003low\022\022\n\004high\030\002 \001(\001R\004high\"V\n\030" +
+      "ExportReflectionsRequest\022\033\n\ttenant_id\030\001 " +
+      "\001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tproje" +
+      "ctId\"1\n\031ExportReflectionsResponse\022\024\n\005lin" +
+      "es\030\001 \003(\tR\005lines\"l\n\030ImportReflectionsRequ" +
+      "est\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproj" +
+      "ect_id\030\002 \001(\tR\tprojectId\022\024\n\005lines\030\003 \003(\tR\005" +
+      "lines\"\276\001\n\031ImportReflectionsResponse\022%\n\016i" +
+      "mported_count\030\001 \001(\003R\rimportedCount\022\037\n\013kn" +
+      "own_count\030\002 \001(\003R\nknownCount\022#\n\rrefused_c" +
+      "ount\030\003 \001(\003R\014refusedCount\0224\n\007refused\030\004 \003(" +
+      "\0132\032.sidemirror.v1.RefusedLineR\007refused\"=" +
+      "\n\013RefusedLine\022\026\n\006number\030\001 \001(\003R\006number\022\026\n" +
+      "\006reason\030\002 \001(\tR\006reason*\353\001\n\tEventType\022\032\n\026E" +
+      "VENT_TYPE_UNSPECIFIED\020\000\022\030\n\024EVENT_TYPE_TO" +
+      "OL_CALL\020\001\022\034\n\030EVENT_TYPE_TOOL_RESPONSE\020\002\022" +
+      "\027\n\023EVENT_TYPE_LLM_CALL\020\003\022\033\n\027EVENT_TYPE_L" +
+      "LM_RESPONSE\020\004\022\032\n\026EVENT_TYPE_ERROR_EVENT\020" +
+      "\005\022\033\n\027EVENT_TYPE_SYSTEM_EVENT\020\006\022\033\n\027EVENT_" +
+      "TYPE_USER_MESSAGE\020\007*\252\003\n\rErrorCategory\022\036\n" +
+      "\032ERROR_CATEGORY_UNSPECIFIED\020\000\022 \n\034ERROR_C" +
+      "ATEGORY_TIMEOUT_ERROR\020\001\022#\n\037ERROR_CATEGOR" +
+      "Y_VALIDATION_ERROR\020\002\022#\n\037ERROR_CATEGORY_P" +
+      "ERMISSION_ERROR\020\003\022\"\n\036ERROR_CATEGORY_NOT_" +
+      "FOUND_ERROR\020\004\022#\n\037ERROR_CATEGORY_RATE_LIM" +
+      "IT_ERROR\020\005\022 \n\034ERROR_CATEGORY_NETWORK_ERR" +
+      "OR\020\006\022\035\n\031ERROR_CATEGORY_TOOL_ERROR\020\007\022\036\n\032E" +
+      "RROR_CATEGORY_MODEL_ERROR\020\010\022!\n\035ERROR_CAT" +
+      "EGORY_RESOURCE_ERROR\020\t\022\036\n\032ERROR_CATEGORY" +
+      "_LOGIC_ERROR\020\n\022 \n\034ERROR_CATEGORY_UNKNOWN" +
+      "_ERROR\020\013*_\n\nMemoryKind\022\033\n\027MEMORY_KIND_UN" +
+      "SPECIFIED\020\000\022\032\n\026MEMORY_KIND_REFLECTION\020\001\022" +
+      "\030\n\024MEMORY_KIND_STRATEGY\020\002*|\n\013MemoryState" +
+      "\022\034\n\030MEMORY_STATE_UNSPECIFIED\020\000\022\027\n\023MEMORY" +
+      "_STATE_ACTIVE\020\001\022\034\n\030MEMORY_STATE_QUARANTI" +
+      "NED\020\002\022\030\n\024MEMORY_STATE_RETIRED\020\003*t\n\nSearc" +
+      "hMode\022\033\n\027SEARCH_MODE_UNSPECIFIED\020\000\022\026\n\022SE" +
+      "ARCH_MODE_FILTER\020\001\022\031\n\025SEARCH_MODE_FULL_T" +
+      "EXT\020\002\022\026\n\022SEARCH_MODE_HYBRID\020\003*\241\001\n\rLesson" +
+      "Verdict\022\036\n\032LESSON_VERDICT_UNSPECIFIED\020\000\022" +
+      "\030\n\024LESSON_VERDICT_HELPS\020\001\022\030\n\024LESSON_VERD" +
+      "ICT_HARMS\020\002\022\030\n\024LESSON_VERDICT_INERT\020\003\022\"\n" +
+      "\036LESSON_VERDICT_NOT_ENOUGH_DATA\020\0042\326\013\n\027Re" +
+      "flectiveMemoryService\022i\n\022GenerateReflect" +
+      "ion\022(.sidemirror.v1.GenerateReflectionRe" +
+      "quest\032).sidemirror.v1.GenerateReflection" +
+      "Response\022`\n\017StoreReflection\022%.sidemirror" +
+      ".v1.StoreReflectionRequest\032&.sidemirror." +
+      "v1.StoreReflectionResponse\022_\n\rGetReflect" +
+      "ion\022#.sidemirror.v1.GetReflectionRequest" +
+      "\032$.sidemirror.v1.GetReflectionResponse\"\003" +
+      "\220\002\001\022e\n\017ListReflections\022%.sidemirror.v1.L" +
+      "istReflectionsRequest\032&.sidemirror.v1.Li" +
+      "stReflectionsResponse\"\003\220\002\001\022c\n\020UpdateRefl" +
+      "ection\022&.sidemirror.v1.UpdateReflectionR" +
+      "equest\032\'.sidemirror.v1.UpdateReflectionR" +
+      "esponse\022c\n\020DeleteReflection\022&.sidemirror" +
+      ".v1.DeleteReflectionRequest\032\'.sidemirror" +
+      ".v1.DeleteReflectionResponse\022z\n\026ListRefl" +
+      "ectionVersions\022,.sidemirror.v1.ListRefle" +
+      "ctionVersionsRequest\032-.sidemirror.v1.Lis" +
+      "tReflectionVersionsResponse\"\003\220\002\001\022c\n\020Revi" +
+      "ewReflection\022&.sidemirror.v1.ReviewRefle" +
+      "ctionRequest\032\'.sidemirror.v1.ReviewRefle" +
+      "ctionResponse\022h\n\020QueryReflections\022&.side" +
+      "mirror.v1.QueryReflectionsRequest\032\'.side" +
+      "mirror.v1.QueryReflectionsResponse\"\003\220\002\001\022" +
+      "i\n\022BuildMemoryContext\022(.sidemirror.v1.Bu" +
+      "ildMemoryContextRequest\032).sidemirror.v1." +
+      "BuildMemoryContextResponse\022Z\n\rReportOutc" +
+      "ome\022#.sidemirror.v1.ReportOutcomeRequest" +
+      "\032$.sidemirror.v1.ReportOutcomeResponse\022q" +
+      "\n\023GetLessonStatistics\022).sidemirror.v1.Ge" +
+      "tLessonStatisticsRequest\032*.sidemirror.v1" +
+      ".GetLessonStatisticsResponse\"\003\220\002\001\022m\n\021Exp" +
+      "ortReflections\022\'.sidemirror.v1.ExportRef" +
+      "lectionsRequest\032(.sidemirror.v1.ExportRe" +
+      "flectionsResponse\"\003\220\002\0010\001\022h\n\021ImportReflec" +
+      "tions\022\'.sidemirror.v1.ImportReflectionsR" +
+      "equest\032(.sidemirror.v1.ImportReflections" +
+      "Response(\001B\177\n\021dev.sidemirror.v1B\025Reflect" +
+      "iveMemoryProtoP\001\242\002\003SXX\252\002\rSidemirror.V1\312\002" +
+      "\rSidemirror\\V1\342\002\031Sidemirror\\V1\\GPBMetada" +
+      "ta\352\002\016Sidemirror::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -665,7 +743,7 @@ public final class ReflectiveMemoryProto {
     internal_static_sidemirror_v1_BuildMemoryContextRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_BuildMemoryContextRequest_descriptor,
-        new java.lang.String[] { "TenantId", "ProjectId", "RequestId", "Task", "Tools", "ErrorCategories", "MaxItems", "MaxTokens", "TurnId", "SessionId", });
+        new java.lang.String[] { "TenantId", "ProjectId", "RequestId", "Task", "Tools", "ErrorCategories", "MaxItems", "MaxTokens", "TurnId", "SessionId", "HoldoutFraction", });
     internal_static_sidemirror_v1_BuildMemoryContextResponse_descriptor =
       getDescriptor().getMessageTypes().get(29);
     internal_static_sidemirror_v1_BuildMemoryContextResponse_fieldAccessorTable = new
@@ -677,39 +755,81 @@ public final class ReflectiveMemoryProto {
     internal_static_sidemirror_v1_ReportOutcomeRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ReportOutcomeRequest_descriptor,
-        new java.lang.String[] { "TenantId", "ProjectId", "RequestId", "ReceiptId", "Outcome", "Score", "ErrorCategory", });
-    internal_static_sidemirror_v1_ReportOutcomeResponse_descriptor =
+        new java.lang.String[] { "TenantId", "ProjectId", "RequestId", "ReceiptId", "Outcome", "Score", "ErrorCategory", "Errors", });
+    internal_static_sidemirror_v1_TaskErrors_descriptor =
       getDescriptor().getMessageTypes().get(31);
+    internal_static_sidemirror_v1_TaskErrors_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_TaskErrors_descriptor,
+        new java.lang.String[] { "FailedCalls", });
+    internal_static_sidemirror_v1_FailedCall_descriptor =
+      getDescriptor().getMessageTypes().get(32);
+    internal_static_sidemirror_v1_FailedCall_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_FailedCall_descriptor,
+        new java.lang.String[] { "ToolName", "ErrorMessage", });
+    internal_static_sidemirror_v1_ReportOutcomeResponse_descriptor =
+      getDescriptor().getMessageTypes().get(33);
     internal_static_sidemirror_v1_ReportOutcomeResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ReportOutcomeResponse_descriptor,
         new java.lang.String[] { });
+    internal_static_sidemirror_v1_GetLessonStatisticsRequest_descriptor =
+      getDescriptor().getMessageTypes().get(34);
+    internal_static_sidemirror_v1_GetLessonStatisticsRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_GetLessonStatisticsRequest_descriptor,
+        new java.lang.String[] { "TenantId", "ProjectId", "ReflectionIds", "PageSize", "PageToken", });
+    internal_static_sidemirror_v1_GetLessonStatisticsResponse_descriptor =
+      getDescriptor().getMessageTypes().get(35);
+    internal_static_sidemirror_v1_GetLessonStatisticsResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_GetLessonStatisticsResponse_descriptor,
+        new java.lang.String[] { "Lessons", "NextPageToken", });
+    internal_static_sidemirror_v1_LessonStatistics_descriptor =
+      getDescriptor().getMessageTypes().get(36);
+    internal_static_sidemirror_v1_LessonStatistics_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_LessonStatistics_descriptor,
+        new java.lang.String[] { "ReflectionId", "FromVersion", "State", "Reason", "Shown", "HeldBack", "Outside", "Lift", "Interval", "IntervalAtAnyLook", "Verdict", "Detail", });
+    internal_static_sidemirror_v1_LessonArm_descriptor =
+      getDescriptor().getMessageTypes().get(37);
+    internal_static_sidemirror_v1_LessonArm_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_LessonArm_descriptor,
+        new java.lang.String[] { "AssignedCount", "SuccessCount", "FailureCount", "MissingCount", "ReturnedCount", "StayedAwayCount", });
+    internal_static_sidemirror_v1_LiftInterval_descriptor =
+      getDescriptor().getMessageTypes().get(38);
+    internal_static_sidemirror_v1_LiftInterval_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_LiftInterval_descriptor,
+        new java.lang.String[] { "Low", "High", });
     internal_static_sidemirror_v1_ExportReflectionsRequest_descriptor =
-      getDescriptor().getMessageTypes().get(32);
+      getDescriptor().getMessageTypes().get(39);
     internal_static_sidemirror_v1_ExportReflectionsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ExportReflectionsRequest_descriptor,
         new java.lang.String[] { "TenantId", "ProjectId", });
     internal_static_sidemirror_v1_ExportReflectionsResponse_descriptor =
-      getDescriptor().getMessageTypes().get(33);
+      getDescriptor().getMessageTypes().get(40);
     internal_static_sidemirror_v1_ExportReflectionsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ExportReflectionsResponse_descriptor,
         new java.lang.String[] { "Lines", });
     internal_static_sidemirror_v1_ImportReflectionsRequest_descriptor =
-      getDescriptor().getMessageTypes().get(34);
+      getDescriptor().getMessageTypes().get(41);
     internal_static_sidemirror_v1_ImportReflectionsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ImportReflectionsRequest_descriptor,
         new java.lang.String[] { "TenantId", "ProjectId", "Lines", });
     internal_static_sidemirror_v1_ImportReflectionsResponse_descriptor =
-      getDescriptor().getMessageTypes().get(35);
+      getDescriptor().getMessageTypes().get(42);
     internal_static_sidemirror_v1_ImportReflectionsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ImportReflectionsResponse_descriptor,
         new java.lang.String[] { "ImportedCount", "KnownCount", "RefusedCount3", "Refused4", });
     internal_static_sidemirror_v1_RefusedLine_descriptor =
-      getDescriptor().getMessageTypes().get(36);
+      getDescriptor().getMessageTypes().get(43);
     internal_static_sidemirror_v1_RefusedLine_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_RefusedLine_descriptor,

@@ -365,6 +365,38 @@ public final class ReflectiveMemoryServiceGrpc {
     return getReportOutcomeMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.GetLessonStatisticsRequest,
+      dev.sidemirror.v1.GetLessonStatisticsResponse> getGetLessonStatisticsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "GetLessonStatistics",
+      requestType = dev.sidemirror.v1.GetLessonStatisticsRequest.class,
+      responseType = dev.sidemirror.v1.GetLessonStatisticsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.sidemirror.v1.GetLessonStatisticsRequest,
+      dev.sidemirror.v1.GetLessonStatisticsResponse> getGetLessonStatisticsMethod() {
+    io.grpc.MethodDescriptor<dev.sidemirror.v1.GetLessonStatisticsRequest, dev.sidemirror.v1.GetLessonStatisticsResponse> getGetLessonStatisticsMethod;
+    if ((getGetLessonStatisticsMethod = ReflectiveMemoryServiceGrpc.getGetLessonStatisticsMethod) == null) {
+      synchronized (ReflectiveMemoryServiceGrpc.class) {
+        if ((getGetLessonStatisticsMethod = ReflectiveMemoryServiceGrpc.getGetLessonStatisticsMethod) == null) {
+          ReflectiveMemoryServiceGrpc.getGetLessonStatisticsMethod = getGetLessonStatisticsMethod =
+              io.grpc.MethodDescriptor.<dev.sidemirror.v1.GetLessonStatisticsRequest, dev.sidemirror.v1.GetLessonStatisticsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "GetLessonStatistics"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.GetLessonStatisticsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.GetLessonStatisticsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ReflectiveMemoryServiceMethodDescriptorSupplier("GetLessonStatistics"))
+              .build();
+        }
+      }
+    }
+    return getGetLessonStatisticsMethod;
+  }
+
   private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.ExportReflectionsRequest,
       dev.sidemirror.v1.ExportReflectionsResponse> getExportReflectionsMethod;
 
@@ -603,12 +635,23 @@ public final class ReflectiveMemoryServiceGrpc {
 
     /**
      * <pre>
-     * Tells what became of the task that a block was built for.
+     * Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
+     * version says so and why, and ReviewReflection takes that back.
      * </pre>
      */
     default void reportOutcome(dev.sidemirror.v1.ReportOutcomeRequest request,
         io.grpc.stub.StreamObserver<dev.sidemirror.v1.ReportOutcomeResponse> responseObserver) {
       io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getReportOutcomeMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from.
+     * </pre>
+     */
+    default void getLessonStatistics(dev.sidemirror.v1.GetLessonStatisticsRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.GetLessonStatisticsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getGetLessonStatisticsMethod(), responseObserver);
     }
 
     /**
@@ -791,13 +834,25 @@ public final class ReflectiveMemoryServiceGrpc {
 
     /**
      * <pre>
-     * Tells what became of the task that a block was built for.
+     * Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
+     * version says so and why, and ReviewReflection takes that back.
      * </pre>
      */
     public void reportOutcome(dev.sidemirror.v1.ReportOutcomeRequest request,
         io.grpc.stub.StreamObserver<dev.sidemirror.v1.ReportOutcomeResponse> responseObserver) {
       io.grpc.stub.ClientCalls.asyncUnaryCall(
           getChannel().newCall(getReportOutcomeMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from.
+     * </pre>
+     */
+    public void getLessonStatistics(dev.sidemirror.v1.GetLessonStatisticsRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.GetLessonStatisticsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getGetLessonStatisticsMethod(), getCallOptions()), request, responseObserver);
     }
 
     /**
@@ -953,12 +1008,23 @@ public final class ReflectiveMemoryServiceGrpc {
 
     /**
      * <pre>
-     * Tells what became of the task that a block was built for.
+     * Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
+     * version says so and why, and ReviewReflection takes that back.
      * </pre>
      */
     public dev.sidemirror.v1.ReportOutcomeResponse reportOutcome(dev.sidemirror.v1.ReportOutcomeRequest request) throws io.grpc.StatusException {
       return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
           getChannel(), getReportOutcomeMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from.
+     * </pre>
+     */
+    public dev.sidemirror.v1.GetLessonStatisticsResponse getLessonStatistics(dev.sidemirror.v1.GetLessonStatisticsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getGetLessonStatisticsMethod(), getCallOptions(), request);
     }
 
     /**
@@ -1116,12 +1182,23 @@ public final class ReflectiveMemoryServiceGrpc {
 
     /**
      * <pre>
-     * Tells what became of the task that a block was built for.
+     * Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
+     * version says so and why, and ReviewReflection takes that back.
      * </pre>
      */
     public dev.sidemirror.v1.ReportOutcomeResponse reportOutcome(dev.sidemirror.v1.ReportOutcomeRequest request) {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
           getChannel(), getReportOutcomeMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from.
+     * </pre>
+     */
+    public dev.sidemirror.v1.GetLessonStatisticsResponse getLessonStatistics(dev.sidemirror.v1.GetLessonStatisticsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getGetLessonStatisticsMethod(), getCallOptions(), request);
     }
 
     /**
@@ -1274,13 +1351,25 @@ public final class ReflectiveMemoryServiceGrpc {
 
     /**
      * <pre>
-     * Tells what became of the task that a block was built for.
+     * Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
+     * version says so and why, and ReviewReflection takes that back.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.sidemirror.v1.ReportOutcomeResponse> reportOutcome(
         dev.sidemirror.v1.ReportOutcomeRequest request) {
       return io.grpc.stub.ClientCalls.futureUnaryCall(
           getChannel().newCall(getReportOutcomeMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.sidemirror.v1.GetLessonStatisticsResponse> getLessonStatistics(
+        dev.sidemirror.v1.GetLessonStatisticsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getGetLessonStatisticsMethod(), getCallOptions()), request);
     }
   }
 
@@ -1295,8 +1384,9 @@ public final class ReflectiveMemoryServiceGrpc {
   private static final int METHODID_QUERY_REFLECTIONS = 8;
   private static final int METHODID_BUILD_MEMORY_CONTEXT = 9;
   private static final int METHODID_REPORT_OUTCOME = 10;
-  private static final int METHODID_EXPORT_REFLECTIONS = 11;
-  private static final int METHODID_IMPORT_REFLECTIONS = 12;
+  private static final int METHODID_GET_LESSON_STATISTICS = 11;
+  private static final int METHODID_EXPORT_REFLECTIONS = 12;
+  private static final int METHODID_IMPORT_REFLECTIONS = 13;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -1358,6 +1448,10 @@ public final class ReflectiveMemoryServiceGrpc {
         case METHODID_REPORT_OUTCOME:
           serviceImpl.reportOutcome((dev.sidemirror.v1.ReportOutcomeRequest) request,
               (io.grpc.stub.StreamObserver<dev.sidemirror.v1.ReportOutcomeResponse>) responseObserver);
+          break;
+        case METHODID_GET_LESSON_STATISTICS:
+          serviceImpl.getLessonStatistics((dev.sidemirror.v1.GetLessonStatisticsRequest) request,
+              (io.grpc.stub.StreamObserver<dev.sidemirror.v1.GetLessonStatisticsResponse>) responseObserver);
           break;
         case METHODID_EXPORT_REFLECTIONS:
           serviceImpl.exportReflections((dev.sidemirror.v1.ExportReflectionsRequest) request,
@@ -1462,6 +1556,13 @@ public final class ReflectiveMemoryServiceGrpc {
               dev.sidemirror.v1.ReportOutcomeResponse>(
                 service, METHODID_REPORT_OUTCOME)))
         .addMethod(
+          getGetLessonStatisticsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.sidemirror.v1.GetLessonStatisticsRequest,
+              dev.sidemirror.v1.GetLessonStatisticsResponse>(
+                service, METHODID_GET_LESSON_STATISTICS)))
+        .addMethod(
           getExportReflectionsMethod(),
           io.grpc.stub.ServerCalls.asyncServerStreamingCall(
             new MethodHandlers<
@@ -1534,6 +1635,7 @@ public final class ReflectiveMemoryServiceGrpc {
               .addMethod(getQueryReflectionsMethod())
               .addMethod(getBuildMemoryContextMethod())
               .addMethod(getReportOutcomeMethod())
+              .addMethod(getGetLessonStatisticsMethod())
               .addMethod(getExportReflectionsMethod())
               .addMethod(getImportReflectionsMethod())
               .build();
