@@ -10,6 +10,7 @@ from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
+from sidemirror_server.storage.postgres.trials import PostgresTrials
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 from sidemirror_server.storage.postgres.work import PostgresWork
 from tests.conformance import (
@@ -21,6 +22,7 @@ from tests.conformance import (
     receipts,
     requests,
     sessions,
+    trials,
     turn_log,
     work,
 )
@@ -35,6 +37,7 @@ JOURNAL = clauses_of(journal)
 RECEIPTS = clauses_of(receipts)
 GOAL_REFLECTIONS = clauses_of(goal_reflections)
 MEMORIES = clauses_of(memories)
+TRIALS = clauses_of(trials)
 LEDGER = clauses_of(ledger)
 WORK = clauses_of(work)
 
@@ -73,6 +76,12 @@ async def test_critiques(clause: str, databases: Databases) -> None:
 async def test_memories(clause: str, databases: Databases) -> None:
     async with databases.opened() as database:
         await MEMORIES[clause](lambda: PostgresMemories(database))
+
+
+@pytest.mark.parametrize("clause", TRIALS)
+async def test_trials(clause: str, databases: Databases) -> None:
+    async with databases.opened() as database:
+        await TRIALS[clause](lambda: PostgresTrials(database))
 
 
 @pytest.mark.parametrize("clause", RECEIPTS)

@@ -24,6 +24,7 @@ from sidemirror_server.storage.postgres import (
     receipts,
     requests,
     sessions,
+    trials,
     turn_log,
     work,
 )
@@ -82,6 +83,10 @@ INSERT INTO sidemirror.goal_deletions SELECT tenant_id, project_id, id, r FROM n
 INSERT INTO sidemirror.receipts
 SELECT tenant_id, project_id, id, CASE WHEN r % 2 = 0 THEN 'goal' ELSE 'turn' END, r, '', '', '', 'x' FROM n;
 INSERT INTO sidemirror.receipt_items SELECT tenant_id, project_id, id::bytea, id FROM n;
+INSERT INTO sidemirror.lesson_trials
+SELECT tenant_id, project_id, 'r' || r / 10, 'm' || r % 10, 1, CASE WHEN r % 4 = 0 THEN 'held_back' ELSE 'shown' END, 0.25,
+       r, r % 3 = 0, NULL
+FROM n;
 ANALYZE;
 """
 
@@ -185,6 +190,17 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "forget_items": ((*PLACE, ["000500", "000501"]), 2),
         "forget": ((*PLACE, ["000500", "000501"]), 2),
     },
+    trials: {
+        "assign": ((*PLACE, "new", ["m1", "m2"], [1, 1], ["shown", "shown"], [0.5, 0.5], 1), 0),
+        "of_receipt": ((*PLACE, "r50"), 10),
+        "settle": ((*PLACE, "r50", ["m1"], [1], ["shown"], [0.5], 1, [True], [None]), 1),
+        # All trials of a lesson: they are counted.
+        "tallies": ((*PLACE, ["m1"], [1]), 200),
+        # From each lesson to the next.
+        "lessons": ((*PLACE, None, 5), 5),
+        "old": ((LATE, 5), 5),
+        "forget": ((*PLACE, ["r50", "r50"], ["m1", "m2"]), 2),
+    },
     critiques: {
         "keep": ((*PLACE, "new", 1, "rules", 1, True, "", "", b"x"), 0),
         "get": ((*PLACE, "000500"), 1),
@@ -257,7 +273,7 @@ STATEMENTS = [(adapter, name) for adapter, every in VALUES.items() for name in e
 # What reads envelopes of every scope.
 ACROSS = {(turn_log, "idle"), (requests, "expired"), (work, "used_up"), (work, "due"), (work, "done"), (work, "scopes")}
 ACROSS |= {(critiques, "old"), (ledger, "old"), (ledger, "forget_sums")}
-ACROSS |= {(receipts, "oldest")}
+ACROSS |= {(receipts, "oldest"), (trials, "old")}
 ACROSS |= {(ledger, "used"), (ledger, "take"), (ledger, "replace")}
 
 

@@ -55,6 +55,8 @@ class Change(StrEnum):
     LEARNED = "learned"
     UPDATED = "updated"
     REVIEWED = "reviewed"
+    # What became of tasks said so (memory/evidence.py).
+    JUDGED = "judged"
 
 
 class AppliesWhen(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -75,7 +77,8 @@ class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     reflection. `metadata`: JSON; the seed's `outcome`, `task_description`, `event_count` and `session_id`, and the
     caller's own. `change` and `reason` tell of the last version. `revision_ids`: of its last revisions that had one,
     the oldest first, at most MOST_REVISIONS. `error_signature`: of the failure that it tells of
-    (`memory/signature.py`), or empty. Raises BadInput for a score that is none.
+    (`memory/signature.py`), or empty. `evidence_from`: the version from which evidence of it counts. Raises BadInput
+    for a score that is none.
     """
 
     memory_id: str
@@ -105,6 +108,7 @@ class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     reason: str = ""
     revision_ids: tuple[str, ...] = ()
     error_signature: str = ""
+    evidence_from: int = 1
 
     def __post_init__(self) -> None:
         for name, score in (("importance", self.importance), ("confidence", self.confidence)):
@@ -224,6 +228,7 @@ def strengthened(known: MemoryRecord, draft: MemoryRecord, now_us: int) -> Memor
         tags=draft.tags,
         applies_when=draft.applies_when,
         version=known.version + 1,
+        evidence_from=known.version + 1,
         updated_us=now_us,
         change=Change.LEARNED,
         reason="the same episode was understood better",
@@ -242,7 +247,8 @@ def is_repeated(known: MemoryRecord, revision: Revision) -> bool:
 
 
 def revised(known: MemoryRecord, revision: Revision, now_us: int) -> MemoryRecord:
-    """A memory after a revision: its next version. A state other than QUARANTINED ends a quarantine."""
+    """A memory after a revision: its next version. A state other than QUARANTINED ends a quarantine. What is known of
+    another text does not count for this one, nor what a lesson was retired for once it is brought back."""
     given = {name: value for name in _REVISABLE if (value := getattr(revision, name)) is not None}
     if revision.state is not None:
         given["quarantine"] = revision.quarantine if revision.state is MemoryState.QUARANTINED else None
@@ -250,6 +256,9 @@ def revised(known: MemoryRecord, revision: Revision, now_us: int) -> MemoryRecor
         given["confidence"] = None
     if revision.revision_id:
         given["revision_ids"] = (*known.revision_ids, revision.revision_id)[-MOST_REVISIONS:]
+    is_brought_back = known.state is MemoryState.RETIRED and revision.state is MemoryState.ACTIVE
+    if is_brought_back or revision.content not in (None, known.content):
+        given["evidence_from"] = known.version + 1
     if revision.origin is not None:
         given["origin"] = min(known.origin, revision.origin)
     return msgspec.structs.replace(
