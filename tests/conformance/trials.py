@@ -114,6 +114,7 @@ async def lt5_lessons_are_listed_downwards(open_trials: OpenTrials) -> None:
     found: list[str] = []
     while page := await open_trials().lessons(ONE, found[-1] if found else None, 2):
         assert len(page) <= 2
+        assert not set(page) & set(found)
         found += page
     assert tuple(found) == downwards
 

@@ -33,9 +33,9 @@ ORDER BY fraction, arm
 -- name: lessons
 -- The lessons that have trials, downwards, below one: from each to the next, however many trials lie between.
 WITH RECURSIVE lesson (memory_id) AS (
-    SELECT (SELECT max(memory_id)
-            FROM lesson_trials
-            WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id < :before)
+    SELECT max(memory_id)
+    FROM lesson_trials
+    WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id < :before
     UNION ALL
     SELECT (SELECT max(trial.memory_id)
             FROM lesson_trials AS trial
