@@ -8,7 +8,16 @@ from types import ModuleType
 
 import pytest
 
-from sidemirror_server.storage.sqlite import goal_reflections, journal, ledger, receipts, requests, sessions, trials, turn_log
+from sidemirror_server.storage.sqlite import (
+    goal_reflections,
+    journal,
+    ledger,
+    receipts,
+    requests,
+    sessions,
+    trials,
+    turn_log,
+)
 from sidemirror_server.storage.sqlite.migrate import migrate, read_migrations
 
 STATEMENTS = [

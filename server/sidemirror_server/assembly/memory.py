@@ -9,6 +9,7 @@ from sidemirror_server.assembly.stores import Stores
 from sidemirror_server.memory.context import MemoryContext
 from sidemirror_server.memory.keep import Keeper, Trust
 from sidemirror_server.memory.meanings import MemoryMeanings
+from sidemirror_server.memory.outcomes import Outcomes
 from sidemirror_server.memory.prompts import MemoryPrompts
 from sidemirror_server.memory.recall import Recall
 from sidemirror_server.memory.reflector import Reflector
@@ -20,6 +21,7 @@ from sidemirror_server.models.gateway import Gateway
 from sidemirror_server.models.templates import Templates
 from sidemirror_server.rpc import server as rpc_server
 from sidemirror_server.rpc.disabled import DisabledCalls
+from sidemirror_server.rpc.lessons import LessonCalls
 from sidemirror_server.rpc.memories import KeptMemoryCalls
 from sidemirror_server.rpc.memory import MemoryCalls
 from sidemirror_server.rpc.memory_search import MemorySearchCalls
@@ -45,7 +47,7 @@ class ReflectiveMemory:
             self.meanings = MemoryMeanings(embedder, stores.memory_search)
             self._memories = WakingMemories(stores.memories, self.meanings.wake)
         self._recall = Recall(self._memories, stores.memory_search, self.meanings, clock)
-        self._context = MemoryContext(self._recall, stores.memory_search, stores.receipts, clock)
+        self._context = MemoryContext(self._recall, stores.memory_search, stores.receipts, stores.trials, clock)
 
     @property
     def context(self) -> MemoryContext | None:
@@ -61,10 +63,11 @@ class ReflectiveMemory:
         reflector = Reflector(gateway, MemoryPrompts(own), scorer_of(chosen.scorer))
         keeper = Keeper(self._memories, self._clock, Trust(chosen.trust_policy, chosen.min_store_importance))
         return (
-            MemoryCalls(reflector, keeper, self._memories, stores.receipts, turns),
+            MemoryCalls(reflector, keeper, stores.receipts, turns),
             KeptMemoryCalls(self._memories),
             PortableMemoryCalls(self._memories),
             MemorySearchCalls(self._recall, self._context),
+            LessonCalls(Outcomes(self._memories, stores.trials, self._clock), stores.receipts, turns),
         )
 
 

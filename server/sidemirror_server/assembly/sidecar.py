@@ -21,6 +21,7 @@ from sidemirror_server.goals.publish import GoalRecords, Publisher
 from sidemirror_server.goals.report import KIND as GOAL_REPORT
 from sidemirror_server.goals.report import reflection_of
 from sidemirror_server.goals.republish import Republisher
+from sidemirror_server.memory.trials import KEPT_FOR_US as TRIALS_KEPT_FOR_US
 from sidemirror_server.models.gateway import Gateway, Route
 from sidemirror_server.models.language_model import LanguageModel, Purpose
 from sidemirror_server.models.ledger import US_PER_DAY, day_of
@@ -270,6 +271,7 @@ class Sidecar:
             "requests": await stores.requests.forget(now_us, _FORGET_AT_ONCE),
             "reports": await stores.work.purge((GOAL_REPORT,), now_us - _REPORTS_KEPT_US, _FORGET_AT_ONCE),
             "receipts": await stores.receipts.forget(now_us - RECEIPTS_KEPT_FOR_US, _FORGET_AT_ONCE),
+            "trials": await stores.trials.forget(now_us - TRIALS_KEPT_FOR_US, _FORGET_AT_ONCE),
         }
         if kept.spend_days is not None:
             first_day = day_of(now_us) - kept.spend_days

@@ -14,6 +14,7 @@ from sidemirror_server.critique.store import Critiques
 from sidemirror_server.goals.store import GoalReflections
 from sidemirror_server.memory.search import MemorySearch
 from sidemirror_server.memory.store import Memories
+from sidemirror_server.memory.trials import Trials
 from sidemirror_server.models.ledger import Ledger
 from sidemirror_server.rpc.info import StoreFacts
 from sidemirror_server.settings import Settings
@@ -28,6 +29,7 @@ from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.requests import SqliteRequests
 from sidemirror_server.storage.sqlite.sessions import SqliteSessions
+from sidemirror_server.storage.sqlite.trials import SqliteTrials
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.thinking.store import Sessions
@@ -56,6 +58,7 @@ class Stores(msgspec.Struct, frozen=True):
     receipts: Receipts
     memories: Memories
     memory_search: MemorySearch
+    trials: Trials
     facts: tuple[StoreFacts, ...]
     is_shared: bool
     changed: asyncio.Event
@@ -93,6 +96,7 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         receipts=SqliteReceipts(database),
         memories=SqliteMemories(database),
         memory_search=SqliteMemorySearch(database, searches),
+        trials=SqliteTrials(database),
         work=SqliteWork(database),
         journal=SqliteJournal(database),
         facts=(StoreFacts("sqlite", "everything", lambda: durability, database.answers),),
@@ -114,6 +118,7 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
     from sidemirror_server.storage.postgres.receipts import PostgresReceipts
     from sidemirror_server.storage.postgres.requests import PostgresRequests
     from sidemirror_server.storage.postgres.sessions import PostgresSessions
+    from sidemirror_server.storage.postgres.trials import PostgresTrials
     from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
     from sidemirror_server.storage.postgres.work import PostgresWork
 
@@ -137,6 +142,7 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
         receipts=PostgresReceipts(database),
         memories=PostgresMemories(database),
         memory_search=PostgresMemorySearch(database),
+        trials=PostgresTrials(database),
         work=PostgresWork(database),
         journal=PostgresJournal(database),
         facts=(StoreFacts("postgres", "everything", lambda: durability, database.is_available),),

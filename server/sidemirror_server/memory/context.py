@@ -4,15 +4,17 @@ Where a lesson applies is matched before what it is like: one for the tool that 
 first, one for other tools or errors only is left out, and so is one whose `not when` describes the task.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
+from sidemirror_server.memory.evidence import Arm, is_held_back
 from sidemirror_server.memory.ranking import Ranked
 from sidemirror_server.memory.recall import Question, Recall
 from sidemirror_server.memory.record import MemoryKind, MemoryRecord
 from sidemirror_server.memory.search import Filter, MemorySearch
 from sidemirror_server.memory.terms import telling_terms, terms_of
+from sidemirror_server.memory.trials import Trial, Trials
 from sidemirror_server.trace.receipts import Receipt, ReceiptKind, Receipts, receipt_items
 from sidemirror_server.vocabulary.block import BlockItem, ContextBlock, Lesson, Omitted, render
 from sidemirror_server.vocabulary.clock import Clock
@@ -35,6 +37,9 @@ _FITS_WORDS = 2
 _FITS_SIMILARITY = 0.5
 
 
+_HELD_BACK = "it is held back this time, to learn what happens without it"
+
+
 class Task(msgspec.Struct, frozen=True):
     """What a block is for."""
 
@@ -46,10 +51,12 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class Fitting(msgspec.Struct, frozen=True):
-    """Lessons that fit a task, the best first, and what else was found and does not."""
+    """Lessons that fit a task, the best first, and what else was found and does not. `strategy_of`: the ids of the
+    strategies among them, each with its reflection's."""
 
     lessons: tuple[Lesson, ...] = ()
     omitted: tuple[Omitted, ...] = ()
+    strategy_of: dict[str, str] = {}
 
 
 class _Candidate(msgspec.Struct, frozen=True):
@@ -62,34 +69,52 @@ class _Candidate(msgspec.Struct, frozen=True):
 class MemoryContext:
     """Makes blocks of the memories that fit."""
 
-    def __init__(self, recall: Recall, search: MemorySearch, receipts: Receipts, clock: Clock) -> None:
+    def __init__(self, recall: Recall, search: MemorySearch, receipts: Receipts, trials: Trials, clock: Clock) -> None:
         self._recall = recall
         self._search = search
         self._receipts = receipts
+        self._trials = trials
         self._clock = clock
 
-    async def build(self, scope: Scope, task: Task, receipt_id: str, max_items: int, max_tokens: int) -> ContextBlock:
-        """The block, whose receipt is durable; an empty one, without a receipt, when nothing fits. Raises what the
-        store raises."""
+    async def build(
+        self,
+        scope: Scope,
+        task: Task,
+        receipt_id: str,
+        max_items: int,
+        max_tokens: int,
+        holdout_fraction: float = 0.0,
+    ) -> ContextBlock:
+        """The block, whose receipt is durable; an empty one, without a receipt, when nothing fits. Of what would be in
+        it, each lesson is held back for `holdout_fraction` of the receipts: to be compared, a draw comes after all else
+        is decided, and nothing takes the place of what it holds back. Raises what the store raises."""
         found = await self.fitting(scope, task, max_items)
         block = render(HEADING, found.lessons, max_items, max_tokens, receipt_id)
-        block = msgspec.structs.replace(block, omitted=(*found.omitted, *block.omitted))
+        drawn = _drawn(block, found.strategy_of, receipt_id, holdout_fraction)
+        held = tuple(trial.memory_id for trial in drawn if trial.arm is Arm.HELD_BACK)
+        shown = _without(block, found.lessons, held, receipt_id) if held else block
+        shown = msgspec.structs.replace(shown, omitted=(*found.omitted, *shown.omitted))
         if not block.items:
-            return block
+            return shown
+        now_us = self._clock.now_us()
         receipt = Receipt(
-            *(receipt_id, ReceiptKind.MEMORY, self._clock.now_us(), receipt_items(block.items)),
+            *(receipt_id, ReceiptKind.MEMORY, now_us, receipt_items(shown.items)),
+            held_back=held,
             turn_id=task.turn_id,
             session_id=task.session_id,
         )
         await self._receipts.issue(scope, receipt)
-        return block
+        if drawn:
+            await self._trials.assign(scope, receipt_id, drawn, now_us)
+        return shown
 
     async def fitting(self, scope: Scope, task: Task, max_items: int, meaning_s: float | None = None) -> Fitting:
         """What could be shown, for a block that may have other parts too. `meaning_s`: how long to wait for the vector
         of the task, instead of the usual time. Raises what the store raises."""
         candidates = await self._candidates(scope, task, max_items * _CANDIDATES, meaning_s)
         kept, omitted = _chosen(candidates, task)
-        return Fitting(tuple(Lesson(_item(one), _label(one.memory)) for one in kept), omitted)
+        of = {one.memory.memory_id: one.memory.strategy_of for one in kept if one.memory.strategy_of}
+        return Fitting(tuple(Lesson(_item(one), _label(one.memory)) for one in kept), omitted, of)
 
     async def _candidates(self, scope: Scope, task: Task, limit: int, meaning_s: float | None) -> list[_Candidate]:
         """What applies, then what is alike; the best first in both."""
@@ -108,6 +133,29 @@ class MemoryContext:
         ]
         # One that applies is worth showing for that alone; among those, as among the others, the likest comes first.
         return sorted(candidates, key=lambda one: (not one.applies, -one.score, -one.memory.importance))
+
+
+def _drawn(block: ContextBlock, strategy_of: Mapping[str, str], receipt_id: str, fraction: float) -> tuple[Trial, ...]:
+    """What is done with each item of a block. What one episode taught is drawn together: a reflection that says what its
+    strategy says would hide what either does."""
+    if not fraction:
+        return ()
+    return tuple(
+        Trial(
+            *(item.id, item.version),
+            Arm.HELD_BACK if is_held_back(receipt_id, strategy_of.get(item.id, item.id), fraction) else Arm.SHOWN,
+            fraction,
+        )
+        for item in block.items
+    )
+
+
+def _without(block: ContextBlock, lessons: Sequence[Lesson], held: Collection[str], receipt_id: str) -> ContextBlock:
+    """The block without some of its items; it has its receipt even when nothing is left."""
+    left = {item.id for item in block.items} - set(held)
+    rest = render(HEADING, [one for one in lessons if one.item.id in left], len(left), block.token_count, receipt_id)
+    omitted = (*block.omitted, *(Omitted(memory_id, _HELD_BACK) for memory_id in held))
+    return msgspec.structs.replace(rest, receipt_id=receipt_id, omitted=omitted)
 
 
 def _chosen(candidates: Sequence[_Candidate], task: Task) -> tuple[list[_Candidate], tuple[Omitted, ...]]:

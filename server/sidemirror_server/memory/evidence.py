@@ -32,6 +32,8 @@ _ALPHA = 0.05
 _EXPECTED_LIFT = 0.15
 # Outcomes that each arm needs before a verdict: below, the normal approximation is none. Chosen here.
 FEWEST_OUTCOMES = 30
+# Outcomes are missing more often in one arm than in the other by more than this: worth a warning. Chosen here.
+_UNEVEN_RATIO = 0.1
 # A lesson that neither helps nor harms by so much does nothing that is worth its place. Chosen here.
 INERT_LIFT = 0.1
 
@@ -76,10 +78,12 @@ class Counts(msgspec.Struct, frozen=True):
 
     @property
     def reported(self) -> int:
+        """Tasks with an outcome."""
         return self.succeeded + self.failed
 
     @property
     def missing(self) -> int:
+        """Tasks without one, so far."""
         return self.assigned - self.reported
 
 
@@ -136,6 +140,41 @@ def evidence_of(tallies: Iterable[Tally]) -> Evidence:
     )
 
 
+def explained(evidence: Evidence) -> str:
+    """Why the verdict is what it is, and what to be careful about, for people."""
+    shown, held = evidence.shown, evidence.held_back
+    if not shown.assigned and not held.assigned:
+        return "no task was compared: a comparison needs a holdout_fraction"
+    return "; ".join(filter(None, (_reason(evidence), _caution(shown, held))))
+
+
+def _reason(evidence: Evidence) -> str:
+    shown, held, always = evidence.shown, evidence.held_back, evidence.at_any_look
+    if always is None or evidence.lift is None or min(shown.reported, held.reported) < FEWEST_OUTCOMES:
+        return f"{shown.reported} outcomes with it and {held.reported} without it: a verdict needs {FEWEST_OUTCOMES} of each"
+    found = f"{100 * evidence.lift:+.1f} points, at any look {100 * always.low:+.1f} to {100 * always.high:+.1f}"
+    counts = f"{shown.reported} outcomes with it, {held.reported} without it"
+    match evidence.verdict:
+        case Verdict.HELPS:
+            return f"tasks succeed more often with it: {found} ({counts})"
+        case Verdict.HARMS:
+            return f"tasks succeed less often with it: {found} ({counts})"
+        case Verdict.INERT:
+            return f"it makes a difference of less than {100 * INERT_LIFT:.0f} points: {found} ({counts})"
+        case Verdict.NOT_ENOUGH_DATA:
+            return f"the difference may be chance: {found} ({counts})"
+
+
+def _caution(shown: Counts, held: Counts) -> str:
+    if min(shown.assigned, held.assigned) < FEWEST_OUTCOMES:
+        return ""
+    with_it, without = shown.missing / shown.assigned, held.missing / held.assigned
+    if abs(with_it - without) <= _UNEVEN_RATIO:
+        return ""
+    rates = f"{100 * with_it:.0f} % with it, {100 * without:.0f} % without it"
+    return f"outcomes are missing unevenly ({rates}): the lift holds if that has nothing to do with success"
+
+
 class _Stratum(msgspec.Struct, frozen=True):
     """Both arms of one fraction."""
 
@@ -160,7 +199,7 @@ def _verdict(found: Evidence, always: Interval) -> Verdict:
         return Verdict.HELPS
     if always.high < 0:
         return Verdict.HARMS
-    return Verdict.INERT if -INERT_LIFT < always.low and always.high < INERT_LIFT else Verdict.NOT_ENOUGH_DATA
+    return Verdict.INERT if always.low > -INERT_LIFT and always.high < INERT_LIFT else Verdict.NOT_ENOUGH_DATA
 
 
 def _interval(lift: float, strata: Sequence[_Stratum]) -> Interval:

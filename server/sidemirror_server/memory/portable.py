@@ -109,7 +109,7 @@ def _check_bounds(memory: MemoryRecord) -> None:
         raise BadLine("a text is too long")
     times = (memory.created_us, memory.updated_us, memory.strengthened_us)
     if not all(0 <= at_us <= _LAST_US for at_us in times) or not all(
-        1 <= number <= _MOST for number in (memory.version, memory.strength)
+        1 <= number <= _MOST for number in (memory.version, memory.strength, memory.evidence_from)
     ):
         raise BadLine("a number is out of range")
 
