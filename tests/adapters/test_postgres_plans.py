@@ -84,8 +84,8 @@ INSERT INTO sidemirror.receipts
 SELECT tenant_id, project_id, id, CASE WHEN r % 2 = 0 THEN 'goal' ELSE 'turn' END, r, '', '', '', 'x' FROM n;
 INSERT INTO sidemirror.receipt_items SELECT tenant_id, project_id, id::bytea, id FROM n;
 INSERT INTO sidemirror.lesson_trials
-SELECT tenant_id, project_id, 'r' || r / 10, 'm' || r % 10, 1, CASE WHEN r % 4 = 0 THEN 'held_back' ELSE 'shown' END, 0.25,
-       r, r % 3 = 0, NULL
+SELECT tenant_id, project_id, 'r' || r / 10, 'm' || r % 10, 1,
+       CASE WHEN r % 4 = 0 THEN 'held_back' ELSE 'shown' END, 0.25, r, r % 3 = 0, NULL
 FROM n;
 ANALYZE;
 """

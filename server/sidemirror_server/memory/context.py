@@ -136,8 +136,8 @@ class MemoryContext:
 
 
 def _drawn(block: ContextBlock, strategy_of: Mapping[str, str], receipt_id: str, fraction: float) -> tuple[Trial, ...]:
-    """What is done with each item of a block. What one episode taught is drawn together: a reflection that says what its
-    strategy says would hide what either does."""
+    """What is done with each item of a block. What one episode taught is drawn together: a reflection that says what
+    its strategy says would hide what either does."""
     if not fraction:
         return ()
     return tuple(

@@ -13,8 +13,9 @@ Pure rules; `memory/lessons.py` brings the counts and acts on the verdict.
   truth in 95 % of the cases at a time that was chosen beforehand.
 - Verdicts are looked at after every outcome, at which that interval would be wrong about a lesson that does nothing
   sooner or later. They rest on a confidence sequence, which covers the truth at all looks at once in 95 % of the cases:
-  Robbins' normal mixture (1970; as the always valid test of Johari et al. 2022), with the variance after Agresti and
-  Caffo (2000), who add one success and one failure to each arm.
+  Robbins' normal mixture (1970; as the always valid test of Johari et al. 2022), about the lift and with the variance
+  of Agresti and Caffo (2000), who add one success and one failure to each arm: few outcomes are less sure than they
+  look.
 """
 
 import math
@@ -109,8 +110,8 @@ class Evidence(msgspec.Struct, frozen=True):
 
 
 def is_held_back(receipt_id: str, memory_id: str, fraction: float) -> bool:
-    """Whether a lesson that fits is kept from the block of this receipt: for `fraction` of the receipts, whatever else is
-    in the block, and always the same for one receipt."""
+    """Whether a lesson that fits is kept from the block of this receipt: for `fraction` of the receipts, whatever else
+    is in the block, and always the same for one receipt."""
     drawn = blake2b(f"{receipt_id}\0{memory_id}".encode(), digest_size=8, person=b"holdout").digest()
     return int.from_bytes(drawn, "big") < fraction * 2**64
 
@@ -130,7 +131,7 @@ def evidence_of(tallies: Iterable[Tally]) -> Evidence:
     if not strata:
         return found
     lift = _weighed([(one.weight, one.lift) for one in strata])
-    always = _at_any_look(lift, strata)
+    always = _at_any_look(strata)
     return msgspec.structs.replace(
         found,
         lift=lift,
@@ -151,7 +152,8 @@ def explained(evidence: Evidence) -> str:
 def _reason(evidence: Evidence) -> str:
     shown, held, always = evidence.shown, evidence.held_back, evidence.at_any_look
     if always is None or evidence.lift is None or min(shown.reported, held.reported) < FEWEST_OUTCOMES:
-        return f"{shown.reported} outcomes with it and {held.reported} without it: a verdict needs {FEWEST_OUTCOMES} of each"
+        known = f"{shown.reported} outcomes with it and {held.reported} without it"
+        return f"{known}: a verdict needs {FEWEST_OUTCOMES} of each"
     found = f"{100 * evidence.lift:+.1f} points, at any look {100 * always.low:+.1f} to {100 * always.high:+.1f}"
     counts = f"{shown.reported} outcomes with it, {held.reported} without it"
     match evidence.verdict:
@@ -215,21 +217,23 @@ def _interval(lift: float, strata: Sequence[_Stratum]) -> Interval:
     return Interval(lift - math.sqrt(below), lift + math.sqrt(above))
 
 
-def _at_any_look(lift: float, strata: Sequence[_Stratum]) -> Interval:
+def _at_any_look(strata: Sequence[_Stratum]) -> Interval:
     """Robbins' mixture: reached with a variance `v` of the lift and the expected one's `w`, the truth is farther away
     than sqrt(v (v + w) / w * (ln((v + w) / v) + 2 ln(1 / alpha))) at any time in 5 % of the cases."""
     total = sum(one.weight for one in strata)
-    variance = sum((one.weight / total) ** 2 * (_variance(one.shown) + _variance(one.held_back)) for one in strata)
+    lift = _weighed([(one.weight, _added(one.shown)[0] - _added(one.held_back)[0]) for one in strata])
+    variance = sum((one.weight / total) ** 2 * (_added(one.shown)[1] + _added(one.held_back)[1]) for one in strata)
     expected = _EXPECTED_LIFT**2
     both = variance + expected
     reach = math.sqrt(variance * both / expected * (math.log(both / variance) + 2 * math.log(1 / _ALPHA)))
     return Interval(max(-1.0, lift - reach), min(1.0, lift + reach))
 
 
-def _variance(counts: Counts) -> float:
+def _added(counts: Counts) -> tuple[float, float]:
+    """A rate and its variance after one success and one failure were added."""
     trials = counts.reported + 2
     rate = (counts.succeeded + 1) / trials
-    return rate * (1 - rate) / trials
+    return rate, rate * (1 - rate) / trials
 
 
 def _wilson(counts: Counts) -> tuple[float, float]:

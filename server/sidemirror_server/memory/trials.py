@@ -10,8 +10,8 @@ import msgspec
 from sidemirror_server.memory.evidence import Arm, Tally
 from sidemirror_server.vocabulary.scope import Scope
 
-# How long a trial counts. Chosen here: what helped an agent a year ago says little of what it is now; a receipt, without
-# which no outcome comes any more, is kept for a month.
+# How long a trial counts. Chosen here: what helped an agent a year ago says little of what it is now; a receipt,
+# without which no outcome comes any more, is kept for a month.
 KEPT_FOR_US = 365 * 24 * 3600 * 1_000_000
 
 
