@@ -22,6 +22,7 @@ from sidemirror_server.rpc.critique import CritiqueCalls
 from sidemirror_server.rpc.critiques import KeptCritiqueCalls
 from sidemirror_server.rpc.goal_watch import GoalWatchStreams
 from sidemirror_server.rpc.goals import GoalCalls
+from sidemirror_server.rpc.lessons import LessonCalls
 from sidemirror_server.rpc.limits import CLAMPED, TABLE, Count, Id, NoRule, Number, Required, Seconds, Text, checker_of
 from sidemirror_server.rpc.memories import KeptMemoryCalls
 from sidemirror_server.rpc.memory import MemoryCalls
@@ -51,7 +52,7 @@ METHODS = [method for service in SERVICES for method in service.methods]
 SERVICERS = (
     *(SessionCalls, TurnCalls, ReflectionCalls, TurnStreams, WatchStreams),
     *(CritiqueCalls, KeptCritiqueCalls, GoalCalls, GoalWatchStreams, SidecarCalls),
-    *(MemoryCalls, KeptMemoryCalls, PortableMemoryCalls, MemorySearchCalls),
+    *(MemoryCalls, KeptMemoryCalls, PortableMemoryCalls, MemorySearchCalls, LessonCalls),
 )
 
 

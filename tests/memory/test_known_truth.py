@@ -45,7 +45,8 @@ def figures(runs: Sequence[Run]) -> str:
 def test_over_two_thousand_lives() -> None:
     """The interval is as sure as it says, what harms is retired, what helps and what does nothing is not.
 
-    Seen to fail when missing outcomes count as failures.
+    Seen to fail when missing outcomes count as failures (over 60 lives A is covered in 67 %), when verdicts rest on the
+    interval that is meant for one look (over 100 lives C is retired in 11 %), and when the arms are swapped.
     """
     runs = [live(seed, TASKS, FRACTION) for seed in range(2_000)]
     print(figures(runs))  # noqa: T201  # the figures are what this is for

@@ -57,7 +57,7 @@ def report(stub: ReflectiveMemoryServiceStub, receipt_id: str, outcome: Any, **f
     stub.ReportOutcome(request, timeout=TIMEOUT_S)
 
 
-def statistics(stub: ReflectiveMemoryServiceStub, *ids: str, **scope: str) -> list[pb.LessonStatistics]:
+def statistics(stub: ReflectiveMemoryServiceStub, *ids: str, **scope: Any) -> list[pb.LessonStatistics]:
     request = pb.GetLessonStatisticsRequest(reflection_ids=ids, **scope)
     return list(stub.GetLessonStatistics(request, timeout=TIMEOUT_S).lessons)
 
@@ -82,7 +82,7 @@ def worked(stub: ReflectiveMemoryServiceStub, memory_id: str, tasks: int, better
 
 def test_a_lesson_is_held_back_at_random(stub: ReflectiveMemoryServiceStub) -> None:
     """A reflection and its strategy together, others by themselves; nothing takes the place of what is held back."""
-    scope = {"tenant_id": "random"}
+    scope: dict[str, Any] = {"tenant_id": "random"}
     one = learn(stub, LESSON.reflection, str(LESSON.strategy), **scope)
     other = learn(stub, "The customer of the order had two numbers, and the first was found.", **scope)
     pair, single = {one.reflection_id, one.strategy_id}, {other.reflection_id}
@@ -110,7 +110,7 @@ def test_a_lesson_is_held_back_at_random(stub: ReflectiveMemoryServiceStub) -> N
 
 def test_nothing_is_held_back_unless_that_is_asked_for(stub: ReflectiveMemoryServiceStub) -> None:
     """What was shown without a draw is counted once its outcome is told, and compared with nothing."""
-    scope = {"tenant_id": "usual"}
+    scope: dict[str, Any] = {"tenant_id": "usual"}
     memory_id = learn(stub, LESSON.reflection, **scope).reflection_id
     blocks = [build(stub, **scope) for _ in range(10)]
     assert all([item.id for item in block.items] == [memory_id] for block in blocks)
@@ -124,7 +124,7 @@ def test_nothing_is_held_back_unless_that_is_asked_for(stub: ReflectiveMemorySer
 
 
 def test_what_harms_is_retired_and_can_be_brought_back(stub: ReflectiveMemoryServiceStub) -> None:
-    scope = {"tenant_id": "harms"}
+    scope: dict[str, Any] = {"tenant_id": "harms"}
     memory_id = learn(stub, LESSON.reflection, **scope).reflection_id
     tasks = worked(stub, memory_id, 200, better_with=False, **scope)
     assert 60 <= tasks < 200, "30 outcomes in each arm, and then none"
@@ -147,7 +147,7 @@ def test_what_harms_is_retired_and_can_be_brought_back(stub: ReflectiveMemorySer
 
 
 def test_what_helps_stays(stub: ReflectiveMemoryServiceStub) -> None:
-    scope = {"tenant_id": "helps"}
+    scope: dict[str, Any] = {"tenant_id": "helps"}
     memory_id = learn(stub, LESSON.reflection, **scope).reflection_id
     assert worked(stub, memory_id, 90, better_with=True, **scope) == 90
     (found,) = statistics(stub, memory_id, **scope)
@@ -169,7 +169,7 @@ def test_another_text_is_another_lesson(stub: ReflectiveMemoryServiceStub) -> No
 
 
 def test_an_outcome_replaces_the_one_before(stub: ReflectiveMemoryServiceStub) -> None:
-    scope = {"tenant_id": "replaced"}
+    scope: dict[str, Any] = {"tenant_id": "replaced"}
     memory_id = learn(stub, LESSON.reflection, **scope).reflection_id
     block = build(stub, 0.9, request_id="one", **scope)
     shown = bool(block.items)
@@ -189,7 +189,7 @@ def test_an_outcome_replaces_the_one_before(stub: ReflectiveMemoryServiceStub) -
         assert its_arm() == wanted
 
 
-def fail_once(stub: ReflectiveMemoryServiceStub, **scope: str) -> pb.GenerateReflectionResponse:
+def fail_once(stub: ReflectiveMemoryServiceStub, **scope: Any) -> pb.GenerateReflectionResponse:
     request = pb.GenerateReflectionRequest(
         events=[
             event(pb.EVENT_TYPE_TOOL_CALL, "W17", "e1", tool_name="find_order"),
@@ -209,7 +209,7 @@ def errors(*texts: str, tool: str = "find_order") -> pb.TaskErrors:
 
 def test_whether_the_error_returned(stub: ReflectiveMemoryServiceStub) -> None:
     """In whatever words; only where it is known what came up."""
-    scope = {"tenant_id": "recurrence"}
+    scope: dict[str, Any] = {"tenant_id": "recurrence"}
     made = fail_once(stub, **scope)
     told = [
         errors("sh: 1: jq: not found"),
@@ -228,7 +228,7 @@ def test_whether_the_error_returned(stub: ReflectiveMemoryServiceStub) -> None:
 
 
 def test_a_recorded_turn_says_which_errors_came_up(server: SidecarThread, stub: ReflectiveMemoryServiceStub) -> None:
-    scope = {"tenant_id": "turns"}
+    scope: dict[str, Any] = {"tenant_id": "turns"}
     made = fail_once(stub, **scope)
     with thinking(server) as turns:
         for turn_id, texts in (("broken", ["jq: command not found"]), ("well", [])):
@@ -251,7 +251,7 @@ def test_a_recorded_turn_says_which_errors_came_up(server: SidecarThread, stub: 
 
 
 def test_all_lessons_page_by_page(stub: ReflectiveMemoryServiceStub) -> None:
-    scope = {"tenant_id": "pages"}
+    scope: dict[str, Any] = {"tenant_id": "pages"}
     ids = [
         learn(stub, f"The order of a customer {text}.", **scope).reflection_id
         for text in ("was sent back by the post", "needs two numbers to be known", "stays open for a whole month")
@@ -291,7 +291,7 @@ def test_bad_requests(stub: ReflectiveMemoryServiceStub) -> None:
 def test_a_draw_is_the_same_after_a_crash(tmp_path: Path) -> None:
     """The block was built, and its answer was lost with all that was remembered of it.
 
-    Seen to fail when the draw is made of a new random number: two of ten blocks were the same.
+    Seen to fail when the draw is made of a new random number: other lessons were held back.
     """
     requests = [pb.BuildMemoryContextRequest(task=TASK, holdout_fraction=0.5, request_id=f"r{n}") for n in range(10)]
     with sidecar(tmp_path) as server, memories(server) as stub:

@@ -97,7 +97,9 @@ def _lessons(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> 
     known: list[pb.LessonStatistics] = []
     token = ""
     while True:
-        request = pb.GetLessonStatisticsRequest(reflection_ids=options.ids, page_token=token, **_scope(options))
+        request = pb.GetLessonStatisticsRequest(
+            reflection_ids=options.ids, page_token=token, tenant_id=options.tenant_id, project_id=options.project_id
+        )
         page = stub.GetLessonStatistics(request, timeout=_TIMEOUT_S)
         known += page.lessons
         token = page.next_page_token

@@ -43,19 +43,18 @@ async def _show(*, without_sidecar: bool) -> int:
         "The agent has the books as a SQLite file and a service for payments and rates over HTTP. Both are real."
     )
     screen.title("First attempt: the agent alone")
-    first = Witness(screen)
+    first, second = Witness(screen), Witness(screen)
     attempts = {"alone": await alone_attempt(first)}
     if not without_sidecar:
         screen.title("Second attempt: the same agent, with a sidecar beside it")
-        witness = Witness(screen)
-        attempts["with a sidecar"] = await sidecar_attempt(witness, after=first)
+        attempts["with a sidecar"] = await sidecar_attempt(second, after=first)
         screen.title("Before the answer leaves: two drafts of it, and does each hold up?")
-        for review in await reviews(witness.results):
+        for review in await reviews(second.results):
             screen.review(review)
     screen.compare(attempts)
     if not without_sidecar:
         screen.title("What became of the lessons: does memory help?")
-        screen.told(witness.known)
+        screen.told(second.known)
     answers = [attempt.answer for attempt in attempts.values()]
     return 0 if answers[-1] == right_answer() else EXIT_NO_ANSWER
 
