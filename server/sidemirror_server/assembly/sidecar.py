@@ -112,6 +112,7 @@ class Sidecar:
         self.gateway = Gateway(routes, spending, clock)
         memory = ReflectiveMemory(settings, stores, embedder_of(settings, spending, clock), clock)
         self.meanings = memory.meanings
+        self.alikes = memory.alikes
         own_prompts = templates_of(settings)
         prompts = ReflectionPrompts(own_prompts)
         reflections = Reflections(self.gateway, prompts, self.recorder, clock)
@@ -211,7 +212,7 @@ class Sidecar:
         async with asyncio.TaskGroup() as group:
             work = [
                 *(self.recorder.run(), self._sweep(), self.gateway.prepare(), self._standing.follow_the_store()),
-                *(self._worker.run(), self._republish(), self._standing.follow_goals()),
+                *(self._worker.run(), self._republish(), self._standing.follow_goals(), self.alikes.run()),
             ]
             if self._lookout is not None:
                 work.append(self._lookout.run())

@@ -211,6 +211,56 @@ public final class ReflectiveMemoryProto {
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_sidemirror_v1_RefusedLine_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_ListClustersRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_ListClustersRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_ListClustersResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_ListClustersResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_MemoryCluster_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_MemoryCluster_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_GraphPoint_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_GraphPoint_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_MemoryLink_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_MemoryLink_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_LinkReflectionsRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_LinkReflectionsRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_LinkReflectionsResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_LinkReflectionsResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_ExploreGraphRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_ExploreGraphRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_ExploreGraphResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_ExploreGraphResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_GraphNode_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_GraphNode_fieldAccessorTable;
 
   public static com.google.protobuf.Descriptors.FileDescriptor
       getDescriptor() {
@@ -240,7 +290,7 @@ public final class ReflectiveMemoryProto {
       "hen\022\024\n\005tools\030\001 \003(\tR\005tools\022G\n\020error_categ" +
       "ories\030\002 \003(\0162\034.sidemirror.v1.ErrorCategor" +
       "yR\017errorCategories\022\031\n\010not_when\030\003 \001(\tR\007no" +
-      "tWhen\"\274\005\n\020ReflectionResult\0223\n\006status\030\001 \001" +
+      "tWhen\"\345\005\n\020ReflectionResult\0223\n\006status\030\001 \001" +
       "(\0162\033.sidemirror.v1.ResultStatusR\006status\022" +
       "\'\n\017reflection_text\030\002 \001(\tR\016reflectionText" +
       "\022#\n\rstrategy_text\030\003 \001(\tR\014strategyText\022#\n" +
@@ -256,233 +306,296 @@ public final class ReflectiveMemoryProto {
       "edAt\022=\n\014applies_when\030\014 \001(\0132\032.sidemirror." +
       "v1.AppliesWhenR\013appliesWhen\022-\n\006origin\030\r " +
       "\001(\0162\025.sidemirror.v1.OriginR\006origin\022*\n\005us" +
-      "age\030\016 \001(\0132\024.sidemirror.v1.UsageR\005usageB\r" +
-      "\n\013_importanceB\r\n\013_confidence\"\353\007\n\006Memory\022" +
-      "\016\n\002id\030\001 \001(\tR\002id\022-\n\004kind\030\002 \001(\0162\031.sidemirr" +
-      "or.v1.MemoryKindR\004kind\022\030\n\007content\030\003 \001(\tR" +
-      "\007content\022\026\n\006source\030\004 \001(\tR\006source\022\036\n\nimpo" +
-      "rtance\030\005 \001(\001R\nimportance\022\024\n\005layer\030\006 \001(\tR" +
-      "\005layer\022\022\n\004tags\030\007 \003(\tR\004tags\0223\n\010metadata\030\010" +
-      " \001(\0132\027.google.protobuf.StructR\010metadata\022" +
-      "#\n\nconfidence\030\t \001(\001H\000R\nconfidence\210\001\001\022C\n\016" +
-      "error_category\030\n \001(\0162\034.sidemirror.v1.Err" +
-      "orCategoryR\rerrorCategory\022(\n\020source_even" +
-      "t_ids\030\013 \003(\tR\016sourceEventIds\022-\n\006origin\030\014 " +
-      "\001(\0162\025.sidemirror.v1.OriginR\006origin\0220\n\005st" +
-      "ate\030\r \001(\0162\032.sidemirror.v1.MemoryStateR\005s" +
-      "tate\022\030\n\007version\030\016 \001(\005R\007version\022;\n\013create" +
-      "_time\030\017 \001(\0132\032.google.protobuf.TimestampR" +
-      "\ncreateTime\022;\n\013update_time\030\020 \001(\0132\032.googl" +
-      "e.protobuf.TimestampR\nupdateTime\022,\n\022rela" +
-      "ted_memory_ids\030\021 \003(\tR\020relatedMemoryIds\022\037" +
-      "\n\013strategy_of\030\022 \001(\tR\nstrategyOf\022=\n\014appli" +
-      "es_when\030\023 \001(\0132\032.sidemirror.v1.AppliesWhe" +
-      "nR\013appliesWhen\022\032\n\010strength\030\024 \001(\005R\010streng" +
-      "th\022#\n\repisode_count\030\025 \001(\005R\014episodeCount\022" +
-      "\036\n\nquarantine\030\026 \001(\tR\nquarantine\022\026\n\006chang" +
-      "e\030\027 \001(\tR\006change\022\026\n\006reason\030\030 \001(\tR\006reason\022" +
-      "\033\n\ttenant_id\030\031 \001(\tR\010tenantId\022\035\n\nproject_" +
-      "id\030\032 \001(\tR\tprojectIdB\r\n\013_confidence\"\371\003\n\031G" +
-      "enerateReflectionRequest\022\033\n\ttenant_id\030\001 " +
-      "\001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tproje" +
-      "ctId\022\035\n\nrequest_id\030\003 \001(\tR\trequestId\0226\n\006e" +
-      "vents\030\004 \003(\0132\036.sidemirror.v1.ReflectionEv" +
-      "entR\006events\022\027\n\007turn_id\030\005 \001(\tR\006turnId\022\035\n\n" +
-      "session_id\030\006 \001(\tR\tsessionId\0224\n\007outcome\030\007" +
-      " \001(\0162\032.sidemirror.v1.TaskOutcomeR\007outcom" +
-      "e\022.\n\005error\030\010 \001(\0132\030.sidemirror.v1.TaskErr" +
-      "orR\005error\022)\n\020task_description\030\t \001(\tR\017tas" +
-      "kDescription\022\033\n\ttask_goal\030\n \001(\tR\010taskGoa" +
-      "l\022,\n\022related_memory_ids\030\013 \003(\tR\020relatedMe" +
-      "moryIds\022\037\n\013receipt_ids\030\014 \003(\tR\nreceiptIds" +
-      "\022\024\n\005store\030\r \001(\010R\005store\"\307\001\n\032GenerateRefle" +
-      "ctionResponse\0227\n\006result\030\001 \001(\0132\037.sidemirr" +
-      "or.v1.ReflectionResultR\006result\022#\n\rreflec" +
-      "tion_id\030\002 \001(\tR\014reflectionId\022\037\n\013strategy_" +
-      "id\030\003 \001(\tR\nstrategyId\022*\n\021not_stored_reaso" +
-      "n\030\004 \001(\tR\017notStoredReason\"\313\001\n\026StoreReflec" +
-      "tionRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId" +
-      "\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n\nreque" +
-      "st_id\030\003 \001(\tR\trequestId\0227\n\006result\030\004 \001(\0132\037" +
-      ".sidemirror.v1.ReflectionResultR\006result\022" +
-      "\035\n\nsession_id\030\005 \001(\tR\tsessionId\"\213\001\n\027Store" +
-      "ReflectionResponse\022#\n\rreflection_id\030\001 \001(" +
-      "\tR\014reflectionId\022\037\n\013strategy_id\030\002 \001(\tR\nst" +
-      "rategyId\022*\n\021not_stored_reason\030\003 \001(\tR\017not" +
-      "StoredReason\"w\n\024GetReflectionRequest\022\033\n\t" +
-      "tenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030" +
-      "\002 \001(\tR\tprojectId\022#\n\rreflection_id\030\003 \001(\tR" +
-      "\014reflectionId\"F\n\025GetReflectionResponse\022-" +
-      "\n\006memory\030\001 \001(\0132\025.sidemirror.v1.MemoryR\006m" +
-      "emory\"\361\001\n\026ListReflectionsRequest\022\033\n\ttena" +
-      "nt_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(" +
-      "\tR\tprojectId\022-\n\004kind\030\003 \001(\0162\031.sidemirror." +
-      "v1.MemoryKindR\004kind\0220\n\005state\030\004 \001(\0162\032.sid" +
-      "emirror.v1.MemoryStateR\005state\022\033\n\tpage_si" +
-      "ze\030\005 \001(\005R\010pageSize\022\035\n\npage_token\030\006 \001(\tR\t" +
-      "pageToken\"t\n\027ListReflectionsResponse\0221\n\010" +
-      "memories\030\001 \003(\0132\025.sidemirror.v1.MemoryR\010m" +
-      "emories\022&\n\017next_page_token\030\002 \001(\tR\rnextPa" +
-      "geToken\"\305\002\n\027UpdateReflectionRequest\022\033\n\tt" +
-      "enant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002" +
-      " \001(\tR\tprojectId\022\035\n\nrequest_id\030\003 \001(\tR\treq" +
-      "uestId\022#\n\rreflection_id\030\004 \001(\tR\014reflectio" +
-      "nId\0226\n\007changes\030\005 \001(\0132\034.sidemirror.v1.Mem" +
-      "oryChangesR\007changes\022;\n\013update_mask\030\006 \001(\013" +
-      "2\032.google.protobuf.FieldMaskR\nupdateMask" +
-      "\022\035\n\nif_version\030\007 \001(\005R\tifVersion\022\026\n\006reaso" +
-      "n\030\010 \001(\tR\006reason\"\370\002\n\rMemoryChanges\022\030\n\007con" +
-      "tent\030\001 \001(\tR\007content\022\036\n\nimportance\030\002 \001(\001R" +
-      "\nimportance\022#\n\nconfidence\030\003 \001(\001H\000R\nconfi" +
-      "dence\210\001\001\022\022\n\004tags\030\004 \003(\tR\004tags\022C\n\016error_ca" +
-      "tegory\030\005 \001(\0162\034.sidemirror.v1.ErrorCatego" +
-      "ryR\rerrorCategory\0223\n\010metadata\030\006 \001(\0132\027.go" +
-      "ogle.protobuf.StructR\010metadata\022=\n\014applie" +
-      "s_when\030\007 \001(\0132\032.sidemirror.v1.AppliesWhen" +
-      "R\013appliesWhen\022,\n\022related_memory_ids\030\010 \003(" +
-      "\tR\020relatedMemoryIdsB\r\n\013_confidence\"I\n\030Up" +
-      "dateReflectionResponse\022-\n\006memory\030\001 \001(\0132\025" +
-      ".sidemirror.v1.MemoryR\006memory\"\231\001\n\027Delete" +
-      "ReflectionRequest\022\033\n\ttenant_id\030\001 \001(\tR\010te" +
-      "nantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n" +
-      "\nrequest_id\030\003 \001(\tR\trequestId\022#\n\rreflecti" +
-      "on_id\030\004 \001(\tR\014reflectionId\"\032\n\030DeleteRefle" +
-      "ctionResponse\"\274\001\n\035ListReflectionVersions" +
-      "Request\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\n" +
-      "project_id\030\002 \001(\tR\tprojectId\022#\n\rreflectio" +
-      "n_id\030\003 \001(\tR\014reflectionId\022\033\n\tpage_size\030\004 " +
-      "\001(\005R\010pageSize\022\035\n\npage_token\030\005 \001(\tR\tpageT" +
-      "oken\"{\n\036ListReflectionVersionsResponse\0221" +
-      "\n\010versions\030\001 \003(\0132\025.sidemirror.v1.MemoryR" +
-      "\010versions\022&\n\017next_page_token\030\002 \001(\tR\rnext" +
-      "PageToken\"\343\001\n\027ReviewReflectionRequest\022\033\n" +
+      "age\030\016 \001(\0132\024.sidemirror.v1.UsageR\005usage\022\'" +
+      "\n\017error_signature\030\017 \001(\tR\016errorSignatureB" +
+      "\r\n\013_importanceB\r\n\013_confidence\"\224\010\n\006Memory" +
+      "\022\016\n\002id\030\001 \001(\tR\002id\022-\n\004kind\030\002 \001(\0162\031.sidemir" +
+      "ror.v1.MemoryKindR\004kind\022\030\n\007content\030\003 \001(\t" +
+      "R\007content\022\026\n\006source\030\004 \001(\tR\006source\022\036\n\nimp" +
+      "ortance\030\005 \001(\001R\nimportance\022\024\n\005layer\030\006 \001(\t" +
+      "R\005layer\022\022\n\004tags\030\007 \003(\tR\004tags\0223\n\010metadata\030" +
+      "\010 \001(\0132\027.google.protobuf.StructR\010metadata" +
+      "\022#\n\nconfidence\030\t \001(\001H\000R\nconfidence\210\001\001\022C\n" +
+      "\016error_category\030\n \001(\0162\034.sidemirror.v1.Er" +
+      "rorCategoryR\rerrorCategory\022(\n\020source_eve" +
+      "nt_ids\030\013 \003(\tR\016sourceEventIds\022-\n\006origin\030\014" +
+      " \001(\0162\025.sidemirror.v1.OriginR\006origin\0220\n\005s" +
+      "tate\030\r \001(\0162\032.sidemirror.v1.MemoryStateR\005" +
+      "state\022\030\n\007version\030\016 \001(\005R\007version\022;\n\013creat" +
+      "e_time\030\017 \001(\0132\032.google.protobuf.Timestamp" +
+      "R\ncreateTime\022;\n\013update_time\030\020 \001(\0132\032.goog" +
+      "le.protobuf.TimestampR\nupdateTime\022,\n\022rel" +
+      "ated_memory_ids\030\021 \003(\tR\020relatedMemoryIds\022" +
+      "\037\n\013strategy_of\030\022 \001(\tR\nstrategyOf\022=\n\014appl" +
+      "ies_when\030\023 \001(\0132\032.sidemirror.v1.AppliesWh" +
+      "enR\013appliesWhen\022\032\n\010strength\030\024 \001(\005R\010stren" +
+      "gth\022#\n\repisode_count\030\025 \001(\005R\014episodeCount" +
+      "\022\036\n\nquarantine\030\026 \001(\tR\nquarantine\022\026\n\006chan" +
+      "ge\030\027 \001(\tR\006change\022\026\n\006reason\030\030 \001(\tR\006reason" +
+      "\022\033\n\ttenant_id\030\031 \001(\tR\010tenantId\022\035\n\nproject" +
+      "_id\030\032 \001(\tR\tprojectId\022\'\n\017error_signature\030" +
+      "\033 \001(\tR\016errorSignatureB\r\n\013_confidence\"\371\003\n" +
+      "\031GenerateReflectionRequest\022\033\n\ttenant_id\030" +
+      "\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tpro" +
+      "jectId\022\035\n\nrequest_id\030\003 \001(\tR\trequestId\0226\n" +
+      "\006events\030\004 \003(\0132\036.sidemirror.v1.Reflection" +
+      "EventR\006events\022\027\n\007turn_id\030\005 \001(\tR\006turnId\022\035" +
+      "\n\nsession_id\030\006 \001(\tR\tsessionId\0224\n\007outcome" +
+      "\030\007 \001(\0162\032.sidemirror.v1.TaskOutcomeR\007outc" +
+      "ome\022.\n\005error\030\010 \001(\0132\030.sidemirror.v1.TaskE" +
+      "rrorR\005error\022)\n\020task_description\030\t \001(\tR\017t" +
+      "askDescription\022\033\n\ttask_goal\030\n \001(\tR\010taskG" +
+      "oal\022,\n\022related_memory_ids\030\013 \003(\tR\020related" +
+      "MemoryIds\022\037\n\013receipt_ids\030\014 \003(\tR\nreceiptI" +
+      "ds\022\024\n\005store\030\r \001(\010R\005store\"\307\001\n\032GenerateRef" +
+      "lectionResponse\0227\n\006result\030\001 \001(\0132\037.sidemi" +
+      "rror.v1.ReflectionResultR\006result\022#\n\rrefl" +
+      "ection_id\030\002 \001(\tR\014reflectionId\022\037\n\013strateg" +
+      "y_id\030\003 \001(\tR\nstrategyId\022*\n\021not_stored_rea" +
+      "son\030\004 \001(\tR\017notStoredReason\"\313\001\n\026StoreRefl" +
+      "ectionRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenant" +
+      "Id\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n\nreq" +
+      "uest_id\030\003 \001(\tR\trequestId\0227\n\006result\030\004 \001(\013" +
+      "2\037.sidemirror.v1.ReflectionResultR\006resul" +
+      "t\022\035\n\nsession_id\030\005 \001(\tR\tsessionId\"\213\001\n\027Sto" +
+      "reReflectionResponse\022#\n\rreflection_id\030\001 " +
+      "\001(\tR\014reflectionId\022\037\n\013strategy_id\030\002 \001(\tR\n" +
+      "strategyId\022*\n\021not_stored_reason\030\003 \001(\tR\017n" +
+      "otStoredReason\"w\n\024GetReflectionRequest\022\033" +
+      "\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_i" +
+      "d\030\002 \001(\tR\tprojectId\022#\n\rreflection_id\030\003 \001(" +
+      "\tR\014reflectionId\"F\n\025GetReflectionResponse" +
+      "\022-\n\006memory\030\001 \001(\0132\025.sidemirror.v1.MemoryR" +
+      "\006memory\"\361\001\n\026ListReflectionsRequest\022\033\n\tte" +
+      "nant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 " +
+      "\001(\tR\tprojectId\022-\n\004kind\030\003 \001(\0162\031.sidemirro" +
+      "r.v1.MemoryKindR\004kind\0220\n\005state\030\004 \001(\0162\032.s" +
+      "idemirror.v1.MemoryStateR\005state\022\033\n\tpage_" +
+      "size\030\005 \001(\005R\010pageSize\022\035\n\npage_token\030\006 \001(\t" +
+      "R\tpageToken\"t\n\027ListReflectionsResponse\0221" +
+      "\n\010memories\030\001 \003(\0132\025.sidemirror.v1.MemoryR" +
+      "\010memories\022&\n\017next_page_token\030\002 \001(\tR\rnext" +
+      "PageToken\"\305\002\n\027UpdateReflectionRequest\022\033\n" +
       "\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id" +
       "\030\002 \001(\tR\tprojectId\022\035\n\nrequest_id\030\003 \001(\tR\tr" +
       "equestId\022#\n\rreflection_id\030\004 \001(\tR\014reflect" +
-      "ionId\0220\n\005state\030\005 \001(\0162\032.sidemirror.v1.Mem" +
-      "oryStateR\005state\022\026\n\006reason\030\006 \001(\tR\006reason\"" +
-      "I\n\030ReviewReflectionResponse\022-\n\006memory\030\001 " +
-      "\001(\0132\025.sidemirror.v1.MemoryR\006memory\"\223\003\n\027Q" +
-      "ueryReflectionsRequest\022\033\n\ttenant_id\030\001 \001(" +
-      "\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tproject" +
-      "Id\022\035\n\nquery_text\030\003 \001(\tR\tqueryText\022\014\n\001k\030\004" +
-      " \001(\005R\001k\022*\n\016min_importance\030\005 \001(\001H\000R\rminIm" +
-      "portance\210\001\001\022\022\n\004tags\030\006 \003(\tR\004tags\022\030\n\007expla" +
-      "in\030\007 \001(\010R\007explain\022/\n\023include_quarantined" +
-      "\030\010 \001(\010R\022includeQuarantined\022\037\n\013explain_id" +
-      "s\030\t \003(\tR\nexplainIds\022!\n\014newest_first\030\n \001(" +
-      "\010R\013newestFirst\022-\n\004kind\030\013 \001(\0162\031.sidemirro" +
-      "r.v1.MemoryKindR\004kindB\021\n\017_min_importance" +
-      "\"\265\001\n\030QueryReflectionsResponse\022+\n\004hits\030\001 " +
-      "\003(\0132\027.sidemirror.v1.QueryHitR\004hits\022:\n\013se" +
-      "arch_mode\030\002 \001(\0162\031.sidemirror.v1.SearchMo" +
-      "deR\nsearchMode\0220\n\006misses\030\003 \003(\0132\030.sidemir" +
-      "ror.v1.QueryMissR\006misses\"\220\001\n\010QueryHit\022-\n" +
-      "\006memory\030\001 \001(\0132\025.sidemirror.v1.MemoryR\006me" +
-      "mory\022\024\n\005score\030\002 \001(\001R\005score\022?\n\013explanatio" +
-      "n\030\003 \001(\0132\035.sidemirror.v1.HitExplanationR\013" +
-      "explanation\"\177\n\016HitExplanation\022\030\n\007summary" +
-      "\030\001 \001(\tR\007summary\022.\n\005parts\030\002 \003(\0132\030.sidemir" +
-      "ror.v1.ScorePartR\005parts\022#\n\rmatched_terms" +
-      "\030\003 \003(\tR\014matchedTerms\"I\n\tScorePart\022\022\n\004nam" +
-      "e\030\001 \001(\tR\004name\022\024\n\005value\030\002 \001(\001R\005value\022\022\n\004r" +
-      "ank\030\003 \001(\005R\004rank\"3\n\tQueryMiss\022\016\n\002id\030\001 \001(\t" +
-      "R\002id\022\026\n\006reason\030\002 \001(\tR\006reason\"\335\002\n\031BuildMe" +
-      "moryContextRequest\022\033\n\ttenant_id\030\001 \001(\tR\010t" +
-      "enantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035" +
-      "\n\nrequest_id\030\003 \001(\tR\trequestId\022\022\n\004task\030\004 " +
-      "\001(\tR\004task\022\024\n\005tools\030\005 \003(\tR\005tools\022G\n\020error" +
-      "_categories\030\006 \003(\0162\034.sidemirror.v1.ErrorC" +
-      "ategoryR\017errorCategories\022\033\n\tmax_items\030\007 " +
-      "\001(\005R\010maxItems\022\035\n\nmax_tokens\030\010 \001(\005R\tmaxTo" +
-      "kens\022\027\n\007turn_id\030\t \001(\tR\006turnId\022\035\n\nsession" +
-      "_id\030\n \001(\tR\tsessionId\"O\n\032BuildMemoryConte" +
-      "xtResponse\0221\n\005block\030\001 \001(\0132\033.sidemirror.v" +
-      "1.ContextBlockR\005block\"\260\002\n\024ReportOutcomeR" +
+      "ionId\0226\n\007changes\030\005 \001(\0132\034.sidemirror.v1.M" +
+      "emoryChangesR\007changes\022;\n\013update_mask\030\006 \001" +
+      "(\0132\032.google.protobuf.FieldMaskR\nupdateMa" +
+      "sk\022\035\n\nif_version\030\007 \001(\005R\tifVersion\022\026\n\006rea" +
+      "son\030\010 \001(\tR\006reason\"\370\002\n\rMemoryChanges\022\030\n\007c" +
+      "ontent\030\001 \001(\tR\007content\022\036\n\nimportance\030\002 \001(" +
+      "\001R\nimportance\022#\n\nconfidence\030\003 \001(\001H\000R\ncon" +
+      "fidence\210\001\001\022\022\n\004tags\030\004 \003(\tR\004tags\022C\n\016error_" +
+      "category\030\005 \001(\0162\034.sidemirror.v1.ErrorCate" +
+      "goryR\rerrorCategory\0223\n\010metadata\030\006 \001(\0132\027." +
+      "google.protobuf.StructR\010metadata\022=\n\014appl" +
+      "ies_when\030\007 \001(\0132\032.sidemirror.v1.AppliesWh" +
+      "enR\013appliesWhen\022,\n\022related_memory_ids\030\010 " +
+      "\003(\tR\020relatedMemoryIdsB\r\n\013_confidence\"I\n\030" +
+      "UpdateReflectionResponse\022-\n\006memory\030\001 \001(\013" +
+      "2\025.sidemirror.v1.MemoryR\006memory\"\231\001\n\027Dele" +
+      "teReflectionRequest\022\033\n\ttenant_id\030\001 \001(\tR\010" +
+      "tenantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022" +
+      "\035\n\nrequest_id\030\003 \001(\tR\trequestId\022#\n\rreflec" +
+      "tion_id\030\004 \001(\tR\014reflectionId\"\032\n\030DeleteRef" +
+      "lectionResponse\"\274\001\n\035ListReflectionVersio" +
+      "nsRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035" +
+      "\n\nproject_id\030\002 \001(\tR\tprojectId\022#\n\rreflect" +
+      "ion_id\030\003 \001(\tR\014reflectionId\022\033\n\tpage_size\030" +
+      "\004 \001(\005R\010pageSize\022\035\n\npage_token\030\005 \001(\tR\tpag" +
+      "eToken\"{\n\036ListReflectionVersionsResponse" +
+      "\0221\n\010versions\030\001 \003(\0132\025.sidemirror.v1.Memor" +
+      "yR\010versions\022&\n\017next_page_token\030\002 \001(\tR\rne" +
+      "xtPageToken\"\343\001\n\027ReviewReflectionRequest\022" +
+      "\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_" +
+      "id\030\002 \001(\tR\tprojectId\022\035\n\nrequest_id\030\003 \001(\tR" +
+      "\trequestId\022#\n\rreflection_id\030\004 \001(\tR\014refle" +
+      "ctionId\0220\n\005state\030\005 \001(\0162\032.sidemirror.v1.M" +
+      "emoryStateR\005state\022\026\n\006reason\030\006 \001(\tR\006reaso" +
+      "n\"I\n\030ReviewReflectionResponse\022-\n\006memory\030" +
+      "\001 \001(\0132\025.sidemirror.v1.MemoryR\006memory\"\223\003\n" +
+      "\027QueryReflectionsRequest\022\033\n\ttenant_id\030\001 " +
+      "\001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tproje" +
+      "ctId\022\035\n\nquery_text\030\003 \001(\tR\tqueryText\022\014\n\001k" +
+      "\030\004 \001(\005R\001k\022*\n\016min_importance\030\005 \001(\001H\000R\rmin" +
+      "Importance\210\001\001\022\022\n\004tags\030\006 \003(\tR\004tags\022\030\n\007exp" +
+      "lain\030\007 \001(\010R\007explain\022/\n\023include_quarantin" +
+      "ed\030\010 \001(\010R\022includeQuarantined\022\037\n\013explain_" +
+      "ids\030\t \003(\tR\nexplainIds\022!\n\014newest_first\030\n " +
+      "\001(\010R\013newestFirst\022-\n\004kind\030\013 \001(\0162\031.sidemir" +
+      "ror.v1.MemoryKindR\004kindB\021\n\017_min_importan" +
+      "ce\"\265\001\n\030QueryReflectionsResponse\022+\n\004hits\030" +
+      "\001 \003(\0132\027.sidemirror.v1.QueryHitR\004hits\022:\n\013" +
+      "search_mode\030\002 \001(\0162\031.sidemirror.v1.Search" +
+      "ModeR\nsearchMode\0220\n\006misses\030\003 \003(\0132\030.sidem" +
+      "irror.v1.QueryMissR\006misses\"\220\001\n\010QueryHit\022" +
+      "-\n\006memory\030\001 \001(\0132\025.sidemirror.v1.MemoryR\006" +
+      "memory\022\024\n\005score\030\002 \001(\001R\005score\022?\n\013explanat" +
+      "ion\030\003 \001(\0132\035.sidemirror.v1.HitExplanation" +
+      "R\013explanation\"\177\n\016HitExplanation\022\030\n\007summa" +
+      "ry\030\001 \001(\tR\007summary\022.\n\005parts\030\002 \003(\0132\030.sidem" +
+      "irror.v1.ScorePartR\005parts\022#\n\rmatched_ter" +
+      "ms\030\003 \003(\tR\014matchedTerms\"I\n\tScorePart\022\022\n\004n" +
+      "ame\030\001 \001(\tR\004name\022\024\n\005value\030\002 \001(\001R\005value\022\022\n" +
+      "\004rank\030\003 \001(\005R\004rank\"3\n\tQueryMiss\022\016\n\002id\030\001 \001" +
+      "(\tR\002id\022\026\n\006reason\030\002 \001(\tR\006reason\"\335\002\n\031Build" +
+      "MemoryContextRequest\022\033\n\ttenant_id\030\001 \001(\tR" +
+      "\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId" +
+      "\022\035\n\nrequest_id\030\003 \001(\tR\trequestId\022\022\n\004task\030" +
+      "\004 \001(\tR\004task\022\024\n\005tools\030\005 \003(\tR\005tools\022G\n\020err" +
+      "or_categories\030\006 \003(\0162\034.sidemirror.v1.Erro" +
+      "rCategoryR\017errorCategories\022\033\n\tmax_items\030" +
+      "\007 \001(\005R\010maxItems\022\035\n\nmax_tokens\030\010 \001(\005R\tmax" +
+      "Tokens\022\027\n\007turn_id\030\t \001(\tR\006turnId\022\035\n\nsessi" +
+      "on_id\030\n \001(\tR\tsessionId\"O\n\032BuildMemoryCon" +
+      "textResponse\0221\n\005block\030\001 \001(\0132\033.sidemirror" +
+      ".v1.ContextBlockR\005block\"\260\002\n\024ReportOutcom" +
+      "eRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n" +
+      "\nproject_id\030\002 \001(\tR\tprojectId\022\035\n\nrequest_" +
+      "id\030\003 \001(\tR\trequestId\022\035\n\nreceipt_id\030\004 \001(\tR" +
+      "\treceiptId\0224\n\007outcome\030\005 \001(\0162\032.sidemirror" +
+      ".v1.TaskOutcomeR\007outcome\022\031\n\005score\030\006 \001(\001H" +
+      "\000R\005score\210\001\001\022C\n\016error_category\030\007 \001(\0162\034.si" +
+      "demirror.v1.ErrorCategoryR\rerrorCategory" +
+      "B\010\n\006_score\"\027\n\025ReportOutcomeResponse\"V\n\030E" +
+      "xportReflectionsRequest\022\033\n\ttenant_id\030\001 \001" +
+      "(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tprojec" +
+      "tId\"1\n\031ExportReflectionsResponse\022\024\n\005line" +
+      "s\030\001 \003(\tR\005lines\"l\n\030ImportReflectionsReque" +
+      "st\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproje" +
+      "ct_id\030\002 \001(\tR\tprojectId\022\024\n\005lines\030\003 \003(\tR\005l" +
+      "ines\"\276\001\n\031ImportReflectionsResponse\022%\n\016im" +
+      "ported_count\030\001 \001(\003R\rimportedCount\022\037\n\013kno" +
+      "wn_count\030\002 \001(\003R\nknownCount\022#\n\rrefused_co" +
+      "unt\030\003 \001(\003R\014refusedCount\0224\n\007refused\030\004 \003(\013" +
+      "2\032.sidemirror.v1.RefusedLineR\007refused\"=\n" +
+      "\013RefusedLine\022\026\n\006number\030\001 \001(\003R\006number\022\026\n\006" +
+      "reason\030\002 \001(\tR\006reason\"\275\001\n\023ListClustersReq" +
+      "uest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\npro" +
+      "ject_id\030\002 \001(\tR\tprojectId\022.\n\004kind\030\003 \001(\0162\032" +
+      ".sidemirror.v1.ClusterKindR\004kind\022\033\n\tpage" +
+      "_size\030\004 \001(\005R\010pageSize\022\035\n\npage_token\030\005 \001(" +
+      "\tR\tpageToken\"x\n\024ListClustersResponse\0228\n\010" +
+      "clusters\030\001 \003(\0132\034.sidemirror.v1.MemoryClu" +
+      "sterR\010clusters\022&\n\017next_page_token\030\002 \001(\tR" +
+      "\rnextPageToken\"\333\001\n\rMemoryCluster\022\016\n\002id\030\001" +
+      " \001(\tR\002id\022.\n\004kind\030\002 \001(\0162\032.sidemirror.v1.C" +
+      "lusterKindR\004kind\022\020\n\003key\030\003 \001(\tR\003key\022\024\n\005te" +
+      "rms\030\004 \003(\tR\005terms\022\035\n\nmemory_ids\030\005 \003(\tR\tme" +
+      "moryIds\022#\n\repisode_count\030\006 \001(\005R\014episodeC" +
+      "ount\022\036\n\nimportance\030\007 \001(\001R\nimportance\"N\n\n" +
+      "GraphPoint\0220\n\004kind\030\001 \001(\0162\034.sidemirror.v1" +
+      ".GraphNodeKindR\004kind\022\016\n\002id\030\002 \001(\tR\002id\"\334\001\n" +
+      "\nMemoryLink\0221\n\006source\030\001 \001(\0132\031.sidemirror" +
+      ".v1.GraphPointR\006source\0221\n\006target\030\002 \001(\0132\031" +
+      ".sidemirror.v1.GraphPointR\006target\022+\n\004kin" +
+      "d\030\003 \001(\0162\027.sidemirror.v1.LinkKindR\004kind\022;" +
+      "\n\013create_time\030\004 \001(\0132\032.google.protobuf.Ti" +
+      "mestampR\ncreateTime\"\274\001\n\026LinkReflectionsR" +
       "equest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\np" +
       "roject_id\030\002 \001(\tR\tprojectId\022\035\n\nrequest_id" +
-      "\030\003 \001(\tR\trequestId\022\035\n\nreceipt_id\030\004 \001(\tR\tr" +
-      "eceiptId\0224\n\007outcome\030\005 \001(\0162\032.sidemirror.v" +
-      "1.TaskOutcomeR\007outcome\022\031\n\005score\030\006 \001(\001H\000R" +
-      "\005score\210\001\001\022C\n\016error_category\030\007 \001(\0162\034.side" +
-      "mirror.v1.ErrorCategoryR\rerrorCategoryB\010" +
-      "\n\006_score\"\027\n\025ReportOutcomeResponse\"V\n\030Exp" +
-      "ortReflectionsRequest\022\033\n\ttenant_id\030\001 \001(\t" +
-      "R\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectI" +
-      "d\"1\n\031ExportReflectionsResponse\022\024\n\005lines\030" +
-      "\001 \003(\tR\005lines\"l\n\030ImportReflectionsRequest" +
-      "\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject" +
-      "_id\030\002 \001(\tR\tprojectId\022\024\n\005lines\030\003 \003(\tR\005lin" +
-      "es\"\276\001\n\031ImportReflectionsResponse\022%\n\016impo" +
-      "rted_count\030\001 \001(\003R\rimportedCount\022\037\n\013known" +
-      "_count\030\002 \001(\003R\nknownCount\022#\n\rrefused_coun" +
-      "t\030\003 \001(\003R\014refusedCount\0224\n\007refused\030\004 \003(\0132\032" +
-      ".sidemirror.v1.RefusedLineR\007refused\"=\n\013R" +
-      "efusedLine\022\026\n\006number\030\001 \001(\003R\006number\022\026\n\006re" +
-      "ason\030\002 \001(\tR\006reason*\353\001\n\tEventType\022\032\n\026EVEN" +
-      "T_TYPE_UNSPECIFIED\020\000\022\030\n\024EVENT_TYPE_TOOL_" +
-      "CALL\020\001\022\034\n\030EVENT_TYPE_TOOL_RESPONSE\020\002\022\027\n\023" +
-      "EVENT_TYPE_LLM_CALL\020\003\022\033\n\027EVENT_TYPE_LLM_" +
-      "RESPONSE\020\004\022\032\n\026EVENT_TYPE_ERROR_EVENT\020\005\022\033" +
-      "\n\027EVENT_TYPE_SYSTEM_EVENT\020\006\022\033\n\027EVENT_TYP" +
-      "E_USER_MESSAGE\020\007*\252\003\n\rErrorCategory\022\036\n\032ER" +
-      "ROR_CATEGORY_UNSPECIFIED\020\000\022 \n\034ERROR_CATE" +
-      "GORY_TIMEOUT_ERROR\020\001\022#\n\037ERROR_CATEGORY_V" +
-      "ALIDATION_ERROR\020\002\022#\n\037ERROR_CATEGORY_PERM" +
-      "ISSION_ERROR\020\003\022\"\n\036ERROR_CATEGORY_NOT_FOU" +
-      "ND_ERROR\020\004\022#\n\037ERROR_CATEGORY_RATE_LIMIT_" +
-      "ERROR\020\005\022 \n\034ERROR_CATEGORY_NETWORK_ERROR\020" +
-      "\006\022\035\n\031ERROR_CATEGORY_TOOL_ERROR\020\007\022\036\n\032ERRO" +
-      "R_CATEGORY_MODEL_ERROR\020\010\022!\n\035ERROR_CATEGO" +
-      "RY_RESOURCE_ERROR\020\t\022\036\n\032ERROR_CATEGORY_LO" +
-      "GIC_ERROR\020\n\022 \n\034ERROR_CATEGORY_UNKNOWN_ER" +
-      "ROR\020\013*_\n\nMemoryKind\022\033\n\027MEMORY_KIND_UNSPE" +
-      "CIFIED\020\000\022\032\n\026MEMORY_KIND_REFLECTION\020\001\022\030\n\024" +
-      "MEMORY_KIND_STRATEGY\020\002*|\n\013MemoryState\022\034\n" +
-      "\030MEMORY_STATE_UNSPECIFIED\020\000\022\027\n\023MEMORY_ST" +
-      "ATE_ACTIVE\020\001\022\034\n\030MEMORY_STATE_QUARANTINED" +
-      "\020\002\022\030\n\024MEMORY_STATE_RETIRED\020\003*t\n\nSearchMo" +
-      "de\022\033\n\027SEARCH_MODE_UNSPECIFIED\020\000\022\026\n\022SEARC" +
-      "H_MODE_FILTER\020\001\022\031\n\025SEARCH_MODE_FULL_TEXT" +
-      "\020\002\022\026\n\022SEARCH_MODE_HYBRID\020\0032\343\n\n\027Reflectiv" +
-      "eMemoryService\022i\n\022GenerateReflection\022(.s" +
-      "idemirror.v1.GenerateReflectionRequest\032)" +
-      ".sidemirror.v1.GenerateReflectionRespons" +
-      "e\022`\n\017StoreReflection\022%.sidemirror.v1.Sto" +
-      "reReflectionRequest\032&.sidemirror.v1.Stor" +
-      "eReflectionResponse\022_\n\rGetReflection\022#.s" +
-      "idemirror.v1.GetReflectionRequest\032$.side" +
-      "mirror.v1.GetReflectionResponse\"\003\220\002\001\022e\n\017" +
-      "ListReflections\022%.sidemirror.v1.ListRefl" +
-      "ectionsRequest\032&.sidemirror.v1.ListRefle" +
-      "ctionsResponse\"\003\220\002\001\022c\n\020UpdateReflection\022" +
-      "&.sidemirror.v1.UpdateReflectionRequest\032" +
-      "\'.sidemirror.v1.UpdateReflectionResponse" +
-      "\022c\n\020DeleteReflection\022&.sidemirror.v1.Del" +
-      "eteReflectionRequest\032\'.sidemirror.v1.Del" +
-      "eteReflectionResponse\022z\n\026ListReflectionV" +
-      "ersions\022,.sidemirror.v1.ListReflectionVe" +
-      "rsionsRequest\032-.sidemirror.v1.ListReflec" +
-      "tionVersionsResponse\"\003\220\002\001\022c\n\020ReviewRefle" +
-      "ction\022&.sidemirror.v1.ReviewReflectionRe" +
-      "quest\032\'.sidemirror.v1.ReviewReflectionRe" +
-      "sponse\022h\n\020QueryReflections\022&.sidemirror." +
-      "v1.QueryReflectionsRequest\032\'.sidemirror." +
-      "v1.QueryReflectionsResponse\"\003\220\002\001\022i\n\022Buil" +
-      "dMemoryContext\022(.sidemirror.v1.BuildMemo" +
-      "ryContextRequest\032).sidemirror.v1.BuildMe" +
-      "moryContextResponse\022Z\n\rReportOutcome\022#.s" +
-      "idemirror.v1.ReportOutcomeRequest\032$.side" +
-      "mirror.v1.ReportOutcomeResponse\022m\n\021Expor" +
-      "tReflections\022\'.sidemirror.v1.ExportRefle" +
-      "ctionsRequest\032(.sidemirror.v1.ExportRefl" +
-      "ectionsResponse\"\003\220\002\0010\001\022h\n\021ImportReflecti" +
-      "ons\022\'.sidemirror.v1.ImportReflectionsReq" +
-      "uest\032(.sidemirror.v1.ImportReflectionsRe" +
-      "sponse(\001B\177\n\021dev.sidemirror.v1B\025Reflectiv" +
-      "eMemoryProtoP\001\242\002\003SXX\252\002\rSidemirror.V1\312\002\rS" +
-      "idemirror\\V1\342\002\031Sidemirror\\V1\\GPBMetadata" +
-      "\352\002\016Sidemirror::V1b\006proto3"
+      "\030\003 \001(\tR\trequestId\022/\n\005links\030\004 \003(\0132\031.sidem" +
+      "irror.v1.MemoryLinkR\005links\022\026\n\006remove\030\005 \001" +
+      "(\010R\006remove\">\n\027LinkReflectionsResponse\022#\n" +
+      "\rchanged_count\030\001 \001(\005R\014changedCount\"\344\001\n\023E" +
+      "xploreGraphRequest\022\033\n\ttenant_id\030\001 \001(\tR\010t" +
+      "enantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022/" +
+      "\n\005start\030\003 \003(\0132\031.sidemirror.v1.GraphPoint" +
+      "R\005start\022\024\n\005depth\030\004 \001(\005R\005depth\022-\n\005kinds\030\005" +
+      " \003(\0162\027.sidemirror.v1.LinkKindR\005kinds\022\033\n\t" +
+      "max_nodes\030\006 \001(\005R\010maxNodes\"\225\001\n\024ExploreGra" +
+      "phResponse\022.\n\005nodes\030\001 \003(\0132\030.sidemirror.v" +
+      "1.GraphNodeR\005nodes\022/\n\005links\030\002 \003(\0132\031.side" +
+      "mirror.v1.MemoryLinkR\005links\022\034\n\ttruncated" +
+      "\030\003 \001(\010R\ttruncated\"\207\001\n\tGraphNode\022/\n\005point" +
+      "\030\001 \001(\0132\031.sidemirror.v1.GraphPointR\005point" +
+      "\022\032\n\010distance\030\002 \001(\005R\010distance\022-\n\006memory\030\003" +
+      " \001(\0132\025.sidemirror.v1.MemoryR\006memory*\353\001\n\t" +
+      "EventType\022\032\n\026EVENT_TYPE_UNSPECIFIED\020\000\022\030\n" +
+      "\024EVENT_TYPE_TOOL_CALL\020\001\022\034\n\030EVENT_TYPE_TO" +
+      "OL_RESPONSE\020\002\022\027\n\023EVENT_TYPE_LLM_CALL\020\003\022\033" +
+      "\n\027EVENT_TYPE_LLM_RESPONSE\020\004\022\032\n\026EVENT_TYP" +
+      "E_ERROR_EVENT\020\005\022\033\n\027EVENT_TYPE_SYSTEM_EVE" +
+      "NT\020\006\022\033\n\027EVENT_TYPE_USER_MESSAGE\020\007*\252\003\n\rEr" +
+      "rorCategory\022\036\n\032ERROR_CATEGORY_UNSPECIFIE" +
+      "D\020\000\022 \n\034ERROR_CATEGORY_TIMEOUT_ERROR\020\001\022#\n" +
+      "\037ERROR_CATEGORY_VALIDATION_ERROR\020\002\022#\n\037ER" +
+      "ROR_CATEGORY_PERMISSION_ERROR\020\003\022\"\n\036ERROR" +
+      "_CATEGORY_NOT_FOUND_ERROR\020\004\022#\n\037ERROR_CAT" +
+      "EGORY_RATE_LIMIT_ERROR\020\005\022 \n\034ERROR_CATEGO" +
+      "RY_NETWORK_ERROR\020\006\022\035\n\031ERROR_CATEGORY_TOO" +
+      "L_ERROR\020\007\022\036\n\032ERROR_CATEGORY_MODEL_ERROR\020" +
+      "\010\022!\n\035ERROR_CATEGORY_RESOURCE_ERROR\020\t\022\036\n\032" +
+      "ERROR_CATEGORY_LOGIC_ERROR\020\n\022 \n\034ERROR_CA" +
+      "TEGORY_UNKNOWN_ERROR\020\013*_\n\nMemoryKind\022\033\n\027" +
+      "MEMORY_KIND_UNSPECIFIED\020\000\022\032\n\026MEMORY_KIND" +
+      "_REFLECTION\020\001\022\030\n\024MEMORY_KIND_STRATEGY\020\002*" +
+      "|\n\013MemoryState\022\034\n\030MEMORY_STATE_UNSPECIFI" +
+      "ED\020\000\022\027\n\023MEMORY_STATE_ACTIVE\020\001\022\034\n\030MEMORY_" +
+      "STATE_QUARANTINED\020\002\022\030\n\024MEMORY_STATE_RETI" +
+      "RED\020\003*t\n\nSearchMode\022\033\n\027SEARCH_MODE_UNSPE" +
+      "CIFIED\020\000\022\026\n\022SEARCH_MODE_FILTER\020\001\022\031\n\025SEAR" +
+      "CH_MODE_FULL_TEXT\020\002\022\026\n\022SEARCH_MODE_HYBRI" +
+      "D\020\003*\201\001\n\013ClusterKind\022\034\n\030CLUSTER_KIND_UNSP" +
+      "ECIFIED\020\000\022 \n\034CLUSTER_KIND_ERROR_SIGNATUR" +
+      "E\020\001\022\025\n\021CLUSTER_KIND_TOOL\020\002\022\033\n\027CLUSTER_KI" +
+      "ND_SIMILARITY\020\003*\302\001\n\010LinkKind\022\031\n\025LINK_KIN" +
+      "D_UNSPECIFIED\020\000\022\031\n\025LINK_KIND_STRATEGY_OF" +
+      "\020\001\022\032\n\026LINK_KIND_DERIVED_FROM\020\002\022\030\n\024LINK_K" +
+      "IND_SUPERSEDES\020\003\022\030\n\024LINK_KIND_SIMILAR_TO" +
+      "\020\004\022\030\n\024LINK_KIND_SAME_ERROR\020\005\022\026\n\022LINK_KIN" +
+      "D_MENTIONS\020\006*\311\001\n\rGraphNodeKind\022\037\n\033GRAPH_" +
+      "NODE_KIND_UNSPECIFIED\020\000\022\032\n\026GRAPH_NODE_KI" +
+      "ND_MEMORY\020\001\022\030\n\024GRAPH_NODE_KIND_TOOL\020\002\022\"\n" +
+      "\036GRAPH_NODE_KIND_ERROR_CATEGORY\020\003\022#\n\037GRA" +
+      "PH_NODE_KIND_ERROR_SIGNATURE\020\004\022\030\n\024GRAPH_" +
+      "NODE_KIND_NAME\020\0052\201\r\n\027ReflectiveMemorySer" +
+      "vice\022i\n\022GenerateReflection\022(.sidemirror." +
+      "v1.GenerateReflectionRequest\032).sidemirro" +
+      "r.v1.GenerateReflectionResponse\022`\n\017Store" +
+      "Reflection\022%.sidemirror.v1.StoreReflecti" +
+      "onRequest\032&.sidemirror.v1.StoreReflectio" +
+      "nResponse\022_\n\rGetReflection\022#.sidemirror." +
+      "v1.GetReflectionRequest\032$.sidemirror.v1." +
+      "GetReflectionResponse\"\003\220\002\001\022e\n\017ListReflec" +
+      "tions\022%.sidemirror.v1.ListReflectionsReq" +
+      "uest\032&.sidemirror.v1.ListReflectionsResp" +
+      "onse\"\003\220\002\001\022c\n\020UpdateReflection\022&.sidemirr" +
+      "or.v1.UpdateReflectionRequest\032\'.sidemirr" +
+      "or.v1.UpdateReflectionResponse\022c\n\020Delete" +
+      "Reflection\022&.sidemirror.v1.DeleteReflect" +
+      "ionRequest\032\'.sidemirror.v1.DeleteReflect" +
+      "ionResponse\022z\n\026ListReflectionVersions\022,." +
+      "sidemirror.v1.ListReflectionVersionsRequ" +
+      "est\032-.sidemirror.v1.ListReflectionVersio" +
+      "nsResponse\"\003\220\002\001\022c\n\020ReviewReflection\022&.si" +
+      "demirror.v1.ReviewReflectionRequest\032\'.si" +
+      "demirror.v1.ReviewReflectionResponse\022h\n\020" +
+      "QueryReflections\022&.sidemirror.v1.QueryRe" +
+      "flectionsRequest\032\'.sidemirror.v1.QueryRe" +
+      "flectionsResponse\"\003\220\002\001\022i\n\022BuildMemoryCon" +
+      "text\022(.sidemirror.v1.BuildMemoryContextR" +
+      "equest\032).sidemirror.v1.BuildMemoryContex" +
+      "tResponse\022Z\n\rReportOutcome\022#.sidemirror." +
+      "v1.ReportOutcomeRequest\032$.sidemirror.v1." +
+      "ReportOutcomeResponse\022m\n\021ExportReflectio" +
+      "ns\022\'.sidemirror.v1.ExportReflectionsRequ" +
+      "est\032(.sidemirror.v1.ExportReflectionsRes" +
+      "ponse\"\003\220\002\0010\001\022h\n\021ImportReflections\022\'.side" +
+      "mirror.v1.ImportReflectionsRequest\032(.sid" +
+      "emirror.v1.ImportReflectionsResponse(\001\022\\" +
+      "\n\014ListClusters\022\".sidemirror.v1.ListClust" +
+      "ersRequest\032#.sidemirror.v1.ListClustersR" +
+      "esponse\"\003\220\002\001\022`\n\017LinkReflections\022%.sidemi" +
+      "rror.v1.LinkReflectionsRequest\032&.sidemir" +
+      "ror.v1.LinkReflectionsResponse\022\\\n\014Explor" +
+      "eGraph\022\".sidemirror.v1.ExploreGraphReque" +
+      "st\032#.sidemirror.v1.ExploreGraphResponse\"" +
+      "\003\220\002\001B\177\n\021dev.sidemirror.v1B\025ReflectiveMem" +
+      "oryProtoP\001\242\002\003SXX\252\002\rSidemirror.V1\312\002\rSidem" +
+      "irror\\V1\342\002\031Sidemirror\\V1\\GPBMetadata\352\002\016S" +
+      "idemirror::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -515,13 +628,13 @@ public final class ReflectiveMemoryProto {
     internal_static_sidemirror_v1_ReflectionResult_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ReflectionResult_descriptor,
-        new java.lang.String[] { "Status", "ReflectionText", "StrategyText", "Importance", "Confidence", "Tags", "ErrorCategory", "SourceEventIds", "RelatedMemoryIds", "Metadata", "GeneratedAt", "AppliesWhen", "Origin", "Usage", });
+        new java.lang.String[] { "Status", "ReflectionText", "StrategyText", "Importance", "Confidence", "Tags", "ErrorCategory", "SourceEventIds", "RelatedMemoryIds", "Metadata", "GeneratedAt", "AppliesWhen", "Origin", "Usage", "ErrorSignature", });
     internal_static_sidemirror_v1_Memory_descriptor =
       getDescriptor().getMessageTypes().get(4);
     internal_static_sidemirror_v1_Memory_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_Memory_descriptor,
-        new java.lang.String[] { "Id", "Kind", "Content", "Source", "Importance", "Layer", "Tags", "Metadata", "Confidence", "ErrorCategory", "SourceEventIds", "Origin", "State", "Version", "CreateTime", "UpdateTime", "RelatedMemoryIds", "StrategyOf", "AppliesWhen", "Strength", "EpisodeCount", "Quarantine", "Change", "Reason", "TenantId", "ProjectId", });
+        new java.lang.String[] { "Id", "Kind", "Content", "Source", "Importance", "Layer", "Tags", "Metadata", "Confidence", "ErrorCategory", "SourceEventIds", "Origin", "State", "Version", "CreateTime", "UpdateTime", "RelatedMemoryIds", "StrategyOf", "AppliesWhen", "Strength", "EpisodeCount", "Quarantine", "Change", "Reason", "TenantId", "ProjectId", "ErrorSignature", });
     internal_static_sidemirror_v1_GenerateReflectionRequest_descriptor =
       getDescriptor().getMessageTypes().get(5);
     internal_static_sidemirror_v1_GenerateReflectionRequest_fieldAccessorTable = new
@@ -714,6 +827,66 @@ public final class ReflectiveMemoryProto {
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_RefusedLine_descriptor,
         new java.lang.String[] { "Number", "Reason", });
+    internal_static_sidemirror_v1_ListClustersRequest_descriptor =
+      getDescriptor().getMessageTypes().get(37);
+    internal_static_sidemirror_v1_ListClustersRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_ListClustersRequest_descriptor,
+        new java.lang.String[] { "TenantId", "ProjectId", "Kind", "PageSize", "PageToken", });
+    internal_static_sidemirror_v1_ListClustersResponse_descriptor =
+      getDescriptor().getMessageTypes().get(38);
+    internal_static_sidemirror_v1_ListClustersResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_ListClustersResponse_descriptor,
+        new java.lang.String[] { "Clusters", "NextPageToken", });
+    internal_static_sidemirror_v1_MemoryCluster_descriptor =
+      getDescriptor().getMessageTypes().get(39);
+    internal_static_sidemirror_v1_MemoryCluster_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_MemoryCluster_descriptor,
+        new java.lang.String[] { "Id", "Kind", "Key", "Terms", "MemoryIds", "EpisodeCount", "Importance", });
+    internal_static_sidemirror_v1_GraphPoint_descriptor =
+      getDescriptor().getMessageTypes().get(40);
+    internal_static_sidemirror_v1_GraphPoint_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_GraphPoint_descriptor,
+        new java.lang.String[] { "Kind", "Id", });
+    internal_static_sidemirror_v1_MemoryLink_descriptor =
+      getDescriptor().getMessageTypes().get(41);
+    internal_static_sidemirror_v1_MemoryLink_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_MemoryLink_descriptor,
+        new java.lang.String[] { "Source", "Target", "Kind", "CreateTime", });
+    internal_static_sidemirror_v1_LinkReflectionsRequest_descriptor =
+      getDescriptor().getMessageTypes().get(42);
+    internal_static_sidemirror_v1_LinkReflectionsRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_LinkReflectionsRequest_descriptor,
+        new java.lang.String[] { "TenantId", "ProjectId", "RequestId", "Links", "Remove", });
+    internal_static_sidemirror_v1_LinkReflectionsResponse_descriptor =
+      getDescriptor().getMessageTypes().get(43);
+    internal_static_sidemirror_v1_LinkReflectionsResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_LinkReflectionsResponse_descriptor,
+        new java.lang.String[] { "ChangedCount", });
+    internal_static_sidemirror_v1_ExploreGraphRequest_descriptor =
+      getDescriptor().getMessageTypes().get(44);
+    internal_static_sidemirror_v1_ExploreGraphRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_ExploreGraphRequest_descriptor,
+        new java.lang.String[] { "TenantId", "ProjectId", "Start", "Depth", "Kinds", "MaxNodes", });
+    internal_static_sidemirror_v1_ExploreGraphResponse_descriptor =
+      getDescriptor().getMessageTypes().get(45);
+    internal_static_sidemirror_v1_ExploreGraphResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_ExploreGraphResponse_descriptor,
+        new java.lang.String[] { "Nodes", "Links", "Truncated", });
+    internal_static_sidemirror_v1_GraphNode_descriptor =
+      getDescriptor().getMessageTypes().get(46);
+    internal_static_sidemirror_v1_GraphNode_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_GraphNode_descriptor,
+        new java.lang.String[] { "Point", "Distance", "Memory", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.FieldMaskProto.getDescriptor();
     com.google.protobuf.StructProto.getDescriptor();
