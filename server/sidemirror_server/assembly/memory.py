@@ -50,7 +50,7 @@ class ReflectiveMemory:
             self._memories = WakingMemories(stores.memories, self.meanings.wake)
         self.alikes = Alikes(stores.memory_graph, stores.memories, stores.memory_search)
         self._recall = Recall(self._memories, stores.memory_search, self.meanings, clock)
-        self._context = MemoryContext(self._recall, stores.memory_search, stores.receipts, clock)
+        self._context = MemoryContext(self._recall, stores.memory_search, stores.memory_graph, stores.receipts, clock)
 
     @property
     def context(self) -> MemoryContext | None:

@@ -115,11 +115,11 @@ class Sidecar:
         self.alikes = memory.alikes
         own_prompts = templates_of(settings)
         prompts = ReflectionPrompts(own_prompts)
-        reflections = Reflections(self.gateway, prompts, self.recorder, clock)
-        critic = Critic(self.gateway, stores.critiques, clock)
-        critiques = TurnCritiques(critic, self.recorder, clock)
         contexts = GoalContexts(stores.goal_reflections, stores.receipts)
         lessons = Lessons(contexts, memory.context, stores.receipts, clock)
+        reflections = Reflections(self.gateway, prompts, self.recorder, lessons, clock)
+        critic = Critic(self.gateway, stores.critiques, clock)
+        critiques = TurnCritiques(critic, self.recorder, clock)
         self.conductor = Conductor(
             stores.log, stores.sessions, self.recorder, reflections, critiques, lessons, clock, turn_limits
         )

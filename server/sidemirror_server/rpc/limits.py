@@ -166,6 +166,7 @@ TABLE: dict[str, Rule] = {
     "BuildMemoryContextRequest.max_items": Number(0, 20),
     "BuildMemoryContextRequest.max_tokens": Number(0, 1_000_000),
     "ReportOutcomeRequest.receipt_id": Id(required=True),
+    "ContextWish.tools": Count(100, chars=256),
     "ReflectionResult.error_signature": Text(chars=256),
     "GraphPoint.id": Text(chars=256, required=True),
     "MemoryLink.source": Required(),
