@@ -7,6 +7,7 @@ from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalRefl
 from sidemirror_server.storage.postgres.journal import PostgresJournal
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.memories import PostgresMemories
+from sidemirror_server.storage.postgres.memory_graph import PostgresMemoryGraph
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
@@ -19,6 +20,7 @@ from tests.conformance import (
     journal,
     ledger,
     memories,
+    memory_graph,
     receipts,
     requests,
     sessions,
@@ -38,6 +40,7 @@ RECEIPTS = clauses_of(receipts)
 GOAL_REFLECTIONS = clauses_of(goal_reflections)
 MEMORIES = clauses_of(memories)
 TRIALS = clauses_of(trials)
+MEMORY_GRAPH = clauses_of(memory_graph)
 LEDGER = clauses_of(ledger)
 WORK = clauses_of(work)
 
@@ -52,6 +55,13 @@ async def test_turn_log_and_sessions(clause: str, databases: Databases) -> None:
 async def test_requests(clause: str, databases: Databases) -> None:
     async with databases.opened() as database:
         await REQUESTS[clause](lambda: PostgresRequests(database))
+
+
+@pytest.mark.parametrize("clause", MEMORY_GRAPH)
+async def test_memory_graph(clause: str, databases: Databases) -> None:
+    async with databases.opened() as database:
+        stores = memory_graph.Stores(PostgresMemoryGraph(database), PostgresMemories(database))
+        await MEMORY_GRAPH[clause](lambda: stores)
 
 
 @pytest.mark.parametrize("clause", WORK)

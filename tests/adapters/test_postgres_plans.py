@@ -20,6 +20,7 @@ from sidemirror_server.storage.postgres import (
     journal,
     ledger,
     memories,
+    memory_graph,
     memory_search,
     receipts,
     requests,
@@ -75,6 +76,9 @@ INSERT INTO sidemirror.memory_versions SELECT tenant_id, project_id, id, 1, 'x',
 INSERT INTO sidemirror.memory_keys
 SELECT tenant_id, project_id, CASE WHEN r % 2 = 0 THEN 'strategy' ELSE 'reflection' END, 't:' || id, id FROM n;
 INSERT INTO sidemirror.memory_lessons SELECT tenant_id, project_id, id, id, id, r FROM n;
+INSERT INTO sidemirror.memory_links
+SELECT tenant_id, project_id, 'm:' || id, 'similar_to', 'm:' || lpad((r % 100)::text, 6, '0'), r FROM n;
+INSERT INTO sidemirror.memory_links SELECT tenant_id, project_id, 'm:' || id, 'mentions', 't:x', r FROM n;
 INSERT INTO sidemirror.memory_outcomes SELECT tenant_id, project_id, id, 'success', r, NULL, '' FROM n;
 INSERT INTO sidemirror.goal_reflections
 SELECT tenant_id, project_id, 'g' || r / 20, r, id, 'o', 'i', 0.5, 'failed', 1 FROM n;
@@ -240,6 +244,15 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "forget_lessons": ((*PLACE, LATE), 20),
         "report": ((*PLACE, "000500", "success", 1, 0.5, ""), 0),
         "outcome": ((*PLACE, "000500"), 1),
+    },
+    memory_graph: {
+        "link": ((*PLACE, ["m:000500"], ["similar_to"], ["m:000501"], [1]), 0),
+        "link_same_error": ((*PLACE, "t:x", "m:000500", 1, 8), 9),
+        "unlink": ((*PLACE, ["m:000500"], ["mentions"], ["t:x"]), 1),
+        "hold_memories": ((*PLACE, ["000500", "000501"]), 2),
+        "from_nodes": ((*PLACE, ["m:000500", "m:000501"], ["mentions", "similar_to"], 5), 4),
+        "to_nodes": ((*PLACE, ["m:000050", "t:x"], ["mentions", "similar_to"], 5), 10),
+        "of_memories": ((*PLACE, ["m:000500", "m:000501"]), 4),
     },
     memory_search: {
         "figures": (PLACE, 16),

@@ -26,6 +26,7 @@ from sidemirror_server.rpc.lessons import LessonCalls
 from sidemirror_server.rpc.limits import CLAMPED, TABLE, Count, Id, NoRule, Number, Required, Seconds, Text, checker_of
 from sidemirror_server.rpc.memories import KeptMemoryCalls
 from sidemirror_server.rpc.memory import MemoryCalls
+from sidemirror_server.rpc.memory_graph import MemoryGraphCalls
 from sidemirror_server.rpc.memory_search import MemorySearchCalls
 from sidemirror_server.rpc.portable_memories import PortableMemoryCalls
 from sidemirror_server.rpc.reflections import ReflectionCalls
@@ -52,7 +53,7 @@ METHODS = [method for service in SERVICES for method in service.methods]
 SERVICERS = (
     *(SessionCalls, TurnCalls, ReflectionCalls, TurnStreams, WatchStreams),
     *(CritiqueCalls, KeptCritiqueCalls, GoalCalls, GoalWatchStreams, SidecarCalls),
-    *(MemoryCalls, KeptMemoryCalls, PortableMemoryCalls, MemorySearchCalls, LessonCalls),
+    *(MemoryCalls, KeptMemoryCalls, PortableMemoryCalls, MemorySearchCalls, MemoryGraphCalls, LessonCalls),
 )
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from sidemirror_server.critique.store import Critiques
 from sidemirror_server.goals.store import GoalReflections
+from sidemirror_server.memory.graph import MemoryGraph
 from sidemirror_server.memory.search import MemorySearch
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.memory.trials import Trials
@@ -24,6 +25,7 @@ from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflecti
 from sidemirror_server.storage.sqlite.journal import SqliteJournal
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
+from sidemirror_server.storage.sqlite.memory_graph import SqliteMemoryGraph
 from sidemirror_server.storage.sqlite.memory_process import SearchProcess
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
@@ -59,6 +61,7 @@ class Stores(msgspec.Struct, frozen=True):
     memories: Memories
     memory_search: MemorySearch
     trials: Trials
+    memory_graph: MemoryGraph
     facts: tuple[StoreFacts, ...]
     is_shared: bool
     changed: asyncio.Event
@@ -97,6 +100,7 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         memories=SqliteMemories(database),
         memory_search=SqliteMemorySearch(database, searches),
         trials=SqliteTrials(database),
+        memory_graph=SqliteMemoryGraph(database),
         work=SqliteWork(database),
         journal=SqliteJournal(database),
         facts=(StoreFacts("sqlite", "everything", lambda: durability, database.answers),),
@@ -114,6 +118,7 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
     from sidemirror_server.storage.postgres.journal import PostgresJournal
     from sidemirror_server.storage.postgres.ledger import PostgresLedger
     from sidemirror_server.storage.postgres.memories import PostgresMemories
+    from sidemirror_server.storage.postgres.memory_graph import PostgresMemoryGraph
     from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
     from sidemirror_server.storage.postgres.receipts import PostgresReceipts
     from sidemirror_server.storage.postgres.requests import PostgresRequests
@@ -143,6 +148,7 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
         memories=PostgresMemories(database),
         memory_search=PostgresMemorySearch(database),
         trials=PostgresTrials(database),
+        memory_graph=PostgresMemoryGraph(database),
         work=PostgresWork(database),
         journal=PostgresJournal(database),
         facts=(StoreFacts("postgres", "everything", lambda: durability, database.is_available),),

@@ -116,15 +116,35 @@ class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
                 raise BadInput([(name, "a number from 0 to 1")])
 
 
+class LinkKind(StrEnum):
+    """What a link says of its source (`memory/links.py`). The values are stored and never change."""
+
+    STRATEGY_OF = "strategy_of"
+    DERIVED_FROM = "derived_from"
+    SUPERSEDES = "supersedes"
+    SIMILAR_TO = "similar_to"
+    SAME_ERROR = "same_error"
+    MENTIONS = "mentions"
+
+
+class NewLink(msgspec.Struct, frozen=True):
+    """A link of a memory that is learned, to the node of this key (`memory/links.py`)."""
+
+    kind: LinkKind
+    target: str
+
+
 class Lesson(msgspec.Struct, frozen=True):
     """What one episode taught: a reflection, and the strategy that belongs to it. Both are drafts, with version 1.
 
-    `lesson_id`: the same for a repeated try of the same write; empty when nobody will repeat it.
+    `lesson_id`: the same for a repeated try of the same write; empty when nobody will repeat it. `links`: of the
+    reflection, beside those that arise from the memories themselves.
     """
 
     reflection: MemoryRecord
     strategy: MemoryRecord | None = None
     lesson_id: str = ""
+    links: tuple[NewLink, ...] = ()
 
 
 class Learned(msgspec.Struct, frozen=True):
@@ -168,10 +188,11 @@ class TaskOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """A memory with its earlier versions, oldest first: what an export holds of it."""
+    """A memory with its earlier versions, oldest first, and links that begin at it: what an export holds of it."""
 
     memory: MemoryRecord
     earlier: tuple[MemoryRecord, ...] = ()
+    links: tuple[NewLink, ...] = ()
 
 
 _encode = msgspec.json.Encoder().encode

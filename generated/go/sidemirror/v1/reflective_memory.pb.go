@@ -353,6 +353,197 @@ func (SearchMode) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{4}
 }
 
+// What the memories of a cluster have in common.
+type ClusterKind int32
+
+const (
+	// Not said: any.
+	ClusterKind_CLUSTER_KIND_UNSPECIFIED ClusterKind = 0
+	// They tell of the same failure, in whatever words.
+	ClusterKind_CLUSTER_KIND_ERROR_SIGNATURE ClusterKind = 1
+	// They are about the same tool, and have many of their words in common.
+	ClusterKind_CLUSTER_KIND_TOOL ClusterKind = 2
+	// They have most of their words in common.
+	ClusterKind_CLUSTER_KIND_SIMILARITY ClusterKind = 3
+)
+
+// Enum value maps for ClusterKind.
+var (
+	ClusterKind_name = map[int32]string{
+		0: "CLUSTER_KIND_UNSPECIFIED",
+		1: "CLUSTER_KIND_ERROR_SIGNATURE",
+		2: "CLUSTER_KIND_TOOL",
+		3: "CLUSTER_KIND_SIMILARITY",
+	}
+	ClusterKind_value = map[string]int32{
+		"CLUSTER_KIND_UNSPECIFIED":     0,
+		"CLUSTER_KIND_ERROR_SIGNATURE": 1,
+		"CLUSTER_KIND_TOOL":            2,
+		"CLUSTER_KIND_SIMILARITY":      3,
+	}
+)
+
+func (x ClusterKind) Enum() *ClusterKind {
+	p := new(ClusterKind)
+	*p = x
+	return p
+}
+
+func (x ClusterKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ClusterKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_sidemirror_v1_reflective_memory_proto_enumTypes[5].Descriptor()
+}
+
+func (ClusterKind) Type() protoreflect.EnumType {
+	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[5]
+}
+
+func (x ClusterKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ClusterKind.Descriptor instead.
+func (ClusterKind) EnumDescriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{5}
+}
+
+// What a link says of its source.
+type LinkKind int32
+
+const (
+	// Not said.
+	LinkKind_LINK_KIND_UNSPECIFIED LinkKind = 0
+	// It is what to do next time, and the target says why.
+	LinkKind_LINK_KIND_STRATEGY_OF LinkKind = 1
+	// It was made with the target.
+	LinkKind_LINK_KIND_DERIVED_FROM LinkKind = 2
+	// It holds in place of the target, which is shown no more beside it.
+	LinkKind_LINK_KIND_SUPERSEDES LinkKind = 3
+	// It says much the same as the target.
+	LinkKind_LINK_KIND_SIMILAR_TO LinkKind = 4
+	// It tells of the same failure as the target.
+	LinkKind_LINK_KIND_SAME_ERROR LinkKind = 5
+	// The target, which is no memory, occurs in it.
+	LinkKind_LINK_KIND_MENTIONS LinkKind = 6
+)
+
+// Enum value maps for LinkKind.
+var (
+	LinkKind_name = map[int32]string{
+		0: "LINK_KIND_UNSPECIFIED",
+		1: "LINK_KIND_STRATEGY_OF",
+		2: "LINK_KIND_DERIVED_FROM",
+		3: "LINK_KIND_SUPERSEDES",
+		4: "LINK_KIND_SIMILAR_TO",
+		5: "LINK_KIND_SAME_ERROR",
+		6: "LINK_KIND_MENTIONS",
+	}
+	LinkKind_value = map[string]int32{
+		"LINK_KIND_UNSPECIFIED":  0,
+		"LINK_KIND_STRATEGY_OF":  1,
+		"LINK_KIND_DERIVED_FROM": 2,
+		"LINK_KIND_SUPERSEDES":   3,
+		"LINK_KIND_SIMILAR_TO":   4,
+		"LINK_KIND_SAME_ERROR":   5,
+		"LINK_KIND_MENTIONS":     6,
+	}
+)
+
+func (x LinkKind) Enum() *LinkKind {
+	p := new(LinkKind)
+	*p = x
+	return p
+}
+
+func (x LinkKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (LinkKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_sidemirror_v1_reflective_memory_proto_enumTypes[6].Descriptor()
+}
+
+func (LinkKind) Type() protoreflect.EnumType {
+	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[6]
+}
+
+func (x LinkKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use LinkKind.Descriptor instead.
+func (LinkKind) EnumDescriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{6}
+}
+
+// What a node of the graph is.
+type GraphNodeKind int32
+
+const (
+	// Not said: GRAPH_NODE_KIND_MEMORY.
+	GraphNodeKind_GRAPH_NODE_KIND_UNSPECIFIED GraphNodeKind = 0
+	// A memory.
+	GraphNodeKind_GRAPH_NODE_KIND_MEMORY GraphNodeKind = 1
+	// A tool.
+	GraphNodeKind_GRAPH_NODE_KIND_TOOL GraphNodeKind = 2
+	// An error category, by its name in lower case, such as `timeout`.
+	GraphNodeKind_GRAPH_NODE_KIND_ERROR_CATEGORY GraphNodeKind = 3
+	// A failure, by its signature.
+	GraphNodeKind_GRAPH_NODE_KIND_ERROR_SIGNATURE GraphNodeKind = 4
+	// A name that occurs in a text, such as `find_user`, in lower case.
+	GraphNodeKind_GRAPH_NODE_KIND_NAME GraphNodeKind = 5
+)
+
+// Enum value maps for GraphNodeKind.
+var (
+	GraphNodeKind_name = map[int32]string{
+		0: "GRAPH_NODE_KIND_UNSPECIFIED",
+		1: "GRAPH_NODE_KIND_MEMORY",
+		2: "GRAPH_NODE_KIND_TOOL",
+		3: "GRAPH_NODE_KIND_ERROR_CATEGORY",
+		4: "GRAPH_NODE_KIND_ERROR_SIGNATURE",
+		5: "GRAPH_NODE_KIND_NAME",
+	}
+	GraphNodeKind_value = map[string]int32{
+		"GRAPH_NODE_KIND_UNSPECIFIED":     0,
+		"GRAPH_NODE_KIND_MEMORY":          1,
+		"GRAPH_NODE_KIND_TOOL":            2,
+		"GRAPH_NODE_KIND_ERROR_CATEGORY":  3,
+		"GRAPH_NODE_KIND_ERROR_SIGNATURE": 4,
+		"GRAPH_NODE_KIND_NAME":            5,
+	}
+)
+
+func (x GraphNodeKind) Enum() *GraphNodeKind {
+	p := new(GraphNodeKind)
+	*p = x
+	return p
+}
+
+func (x GraphNodeKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (GraphNodeKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_sidemirror_v1_reflective_memory_proto_enumTypes[7].Descriptor()
+}
+
+func (GraphNodeKind) Type() protoreflect.EnumType {
+	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[7]
+}
+
+func (x GraphNodeKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use GraphNodeKind.Descriptor instead.
+func (GraphNodeKind) EnumDescriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{7}
+}
+
 // What the evidence says of a lesson.
 type LessonVerdict int32
 
@@ -398,11 +589,11 @@ func (x LessonVerdict) String() string {
 }
 
 func (LessonVerdict) Descriptor() protoreflect.EnumDescriptor {
-	return file_sidemirror_v1_reflective_memory_proto_enumTypes[5].Descriptor()
+	return file_sidemirror_v1_reflective_memory_proto_enumTypes[8].Descriptor()
 }
 
 func (LessonVerdict) Type() protoreflect.EnumType {
-	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[5]
+	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[8]
 }
 
 func (x LessonVerdict) Number() protoreflect.EnumNumber {
@@ -411,7 +602,7 @@ func (x LessonVerdict) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use LessonVerdict.Descriptor instead.
 func (LessonVerdict) EnumDescriptor() ([]byte, []int) {
-	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{5}
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{8}
 }
 
 // One event of a trace.
@@ -674,9 +865,12 @@ type ReflectionResult struct {
 	// lower the trust in what is stored, never raise it.
 	Origin Origin `protobuf:"varint,13,opt,name=origin,proto3,enum=sidemirror.v1.Origin" json:"origin,omitempty"`
 	// What answered, and what it took; not read where it is sent back.
-	Usage         *Usage `protobuf:"bytes,14,opt,name=usage,proto3" json:"usage,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Usage *Usage `protobuf:"bytes,14,opt,name=usage,proto3" json:"usage,omitempty"`
+	// The failure that it is about, as `tool|category|cause`, the same in whatever words it was told; empty for none. At most
+	// 256 characters.
+	ErrorSignature string `protobuf:"bytes,15,opt,name=error_signature,json=errorSignature,proto3" json:"error_signature,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ReflectionResult) Reset() {
@@ -807,6 +1001,13 @@ func (x *ReflectionResult) GetUsage() *Usage {
 	return nil
 }
 
+func (x *ReflectionResult) GetErrorSignature() string {
+	if x != nil {
+		return x.ErrorSignature
+	}
+	return ""
+}
+
 // A reflection or a strategy as it is kept. Its content is data, never an instruction.
 type Memory struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -861,9 +1062,11 @@ type Memory struct {
 	// Whose it is.
 	TenantId string `protobuf:"bytes,25,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// Of which project.
-	ProjectId     string `protobuf:"bytes,26,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ProjectId string `protobuf:"bytes,26,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// The failure that it is about, as `tool|category|cause`; empty for none.
+	ErrorSignature string `protobuf:"bytes,27,opt,name=error_signature,json=errorSignature,proto3" json:"error_signature,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Memory) Reset() {
@@ -1074,6 +1277,13 @@ func (x *Memory) GetTenantId() string {
 func (x *Memory) GetProjectId() string {
 	if x != nil {
 		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *Memory) GetErrorSignature() string {
+	if x != nil {
+		return x.ErrorSignature
 	}
 	return ""
 }
@@ -3973,6 +4183,720 @@ func (x *RefusedLine) GetReason() string {
 	return ""
 }
 
+// Asks which memories belong together.
+type ListClustersRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// Only clusters of this kind; the others' memories are grouped by it too then.
+	Kind ClusterKind `protobuf:"varint,3,opt,name=kind,proto3,enum=sidemirror.v1.ClusterKind" json:"kind,omitempty"`
+	// How many to return; 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The token of the page before; empty for the first page. At most 1,024 characters.
+	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListClustersRequest) Reset() {
+	*x = ListClustersRequest{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListClustersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListClustersRequest) ProtoMessage() {}
+
+func (x *ListClustersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListClustersRequest.ProtoReflect.Descriptor instead.
+func (*ListClustersRequest) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *ListClustersRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *ListClustersRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *ListClustersRequest) GetKind() ClusterKind {
+	if x != nil {
+		return x.Kind
+	}
+	return ClusterKind_CLUSTER_KIND_UNSPECIFIED
+}
+
+func (x *ListClustersRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListClustersRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// Clusters: those with the most episodes first, then the most important, then the oldest.
+type ListClustersResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A page of them.
+	Clusters []*MemoryCluster `protobuf:"bytes,1,rep,name=clusters,proto3" json:"clusters,omitempty"`
+	// The token of the next page; empty on the last one.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListClustersResponse) Reset() {
+	*x = ListClustersResponse{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListClustersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListClustersResponse) ProtoMessage() {}
+
+func (x *ListClustersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListClustersResponse.ProtoReflect.Descriptor instead.
+func (*ListClustersResponse) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *ListClustersResponse) GetClusters() []*MemoryCluster {
+	if x != nil {
+		return x.Clusters
+	}
+	return nil
+}
+
+func (x *ListClustersResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// Memories that belong together, of at least two lessons.
+type MemoryCluster struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id; it stays while its oldest memory does.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// What they have in common.
+	Kind ClusterKind `protobuf:"varint,2,opt,name=kind,proto3,enum=sidemirror.v1.ClusterKind" json:"kind,omitempty"`
+	// The signature of the failure, or the tool; empty for CLUSTER_KIND_SIMILARITY.
+	Key string `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`
+	// Terms that several of them have, at most 5, as they are searched for.
+	Terms []string `protobuf:"bytes,4,rep,name=terms,proto3" json:"terms,omitempty"`
+	// The memories, the oldest first.
+	MemoryIds []string `protobuf:"bytes,5,rep,name=memory_ids,json=memoryIds,proto3" json:"memory_ids,omitempty"`
+	// How many distinct episodes taught them, as far as they remember.
+	EpisodeCount int32 `protobuf:"varint,6,opt,name=episode_count,json=episodeCount,proto3" json:"episode_count,omitempty"`
+	// How much the most important of them matters, 0 to 1.
+	Importance    float64 `protobuf:"fixed64,7,opt,name=importance,proto3" json:"importance,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryCluster) Reset() {
+	*x = MemoryCluster{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryCluster) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryCluster) ProtoMessage() {}
+
+func (x *MemoryCluster) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryCluster.ProtoReflect.Descriptor instead.
+func (*MemoryCluster) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *MemoryCluster) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *MemoryCluster) GetKind() ClusterKind {
+	if x != nil {
+		return x.Kind
+	}
+	return ClusterKind_CLUSTER_KIND_UNSPECIFIED
+}
+
+func (x *MemoryCluster) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *MemoryCluster) GetTerms() []string {
+	if x != nil {
+		return x.Terms
+	}
+	return nil
+}
+
+func (x *MemoryCluster) GetMemoryIds() []string {
+	if x != nil {
+		return x.MemoryIds
+	}
+	return nil
+}
+
+func (x *MemoryCluster) GetEpisodeCount() int32 {
+	if x != nil {
+		return x.EpisodeCount
+	}
+	return 0
+}
+
+func (x *MemoryCluster) GetImportance() float64 {
+	if x != nil {
+		return x.Importance
+	}
+	return 0
+}
+
+// A node of the graph, by what it is and its name.
+type GraphPoint struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What it is.
+	Kind GraphNodeKind `protobuf:"varint,1,opt,name=kind,proto3,enum=sidemirror.v1.GraphNodeKind" json:"kind,omitempty"`
+	// The memory's id, or the name of what it is: 1 to 256 characters, required. A memory's has at most 128.
+	Id            string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GraphPoint) Reset() {
+	*x = GraphPoint{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GraphPoint) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GraphPoint) ProtoMessage() {}
+
+func (x *GraphPoint) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GraphPoint.ProtoReflect.Descriptor instead.
+func (*GraphPoint) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *GraphPoint) GetKind() GraphNodeKind {
+	if x != nil {
+		return x.Kind
+	}
+	return GraphNodeKind_GRAPH_NODE_KIND_UNSPECIFIED
+}
+
+func (x *GraphPoint) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+// A link from one node to another.
+type MemoryLink struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where it begins: a memory. Required.
+	Source *GraphPoint `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
+	// Where it ends: another memory; for LINK_KIND_MENTIONS what is no memory. Required.
+	Target *GraphPoint `protobuf:"bytes,2,opt,name=target,proto3" json:"target,omitempty"`
+	// What it says; required.
+	Kind LinkKind `protobuf:"varint,3,opt,name=kind,proto3,enum=sidemirror.v1.LinkKind" json:"kind,omitempty"`
+	// When it was made; not read where it is sent.
+	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryLink) Reset() {
+	*x = MemoryLink{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryLink) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryLink) ProtoMessage() {}
+
+func (x *MemoryLink) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryLink.ProtoReflect.Descriptor instead.
+func (*MemoryLink) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *MemoryLink) GetSource() *GraphPoint {
+	if x != nil {
+		return x.Source
+	}
+	return nil
+}
+
+func (x *MemoryLink) GetTarget() *GraphPoint {
+	if x != nil {
+		return x.Target
+	}
+	return nil
+}
+
+func (x *MemoryLink) GetKind() LinkKind {
+	if x != nil {
+		return x.Kind
+	}
+	return LinkKind_LINK_KIND_UNSPECIFIED
+}
+
+func (x *MemoryLink) GetCreateTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreateTime
+	}
+	return nil
+}
+
+// Asks to link memories.
+type LinkReflectionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
+	// the same content is answered the same, and with other content is refused.
+	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The links; at least one. At most 100. Ends that are memories must exist, unless the links are removed.
+	Links []*MemoryLink `protobuf:"bytes,4,rep,name=links,proto3" json:"links,omitempty"`
+	// Remove these links instead.
+	Remove        bool `protobuf:"varint,5,opt,name=remove,proto3" json:"remove,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LinkReflectionsRequest) Reset() {
+	*x = LinkReflectionsRequest{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LinkReflectionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LinkReflectionsRequest) ProtoMessage() {}
+
+func (x *LinkReflectionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LinkReflectionsRequest.ProtoReflect.Descriptor instead.
+func (*LinkReflectionsRequest) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *LinkReflectionsRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *LinkReflectionsRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *LinkReflectionsRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *LinkReflectionsRequest) GetLinks() []*MemoryLink {
+	if x != nil {
+		return x.Links
+	}
+	return nil
+}
+
+func (x *LinkReflectionsRequest) GetRemove() bool {
+	if x != nil {
+		return x.Remove
+	}
+	return false
+}
+
+// They are linked.
+type LinkReflectionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many links were made, or removed: those that were there, or were not, are not counted.
+	ChangedCount  int32 `protobuf:"varint,1,opt,name=changed_count,json=changedCount,proto3" json:"changed_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LinkReflectionsResponse) Reset() {
+	*x = LinkReflectionsResponse{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LinkReflectionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LinkReflectionsResponse) ProtoMessage() {}
+
+func (x *LinkReflectionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LinkReflectionsResponse.ProtoReflect.Descriptor instead.
+func (*LinkReflectionsResponse) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *LinkReflectionsResponse) GetChangedCount() int32 {
+	if x != nil {
+		return x.ChangedCount
+	}
+	return 0
+}
+
+// Asks what hangs together.
+type ExploreGraphRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// Where to begin; at least one. At most 20.
+	Start []*GraphPoint `protobuf:"bytes,3,rep,name=start,proto3" json:"start,omitempty"`
+	// How many links away: 0 to 3, where 0 means 2.
+	Depth int32 `protobuf:"varint,4,opt,name=depth,proto3" json:"depth,omitempty"`
+	// Only along links of these kinds; none means all. At most 6.
+	Kinds []LinkKind `protobuf:"varint,5,rep,packed,name=kinds,proto3,enum=sidemirror.v1.LinkKind" json:"kinds,omitempty"`
+	// How many nodes to return: 0 to 1,000, where 0 means 100. Of a node's links of one kind at most 25 from it are
+	// followed, and the newest 25 to it.
+	MaxNodes      int32 `protobuf:"varint,6,opt,name=max_nodes,json=maxNodes,proto3" json:"max_nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExploreGraphRequest) Reset() {
+	*x = ExploreGraphRequest{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExploreGraphRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExploreGraphRequest) ProtoMessage() {}
+
+func (x *ExploreGraphRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExploreGraphRequest.ProtoReflect.Descriptor instead.
+func (*ExploreGraphRequest) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *ExploreGraphRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *ExploreGraphRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *ExploreGraphRequest) GetStart() []*GraphPoint {
+	if x != nil {
+		return x.Start
+	}
+	return nil
+}
+
+func (x *ExploreGraphRequest) GetDepth() int32 {
+	if x != nil {
+		return x.Depth
+	}
+	return 0
+}
+
+func (x *ExploreGraphRequest) GetKinds() []LinkKind {
+	if x != nil {
+		return x.Kinds
+	}
+	return nil
+}
+
+func (x *ExploreGraphRequest) GetMaxNodes() int32 {
+	if x != nil {
+		return x.MaxNodes
+	}
+	return 0
+}
+
+// What hangs together.
+type ExploreGraphResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The nodes, the nearest first.
+	Nodes []*GraphNode `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	// The links between them that were followed.
+	Links []*MemoryLink `protobuf:"bytes,2,rep,name=links,proto3" json:"links,omitempty"`
+	// There is more than was followed or returned.
+	Truncated     bool `protobuf:"varint,3,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExploreGraphResponse) Reset() {
+	*x = ExploreGraphResponse{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExploreGraphResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExploreGraphResponse) ProtoMessage() {}
+
+func (x *ExploreGraphResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExploreGraphResponse.ProtoReflect.Descriptor instead.
+func (*ExploreGraphResponse) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *ExploreGraphResponse) GetNodes() []*GraphNode {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *ExploreGraphResponse) GetLinks() []*MemoryLink {
+	if x != nil {
+		return x.Links
+	}
+	return nil
+}
+
+func (x *ExploreGraphResponse) GetTruncated() bool {
+	if x != nil {
+		return x.Truncated
+	}
+	return false
+}
+
+// A node that was reached.
+type GraphNode struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Which.
+	Point *GraphPoint `protobuf:"bytes,1,opt,name=point,proto3" json:"point,omitempty"`
+	// How many links away from where it was begun.
+	Distance int32 `protobuf:"varint,2,opt,name=distance,proto3" json:"distance,omitempty"`
+	// The memory, whatever its state; absent for what is none.
+	Memory        *Memory `protobuf:"bytes,3,opt,name=memory,proto3" json:"memory,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GraphNode) Reset() {
+	*x = GraphNode{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GraphNode) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GraphNode) ProtoMessage() {}
+
+func (x *GraphNode) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GraphNode.ProtoReflect.Descriptor instead.
+func (*GraphNode) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *GraphNode) GetPoint() *GraphPoint {
+	if x != nil {
+		return x.Point
+	}
+	return nil
+}
+
+func (x *GraphNode) GetDistance() int32 {
+	if x != nil {
+		return x.Distance
+	}
+	return 0
+}
+
+func (x *GraphNode) GetMemory() *Memory {
+	if x != nil {
+		return x.Memory
+	}
+	return nil
+}
+
 var File_sidemirror_v1_reflective_memory_proto protoreflect.FileDescriptor
 
 const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
@@ -3994,7 +4918,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\vAppliesWhen\x12\x14\n" +
 	"\x05tools\x18\x01 \x03(\tR\x05tools\x12G\n" +
 	"\x10error_categories\x18\x02 \x03(\x0e2\x1c.sidemirror.v1.ErrorCategoryR\x0ferrorCategories\x12\x19\n" +
-	"\bnot_when\x18\x03 \x01(\tR\anotWhen\"\xbc\x05\n" +
+	"\bnot_when\x18\x03 \x01(\tR\anotWhen\"\xe5\x05\n" +
 	"\x10ReflectionResult\x123\n" +
 	"\x06status\x18\x01 \x01(\x0e2\x1b.sidemirror.v1.ResultStatusR\x06status\x12'\n" +
 	"\x0freflection_text\x18\x02 \x01(\tR\x0ereflectionText\x12#\n" +
@@ -4014,9 +4938,10 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\fgenerated_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\vgeneratedAt\x12=\n" +
 	"\fapplies_when\x18\f \x01(\v2\x1a.sidemirror.v1.AppliesWhenR\vappliesWhen\x12-\n" +
 	"\x06origin\x18\r \x01(\x0e2\x15.sidemirror.v1.OriginR\x06origin\x12*\n" +
-	"\x05usage\x18\x0e \x01(\v2\x14.sidemirror.v1.UsageR\x05usageB\r\n" +
+	"\x05usage\x18\x0e \x01(\v2\x14.sidemirror.v1.UsageR\x05usage\x12'\n" +
+	"\x0ferror_signature\x18\x0f \x01(\tR\x0eerrorSignatureB\r\n" +
 	"\v_importanceB\r\n" +
-	"\v_confidence\"\xeb\a\n" +
+	"\v_confidence\"\x94\b\n" +
 	"\x06Memory\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12-\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x19.sidemirror.v1.MemoryKindR\x04kind\x12\x18\n" +
@@ -4054,7 +4979,8 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x06reason\x18\x18 \x01(\tR\x06reason\x12\x1b\n" +
 	"\ttenant_id\x18\x19 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x1a \x01(\tR\tprojectIdB\r\n" +
+	"project_id\x18\x1a \x01(\tR\tprojectId\x12'\n" +
+	"\x0ferror_signature\x18\x1b \x01(\tR\x0eerrorSignatureB\r\n" +
 	"\v_confidence\"\xf9\x03\n" +
 	"\x19GenerateReflectionRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
@@ -4305,7 +5231,66 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\arefused\x18\x04 \x03(\v2\x1a.sidemirror.v1.RefusedLineR\arefused\"=\n" +
 	"\vRefusedLine\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x03R\x06number\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason*\xeb\x01\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xbd\x01\n" +
+	"\x13ListClustersRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12.\n" +
+	"\x04kind\x18\x03 \x01(\x0e2\x1a.sidemirror.v1.ClusterKindR\x04kind\x12\x1b\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\"x\n" +
+	"\x14ListClustersResponse\x128\n" +
+	"\bclusters\x18\x01 \x03(\v2\x1c.sidemirror.v1.MemoryClusterR\bclusters\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xdb\x01\n" +
+	"\rMemoryCluster\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12.\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x1a.sidemirror.v1.ClusterKindR\x04kind\x12\x10\n" +
+	"\x03key\x18\x03 \x01(\tR\x03key\x12\x14\n" +
+	"\x05terms\x18\x04 \x03(\tR\x05terms\x12\x1d\n" +
+	"\n" +
+	"memory_ids\x18\x05 \x03(\tR\tmemoryIds\x12#\n" +
+	"\repisode_count\x18\x06 \x01(\x05R\fepisodeCount\x12\x1e\n" +
+	"\n" +
+	"importance\x18\a \x01(\x01R\n" +
+	"importance\"N\n" +
+	"\n" +
+	"GraphPoint\x120\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x1c.sidemirror.v1.GraphNodeKindR\x04kind\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\"\xdc\x01\n" +
+	"\n" +
+	"MemoryLink\x121\n" +
+	"\x06source\x18\x01 \x01(\v2\x19.sidemirror.v1.GraphPointR\x06source\x121\n" +
+	"\x06target\x18\x02 \x01(\v2\x19.sidemirror.v1.GraphPointR\x06target\x12+\n" +
+	"\x04kind\x18\x03 \x01(\x0e2\x17.sidemirror.v1.LinkKindR\x04kind\x12;\n" +
+	"\vcreate_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"createTime\"\xbc\x01\n" +
+	"\x16LinkReflectionsRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x03 \x01(\tR\trequestId\x12/\n" +
+	"\x05links\x18\x04 \x03(\v2\x19.sidemirror.v1.MemoryLinkR\x05links\x12\x16\n" +
+	"\x06remove\x18\x05 \x01(\bR\x06remove\">\n" +
+	"\x17LinkReflectionsResponse\x12#\n" +
+	"\rchanged_count\x18\x01 \x01(\x05R\fchangedCount\"\xe4\x01\n" +
+	"\x13ExploreGraphRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12/\n" +
+	"\x05start\x18\x03 \x03(\v2\x19.sidemirror.v1.GraphPointR\x05start\x12\x14\n" +
+	"\x05depth\x18\x04 \x01(\x05R\x05depth\x12-\n" +
+	"\x05kinds\x18\x05 \x03(\x0e2\x17.sidemirror.v1.LinkKindR\x05kinds\x12\x1b\n" +
+	"\tmax_nodes\x18\x06 \x01(\x05R\bmaxNodes\"\x95\x01\n" +
+	"\x14ExploreGraphResponse\x12.\n" +
+	"\x05nodes\x18\x01 \x03(\v2\x18.sidemirror.v1.GraphNodeR\x05nodes\x12/\n" +
+	"\x05links\x18\x02 \x03(\v2\x19.sidemirror.v1.MemoryLinkR\x05links\x12\x1c\n" +
+	"\ttruncated\x18\x03 \x01(\bR\ttruncated\"\x87\x01\n" +
+	"\tGraphNode\x12/\n" +
+	"\x05point\x18\x01 \x01(\v2\x19.sidemirror.v1.GraphPointR\x05point\x12\x1a\n" +
+	"\bdistance\x18\x02 \x01(\x05R\bdistance\x12-\n" +
+	"\x06memory\x18\x03 \x01(\v2\x15.sidemirror.v1.MemoryR\x06memory*\xeb\x01\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14EVENT_TYPE_TOOL_CALL\x10\x01\x12\x1c\n" +
@@ -4344,13 +5329,33 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x17SEARCH_MODE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12SEARCH_MODE_FILTER\x10\x01\x12\x19\n" +
 	"\x15SEARCH_MODE_FULL_TEXT\x10\x02\x12\x16\n" +
-	"\x12SEARCH_MODE_HYBRID\x10\x03*\xa1\x01\n" +
+	"\x12SEARCH_MODE_HYBRID\x10\x03*\x81\x01\n" +
+	"\vClusterKind\x12\x1c\n" +
+	"\x18CLUSTER_KIND_UNSPECIFIED\x10\x00\x12 \n" +
+	"\x1cCLUSTER_KIND_ERROR_SIGNATURE\x10\x01\x12\x15\n" +
+	"\x11CLUSTER_KIND_TOOL\x10\x02\x12\x1b\n" +
+	"\x17CLUSTER_KIND_SIMILARITY\x10\x03*\xc2\x01\n" +
+	"\bLinkKind\x12\x19\n" +
+	"\x15LINK_KIND_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15LINK_KIND_STRATEGY_OF\x10\x01\x12\x1a\n" +
+	"\x16LINK_KIND_DERIVED_FROM\x10\x02\x12\x18\n" +
+	"\x14LINK_KIND_SUPERSEDES\x10\x03\x12\x18\n" +
+	"\x14LINK_KIND_SIMILAR_TO\x10\x04\x12\x18\n" +
+	"\x14LINK_KIND_SAME_ERROR\x10\x05\x12\x16\n" +
+	"\x12LINK_KIND_MENTIONS\x10\x06*\xc9\x01\n" +
+	"\rGraphNodeKind\x12\x1f\n" +
+	"\x1bGRAPH_NODE_KIND_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16GRAPH_NODE_KIND_MEMORY\x10\x01\x12\x18\n" +
+	"\x14GRAPH_NODE_KIND_TOOL\x10\x02\x12\"\n" +
+	"\x1eGRAPH_NODE_KIND_ERROR_CATEGORY\x10\x03\x12#\n" +
+	"\x1fGRAPH_NODE_KIND_ERROR_SIGNATURE\x10\x04\x12\x18\n" +
+	"\x14GRAPH_NODE_KIND_NAME\x10\x05*\xa1\x01\n" +
 	"\rLessonVerdict\x12\x1e\n" +
 	"\x1aLESSON_VERDICT_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14LESSON_VERDICT_HELPS\x10\x01\x12\x18\n" +
 	"\x14LESSON_VERDICT_HARMS\x10\x02\x12\x18\n" +
 	"\x14LESSON_VERDICT_INERT\x10\x03\x12\"\n" +
-	"\x1eLESSON_VERDICT_NOT_ENOUGH_DATA\x10\x042\xd6\v\n" +
+	"\x1eLESSON_VERDICT_NOT_ENOUGH_DATA\x10\x042\xf4\r\n" +
 	"\x17ReflectiveMemoryService\x12i\n" +
 	"\x12GenerateReflection\x12(.sidemirror.v1.GenerateReflectionRequest\x1a).sidemirror.v1.GenerateReflectionResponse\x12`\n" +
 	"\x0fStoreReflection\x12%.sidemirror.v1.StoreReflectionRequest\x1a&.sidemirror.v1.StoreReflectionResponse\x12_\n" +
@@ -4365,7 +5370,10 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\rReportOutcome\x12#.sidemirror.v1.ReportOutcomeRequest\x1a$.sidemirror.v1.ReportOutcomeResponse\x12q\n" +
 	"\x13GetLessonStatistics\x12).sidemirror.v1.GetLessonStatisticsRequest\x1a*.sidemirror.v1.GetLessonStatisticsResponse\"\x03\x90\x02\x01\x12m\n" +
 	"\x11ExportReflections\x12'.sidemirror.v1.ExportReflectionsRequest\x1a(.sidemirror.v1.ExportReflectionsResponse\"\x03\x90\x02\x010\x01\x12h\n" +
-	"\x11ImportReflections\x12'.sidemirror.v1.ImportReflectionsRequest\x1a(.sidemirror.v1.ImportReflectionsResponse(\x01B\xc9\x01\n" +
+	"\x11ImportReflections\x12'.sidemirror.v1.ImportReflectionsRequest\x1a(.sidemirror.v1.ImportReflectionsResponse(\x01\x12\\\n" +
+	"\fListClusters\x12\".sidemirror.v1.ListClustersRequest\x1a#.sidemirror.v1.ListClustersResponse\"\x03\x90\x02\x01\x12`\n" +
+	"\x0fLinkReflections\x12%.sidemirror.v1.LinkReflectionsRequest\x1a&.sidemirror.v1.LinkReflectionsResponse\x12\\\n" +
+	"\fExploreGraph\x12\".sidemirror.v1.ExploreGraphRequest\x1a#.sidemirror.v1.ExploreGraphResponse\"\x03\x90\x02\x01B\xc9\x01\n" +
 	"\x11com.sidemirror.v1B\x15ReflectiveMemoryProtoP\x01ZHgithub.com/sidemirror/sidemirror/generated/go/sidemirror/v1;sidemirrorv1\xa2\x02\x03SXX\xaa\x02\rSidemirror.V1\xca\x02\rSidemirror\\V1\xe2\x02\x19Sidemirror\\V1\\GPBMetadata\xea\x02\x0eSidemirror::V1b\x06proto3"
 
 var (
@@ -4380,164 +5388,198 @@ func file_sidemirror_v1_reflective_memory_proto_rawDescGZIP() []byte {
 	return file_sidemirror_v1_reflective_memory_proto_rawDescData
 }
 
-var file_sidemirror_v1_reflective_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_sidemirror_v1_reflective_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
+var file_sidemirror_v1_reflective_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
+var file_sidemirror_v1_reflective_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 54)
 var file_sidemirror_v1_reflective_memory_proto_goTypes = []any{
 	(EventType)(0),                         // 0: sidemirror.v1.EventType
 	(ErrorCategory)(0),                     // 1: sidemirror.v1.ErrorCategory
 	(MemoryKind)(0),                        // 2: sidemirror.v1.MemoryKind
 	(MemoryState)(0),                       // 3: sidemirror.v1.MemoryState
 	(SearchMode)(0),                        // 4: sidemirror.v1.SearchMode
-	(LessonVerdict)(0),                     // 5: sidemirror.v1.LessonVerdict
-	(*ReflectionEvent)(nil),                // 6: sidemirror.v1.ReflectionEvent
-	(*TaskError)(nil),                      // 7: sidemirror.v1.TaskError
-	(*AppliesWhen)(nil),                    // 8: sidemirror.v1.AppliesWhen
-	(*ReflectionResult)(nil),               // 9: sidemirror.v1.ReflectionResult
-	(*Memory)(nil),                         // 10: sidemirror.v1.Memory
-	(*GenerateReflectionRequest)(nil),      // 11: sidemirror.v1.GenerateReflectionRequest
-	(*GenerateReflectionResponse)(nil),     // 12: sidemirror.v1.GenerateReflectionResponse
-	(*StoreReflectionRequest)(nil),         // 13: sidemirror.v1.StoreReflectionRequest
-	(*StoreReflectionResponse)(nil),        // 14: sidemirror.v1.StoreReflectionResponse
-	(*GetReflectionRequest)(nil),           // 15: sidemirror.v1.GetReflectionRequest
-	(*GetReflectionResponse)(nil),          // 16: sidemirror.v1.GetReflectionResponse
-	(*ListReflectionsRequest)(nil),         // 17: sidemirror.v1.ListReflectionsRequest
-	(*ListReflectionsResponse)(nil),        // 18: sidemirror.v1.ListReflectionsResponse
-	(*UpdateReflectionRequest)(nil),        // 19: sidemirror.v1.UpdateReflectionRequest
-	(*MemoryChanges)(nil),                  // 20: sidemirror.v1.MemoryChanges
-	(*UpdateReflectionResponse)(nil),       // 21: sidemirror.v1.UpdateReflectionResponse
-	(*DeleteReflectionRequest)(nil),        // 22: sidemirror.v1.DeleteReflectionRequest
-	(*DeleteReflectionResponse)(nil),       // 23: sidemirror.v1.DeleteReflectionResponse
-	(*ListReflectionVersionsRequest)(nil),  // 24: sidemirror.v1.ListReflectionVersionsRequest
-	(*ListReflectionVersionsResponse)(nil), // 25: sidemirror.v1.ListReflectionVersionsResponse
-	(*ReviewReflectionRequest)(nil),        // 26: sidemirror.v1.ReviewReflectionRequest
-	(*ReviewReflectionResponse)(nil),       // 27: sidemirror.v1.ReviewReflectionResponse
-	(*QueryReflectionsRequest)(nil),        // 28: sidemirror.v1.QueryReflectionsRequest
-	(*QueryReflectionsResponse)(nil),       // 29: sidemirror.v1.QueryReflectionsResponse
-	(*QueryHit)(nil),                       // 30: sidemirror.v1.QueryHit
-	(*HitExplanation)(nil),                 // 31: sidemirror.v1.HitExplanation
-	(*ScorePart)(nil),                      // 32: sidemirror.v1.ScorePart
-	(*QueryMiss)(nil),                      // 33: sidemirror.v1.QueryMiss
-	(*BuildMemoryContextRequest)(nil),      // 34: sidemirror.v1.BuildMemoryContextRequest
-	(*BuildMemoryContextResponse)(nil),     // 35: sidemirror.v1.BuildMemoryContextResponse
-	(*ReportOutcomeRequest)(nil),           // 36: sidemirror.v1.ReportOutcomeRequest
-	(*TaskErrors)(nil),                     // 37: sidemirror.v1.TaskErrors
-	(*FailedCall)(nil),                     // 38: sidemirror.v1.FailedCall
-	(*ReportOutcomeResponse)(nil),          // 39: sidemirror.v1.ReportOutcomeResponse
-	(*GetLessonStatisticsRequest)(nil),     // 40: sidemirror.v1.GetLessonStatisticsRequest
-	(*GetLessonStatisticsResponse)(nil),    // 41: sidemirror.v1.GetLessonStatisticsResponse
-	(*LessonStatistics)(nil),               // 42: sidemirror.v1.LessonStatistics
-	(*LessonArm)(nil),                      // 43: sidemirror.v1.LessonArm
-	(*LiftInterval)(nil),                   // 44: sidemirror.v1.LiftInterval
-	(*ExportReflectionsRequest)(nil),       // 45: sidemirror.v1.ExportReflectionsRequest
-	(*ExportReflectionsResponse)(nil),      // 46: sidemirror.v1.ExportReflectionsResponse
-	(*ImportReflectionsRequest)(nil),       // 47: sidemirror.v1.ImportReflectionsRequest
-	(*ImportReflectionsResponse)(nil),      // 48: sidemirror.v1.ImportReflectionsResponse
-	(*RefusedLine)(nil),                    // 49: sidemirror.v1.RefusedLine
-	(*timestamppb.Timestamp)(nil),          // 50: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),                // 51: google.protobuf.Struct
-	(ResultStatus)(0),                      // 52: sidemirror.v1.ResultStatus
-	(Origin)(0),                            // 53: sidemirror.v1.Origin
-	(*Usage)(nil),                          // 54: sidemirror.v1.Usage
-	(TaskOutcome)(0),                       // 55: sidemirror.v1.TaskOutcome
-	(*fieldmaskpb.FieldMask)(nil),          // 56: google.protobuf.FieldMask
-	(*ContextBlock)(nil),                   // 57: sidemirror.v1.ContextBlock
+	(ClusterKind)(0),                       // 5: sidemirror.v1.ClusterKind
+	(LinkKind)(0),                          // 6: sidemirror.v1.LinkKind
+	(GraphNodeKind)(0),                     // 7: sidemirror.v1.GraphNodeKind
+	(LessonVerdict)(0),                     // 8: sidemirror.v1.LessonVerdict
+	(*ReflectionEvent)(nil),                // 9: sidemirror.v1.ReflectionEvent
+	(*TaskError)(nil),                      // 10: sidemirror.v1.TaskError
+	(*AppliesWhen)(nil),                    // 11: sidemirror.v1.AppliesWhen
+	(*ReflectionResult)(nil),               // 12: sidemirror.v1.ReflectionResult
+	(*Memory)(nil),                         // 13: sidemirror.v1.Memory
+	(*GenerateReflectionRequest)(nil),      // 14: sidemirror.v1.GenerateReflectionRequest
+	(*GenerateReflectionResponse)(nil),     // 15: sidemirror.v1.GenerateReflectionResponse
+	(*StoreReflectionRequest)(nil),         // 16: sidemirror.v1.StoreReflectionRequest
+	(*StoreReflectionResponse)(nil),        // 17: sidemirror.v1.StoreReflectionResponse
+	(*GetReflectionRequest)(nil),           // 18: sidemirror.v1.GetReflectionRequest
+	(*GetReflectionResponse)(nil),          // 19: sidemirror.v1.GetReflectionResponse
+	(*ListReflectionsRequest)(nil),         // 20: sidemirror.v1.ListReflectionsRequest
+	(*ListReflectionsResponse)(nil),        // 21: sidemirror.v1.ListReflectionsResponse
+	(*UpdateReflectionRequest)(nil),        // 22: sidemirror.v1.UpdateReflectionRequest
+	(*MemoryChanges)(nil),                  // 23: sidemirror.v1.MemoryChanges
+	(*UpdateReflectionResponse)(nil),       // 24: sidemirror.v1.UpdateReflectionResponse
+	(*DeleteReflectionRequest)(nil),        // 25: sidemirror.v1.DeleteReflectionRequest
+	(*DeleteReflectionResponse)(nil),       // 26: sidemirror.v1.DeleteReflectionResponse
+	(*ListReflectionVersionsRequest)(nil),  // 27: sidemirror.v1.ListReflectionVersionsRequest
+	(*ListReflectionVersionsResponse)(nil), // 28: sidemirror.v1.ListReflectionVersionsResponse
+	(*ReviewReflectionRequest)(nil),        // 29: sidemirror.v1.ReviewReflectionRequest
+	(*ReviewReflectionResponse)(nil),       // 30: sidemirror.v1.ReviewReflectionResponse
+	(*QueryReflectionsRequest)(nil),        // 31: sidemirror.v1.QueryReflectionsRequest
+	(*QueryReflectionsResponse)(nil),       // 32: sidemirror.v1.QueryReflectionsResponse
+	(*QueryHit)(nil),                       // 33: sidemirror.v1.QueryHit
+	(*HitExplanation)(nil),                 // 34: sidemirror.v1.HitExplanation
+	(*ScorePart)(nil),                      // 35: sidemirror.v1.ScorePart
+	(*QueryMiss)(nil),                      // 36: sidemirror.v1.QueryMiss
+	(*BuildMemoryContextRequest)(nil),      // 37: sidemirror.v1.BuildMemoryContextRequest
+	(*BuildMemoryContextResponse)(nil),     // 38: sidemirror.v1.BuildMemoryContextResponse
+	(*ReportOutcomeRequest)(nil),           // 39: sidemirror.v1.ReportOutcomeRequest
+	(*TaskErrors)(nil),                     // 40: sidemirror.v1.TaskErrors
+	(*FailedCall)(nil),                     // 41: sidemirror.v1.FailedCall
+	(*ReportOutcomeResponse)(nil),          // 42: sidemirror.v1.ReportOutcomeResponse
+	(*GetLessonStatisticsRequest)(nil),     // 43: sidemirror.v1.GetLessonStatisticsRequest
+	(*GetLessonStatisticsResponse)(nil),    // 44: sidemirror.v1.GetLessonStatisticsResponse
+	(*LessonStatistics)(nil),               // 45: sidemirror.v1.LessonStatistics
+	(*LessonArm)(nil),                      // 46: sidemirror.v1.LessonArm
+	(*LiftInterval)(nil),                   // 47: sidemirror.v1.LiftInterval
+	(*ExportReflectionsRequest)(nil),       // 48: sidemirror.v1.ExportReflectionsRequest
+	(*ExportReflectionsResponse)(nil),      // 49: sidemirror.v1.ExportReflectionsResponse
+	(*ImportReflectionsRequest)(nil),       // 50: sidemirror.v1.ImportReflectionsRequest
+	(*ImportReflectionsResponse)(nil),      // 51: sidemirror.v1.ImportReflectionsResponse
+	(*RefusedLine)(nil),                    // 52: sidemirror.v1.RefusedLine
+	(*ListClustersRequest)(nil),            // 53: sidemirror.v1.ListClustersRequest
+	(*ListClustersResponse)(nil),           // 54: sidemirror.v1.ListClustersResponse
+	(*MemoryCluster)(nil),                  // 55: sidemirror.v1.MemoryCluster
+	(*GraphPoint)(nil),                     // 56: sidemirror.v1.GraphPoint
+	(*MemoryLink)(nil),                     // 57: sidemirror.v1.MemoryLink
+	(*LinkReflectionsRequest)(nil),         // 58: sidemirror.v1.LinkReflectionsRequest
+	(*LinkReflectionsResponse)(nil),        // 59: sidemirror.v1.LinkReflectionsResponse
+	(*ExploreGraphRequest)(nil),            // 60: sidemirror.v1.ExploreGraphRequest
+	(*ExploreGraphResponse)(nil),           // 61: sidemirror.v1.ExploreGraphResponse
+	(*GraphNode)(nil),                      // 62: sidemirror.v1.GraphNode
+	(*timestamppb.Timestamp)(nil),          // 63: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),                // 64: google.protobuf.Struct
+	(ResultStatus)(0),                      // 65: sidemirror.v1.ResultStatus
+	(Origin)(0),                            // 66: sidemirror.v1.Origin
+	(*Usage)(nil),                          // 67: sidemirror.v1.Usage
+	(TaskOutcome)(0),                       // 68: sidemirror.v1.TaskOutcome
+	(*fieldmaskpb.FieldMask)(nil),          // 69: google.protobuf.FieldMask
+	(*ContextBlock)(nil),                   // 70: sidemirror.v1.ContextBlock
 }
 var file_sidemirror_v1_reflective_memory_proto_depIdxs = []int32{
 	0,  // 0: sidemirror.v1.ReflectionEvent.event_type:type_name -> sidemirror.v1.EventType
-	50, // 1: sidemirror.v1.ReflectionEvent.timestamp:type_name -> google.protobuf.Timestamp
-	51, // 2: sidemirror.v1.ReflectionEvent.metadata:type_name -> google.protobuf.Struct
-	51, // 3: sidemirror.v1.ReflectionEvent.error:type_name -> google.protobuf.Struct
+	63, // 1: sidemirror.v1.ReflectionEvent.timestamp:type_name -> google.protobuf.Timestamp
+	64, // 2: sidemirror.v1.ReflectionEvent.metadata:type_name -> google.protobuf.Struct
+	64, // 3: sidemirror.v1.ReflectionEvent.error:type_name -> google.protobuf.Struct
 	1,  // 4: sidemirror.v1.TaskError.error_category:type_name -> sidemirror.v1.ErrorCategory
-	51, // 5: sidemirror.v1.TaskError.context:type_name -> google.protobuf.Struct
+	64, // 5: sidemirror.v1.TaskError.context:type_name -> google.protobuf.Struct
 	1,  // 6: sidemirror.v1.AppliesWhen.error_categories:type_name -> sidemirror.v1.ErrorCategory
-	52, // 7: sidemirror.v1.ReflectionResult.status:type_name -> sidemirror.v1.ResultStatus
+	65, // 7: sidemirror.v1.ReflectionResult.status:type_name -> sidemirror.v1.ResultStatus
 	1,  // 8: sidemirror.v1.ReflectionResult.error_category:type_name -> sidemirror.v1.ErrorCategory
-	51, // 9: sidemirror.v1.ReflectionResult.metadata:type_name -> google.protobuf.Struct
-	50, // 10: sidemirror.v1.ReflectionResult.generated_at:type_name -> google.protobuf.Timestamp
-	8,  // 11: sidemirror.v1.ReflectionResult.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	53, // 12: sidemirror.v1.ReflectionResult.origin:type_name -> sidemirror.v1.Origin
-	54, // 13: sidemirror.v1.ReflectionResult.usage:type_name -> sidemirror.v1.Usage
+	64, // 9: sidemirror.v1.ReflectionResult.metadata:type_name -> google.protobuf.Struct
+	63, // 10: sidemirror.v1.ReflectionResult.generated_at:type_name -> google.protobuf.Timestamp
+	11, // 11: sidemirror.v1.ReflectionResult.applies_when:type_name -> sidemirror.v1.AppliesWhen
+	66, // 12: sidemirror.v1.ReflectionResult.origin:type_name -> sidemirror.v1.Origin
+	67, // 13: sidemirror.v1.ReflectionResult.usage:type_name -> sidemirror.v1.Usage
 	2,  // 14: sidemirror.v1.Memory.kind:type_name -> sidemirror.v1.MemoryKind
-	51, // 15: sidemirror.v1.Memory.metadata:type_name -> google.protobuf.Struct
+	64, // 15: sidemirror.v1.Memory.metadata:type_name -> google.protobuf.Struct
 	1,  // 16: sidemirror.v1.Memory.error_category:type_name -> sidemirror.v1.ErrorCategory
-	53, // 17: sidemirror.v1.Memory.origin:type_name -> sidemirror.v1.Origin
+	66, // 17: sidemirror.v1.Memory.origin:type_name -> sidemirror.v1.Origin
 	3,  // 18: sidemirror.v1.Memory.state:type_name -> sidemirror.v1.MemoryState
-	50, // 19: sidemirror.v1.Memory.create_time:type_name -> google.protobuf.Timestamp
-	50, // 20: sidemirror.v1.Memory.update_time:type_name -> google.protobuf.Timestamp
-	8,  // 21: sidemirror.v1.Memory.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	6,  // 22: sidemirror.v1.GenerateReflectionRequest.events:type_name -> sidemirror.v1.ReflectionEvent
-	55, // 23: sidemirror.v1.GenerateReflectionRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
-	7,  // 24: sidemirror.v1.GenerateReflectionRequest.error:type_name -> sidemirror.v1.TaskError
-	9,  // 25: sidemirror.v1.GenerateReflectionResponse.result:type_name -> sidemirror.v1.ReflectionResult
-	9,  // 26: sidemirror.v1.StoreReflectionRequest.result:type_name -> sidemirror.v1.ReflectionResult
-	10, // 27: sidemirror.v1.GetReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	63, // 19: sidemirror.v1.Memory.create_time:type_name -> google.protobuf.Timestamp
+	63, // 20: sidemirror.v1.Memory.update_time:type_name -> google.protobuf.Timestamp
+	11, // 21: sidemirror.v1.Memory.applies_when:type_name -> sidemirror.v1.AppliesWhen
+	9,  // 22: sidemirror.v1.GenerateReflectionRequest.events:type_name -> sidemirror.v1.ReflectionEvent
+	68, // 23: sidemirror.v1.GenerateReflectionRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
+	10, // 24: sidemirror.v1.GenerateReflectionRequest.error:type_name -> sidemirror.v1.TaskError
+	12, // 25: sidemirror.v1.GenerateReflectionResponse.result:type_name -> sidemirror.v1.ReflectionResult
+	12, // 26: sidemirror.v1.StoreReflectionRequest.result:type_name -> sidemirror.v1.ReflectionResult
+	13, // 27: sidemirror.v1.GetReflectionResponse.memory:type_name -> sidemirror.v1.Memory
 	2,  // 28: sidemirror.v1.ListReflectionsRequest.kind:type_name -> sidemirror.v1.MemoryKind
 	3,  // 29: sidemirror.v1.ListReflectionsRequest.state:type_name -> sidemirror.v1.MemoryState
-	10, // 30: sidemirror.v1.ListReflectionsResponse.memories:type_name -> sidemirror.v1.Memory
-	20, // 31: sidemirror.v1.UpdateReflectionRequest.changes:type_name -> sidemirror.v1.MemoryChanges
-	56, // 32: sidemirror.v1.UpdateReflectionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	13, // 30: sidemirror.v1.ListReflectionsResponse.memories:type_name -> sidemirror.v1.Memory
+	23, // 31: sidemirror.v1.UpdateReflectionRequest.changes:type_name -> sidemirror.v1.MemoryChanges
+	69, // 32: sidemirror.v1.UpdateReflectionRequest.update_mask:type_name -> google.protobuf.FieldMask
 	1,  // 33: sidemirror.v1.MemoryChanges.error_category:type_name -> sidemirror.v1.ErrorCategory
-	51, // 34: sidemirror.v1.MemoryChanges.metadata:type_name -> google.protobuf.Struct
-	8,  // 35: sidemirror.v1.MemoryChanges.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	10, // 36: sidemirror.v1.UpdateReflectionResponse.memory:type_name -> sidemirror.v1.Memory
-	10, // 37: sidemirror.v1.ListReflectionVersionsResponse.versions:type_name -> sidemirror.v1.Memory
+	64, // 34: sidemirror.v1.MemoryChanges.metadata:type_name -> google.protobuf.Struct
+	11, // 35: sidemirror.v1.MemoryChanges.applies_when:type_name -> sidemirror.v1.AppliesWhen
+	13, // 36: sidemirror.v1.UpdateReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	13, // 37: sidemirror.v1.ListReflectionVersionsResponse.versions:type_name -> sidemirror.v1.Memory
 	3,  // 38: sidemirror.v1.ReviewReflectionRequest.state:type_name -> sidemirror.v1.MemoryState
-	10, // 39: sidemirror.v1.ReviewReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	13, // 39: sidemirror.v1.ReviewReflectionResponse.memory:type_name -> sidemirror.v1.Memory
 	2,  // 40: sidemirror.v1.QueryReflectionsRequest.kind:type_name -> sidemirror.v1.MemoryKind
-	30, // 41: sidemirror.v1.QueryReflectionsResponse.hits:type_name -> sidemirror.v1.QueryHit
+	33, // 41: sidemirror.v1.QueryReflectionsResponse.hits:type_name -> sidemirror.v1.QueryHit
 	4,  // 42: sidemirror.v1.QueryReflectionsResponse.search_mode:type_name -> sidemirror.v1.SearchMode
-	33, // 43: sidemirror.v1.QueryReflectionsResponse.misses:type_name -> sidemirror.v1.QueryMiss
-	10, // 44: sidemirror.v1.QueryHit.memory:type_name -> sidemirror.v1.Memory
-	31, // 45: sidemirror.v1.QueryHit.explanation:type_name -> sidemirror.v1.HitExplanation
-	32, // 46: sidemirror.v1.HitExplanation.parts:type_name -> sidemirror.v1.ScorePart
+	36, // 43: sidemirror.v1.QueryReflectionsResponse.misses:type_name -> sidemirror.v1.QueryMiss
+	13, // 44: sidemirror.v1.QueryHit.memory:type_name -> sidemirror.v1.Memory
+	34, // 45: sidemirror.v1.QueryHit.explanation:type_name -> sidemirror.v1.HitExplanation
+	35, // 46: sidemirror.v1.HitExplanation.parts:type_name -> sidemirror.v1.ScorePart
 	1,  // 47: sidemirror.v1.BuildMemoryContextRequest.error_categories:type_name -> sidemirror.v1.ErrorCategory
-	57, // 48: sidemirror.v1.BuildMemoryContextResponse.block:type_name -> sidemirror.v1.ContextBlock
-	55, // 49: sidemirror.v1.ReportOutcomeRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
+	70, // 48: sidemirror.v1.BuildMemoryContextResponse.block:type_name -> sidemirror.v1.ContextBlock
+	68, // 49: sidemirror.v1.ReportOutcomeRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
 	1,  // 50: sidemirror.v1.ReportOutcomeRequest.error_category:type_name -> sidemirror.v1.ErrorCategory
-	37, // 51: sidemirror.v1.ReportOutcomeRequest.errors:type_name -> sidemirror.v1.TaskErrors
-	38, // 52: sidemirror.v1.TaskErrors.failed_calls:type_name -> sidemirror.v1.FailedCall
-	42, // 53: sidemirror.v1.GetLessonStatisticsResponse.lessons:type_name -> sidemirror.v1.LessonStatistics
+	40, // 51: sidemirror.v1.ReportOutcomeRequest.errors:type_name -> sidemirror.v1.TaskErrors
+	41, // 52: sidemirror.v1.TaskErrors.failed_calls:type_name -> sidemirror.v1.FailedCall
+	45, // 53: sidemirror.v1.GetLessonStatisticsResponse.lessons:type_name -> sidemirror.v1.LessonStatistics
 	3,  // 54: sidemirror.v1.LessonStatistics.state:type_name -> sidemirror.v1.MemoryState
-	43, // 55: sidemirror.v1.LessonStatistics.shown:type_name -> sidemirror.v1.LessonArm
-	43, // 56: sidemirror.v1.LessonStatistics.held_back:type_name -> sidemirror.v1.LessonArm
-	43, // 57: sidemirror.v1.LessonStatistics.outside:type_name -> sidemirror.v1.LessonArm
-	44, // 58: sidemirror.v1.LessonStatistics.interval:type_name -> sidemirror.v1.LiftInterval
-	44, // 59: sidemirror.v1.LessonStatistics.interval_at_any_look:type_name -> sidemirror.v1.LiftInterval
-	5,  // 60: sidemirror.v1.LessonStatistics.verdict:type_name -> sidemirror.v1.LessonVerdict
-	49, // 61: sidemirror.v1.ImportReflectionsResponse.refused:type_name -> sidemirror.v1.RefusedLine
-	11, // 62: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:input_type -> sidemirror.v1.GenerateReflectionRequest
-	13, // 63: sidemirror.v1.ReflectiveMemoryService.StoreReflection:input_type -> sidemirror.v1.StoreReflectionRequest
-	15, // 64: sidemirror.v1.ReflectiveMemoryService.GetReflection:input_type -> sidemirror.v1.GetReflectionRequest
-	17, // 65: sidemirror.v1.ReflectiveMemoryService.ListReflections:input_type -> sidemirror.v1.ListReflectionsRequest
-	19, // 66: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:input_type -> sidemirror.v1.UpdateReflectionRequest
-	22, // 67: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:input_type -> sidemirror.v1.DeleteReflectionRequest
-	24, // 68: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:input_type -> sidemirror.v1.ListReflectionVersionsRequest
-	26, // 69: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:input_type -> sidemirror.v1.ReviewReflectionRequest
-	28, // 70: sidemirror.v1.ReflectiveMemoryService.QueryReflections:input_type -> sidemirror.v1.QueryReflectionsRequest
-	34, // 71: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:input_type -> sidemirror.v1.BuildMemoryContextRequest
-	36, // 72: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:input_type -> sidemirror.v1.ReportOutcomeRequest
-	40, // 73: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:input_type -> sidemirror.v1.GetLessonStatisticsRequest
-	45, // 74: sidemirror.v1.ReflectiveMemoryService.ExportReflections:input_type -> sidemirror.v1.ExportReflectionsRequest
-	47, // 75: sidemirror.v1.ReflectiveMemoryService.ImportReflections:input_type -> sidemirror.v1.ImportReflectionsRequest
-	12, // 76: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:output_type -> sidemirror.v1.GenerateReflectionResponse
-	14, // 77: sidemirror.v1.ReflectiveMemoryService.StoreReflection:output_type -> sidemirror.v1.StoreReflectionResponse
-	16, // 78: sidemirror.v1.ReflectiveMemoryService.GetReflection:output_type -> sidemirror.v1.GetReflectionResponse
-	18, // 79: sidemirror.v1.ReflectiveMemoryService.ListReflections:output_type -> sidemirror.v1.ListReflectionsResponse
-	21, // 80: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:output_type -> sidemirror.v1.UpdateReflectionResponse
-	23, // 81: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:output_type -> sidemirror.v1.DeleteReflectionResponse
-	25, // 82: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:output_type -> sidemirror.v1.ListReflectionVersionsResponse
-	27, // 83: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:output_type -> sidemirror.v1.ReviewReflectionResponse
-	29, // 84: sidemirror.v1.ReflectiveMemoryService.QueryReflections:output_type -> sidemirror.v1.QueryReflectionsResponse
-	35, // 85: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:output_type -> sidemirror.v1.BuildMemoryContextResponse
-	39, // 86: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:output_type -> sidemirror.v1.ReportOutcomeResponse
-	41, // 87: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:output_type -> sidemirror.v1.GetLessonStatisticsResponse
-	46, // 88: sidemirror.v1.ReflectiveMemoryService.ExportReflections:output_type -> sidemirror.v1.ExportReflectionsResponse
-	48, // 89: sidemirror.v1.ReflectiveMemoryService.ImportReflections:output_type -> sidemirror.v1.ImportReflectionsResponse
-	76, // [76:90] is the sub-list for method output_type
-	62, // [62:76] is the sub-list for method input_type
-	62, // [62:62] is the sub-list for extension type_name
-	62, // [62:62] is the sub-list for extension extendee
-	0,  // [0:62] is the sub-list for field type_name
+	46, // 55: sidemirror.v1.LessonStatistics.shown:type_name -> sidemirror.v1.LessonArm
+	46, // 56: sidemirror.v1.LessonStatistics.held_back:type_name -> sidemirror.v1.LessonArm
+	46, // 57: sidemirror.v1.LessonStatistics.outside:type_name -> sidemirror.v1.LessonArm
+	47, // 58: sidemirror.v1.LessonStatistics.interval:type_name -> sidemirror.v1.LiftInterval
+	47, // 59: sidemirror.v1.LessonStatistics.interval_at_any_look:type_name -> sidemirror.v1.LiftInterval
+	8,  // 60: sidemirror.v1.LessonStatistics.verdict:type_name -> sidemirror.v1.LessonVerdict
+	52, // 61: sidemirror.v1.ImportReflectionsResponse.refused:type_name -> sidemirror.v1.RefusedLine
+	5,  // 62: sidemirror.v1.ListClustersRequest.kind:type_name -> sidemirror.v1.ClusterKind
+	55, // 63: sidemirror.v1.ListClustersResponse.clusters:type_name -> sidemirror.v1.MemoryCluster
+	5,  // 64: sidemirror.v1.MemoryCluster.kind:type_name -> sidemirror.v1.ClusterKind
+	7,  // 65: sidemirror.v1.GraphPoint.kind:type_name -> sidemirror.v1.GraphNodeKind
+	56, // 66: sidemirror.v1.MemoryLink.source:type_name -> sidemirror.v1.GraphPoint
+	56, // 67: sidemirror.v1.MemoryLink.target:type_name -> sidemirror.v1.GraphPoint
+	6,  // 68: sidemirror.v1.MemoryLink.kind:type_name -> sidemirror.v1.LinkKind
+	63, // 69: sidemirror.v1.MemoryLink.create_time:type_name -> google.protobuf.Timestamp
+	57, // 70: sidemirror.v1.LinkReflectionsRequest.links:type_name -> sidemirror.v1.MemoryLink
+	56, // 71: sidemirror.v1.ExploreGraphRequest.start:type_name -> sidemirror.v1.GraphPoint
+	6,  // 72: sidemirror.v1.ExploreGraphRequest.kinds:type_name -> sidemirror.v1.LinkKind
+	62, // 73: sidemirror.v1.ExploreGraphResponse.nodes:type_name -> sidemirror.v1.GraphNode
+	57, // 74: sidemirror.v1.ExploreGraphResponse.links:type_name -> sidemirror.v1.MemoryLink
+	56, // 75: sidemirror.v1.GraphNode.point:type_name -> sidemirror.v1.GraphPoint
+	13, // 76: sidemirror.v1.GraphNode.memory:type_name -> sidemirror.v1.Memory
+	14, // 77: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:input_type -> sidemirror.v1.GenerateReflectionRequest
+	16, // 78: sidemirror.v1.ReflectiveMemoryService.StoreReflection:input_type -> sidemirror.v1.StoreReflectionRequest
+	18, // 79: sidemirror.v1.ReflectiveMemoryService.GetReflection:input_type -> sidemirror.v1.GetReflectionRequest
+	20, // 80: sidemirror.v1.ReflectiveMemoryService.ListReflections:input_type -> sidemirror.v1.ListReflectionsRequest
+	22, // 81: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:input_type -> sidemirror.v1.UpdateReflectionRequest
+	25, // 82: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:input_type -> sidemirror.v1.DeleteReflectionRequest
+	27, // 83: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:input_type -> sidemirror.v1.ListReflectionVersionsRequest
+	29, // 84: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:input_type -> sidemirror.v1.ReviewReflectionRequest
+	31, // 85: sidemirror.v1.ReflectiveMemoryService.QueryReflections:input_type -> sidemirror.v1.QueryReflectionsRequest
+	37, // 86: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:input_type -> sidemirror.v1.BuildMemoryContextRequest
+	39, // 87: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:input_type -> sidemirror.v1.ReportOutcomeRequest
+	43, // 88: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:input_type -> sidemirror.v1.GetLessonStatisticsRequest
+	48, // 89: sidemirror.v1.ReflectiveMemoryService.ExportReflections:input_type -> sidemirror.v1.ExportReflectionsRequest
+	50, // 90: sidemirror.v1.ReflectiveMemoryService.ImportReflections:input_type -> sidemirror.v1.ImportReflectionsRequest
+	53, // 91: sidemirror.v1.ReflectiveMemoryService.ListClusters:input_type -> sidemirror.v1.ListClustersRequest
+	58, // 92: sidemirror.v1.ReflectiveMemoryService.LinkReflections:input_type -> sidemirror.v1.LinkReflectionsRequest
+	60, // 93: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:input_type -> sidemirror.v1.ExploreGraphRequest
+	15, // 94: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:output_type -> sidemirror.v1.GenerateReflectionResponse
+	17, // 95: sidemirror.v1.ReflectiveMemoryService.StoreReflection:output_type -> sidemirror.v1.StoreReflectionResponse
+	19, // 96: sidemirror.v1.ReflectiveMemoryService.GetReflection:output_type -> sidemirror.v1.GetReflectionResponse
+	21, // 97: sidemirror.v1.ReflectiveMemoryService.ListReflections:output_type -> sidemirror.v1.ListReflectionsResponse
+	24, // 98: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:output_type -> sidemirror.v1.UpdateReflectionResponse
+	26, // 99: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:output_type -> sidemirror.v1.DeleteReflectionResponse
+	28, // 100: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:output_type -> sidemirror.v1.ListReflectionVersionsResponse
+	30, // 101: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:output_type -> sidemirror.v1.ReviewReflectionResponse
+	32, // 102: sidemirror.v1.ReflectiveMemoryService.QueryReflections:output_type -> sidemirror.v1.QueryReflectionsResponse
+	38, // 103: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:output_type -> sidemirror.v1.BuildMemoryContextResponse
+	42, // 104: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:output_type -> sidemirror.v1.ReportOutcomeResponse
+	44, // 105: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:output_type -> sidemirror.v1.GetLessonStatisticsResponse
+	49, // 106: sidemirror.v1.ReflectiveMemoryService.ExportReflections:output_type -> sidemirror.v1.ExportReflectionsResponse
+	51, // 107: sidemirror.v1.ReflectiveMemoryService.ImportReflections:output_type -> sidemirror.v1.ImportReflectionsResponse
+	54, // 108: sidemirror.v1.ReflectiveMemoryService.ListClusters:output_type -> sidemirror.v1.ListClustersResponse
+	59, // 109: sidemirror.v1.ReflectiveMemoryService.LinkReflections:output_type -> sidemirror.v1.LinkReflectionsResponse
+	61, // 110: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:output_type -> sidemirror.v1.ExploreGraphResponse
+	94, // [94:111] is the sub-list for method output_type
+	77, // [77:94] is the sub-list for method input_type
+	77, // [77:77] is the sub-list for extension type_name
+	77, // [77:77] is the sub-list for extension extendee
+	0,  // [0:77] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_reflective_memory_proto_init() }
@@ -4557,8 +5599,8 @@ func file_sidemirror_v1_reflective_memory_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_reflective_memory_proto_rawDesc), len(file_sidemirror_v1_reflective_memory_proto_rawDesc)),
-			NumEnums:      6,
-			NumMessages:   44,
+			NumEnums:      9,
+			NumMessages:   54,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

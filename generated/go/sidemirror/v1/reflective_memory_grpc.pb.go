@@ -33,6 +33,9 @@ const (
 	ReflectiveMemoryService_GetLessonStatistics_FullMethodName    = "/sidemirror.v1.ReflectiveMemoryService/GetLessonStatistics"
 	ReflectiveMemoryService_ExportReflections_FullMethodName      = "/sidemirror.v1.ReflectiveMemoryService/ExportReflections"
 	ReflectiveMemoryService_ImportReflections_FullMethodName      = "/sidemirror.v1.ReflectiveMemoryService/ImportReflections"
+	ReflectiveMemoryService_ListClusters_FullMethodName           = "/sidemirror.v1.ReflectiveMemoryService/ListClusters"
+	ReflectiveMemoryService_LinkReflections_FullMethodName        = "/sidemirror.v1.ReflectiveMemoryService/LinkReflections"
+	ReflectiveMemoryService_ExploreGraph_FullMethodName           = "/sidemirror.v1.ReflectiveMemoryService/ExploreGraph"
 )
 
 // ReflectiveMemoryServiceClient is the client API for ReflectiveMemoryService service.
@@ -81,6 +84,16 @@ type ReflectiveMemoryServiceClient interface {
 	// line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
 	// were learned is quarantined, and no memory is trusted more than the agent's own text, whatever its line says.
 	ImportReflections(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[ImportReflectionsRequest, ImportReflectionsResponse], error)
+	// Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
+	// most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
+	ListClusters(ctx context.Context, in *ListClustersRequest, opts ...grpc.CallOption) (*ListClustersResponse, error)
+	// Links memories, or removes links. Those that arise from what is learned are made by the server: between a strategy
+	// and its reflection, to memories that it was made with, to lessons of the same error or of much the same words, and to
+	// the tools, errors and names that it mentions.
+	LinkReflections(ctx context.Context, in *LinkReflectionsRequest, opts ...grpc.CallOption) (*LinkReflectionsResponse, error)
+	// What hangs together with a memory, a tool, an error or a name, as far as some links away. What is not there, or is
+	// another tenant's, is left out.
+	ExploreGraph(ctx context.Context, in *ExploreGraphRequest, opts ...grpc.CallOption) (*ExploreGraphResponse, error)
 }
 
 type reflectiveMemoryServiceClient struct {
@@ -243,6 +256,36 @@ func (c *reflectiveMemoryServiceClient) ImportReflections(ctx context.Context, o
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ReflectiveMemoryService_ImportReflectionsClient = grpc.ClientStreamingClient[ImportReflectionsRequest, ImportReflectionsResponse]
 
+func (c *reflectiveMemoryServiceClient) ListClusters(ctx context.Context, in *ListClustersRequest, opts ...grpc.CallOption) (*ListClustersResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListClustersResponse)
+	err := c.cc.Invoke(ctx, ReflectiveMemoryService_ListClusters_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *reflectiveMemoryServiceClient) LinkReflections(ctx context.Context, in *LinkReflectionsRequest, opts ...grpc.CallOption) (*LinkReflectionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(LinkReflectionsResponse)
+	err := c.cc.Invoke(ctx, ReflectiveMemoryService_LinkReflections_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *reflectiveMemoryServiceClient) ExploreGraph(ctx context.Context, in *ExploreGraphRequest, opts ...grpc.CallOption) (*ExploreGraphResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ExploreGraphResponse)
+	err := c.cc.Invoke(ctx, ReflectiveMemoryService_ExploreGraph_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ReflectiveMemoryServiceServer is the server API for ReflectiveMemoryService service.
 // All implementations must embed UnimplementedReflectiveMemoryServiceServer
 // for forward compatibility.
@@ -289,6 +332,16 @@ type ReflectiveMemoryServiceServer interface {
 	// line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
 	// were learned is quarantined, and no memory is trusted more than the agent's own text, whatever its line says.
 	ImportReflections(grpc.ClientStreamingServer[ImportReflectionsRequest, ImportReflectionsResponse]) error
+	// Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
+	// most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
+	ListClusters(context.Context, *ListClustersRequest) (*ListClustersResponse, error)
+	// Links memories, or removes links. Those that arise from what is learned are made by the server: between a strategy
+	// and its reflection, to memories that it was made with, to lessons of the same error or of much the same words, and to
+	// the tools, errors and names that it mentions.
+	LinkReflections(context.Context, *LinkReflectionsRequest) (*LinkReflectionsResponse, error)
+	// What hangs together with a memory, a tool, an error or a name, as far as some links away. What is not there, or is
+	// another tenant's, is left out.
+	ExploreGraph(context.Context, *ExploreGraphRequest) (*ExploreGraphResponse, error)
 	mustEmbedUnimplementedReflectiveMemoryServiceServer()
 }
 
@@ -340,6 +393,15 @@ func (UnimplementedReflectiveMemoryServiceServer) ExportReflections(*ExportRefle
 }
 func (UnimplementedReflectiveMemoryServiceServer) ImportReflections(grpc.ClientStreamingServer[ImportReflectionsRequest, ImportReflectionsResponse]) error {
 	return status.Error(codes.Unimplemented, "method ImportReflections not implemented")
+}
+func (UnimplementedReflectiveMemoryServiceServer) ListClusters(context.Context, *ListClustersRequest) (*ListClustersResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListClusters not implemented")
+}
+func (UnimplementedReflectiveMemoryServiceServer) LinkReflections(context.Context, *LinkReflectionsRequest) (*LinkReflectionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method LinkReflections not implemented")
+}
+func (UnimplementedReflectiveMemoryServiceServer) ExploreGraph(context.Context, *ExploreGraphRequest) (*ExploreGraphResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ExploreGraph not implemented")
 }
 func (UnimplementedReflectiveMemoryServiceServer) mustEmbedUnimplementedReflectiveMemoryServiceServer() {
 }
@@ -597,6 +659,60 @@ func _ReflectiveMemoryService_ImportReflections_Handler(srv interface{}, stream 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ReflectiveMemoryService_ImportReflectionsServer = grpc.ClientStreamingServer[ImportReflectionsRequest, ImportReflectionsResponse]
 
+func _ReflectiveMemoryService_ListClusters_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListClustersRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReflectiveMemoryServiceServer).ListClusters(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReflectiveMemoryService_ListClusters_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReflectiveMemoryServiceServer).ListClusters(ctx, req.(*ListClustersRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ReflectiveMemoryService_LinkReflections_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(LinkReflectionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReflectiveMemoryServiceServer).LinkReflections(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReflectiveMemoryService_LinkReflections_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReflectiveMemoryServiceServer).LinkReflections(ctx, req.(*LinkReflectionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ReflectiveMemoryService_ExploreGraph_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ExploreGraphRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReflectiveMemoryServiceServer).ExploreGraph(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReflectiveMemoryService_ExploreGraph_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReflectiveMemoryServiceServer).ExploreGraph(ctx, req.(*ExploreGraphRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // ReflectiveMemoryService_ServiceDesc is the grpc.ServiceDesc for ReflectiveMemoryService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -651,6 +767,18 @@ var ReflectiveMemoryService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetLessonStatistics",
 			Handler:    _ReflectiveMemoryService_GetLessonStatistics_Handler,
+		},
+		{
+			MethodName: "ListClusters",
+			Handler:    _ReflectiveMemoryService_ListClusters_Handler,
+		},
+		{
+			MethodName: "LinkReflections",
+			Handler:    _ReflectiveMemoryService_LinkReflections_Handler,
+		},
+		{
+			MethodName: "ExploreGraph",
+			Handler:    _ReflectiveMemoryService_ExploreGraph_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

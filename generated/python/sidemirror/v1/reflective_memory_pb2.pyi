@@ -59,6 +59,32 @@ class SearchMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     SEARCH_MODE_FULL_TEXT: _ClassVar[SearchMode]
     SEARCH_MODE_HYBRID: _ClassVar[SearchMode]
 
+class ClusterKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    CLUSTER_KIND_UNSPECIFIED: _ClassVar[ClusterKind]
+    CLUSTER_KIND_ERROR_SIGNATURE: _ClassVar[ClusterKind]
+    CLUSTER_KIND_TOOL: _ClassVar[ClusterKind]
+    CLUSTER_KIND_SIMILARITY: _ClassVar[ClusterKind]
+
+class LinkKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    LINK_KIND_UNSPECIFIED: _ClassVar[LinkKind]
+    LINK_KIND_STRATEGY_OF: _ClassVar[LinkKind]
+    LINK_KIND_DERIVED_FROM: _ClassVar[LinkKind]
+    LINK_KIND_SUPERSEDES: _ClassVar[LinkKind]
+    LINK_KIND_SIMILAR_TO: _ClassVar[LinkKind]
+    LINK_KIND_SAME_ERROR: _ClassVar[LinkKind]
+    LINK_KIND_MENTIONS: _ClassVar[LinkKind]
+
+class GraphNodeKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    GRAPH_NODE_KIND_UNSPECIFIED: _ClassVar[GraphNodeKind]
+    GRAPH_NODE_KIND_MEMORY: _ClassVar[GraphNodeKind]
+    GRAPH_NODE_KIND_TOOL: _ClassVar[GraphNodeKind]
+    GRAPH_NODE_KIND_ERROR_CATEGORY: _ClassVar[GraphNodeKind]
+    GRAPH_NODE_KIND_ERROR_SIGNATURE: _ClassVar[GraphNodeKind]
+    GRAPH_NODE_KIND_NAME: _ClassVar[GraphNodeKind]
+
 class LessonVerdict(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     LESSON_VERDICT_UNSPECIFIED: _ClassVar[LessonVerdict]
@@ -97,6 +123,23 @@ SEARCH_MODE_UNSPECIFIED: SearchMode
 SEARCH_MODE_FILTER: SearchMode
 SEARCH_MODE_FULL_TEXT: SearchMode
 SEARCH_MODE_HYBRID: SearchMode
+CLUSTER_KIND_UNSPECIFIED: ClusterKind
+CLUSTER_KIND_ERROR_SIGNATURE: ClusterKind
+CLUSTER_KIND_TOOL: ClusterKind
+CLUSTER_KIND_SIMILARITY: ClusterKind
+LINK_KIND_UNSPECIFIED: LinkKind
+LINK_KIND_STRATEGY_OF: LinkKind
+LINK_KIND_DERIVED_FROM: LinkKind
+LINK_KIND_SUPERSEDES: LinkKind
+LINK_KIND_SIMILAR_TO: LinkKind
+LINK_KIND_SAME_ERROR: LinkKind
+LINK_KIND_MENTIONS: LinkKind
+GRAPH_NODE_KIND_UNSPECIFIED: GraphNodeKind
+GRAPH_NODE_KIND_MEMORY: GraphNodeKind
+GRAPH_NODE_KIND_TOOL: GraphNodeKind
+GRAPH_NODE_KIND_ERROR_CATEGORY: GraphNodeKind
+GRAPH_NODE_KIND_ERROR_SIGNATURE: GraphNodeKind
+GRAPH_NODE_KIND_NAME: GraphNodeKind
 LESSON_VERDICT_UNSPECIFIED: LessonVerdict
 LESSON_VERDICT_HELPS: LessonVerdict
 LESSON_VERDICT_HARMS: LessonVerdict
@@ -142,7 +185,7 @@ class AppliesWhen(_message.Message):
     def __init__(self, tools: _Optional[_Iterable[str]] = ..., error_categories: _Optional[_Iterable[_Union[ErrorCategory, str]]] = ..., not_when: _Optional[str] = ...) -> None: ...
 
 class ReflectionResult(_message.Message):
-    __slots__ = ("status", "reflection_text", "strategy_text", "importance", "confidence", "tags", "error_category", "source_event_ids", "related_memory_ids", "metadata", "generated_at", "applies_when", "origin", "usage")
+    __slots__ = ("status", "reflection_text", "strategy_text", "importance", "confidence", "tags", "error_category", "source_event_ids", "related_memory_ids", "metadata", "generated_at", "applies_when", "origin", "usage", "error_signature")
     STATUS_FIELD_NUMBER: _ClassVar[int]
     REFLECTION_TEXT_FIELD_NUMBER: _ClassVar[int]
     STRATEGY_TEXT_FIELD_NUMBER: _ClassVar[int]
@@ -157,6 +200,7 @@ class ReflectionResult(_message.Message):
     APPLIES_WHEN_FIELD_NUMBER: _ClassVar[int]
     ORIGIN_FIELD_NUMBER: _ClassVar[int]
     USAGE_FIELD_NUMBER: _ClassVar[int]
+    ERROR_SIGNATURE_FIELD_NUMBER: _ClassVar[int]
     status: _common_pb2.ResultStatus
     reflection_text: str
     strategy_text: str
@@ -171,10 +215,11 @@ class ReflectionResult(_message.Message):
     applies_when: AppliesWhen
     origin: _common_pb2.Origin
     usage: _common_pb2.Usage
-    def __init__(self, status: _Optional[_Union[_common_pb2.ResultStatus, str]] = ..., reflection_text: _Optional[str] = ..., strategy_text: _Optional[str] = ..., importance: _Optional[float] = ..., confidence: _Optional[float] = ..., tags: _Optional[_Iterable[str]] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., source_event_ids: _Optional[_Iterable[str]] = ..., related_memory_ids: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., generated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., applies_when: _Optional[_Union[AppliesWhen, _Mapping]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ..., usage: _Optional[_Union[_common_pb2.Usage, _Mapping]] = ...) -> None: ...
+    error_signature: str
+    def __init__(self, status: _Optional[_Union[_common_pb2.ResultStatus, str]] = ..., reflection_text: _Optional[str] = ..., strategy_text: _Optional[str] = ..., importance: _Optional[float] = ..., confidence: _Optional[float] = ..., tags: _Optional[_Iterable[str]] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., source_event_ids: _Optional[_Iterable[str]] = ..., related_memory_ids: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., generated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., applies_when: _Optional[_Union[AppliesWhen, _Mapping]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ..., usage: _Optional[_Union[_common_pb2.Usage, _Mapping]] = ..., error_signature: _Optional[str] = ...) -> None: ...
 
 class Memory(_message.Message):
-    __slots__ = ("id", "kind", "content", "source", "importance", "layer", "tags", "metadata", "confidence", "error_category", "source_event_ids", "origin", "state", "version", "create_time", "update_time", "related_memory_ids", "strategy_of", "applies_when", "strength", "episode_count", "quarantine", "change", "reason", "tenant_id", "project_id")
+    __slots__ = ("id", "kind", "content", "source", "importance", "layer", "tags", "metadata", "confidence", "error_category", "source_event_ids", "origin", "state", "version", "create_time", "update_time", "related_memory_ids", "strategy_of", "applies_when", "strength", "episode_count", "quarantine", "change", "reason", "tenant_id", "project_id", "error_signature")
     ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     CONTENT_FIELD_NUMBER: _ClassVar[int]
@@ -201,6 +246,7 @@ class Memory(_message.Message):
     REASON_FIELD_NUMBER: _ClassVar[int]
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    ERROR_SIGNATURE_FIELD_NUMBER: _ClassVar[int]
     id: str
     kind: MemoryKind
     content: str
@@ -227,7 +273,8 @@ class Memory(_message.Message):
     reason: str
     tenant_id: str
     project_id: str
-    def __init__(self, id: _Optional[str] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., content: _Optional[str] = ..., source: _Optional[str] = ..., importance: _Optional[float] = ..., layer: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confidence: _Optional[float] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., source_event_ids: _Optional[_Iterable[str]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ..., state: _Optional[_Union[MemoryState, str]] = ..., version: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., related_memory_ids: _Optional[_Iterable[str]] = ..., strategy_of: _Optional[str] = ..., applies_when: _Optional[_Union[AppliesWhen, _Mapping]] = ..., strength: _Optional[int] = ..., episode_count: _Optional[int] = ..., quarantine: _Optional[str] = ..., change: _Optional[str] = ..., reason: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ...) -> None: ...
+    error_signature: str
+    def __init__(self, id: _Optional[str] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., content: _Optional[str] = ..., source: _Optional[str] = ..., importance: _Optional[float] = ..., layer: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confidence: _Optional[float] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., source_event_ids: _Optional[_Iterable[str]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ..., state: _Optional[_Union[MemoryState, str]] = ..., version: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., related_memory_ids: _Optional[_Iterable[str]] = ..., strategy_of: _Optional[str] = ..., applies_when: _Optional[_Union[AppliesWhen, _Mapping]] = ..., strength: _Optional[int] = ..., episode_count: _Optional[int] = ..., quarantine: _Optional[str] = ..., change: _Optional[str] = ..., reason: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., error_signature: _Optional[str] = ...) -> None: ...
 
 class GenerateReflectionRequest(_message.Message):
     __slots__ = ("tenant_id", "project_id", "request_id", "events", "turn_id", "session_id", "outcome", "error", "task_description", "task_goal", "related_memory_ids", "receipt_ids", "store")
@@ -702,3 +749,119 @@ class RefusedLine(_message.Message):
     number: int
     reason: str
     def __init__(self, number: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class ListClustersRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "kind", "page_size", "page_token")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    kind: ClusterKind
+    page_size: int
+    page_token: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., kind: _Optional[_Union[ClusterKind, str]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListClustersResponse(_message.Message):
+    __slots__ = ("clusters", "next_page_token")
+    CLUSTERS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    clusters: _containers.RepeatedCompositeFieldContainer[MemoryCluster]
+    next_page_token: str
+    def __init__(self, clusters: _Optional[_Iterable[_Union[MemoryCluster, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class MemoryCluster(_message.Message):
+    __slots__ = ("id", "kind", "key", "terms", "memory_ids", "episode_count", "importance")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    TERMS_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_IDS_FIELD_NUMBER: _ClassVar[int]
+    EPISODE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    IMPORTANCE_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    kind: ClusterKind
+    key: str
+    terms: _containers.RepeatedScalarFieldContainer[str]
+    memory_ids: _containers.RepeatedScalarFieldContainer[str]
+    episode_count: int
+    importance: float
+    def __init__(self, id: _Optional[str] = ..., kind: _Optional[_Union[ClusterKind, str]] = ..., key: _Optional[str] = ..., terms: _Optional[_Iterable[str]] = ..., memory_ids: _Optional[_Iterable[str]] = ..., episode_count: _Optional[int] = ..., importance: _Optional[float] = ...) -> None: ...
+
+class GraphPoint(_message.Message):
+    __slots__ = ("kind", "id")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    kind: GraphNodeKind
+    id: str
+    def __init__(self, kind: _Optional[_Union[GraphNodeKind, str]] = ..., id: _Optional[str] = ...) -> None: ...
+
+class MemoryLink(_message.Message):
+    __slots__ = ("source", "target", "kind", "create_time")
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    TARGET_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
+    source: GraphPoint
+    target: GraphPoint
+    kind: LinkKind
+    create_time: _timestamp_pb2.Timestamp
+    def __init__(self, source: _Optional[_Union[GraphPoint, _Mapping]] = ..., target: _Optional[_Union[GraphPoint, _Mapping]] = ..., kind: _Optional[_Union[LinkKind, str]] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class LinkReflectionsRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "request_id", "links", "remove")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    LINKS_FIELD_NUMBER: _ClassVar[int]
+    REMOVE_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    request_id: str
+    links: _containers.RepeatedCompositeFieldContainer[MemoryLink]
+    remove: bool
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., links: _Optional[_Iterable[_Union[MemoryLink, _Mapping]]] = ..., remove: bool = ...) -> None: ...
+
+class LinkReflectionsResponse(_message.Message):
+    __slots__ = ("changed_count",)
+    CHANGED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    changed_count: int
+    def __init__(self, changed_count: _Optional[int] = ...) -> None: ...
+
+class ExploreGraphRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "start", "depth", "kinds", "max_nodes")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    DEPTH_FIELD_NUMBER: _ClassVar[int]
+    KINDS_FIELD_NUMBER: _ClassVar[int]
+    MAX_NODES_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    start: _containers.RepeatedCompositeFieldContainer[GraphPoint]
+    depth: int
+    kinds: _containers.RepeatedScalarFieldContainer[LinkKind]
+    max_nodes: int
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., start: _Optional[_Iterable[_Union[GraphPoint, _Mapping]]] = ..., depth: _Optional[int] = ..., kinds: _Optional[_Iterable[_Union[LinkKind, str]]] = ..., max_nodes: _Optional[int] = ...) -> None: ...
+
+class ExploreGraphResponse(_message.Message):
+    __slots__ = ("nodes", "links", "truncated")
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    LINKS_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATED_FIELD_NUMBER: _ClassVar[int]
+    nodes: _containers.RepeatedCompositeFieldContainer[GraphNode]
+    links: _containers.RepeatedCompositeFieldContainer[MemoryLink]
+    truncated: bool
+    def __init__(self, nodes: _Optional[_Iterable[_Union[GraphNode, _Mapping]]] = ..., links: _Optional[_Iterable[_Union[MemoryLink, _Mapping]]] = ..., truncated: bool = ...) -> None: ...
+
+class GraphNode(_message.Message):
+    __slots__ = ("point", "distance", "memory")
+    POINT_FIELD_NUMBER: _ClassVar[int]
+    DISTANCE_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    point: GraphPoint
+    distance: int
+    memory: Memory
+    def __init__(self, point: _Optional[_Union[GraphPoint, _Mapping]] = ..., distance: _Optional[int] = ..., memory: _Optional[_Union[Memory, _Mapping]] = ...) -> None: ...

@@ -112,6 +112,21 @@ class ReflectiveMemoryServiceStub(object):
                 request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ImportReflectionsRequest.SerializeToString,
                 response_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ImportReflectionsResponse.FromString,
                 _registered_method=True)
+        self.ListClusters = channel.unary_unary(
+                '/sidemirror.v1.ReflectiveMemoryService/ListClusters',
+                request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListClustersRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListClustersResponse.FromString,
+                _registered_method=True)
+        self.LinkReflections = channel.unary_unary(
+                '/sidemirror.v1.ReflectiveMemoryService/LinkReflections',
+                request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.LinkReflectionsRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.LinkReflectionsResponse.FromString,
+                _registered_method=True)
+        self.ExploreGraph = channel.unary_unary(
+                '/sidemirror.v1.ReflectiveMemoryService/ExploreGraph',
+                request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ExploreGraphRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ExploreGraphResponse.FromString,
+                _registered_method=True)
 
 
 class ReflectiveMemoryServiceServicer(object):
@@ -228,6 +243,31 @@ class ReflectiveMemoryServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListClusters(self, request, context):
+        """Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
+        most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def LinkReflections(self, request, context):
+        """Links memories, or removes links. Those that arise from what is learned are made by the server: between a strategy
+        and its reflection, to memories that it was made with, to lessons of the same error or of much the same words, and to
+        the tools, errors and names that it mentions.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExploreGraph(self, request, context):
+        """What hangs together with a memory, a tool, an error or a name, as far as some links away. What is not there, or is
+        another tenant's, is left out.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ReflectiveMemoryServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -300,6 +340,21 @@ def add_ReflectiveMemoryServiceServicer_to_server(servicer, server):
                     servicer.ImportReflections,
                     request_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ImportReflectionsRequest.FromString,
                     response_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ImportReflectionsResponse.SerializeToString,
+            ),
+            'ListClusters': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListClusters,
+                    request_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListClustersRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListClustersResponse.SerializeToString,
+            ),
+            'LinkReflections': grpc.unary_unary_rpc_method_handler(
+                    servicer.LinkReflections,
+                    request_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.LinkReflectionsRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.LinkReflectionsResponse.SerializeToString,
+            ),
+            'ExploreGraph': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExploreGraph,
+                    request_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ExploreGraphRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ExploreGraphResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -688,6 +743,87 @@ class ReflectiveMemoryService(object):
             '/sidemirror.v1.ReflectiveMemoryService/ImportReflections',
             sidemirror_dot_v1_dot_reflective__memory__pb2.ImportReflectionsRequest.SerializeToString,
             sidemirror_dot_v1_dot_reflective__memory__pb2.ImportReflectionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListClusters(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sidemirror.v1.ReflectiveMemoryService/ListClusters',
+            sidemirror_dot_v1_dot_reflective__memory__pb2.ListClustersRequest.SerializeToString,
+            sidemirror_dot_v1_dot_reflective__memory__pb2.ListClustersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def LinkReflections(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sidemirror.v1.ReflectiveMemoryService/LinkReflections',
+            sidemirror_dot_v1_dot_reflective__memory__pb2.LinkReflectionsRequest.SerializeToString,
+            sidemirror_dot_v1_dot_reflective__memory__pb2.LinkReflectionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExploreGraph(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sidemirror.v1.ReflectiveMemoryService/ExploreGraph',
+            sidemirror_dot_v1_dot_reflective__memory__pb2.ExploreGraphRequest.SerializeToString,
+            sidemirror_dot_v1_dot_reflective__memory__pb2.ExploreGraphResponse.FromString,
             options,
             channel_credentials,
             insecure,

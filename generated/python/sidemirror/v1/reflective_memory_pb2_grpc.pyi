@@ -78,6 +78,19 @@ class ReflectiveMemoryServiceStub:
     line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
     were learned is quarantined, and no memory is trusted more than the agent's own text, whatever its line says.
     """
+    ListClusters: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListClustersRequest, _reflective_memory_pb2.ListClustersResponse]
+    """Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
+    most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
+    """
+    LinkReflections: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.LinkReflectionsRequest, _reflective_memory_pb2.LinkReflectionsResponse]
+    """Links memories, or removes links. Those that arise from what is learned are made by the server: between a strategy
+    and its reflection, to memories that it was made with, to lessons of the same error or of much the same words, and to
+    the tools, errors and names that it mentions.
+    """
+    ExploreGraph: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.ExploreGraphRequest, _reflective_memory_pb2.ExploreGraphResponse]
+    """What hangs together with a memory, a tool, an error or a name, as far as some links away. What is not there, or is
+    another tenant's, is left out.
+    """
 
 @_typing.type_check_only
 class ReflectiveMemoryServiceAsyncStub(ReflectiveMemoryServiceStub):
@@ -128,6 +141,19 @@ class ReflectiveMemoryServiceAsyncStub(ReflectiveMemoryServiceStub):
     """Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
     line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
     were learned is quarantined, and no memory is trusted more than the agent's own text, whatever its line says.
+    """
+    ListClusters: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListClustersRequest, _reflective_memory_pb2.ListClustersResponse]  # type: ignore[assignment]
+    """Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
+    most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
+    """
+    LinkReflections: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.LinkReflectionsRequest, _reflective_memory_pb2.LinkReflectionsResponse]  # type: ignore[assignment]
+    """Links memories, or removes links. Those that arise from what is learned are made by the server: between a strategy
+    and its reflection, to memories that it was made with, to lessons of the same error or of much the same words, and to
+    the tools, errors and names that it mentions.
+    """
+    ExploreGraph: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.ExploreGraphRequest, _reflective_memory_pb2.ExploreGraphResponse]  # type: ignore[assignment]
+    """What hangs together with a memory, a tool, an error or a name, as far as some links away. What is not there, or is
+    another tenant's, is left out.
     """
 
 class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -260,6 +286,37 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         """Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
         line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
         were learned is quarantined, and no memory is trusted more than the agent's own text, whatever its line says.
+        """
+
+    @_abc_1.abstractmethod
+    def ListClusters(
+        self,
+        request: _reflective_memory_pb2.ListClustersRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_reflective_memory_pb2.ListClustersResponse, _abc.Awaitable[_reflective_memory_pb2.ListClustersResponse]]:
+        """Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
+        most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
+        """
+
+    @_abc_1.abstractmethod
+    def LinkReflections(
+        self,
+        request: _reflective_memory_pb2.LinkReflectionsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_reflective_memory_pb2.LinkReflectionsResponse, _abc.Awaitable[_reflective_memory_pb2.LinkReflectionsResponse]]:
+        """Links memories, or removes links. Those that arise from what is learned are made by the server: between a strategy
+        and its reflection, to memories that it was made with, to lessons of the same error or of much the same words, and to
+        the tools, errors and names that it mentions.
+        """
+
+    @_abc_1.abstractmethod
+    def ExploreGraph(
+        self,
+        request: _reflective_memory_pb2.ExploreGraphRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_reflective_memory_pb2.ExploreGraphResponse, _abc.Awaitable[_reflective_memory_pb2.ExploreGraphResponse]]:
+        """What hangs together with a memory, a tool, an error or a name, as far as some links away. What is not there, or is
+        another tenant's, is left out.
         """
 
 def add_ReflectiveMemoryServiceServicer_to_server(servicer: ReflectiveMemoryServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

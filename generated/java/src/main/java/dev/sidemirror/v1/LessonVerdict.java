@@ -168,7 +168,7 @@ public enum LessonVerdict
   }
   public static com.google.protobuf.Descriptors.EnumDescriptor
       getDescriptor() {
-    return dev.sidemirror.v1.ReflectiveMemoryProto.getDescriptor().getEnumTypes().get(5);
+    return dev.sidemirror.v1.ReflectiveMemoryProto.getDescriptor().getEnumTypes().get(8);
   }
 
   private static final LessonVerdict[] VALUES = values();

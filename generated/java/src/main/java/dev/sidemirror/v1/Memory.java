@@ -52,6 +52,7 @@ private static final long serialVersionUID = 0L;
     reason_ = "";
     tenantId_ = "";
     projectId_ = "";
+    errorSignature_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -1040,6 +1041,53 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int ERROR_SIGNATURE_FIELD_NUMBER = 27;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object errorSignature_ = "";
+  /**
+   * <pre>
+   * The failure that it is about, as `tool|category|cause`; empty for none.
+   * </pre>
+   *
+   * <code>string error_signature = 27 [json_name = "errorSignature"];</code>
+   * @return The errorSignature.
+   */
+  @java.lang.Override
+  public java.lang.String getErrorSignature() {
+    java.lang.Object ref = errorSignature_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      errorSignature_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The failure that it is about, as `tool|category|cause`; empty for none.
+   * </pre>
+   *
+   * <code>string error_signature = 27 [json_name = "errorSignature"];</code>
+   * @return The bytes for errorSignature.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getErrorSignatureBytes() {
+    java.lang.Object ref = errorSignature_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      errorSignature_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -1131,6 +1179,9 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(projectId_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 26, projectId_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(errorSignature_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 27, errorSignature_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -1247,6 +1298,9 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(projectId_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(26, projectId_);
     }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(errorSignature_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(27, errorSignature_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -1327,6 +1381,8 @@ private static final long serialVersionUID = 0L;
         .equals(other.getTenantId())) return false;
     if (!getProjectId()
         .equals(other.getProjectId())) return false;
+    if (!getErrorSignature()
+        .equals(other.getErrorSignature())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -1408,6 +1464,8 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + getTenantId().hashCode();
     hash = (37 * hash) + PROJECT_ID_FIELD_NUMBER;
     hash = (53 * hash) + getProjectId().hashCode();
+    hash = (37 * hash) + ERROR_SIGNATURE_FIELD_NUMBER;
+    hash = (53 * hash) + getErrorSignature().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1597,6 +1655,7 @@ private static final long serialVersionUID = 0L;
       reason_ = "";
       tenantId_ = "";
       projectId_ = "";
+      errorSignature_ = "";
       return this;
     }
 
@@ -1724,6 +1783,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x02000000) != 0)) {
         result.projectId_ = projectId_;
+      }
+      if (((from_bitField0_ & 0x04000000) != 0)) {
+        result.errorSignature_ = errorSignature_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1857,6 +1919,11 @@ private static final long serialVersionUID = 0L;
       if (!other.getProjectId().isEmpty()) {
         projectId_ = other.projectId_;
         bitField0_ |= 0x02000000;
+        onChanged();
+      }
+      if (!other.getErrorSignature().isEmpty()) {
+        errorSignature_ = other.errorSignature_;
+        bitField0_ |= 0x04000000;
         onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
@@ -2026,6 +2093,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x02000000;
               break;
             } // case 210
+            case 218: {
+              errorSignature_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x04000000;
+              break;
+            } // case 218
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -4544,6 +4616,98 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       projectId_ = value;
       bitField0_ |= 0x02000000;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object errorSignature_ = "";
+    /**
+     * <pre>
+     * The failure that it is about, as `tool|category|cause`; empty for none.
+     * </pre>
+     *
+     * <code>string error_signature = 27 [json_name = "errorSignature"];</code>
+     * @return The errorSignature.
+     */
+    public java.lang.String getErrorSignature() {
+      java.lang.Object ref = errorSignature_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        errorSignature_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The failure that it is about, as `tool|category|cause`; empty for none.
+     * </pre>
+     *
+     * <code>string error_signature = 27 [json_name = "errorSignature"];</code>
+     * @return The bytes for errorSignature.
+     */
+    public com.google.protobuf.ByteString
+        getErrorSignatureBytes() {
+      java.lang.Object ref = errorSignature_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        errorSignature_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The failure that it is about, as `tool|category|cause`; empty for none.
+     * </pre>
+     *
+     * <code>string error_signature = 27 [json_name = "errorSignature"];</code>
+     * @param value The errorSignature to set.
+     * @return This builder for chaining.
+     */
+    public Builder setErrorSignature(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      errorSignature_ = value;
+      bitField0_ |= 0x04000000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The failure that it is about, as `tool|category|cause`; empty for none.
+     * </pre>
+     *
+     * <code>string error_signature = 27 [json_name = "errorSignature"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearErrorSignature() {
+      errorSignature_ = getDefaultInstance().getErrorSignature();
+      bitField0_ = (bitField0_ & ~0x04000000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The failure that it is about, as `tool|category|cause`; empty for none.
+     * </pre>
+     *
+     * <code>string error_signature = 27 [json_name = "errorSignature"];</code>
+     * @param value The bytes for errorSignature to set.
+     * @return This builder for chaining.
+     */
+    public Builder setErrorSignatureBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      errorSignature_ = value;
+      bitField0_ |= 0x04000000;
       onChanged();
       return this;
     }

@@ -575,4 +575,24 @@ public interface MemoryOrBuilder extends
    */
   com.google.protobuf.ByteString
       getProjectIdBytes();
+
+  /**
+   * <pre>
+   * The failure that it is about, as `tool|category|cause`; empty for none.
+   * </pre>
+   *
+   * <code>string error_signature = 27 [json_name = "errorSignature"];</code>
+   * @return The errorSignature.
+   */
+  java.lang.String getErrorSignature();
+  /**
+   * <pre>
+   * The failure that it is about, as `tool|category|cause`; empty for none.
+   * </pre>
+   *
+   * <code>string error_signature = 27 [json_name = "errorSignature"];</code>
+   * @return The bytes for errorSignature.
+   */
+  com.google.protobuf.ByteString
+      getErrorSignatureBytes();
 }

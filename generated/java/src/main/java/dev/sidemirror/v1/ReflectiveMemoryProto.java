@@ -246,6 +246,56 @@ public final class ReflectiveMemoryProto {
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_sidemirror_v1_RefusedLine_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_ListClustersRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_ListClustersRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_ListClustersResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_ListClustersResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_MemoryCluster_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_MemoryCluster_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_GraphPoint_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_GraphPoint_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_MemoryLink_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_MemoryLink_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_LinkReflectionsRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_LinkReflectionsRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_LinkReflectionsResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_LinkReflectionsResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_ExploreGraphRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_ExploreGraphRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_ExploreGraphResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_ExploreGraphResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_GraphNode_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_GraphNode_fieldAccessorTable;
 
   public static com.google.protobuf.Descriptors.FileDescriptor
       getDescriptor() {
@@ -275,7 +325,7 @@ public final class ReflectiveMemoryProto {
       "hen\022\024\n\005tools\030\001 \003(\tR\005tools\022G\n\020error_categ" +
       "ories\030\002 \003(\0162\034.sidemirror.v1.ErrorCategor" +
       "yR\017errorCategories\022\031\n\010not_when\030\003 \001(\tR\007no" +
-      "tWhen\"\274\005\n\020ReflectionResult\0223\n\006status\030\001 \001" +
+      "tWhen\"\345\005\n\020ReflectionResult\0223\n\006status\030\001 \001" +
       "(\0162\033.sidemirror.v1.ResultStatusR\006status\022" +
       "\'\n\017reflection_text\030\002 \001(\tR\016reflectionText" +
       "\022#\n\rstrategy_text\030\003 \001(\tR\014strategyText\022#\n" +
@@ -291,276 +341,339 @@ public final class ReflectiveMemoryProto {
       "edAt\022=\n\014applies_when\030\014 \001(\0132\032.sidemirror." +
       "v1.AppliesWhenR\013appliesWhen\022-\n\006origin\030\r " +
       "\001(\0162\025.sidemirror.v1.OriginR\006origin\022*\n\005us" +
-      "age\030\016 \001(\0132\024.sidemirror.v1.UsageR\005usageB\r" +
-      "\n\013_importanceB\r\n\013_confidence\"\353\007\n\006Memory\022" +
-      "\016\n\002id\030\001 \001(\tR\002id\022-\n\004kind\030\002 \001(\0162\031.sidemirr" +
-      "or.v1.MemoryKindR\004kind\022\030\n\007content\030\003 \001(\tR" +
-      "\007content\022\026\n\006source\030\004 \001(\tR\006source\022\036\n\nimpo" +
-      "rtance\030\005 \001(\001R\nimportance\022\024\n\005layer\030\006 \001(\tR" +
-      "\005layer\022\022\n\004tags\030\007 \003(\tR\004tags\0223\n\010metadata\030\010" +
-      " \001(\0132\027.google.protobuf.StructR\010metadata\022" +
-      "#\n\nconfidence\030\t \001(\001H\000R\nconfidence\210\001\001\022C\n\016" +
-      "error_category\030\n \001(\0162\034.sidemirror.v1.Err" +
-      "orCategoryR\rerrorCategory\022(\n\020source_even" +
-      "t_ids\030\013 \003(\tR\016sourceEventIds\022-\n\006origin\030\014 " +
-      "\001(\0162\025.sidemirror.v1.OriginR\006origin\0220\n\005st" +
-      "ate\030\r \001(\0162\032.sidemirror.v1.MemoryStateR\005s" +
-      "tate\022\030\n\007version\030\016 \001(\005R\007version\022;\n\013create" +
-      "_time\030\017 \001(\0132\032.google.protobuf.TimestampR" +
-      "\ncreateTime\022;\n\013update_time\030\020 \001(\0132\032.googl" +
-      "e.protobuf.TimestampR\nupdateTime\022,\n\022rela" +
-      "ted_memory_ids\030\021 \003(\tR\020relatedMemoryIds\022\037" +
-      "\n\013strategy_of\030\022 \001(\tR\nstrategyOf\022=\n\014appli" +
-      "es_when\030\023 \001(\0132\032.sidemirror.v1.AppliesWhe" +
-      "nR\013appliesWhen\022\032\n\010strength\030\024 \001(\005R\010streng" +
-      "th\022#\n\repisode_count\030\025 \001(\005R\014episodeCount\022" +
-      "\036\n\nquarantine\030\026 \001(\tR\nquarantine\022\026\n\006chang" +
-      "e\030\027 \001(\tR\006change\022\026\n\006reason\030\030 \001(\tR\006reason\022" +
-      "\033\n\ttenant_id\030\031 \001(\tR\010tenantId\022\035\n\nproject_" +
-      "id\030\032 \001(\tR\tprojectIdB\r\n\013_confidence\"\371\003\n\031G" +
-      "enerateReflectionRequest\022\033\n\ttenant_id\030\001 " +
-      "\001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tproje" +
-      "ctId\022\035\n\nrequest_id\030\003 \001(\tR\trequestId\0226\n\006e" +
-      "vents\030\004 \003(\0132\036.sidemirror.v1.ReflectionEv" +
-      "entR\006events\022\027\n\007turn_id\030\005 \001(\tR\006turnId\022\035\n\n" +
-      "session_id\030\006 \001(\tR\tsessionId\0224\n\007outcome\030\007" +
-      " \001(\0162\032.sidemirror.v1.TaskOutcomeR\007outcom" +
-      "e\022.\n\005error\030\010 \001(\0132\030.sidemirror.v1.TaskErr" +
-      "orR\005error\022)\n\020task_description\030\t \001(\tR\017tas" +
-      "kDescription\022\033\n\ttask_goal\030\n \001(\tR\010taskGoa" +
-      "l\022,\n\022related_memory_ids\030\013 \003(\tR\020relatedMe" +
-      "moryIds\022\037\n\013receipt_ids\030\014 \003(\tR\nreceiptIds" +
-      "\022\024\n\005store\030\r \001(\010R\005store\"\307\001\n\032GenerateRefle" +
-      "ctionResponse\0227\n\006result\030\001 \001(\0132\037.sidemirr" +
-      "or.v1.ReflectionResultR\006result\022#\n\rreflec" +
-      "tion_id\030\002 \001(\tR\014reflectionId\022\037\n\013strategy_" +
-      "id\030\003 \001(\tR\nstrategyId\022*\n\021not_stored_reaso" +
-      "n\030\004 \001(\tR\017notStoredReason\"\313\001\n\026StoreReflec" +
-      "tionRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId" +
-      "\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n\nreque" +
-      "st_id\030\003 \001(\tR\trequestId\0227\n\006result\030\004 \001(\0132\037" +
-      ".sidemirror.v1.ReflectionResultR\006result\022" +
-      "\035\n\nsession_id\030\005 \001(\tR\tsessionId\"\213\001\n\027Store" +
-      "ReflectionResponse\022#\n\rreflection_id\030\001 \001(" +
-      "\tR\014reflectionId\022\037\n\013strategy_id\030\002 \001(\tR\nst" +
-      "rategyId\022*\n\021not_stored_reason\030\003 \001(\tR\017not" +
-      "StoredReason\"w\n\024GetReflectionRequest\022\033\n\t" +
-      "tenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030" +
-      "\002 \001(\tR\tprojectId\022#\n\rreflection_id\030\003 \001(\tR" +
-      "\014reflectionId\"F\n\025GetReflectionResponse\022-" +
-      "\n\006memory\030\001 \001(\0132\025.sidemirror.v1.MemoryR\006m" +
-      "emory\"\361\001\n\026ListReflectionsRequest\022\033\n\ttena" +
-      "nt_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(" +
-      "\tR\tprojectId\022-\n\004kind\030\003 \001(\0162\031.sidemirror." +
-      "v1.MemoryKindR\004kind\0220\n\005state\030\004 \001(\0162\032.sid" +
-      "emirror.v1.MemoryStateR\005state\022\033\n\tpage_si" +
-      "ze\030\005 \001(\005R\010pageSize\022\035\n\npage_token\030\006 \001(\tR\t" +
-      "pageToken\"t\n\027ListReflectionsResponse\0221\n\010" +
-      "memories\030\001 \003(\0132\025.sidemirror.v1.MemoryR\010m" +
-      "emories\022&\n\017next_page_token\030\002 \001(\tR\rnextPa" +
-      "geToken\"\305\002\n\027UpdateReflectionRequest\022\033\n\tt" +
-      "enant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002" +
-      " \001(\tR\tprojectId\022\035\n\nrequest_id\030\003 \001(\tR\treq" +
-      "uestId\022#\n\rreflection_id\030\004 \001(\tR\014reflectio" +
-      "nId\0226\n\007changes\030\005 \001(\0132\034.sidemirror.v1.Mem" +
-      "oryChangesR\007changes\022;\n\013update_mask\030\006 \001(\013" +
-      "2\032.google.protobuf.FieldMaskR\nupdateMask" +
-      "\022\035\n\nif_version\030\007 \001(\005R\tifVersion\022\026\n\006reaso" +
-      "n\030\010 \001(\tR\006reason\"\370\002\n\rMemoryChanges\022\030\n\007con" +
-      "tent\030\001 \001(\tR\007content\022\036\n\nimportance\030\002 \001(\001R" +
-      "\nimportance\022#\n\nconfidence\030\003 \001(\001H\000R\nconfi" +
-      "dence\210\001\001\022\022\n\004tags\030\004 \003(\tR\004tags\022C\n\016error_ca" +
-      "tegory\030\005 \001(\0162\034.sidemirror.v1.ErrorCatego" +
-      "ryR\rerrorCategory\0223\n\010metadata\030\006 \001(\0132\027.go" +
-      "ogle.protobuf.StructR\010metadata\022=\n\014applie" +
-      "s_when\030\007 \001(\0132\032.sidemirror.v1.AppliesWhen" +
-      "R\013appliesWhen\022,\n\022related_memory_ids\030\010 \003(" +
-      "\tR\020relatedMemoryIdsB\r\n\013_confidence\"I\n\030Up" +
-      "dateReflectionResponse\022-\n\006memory\030\001 \001(\0132\025" +
-      ".sidemirror.v1.MemoryR\006memory\"\231\001\n\027Delete" +
-      "ReflectionRequest\022\033\n\ttenant_id\030\001 \001(\tR\010te" +
-      "nantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n" +
-      "\nrequest_id\030\003 \001(\tR\trequestId\022#\n\rreflecti" +
-      "on_id\030\004 \001(\tR\014reflectionId\"\032\n\030DeleteRefle" +
-      "ctionResponse\"\274\001\n\035ListReflectionVersions" +
-      "Request\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\n" +
-      "project_id\030\002 \001(\tR\tprojectId\022#\n\rreflectio" +
-      "n_id\030\003 \001(\tR\014reflectionId\022\033\n\tpage_size\030\004 " +
-      "\001(\005R\010pageSize\022\035\n\npage_token\030\005 \001(\tR\tpageT" +
-      "oken\"{\n\036ListReflectionVersionsResponse\0221" +
-      "\n\010versions\030\001 \003(\0132\025.sidemirror.v1.MemoryR" +
-      "\010versions\022&\n\017next_page_token\030\002 \001(\tR\rnext" +
-      "PageToken\"\343\001\n\027ReviewReflectionRequest\022\033\n" +
+      "age\030\016 \001(\0132\024.sidemirror.v1.UsageR\005usage\022\'" +
+      "\n\017error_signature\030\017 \001(\tR\016errorSignatureB" +
+      "\r\n\013_importanceB\r\n\013_confidence\"\224\010\n\006Memory" +
+      "\022\016\n\002id\030\001 \001(\tR\002id\022-\n\004kind\030\002 \001(\0162\031.sidemir" +
+      "ror.v1.MemoryKindR\004kind\022\030\n\007content\030\003 \001(\t" +
+      "R\007content\022\026\n\006source\030\004 \001(\tR\006source\022\036\n\nimp" +
+      "ortance\030\005 \001(\001R\nimportance\022\024\n\005layer\030\006 \001(\t" +
+      "R\005layer\022\022\n\004tags\030\007 \003(\tR\004tags\0223\n\010metadata\030" +
+      "\010 \001(\0132\027.google.protobuf.StructR\010metadata" +
+      "\022#\n\nconfidence\030\t \001(\001H\000R\nconfidence\210\001\001\022C\n" +
+      "\016error_category\030\n \001(\0162\034.sidemirror.v1.Er" +
+      "rorCategoryR\rerrorCategory\022(\n\020source_eve" +
+      "nt_ids\030\013 \003(\tR\016sourceEventIds\022-\n\006origin\030\014" +
+      " \001(\0162\025.sidemirror.v1.OriginR\006origin\0220\n\005s" +
+      "tate\030\r \001(\0162\032.sidemirror.v1.MemoryStateR\005" +
+      "state\022\030\n\007version\030\016 \001(\005R\007version\022;\n\013creat" +
+      "e_time\030\017 \001(\0132\032.google.protobuf.Timestamp" +
+      "R\ncreateTime\022;\n\013update_time\030\020 \001(\0132\032.goog" +
+      "le.protobuf.TimestampR\nupdateTime\022,\n\022rel" +
+      "ated_memory_ids\030\021 \003(\tR\020relatedMemoryIds\022" +
+      "\037\n\013strategy_of\030\022 \001(\tR\nstrategyOf\022=\n\014appl" +
+      "ies_when\030\023 \001(\0132\032.sidemirror.v1.AppliesWh" +
+      "enR\013appliesWhen\022\032\n\010strength\030\024 \001(\005R\010stren" +
+      "gth\022#\n\repisode_count\030\025 \001(\005R\014episodeCount" +
+      "\022\036\n\nquarantine\030\026 \001(\tR\nquarantine\022\026\n\006chan" +
+      "ge\030\027 \001(\tR\006change\022\026\n\006reason\030\030 \001(\tR\006reason" +
+      "\022\033\n\ttenant_id\030\031 \001(\tR\010tenantId\022\035\n\nproject" +
+      "_id\030\032 \001(\tR\tprojectId\022\'\n\017error_signature\030" +
+      "\033 \001(\tR\016errorSignatureB\r\n\013_confidence\"\371\003\n" +
+      "\031GenerateReflectionRequest\022\033\n\ttenant_id\030" +
+      "\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tpro" +
+      "jectId\022\035\n\nrequest_id\030\003 \001(\tR\trequestId\0226\n" +
+      "\006events\030\004 \003(\0132\036.sidemirror.v1.Reflection" +
+      "EventR\006events\022\027\n\007turn_id\030\005 \001(\tR\006turnId\022\035" +
+      "\n\nsession_id\030\006 \001(\tR\tsessionId\0224\n\007outcome" +
+      "\030\007 \001(\0162\032.sidemirror.v1.TaskOutcomeR\007outc" +
+      "ome\022.\n\005error\030\010 \001(\0132\030.sidemirror.v1.TaskE" +
+      "rrorR\005error\022)\n\020task_description\030\t \001(\tR\017t" +
+      "askDescription\022\033\n\ttask_goal\030\n \001(\tR\010taskG" +
+      "oal\022,\n\022related_memory_ids\030\013 \003(\tR\020related" +
+      "MemoryIds\022\037\n\013receipt_ids\030\014 \003(\tR\nreceiptI" +
+      "ds\022\024\n\005store\030\r \001(\010R\005store\"\307\001\n\032GenerateRef" +
+      "lectionResponse\0227\n\006result\030\001 \001(\0132\037.sidemi" +
+      "rror.v1.ReflectionResultR\006result\022#\n\rrefl" +
+      "ection_id\030\002 \001(\tR\014reflectionId\022\037\n\013strateg" +
+      "y_id\030\003 \001(\tR\nstrategyId\022*\n\021not_stored_rea" +
+      "son\030\004 \001(\tR\017notStoredReason\"\313\001\n\026StoreRefl" +
+      "ectionRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenant" +
+      "Id\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n\nreq" +
+      "uest_id\030\003 \001(\tR\trequestId\0227\n\006result\030\004 \001(\013" +
+      "2\037.sidemirror.v1.ReflectionResultR\006resul" +
+      "t\022\035\n\nsession_id\030\005 \001(\tR\tsessionId\"\213\001\n\027Sto" +
+      "reReflectionResponse\022#\n\rreflection_id\030\001 " +
+      "\001(\tR\014reflectionId\022\037\n\013strategy_id\030\002 \001(\tR\n" +
+      "strategyId\022*\n\021not_stored_reason\030\003 \001(\tR\017n" +
+      "otStoredReason\"w\n\024GetReflectionRequest\022\033" +
+      "\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_i" +
+      "d\030\002 \001(\tR\tprojectId\022#\n\rreflection_id\030\003 \001(" +
+      "\tR\014reflectionId\"F\n\025GetReflectionResponse" +
+      "\022-\n\006memory\030\001 \001(\0132\025.sidemirror.v1.MemoryR" +
+      "\006memory\"\361\001\n\026ListReflectionsRequest\022\033\n\tte" +
+      "nant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 " +
+      "\001(\tR\tprojectId\022-\n\004kind\030\003 \001(\0162\031.sidemirro" +
+      "r.v1.MemoryKindR\004kind\0220\n\005state\030\004 \001(\0162\032.s" +
+      "idemirror.v1.MemoryStateR\005state\022\033\n\tpage_" +
+      "size\030\005 \001(\005R\010pageSize\022\035\n\npage_token\030\006 \001(\t" +
+      "R\tpageToken\"t\n\027ListReflectionsResponse\0221" +
+      "\n\010memories\030\001 \003(\0132\025.sidemirror.v1.MemoryR" +
+      "\010memories\022&\n\017next_page_token\030\002 \001(\tR\rnext" +
+      "PageToken\"\305\002\n\027UpdateReflectionRequest\022\033\n" +
       "\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id" +
       "\030\002 \001(\tR\tprojectId\022\035\n\nrequest_id\030\003 \001(\tR\tr" +
       "equestId\022#\n\rreflection_id\030\004 \001(\tR\014reflect" +
-      "ionId\0220\n\005state\030\005 \001(\0162\032.sidemirror.v1.Mem" +
-      "oryStateR\005state\022\026\n\006reason\030\006 \001(\tR\006reason\"" +
-      "I\n\030ReviewReflectionResponse\022-\n\006memory\030\001 " +
-      "\001(\0132\025.sidemirror.v1.MemoryR\006memory\"\223\003\n\027Q" +
-      "ueryReflectionsRequest\022\033\n\ttenant_id\030\001 \001(" +
-      "\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tproject" +
-      "Id\022\035\n\nquery_text\030\003 \001(\tR\tqueryText\022\014\n\001k\030\004" +
-      " \001(\005R\001k\022*\n\016min_importance\030\005 \001(\001H\000R\rminIm" +
-      "portance\210\001\001\022\022\n\004tags\030\006 \003(\tR\004tags\022\030\n\007expla" +
-      "in\030\007 \001(\010R\007explain\022/\n\023include_quarantined" +
-      "\030\010 \001(\010R\022includeQuarantined\022\037\n\013explain_id" +
-      "s\030\t \003(\tR\nexplainIds\022!\n\014newest_first\030\n \001(" +
-      "\010R\013newestFirst\022-\n\004kind\030\013 \001(\0162\031.sidemirro" +
-      "r.v1.MemoryKindR\004kindB\021\n\017_min_importance" +
-      "\"\265\001\n\030QueryReflectionsResponse\022+\n\004hits\030\001 " +
-      "\003(\0132\027.sidemirror.v1.QueryHitR\004hits\022:\n\013se" +
-      "arch_mode\030\002 \001(\0162\031.sidemirror.v1.SearchMo" +
-      "deR\nsearchMode\0220\n\006misses\030\003 \003(\0132\030.sidemir" +
-      "ror.v1.QueryMissR\006misses\"\220\001\n\010QueryHit\022-\n" +
-      "\006memory\030\001 \001(\0132\025.sidemirror.v1.MemoryR\006me" +
-      "mory\022\024\n\005score\030\002 \001(\001R\005score\022?\n\013explanatio" +
-      "n\030\003 \001(\0132\035.sidemirror.v1.HitExplanationR\013" +
-      "explanation\"\177\n\016HitExplanation\022\030\n\007summary" +
-      "\030\001 \001(\tR\007summary\022.\n\005parts\030\002 \003(\0132\030.sidemir" +
-      "ror.v1.ScorePartR\005parts\022#\n\rmatched_terms" +
-      "\030\003 \003(\tR\014matchedTerms\"I\n\tScorePart\022\022\n\004nam" +
-      "e\030\001 \001(\tR\004name\022\024\n\005value\030\002 \001(\001R\005value\022\022\n\004r" +
-      "ank\030\003 \001(\005R\004rank\"3\n\tQueryMiss\022\016\n\002id\030\001 \001(\t" +
-      "R\002id\022\026\n\006reason\030\002 \001(\tR\006reason\"\210\003\n\031BuildMe" +
-      "moryContextRequest\022\033\n\ttenant_id\030\001 \001(\tR\010t" +
-      "enantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035" +
-      "\n\nrequest_id\030\003 \001(\tR\trequestId\022\022\n\004task\030\004 " +
-      "\001(\tR\004task\022\024\n\005tools\030\005 \003(\tR\005tools\022G\n\020error" +
-      "_categories\030\006 \003(\0162\034.sidemirror.v1.ErrorC" +
-      "ategoryR\017errorCategories\022\033\n\tmax_items\030\007 " +
-      "\001(\005R\010maxItems\022\035\n\nmax_tokens\030\010 \001(\005R\tmaxTo" +
-      "kens\022\027\n\007turn_id\030\t \001(\tR\006turnId\022\035\n\nsession" +
-      "_id\030\n \001(\tR\tsessionId\022)\n\020holdout_fraction" +
-      "\030\013 \001(\001R\017holdoutFraction\"O\n\032BuildMemoryCo" +
-      "ntextResponse\0221\n\005block\030\001 \001(\0132\033.sidemirro" +
-      "r.v1.ContextBlockR\005block\"\343\002\n\024ReportOutco" +
-      "meRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035" +
-      "\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n\nrequest" +
-      "_id\030\003 \001(\tR\trequestId\022\035\n\nreceipt_id\030\004 \001(\t" +
-      "R\treceiptId\0224\n\007outcome\030\005 \001(\0162\032.sidemirro" +
-      "r.v1.TaskOutcomeR\007outcome\022\031\n\005score\030\006 \001(\001" +
-      "H\000R\005score\210\001\001\022C\n\016error_category\030\007 \001(\0162\034.s" +
-      "idemirror.v1.ErrorCategoryR\rerrorCategor" +
-      "y\0221\n\006errors\030\010 \001(\0132\031.sidemirror.v1.TaskEr" +
-      "rorsR\006errorsB\010\n\006_score\"J\n\nTaskErrors\022<\n\014" +
-      "failed_calls\030\001 \003(\0132\031.sidemirror.v1.Faile" +
-      "dCallR\013failedCalls\"N\n\nFailedCall\022\033\n\ttool" +
-      "_name\030\001 \001(\tR\010toolName\022#\n\rerror_message\030\002" +
-      " \001(\tR\014errorMessage\"\027\n\025ReportOutcomeRespo" +
-      "nse\"\273\001\n\032GetLessonStatisticsRequest\022\033\n\tte" +
-      "nant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 " +
-      "\001(\tR\tprojectId\022%\n\016reflection_ids\030\003 \003(\tR\r" +
-      "reflectionIds\022\033\n\tpage_size\030\004 \001(\005R\010pageSi" +
-      "ze\022\035\n\npage_token\030\005 \001(\tR\tpageToken\"\200\001\n\033Ge" +
-      "tLessonStatisticsResponse\0229\n\007lessons\030\001 \003" +
-      "(\0132\037.sidemirror.v1.LessonStatisticsR\007les" +
-      "sons\022&\n\017next_page_token\030\002 \001(\tR\rnextPageT" +
-      "oken\"\270\004\n\020LessonStatistics\022#\n\rreflection_" +
-      "id\030\001 \001(\tR\014reflectionId\022!\n\014from_version\030\002" +
-      " \001(\005R\013fromVersion\0220\n\005state\030\003 \001(\0162\032.sidem" +
-      "irror.v1.MemoryStateR\005state\022\026\n\006reason\030\004 " +
-      "\001(\tR\006reason\022.\n\005shown\030\005 \001(\0132\030.sidemirror." +
-      "v1.LessonArmR\005shown\0225\n\theld_back\030\006 \001(\0132\030" +
-      ".sidemirror.v1.LessonArmR\010heldBack\0222\n\007ou" +
-      "tside\030\007 \001(\0132\030.sidemirror.v1.LessonArmR\007o" +
-      "utside\022\027\n\004lift\030\010 \001(\001H\000R\004lift\210\001\001\0227\n\010inter" +
-      "val\030\t \001(\0132\033.sidemirror.v1.LiftIntervalR\010" +
-      "interval\022L\n\024interval_at_any_look\030\n \001(\0132\033" +
-      ".sidemirror.v1.LiftIntervalR\021intervalAtA" +
-      "nyLook\0226\n\007verdict\030\013 \001(\0162\034.sidemirror.v1." +
-      "LessonVerdictR\007verdict\022\026\n\006detail\030\014 \001(\tR\006" +
-      "detailB\007\n\005_lift\"\364\001\n\tLessonArm\022%\n\016assigne" +
-      "d_count\030\001 \001(\003R\rassignedCount\022#\n\rsuccess_" +
-      "count\030\002 \001(\003R\014successCount\022#\n\rfailure_cou" +
-      "nt\030\003 \001(\003R\014failureCount\022#\n\rmissing_count\030" +
-      "\004 \001(\003R\014missingCount\022%\n\016returned_count\030\005 " +
-      "\001(\003R\rreturnedCount\022*\n\021stayed_away_count\030" +
-      "\006 \001(\003R\017stayedAwayCount\"4\n\014LiftInterval\022\020" +
-      "\n\003low\030\001 \001(\001R\003low\022\022\n\004high\030\002 \001(\001R\004high\"V\n\030" +
-      "ExportReflectionsRequest\022\033\n\ttenant_id\030\001 " +
+      "ionId\0226\n\007changes\030\005 \001(\0132\034.sidemirror.v1.M" +
+      "emoryChangesR\007changes\022;\n\013update_mask\030\006 \001" +
+      "(\0132\032.google.protobuf.FieldMaskR\nupdateMa" +
+      "sk\022\035\n\nif_version\030\007 \001(\005R\tifVersion\022\026\n\006rea" +
+      "son\030\010 \001(\tR\006reason\"\370\002\n\rMemoryChanges\022\030\n\007c" +
+      "ontent\030\001 \001(\tR\007content\022\036\n\nimportance\030\002 \001(" +
+      "\001R\nimportance\022#\n\nconfidence\030\003 \001(\001H\000R\ncon" +
+      "fidence\210\001\001\022\022\n\004tags\030\004 \003(\tR\004tags\022C\n\016error_" +
+      "category\030\005 \001(\0162\034.sidemirror.v1.ErrorCate" +
+      "goryR\rerrorCategory\0223\n\010metadata\030\006 \001(\0132\027." +
+      "google.protobuf.StructR\010metadata\022=\n\014appl" +
+      "ies_when\030\007 \001(\0132\032.sidemirror.v1.AppliesWh" +
+      "enR\013appliesWhen\022,\n\022related_memory_ids\030\010 " +
+      "\003(\tR\020relatedMemoryIdsB\r\n\013_confidence\"I\n\030" +
+      "UpdateReflectionResponse\022-\n\006memory\030\001 \001(\013" +
+      "2\025.sidemirror.v1.MemoryR\006memory\"\231\001\n\027Dele" +
+      "teReflectionRequest\022\033\n\ttenant_id\030\001 \001(\tR\010" +
+      "tenantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022" +
+      "\035\n\nrequest_id\030\003 \001(\tR\trequestId\022#\n\rreflec" +
+      "tion_id\030\004 \001(\tR\014reflectionId\"\032\n\030DeleteRef" +
+      "lectionResponse\"\274\001\n\035ListReflectionVersio" +
+      "nsRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035" +
+      "\n\nproject_id\030\002 \001(\tR\tprojectId\022#\n\rreflect" +
+      "ion_id\030\003 \001(\tR\014reflectionId\022\033\n\tpage_size\030" +
+      "\004 \001(\005R\010pageSize\022\035\n\npage_token\030\005 \001(\tR\tpag" +
+      "eToken\"{\n\036ListReflectionVersionsResponse" +
+      "\0221\n\010versions\030\001 \003(\0132\025.sidemirror.v1.Memor" +
+      "yR\010versions\022&\n\017next_page_token\030\002 \001(\tR\rne" +
+      "xtPageToken\"\343\001\n\027ReviewReflectionRequest\022" +
+      "\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_" +
+      "id\030\002 \001(\tR\tprojectId\022\035\n\nrequest_id\030\003 \001(\tR" +
+      "\trequestId\022#\n\rreflection_id\030\004 \001(\tR\014refle" +
+      "ctionId\0220\n\005state\030\005 \001(\0162\032.sidemirror.v1.M" +
+      "emoryStateR\005state\022\026\n\006reason\030\006 \001(\tR\006reaso" +
+      "n\"I\n\030ReviewReflectionResponse\022-\n\006memory\030" +
+      "\001 \001(\0132\025.sidemirror.v1.MemoryR\006memory\"\223\003\n" +
+      "\027QueryReflectionsRequest\022\033\n\ttenant_id\030\001 " +
       "\001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tproje" +
-      "ctId\"1\n\031ExportReflectionsResponse\022\024\n\005lin" +
-      "es\030\001 \003(\tR\005lines\"l\n\030ImportReflectionsRequ" +
-      "est\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproj" +
-      "ect_id\030\002 \001(\tR\tprojectId\022\024\n\005lines\030\003 \003(\tR\005" +
-      "lines\"\276\001\n\031ImportReflectionsResponse\022%\n\016i" +
-      "mported_count\030\001 \001(\003R\rimportedCount\022\037\n\013kn" +
-      "own_count\030\002 \001(\003R\nknownCount\022#\n\rrefused_c" +
-      "ount\030\003 \001(\003R\014refusedCount\0224\n\007refused\030\004 \003(" +
-      "\0132\032.sidemirror.v1.RefusedLineR\007refused\"=" +
-      "\n\013RefusedLine\022\026\n\006number\030\001 \001(\003R\006number\022\026\n" +
-      "\006reason\030\002 \001(\tR\006reason*\353\001\n\tEventType\022\032\n\026E" +
-      "VENT_TYPE_UNSPECIFIED\020\000\022\030\n\024EVENT_TYPE_TO" +
-      "OL_CALL\020\001\022\034\n\030EVENT_TYPE_TOOL_RESPONSE\020\002\022" +
-      "\027\n\023EVENT_TYPE_LLM_CALL\020\003\022\033\n\027EVENT_TYPE_L" +
-      "LM_RESPONSE\020\004\022\032\n\026EVENT_TYPE_ERROR_EVENT\020" +
-      "\005\022\033\n\027EVENT_TYPE_SYSTEM_EVENT\020\006\022\033\n\027EVENT_" +
-      "TYPE_USER_MESSAGE\020\007*\252\003\n\rErrorCategory\022\036\n" +
-      "\032ERROR_CATEGORY_UNSPECIFIED\020\000\022 \n\034ERROR_C" +
-      "ATEGORY_TIMEOUT_ERROR\020\001\022#\n\037ERROR_CATEGOR" +
-      "Y_VALIDATION_ERROR\020\002\022#\n\037ERROR_CATEGORY_P" +
-      "ERMISSION_ERROR\020\003\022\"\n\036ERROR_CATEGORY_NOT_" +
-      "FOUND_ERROR\020\004\022#\n\037ERROR_CATEGORY_RATE_LIM" +
-      "IT_ERROR\020\005\022 \n\034ERROR_CATEGORY_NETWORK_ERR" +
-      "OR\020\006\022\035\n\031ERROR_CATEGORY_TOOL_ERROR\020\007\022\036\n\032E" +
-      "RROR_CATEGORY_MODEL_ERROR\020\010\022!\n\035ERROR_CAT" +
-      "EGORY_RESOURCE_ERROR\020\t\022\036\n\032ERROR_CATEGORY" +
-      "_LOGIC_ERROR\020\n\022 \n\034ERROR_CATEGORY_UNKNOWN" +
-      "_ERROR\020\013*_\n\nMemoryKind\022\033\n\027MEMORY_KIND_UN" +
-      "SPECIFIED\020\000\022\032\n\026MEMORY_KIND_REFLECTION\020\001\022" +
-      "\030\n\024MEMORY_KIND_STRATEGY\020\002*|\n\013MemoryState" +
-      "\022\034\n\030MEMORY_STATE_UNSPECIFIED\020\000\022\027\n\023MEMORY" +
-      "_STATE_ACTIVE\020\001\022\034\n\030MEMORY_STATE_QUARANTI" +
-      "NED\020\002\022\030\n\024MEMORY_STATE_RETIRED\020\003*t\n\nSearc" +
-      "hMode\022\033\n\027SEARCH_MODE_UNSPECIFIED\020\000\022\026\n\022SE" +
-      "ARCH_MODE_FILTER\020\001\022\031\n\025SEARCH_MODE_FULL_T" +
-      "EXT\020\002\022\026\n\022SEARCH_MODE_HYBRID\020\003*\241\001\n\rLesson" +
-      "Verdict\022\036\n\032LESSON_VERDICT_UNSPECIFIED\020\000\022" +
-      "\030\n\024LESSON_VERDICT_HELPS\020\001\022\030\n\024LESSON_VERD" +
-      "ICT_HARMS\020\002\022\030\n\024LESSON_VERDICT_INERT\020\003\022\"\n" +
-      "\036LESSON_VERDICT_NOT_ENOUGH_DATA\020\0042\326\013\n\027Re" +
-      "flectiveMemoryService\022i\n\022GenerateReflect" +
-      "ion\022(.sidemirror.v1.GenerateReflectionRe" +
-      "quest\032).sidemirror.v1.GenerateReflection" +
-      "Response\022`\n\017StoreReflection\022%.sidemirror" +
-      ".v1.StoreReflectionRequest\032&.sidemirror." +
-      "v1.StoreReflectionResponse\022_\n\rGetReflect" +
-      "ion\022#.sidemirror.v1.GetReflectionRequest" +
-      "\032$.sidemirror.v1.GetReflectionResponse\"\003" +
-      "\220\002\001\022e\n\017ListReflections\022%.sidemirror.v1.L" +
-      "istReflectionsRequest\032&.sidemirror.v1.Li" +
-      "stReflectionsResponse\"\003\220\002\001\022c\n\020UpdateRefl" +
-      "ection\022&.sidemirror.v1.UpdateReflectionR" +
-      "equest\032\'.sidemirror.v1.UpdateReflectionR" +
-      "esponse\022c\n\020DeleteReflection\022&.sidemirror" +
-      ".v1.DeleteReflectionRequest\032\'.sidemirror" +
-      ".v1.DeleteReflectionResponse\022z\n\026ListRefl" +
-      "ectionVersions\022,.sidemirror.v1.ListRefle" +
-      "ctionVersionsRequest\032-.sidemirror.v1.Lis" +
-      "tReflectionVersionsResponse\"\003\220\002\001\022c\n\020Revi" +
-      "ewReflection\022&.sidemirror.v1.ReviewRefle" +
-      "ctionRequest\032\'.sidemirror.v1.ReviewRefle" +
-      "ctionResponse\022h\n\020QueryReflections\022&.side" +
-      "mirror.v1.QueryReflectionsRequest\032\'.side" +
-      "mirror.v1.QueryReflectionsResponse\"\003\220\002\001\022" +
-      "i\n\022BuildMemoryContext\022(.sidemirror.v1.Bu" +
-      "ildMemoryContextRequest\032).sidemirror.v1." +
-      "BuildMemoryContextResponse\022Z\n\rReportOutc" +
-      "ome\022#.sidemirror.v1.ReportOutcomeRequest" +
-      "\032$.sidemirror.v1.ReportOutcomeResponse\022q" +
-      "\n\023GetLessonStatistics\022).sidemirror.v1.Ge" +
-      "tLessonStatisticsRequest\032*.sidemirror.v1" +
-      ".GetLessonStatisticsResponse\"\003\220\002\001\022m\n\021Exp" +
-      "ortReflections\022\'.sidemirror.v1.ExportRef" +
-      "lectionsRequest\032(.sidemirror.v1.ExportRe" +
-      "flectionsResponse\"\003\220\002\0010\001\022h\n\021ImportReflec" +
-      "tions\022\'.sidemirror.v1.ImportReflectionsR" +
-      "equest\032(.sidemirror.v1.ImportReflections" +
-      "Response(\001B\177\n\021dev.sidemirror.v1B\025Reflect" +
-      "iveMemoryProtoP\001\242\002\003SXX\252\002\rSidemirror.V1\312\002" +
-      "\rSidemirror\\V1\342\002\031Sidemirror\\V1\\GPBMetada" +
-      "ta\352\002\016Sidemirror::V1b\006proto3"
+      "ctId\022\035\n\nquery_text\030\003 \001(\tR\tqueryText\022\014\n\001k" +
+      "\030\004 \001(\005R\001k\022*\n\016min_importance\030\005 \001(\001H\000R\rmin" +
+      "Importance\210\001\001\022\022\n\004tags\030\006 \003(\tR\004tags\022\030\n\007exp" +
+      "lain\030\007 \001(\010R\007explain\022/\n\023include_quarantin" +
+      "ed\030\010 \001(\010R\022includeQuarantined\022\037\n\013explain_" +
+      "ids\030\t \003(\tR\nexplainIds\022!\n\014newest_first\030\n " +
+      "\001(\010R\013newestFirst\022-\n\004kind\030\013 \001(\0162\031.sidemir" +
+      "ror.v1.MemoryKindR\004kindB\021\n\017_min_importan" +
+      "ce\"\265\001\n\030QueryReflectionsResponse\022+\n\004hits\030" +
+      "\001 \003(\0132\027.sidemirror.v1.QueryHitR\004hits\022:\n\013" +
+      "search_mode\030\002 \001(\0162\031.sidemirror.v1.Search" +
+      "ModeR\nsearchMode\0220\n\006misses\030\003 \003(\0132\030.sidem" +
+      "irror.v1.QueryMissR\006misses\"\220\001\n\010QueryHit\022" +
+      "-\n\006memory\030\001 \001(\0132\025.sidemirror.v1.MemoryR\006" +
+      "memory\022\024\n\005score\030\002 \001(\001R\005score\022?\n\013explanat" +
+      "ion\030\003 \001(\0132\035.sidemirror.v1.HitExplanation" +
+      "R\013explanation\"\177\n\016HitExplanation\022\030\n\007summa" +
+      "ry\030\001 \001(\tR\007summary\022.\n\005parts\030\002 \003(\0132\030.sidem" +
+      "irror.v1.ScorePartR\005parts\022#\n\rmatched_ter" +
+      "ms\030\003 \003(\tR\014matchedTerms\"I\n\tScorePart\022\022\n\004n" +
+      "ame\030\001 \001(\tR\004name\022\024\n\005value\030\002 \001(\001R\005value\022\022\n" +
+      "\004rank\030\003 \001(\005R\004rank\"3\n\tQueryMiss\022\016\n\002id\030\001 \001" +
+      "(\tR\002id\022\026\n\006reason\030\002 \001(\tR\006reason\"\210\003\n\031Build" +
+      "MemoryContextRequest\022\033\n\ttenant_id\030\001 \001(\tR" +
+      "\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId" +
+      "\022\035\n\nrequest_id\030\003 \001(\tR\trequestId\022\022\n\004task\030" +
+      "\004 \001(\tR\004task\022\024\n\005tools\030\005 \003(\tR\005tools\022G\n\020err" +
+      "or_categories\030\006 \003(\0162\034.sidemirror.v1.Erro" +
+      "rCategoryR\017errorCategories\022\033\n\tmax_items\030" +
+      "\007 \001(\005R\010maxItems\022\035\n\nmax_tokens\030\010 \001(\005R\tmax" +
+      "Tokens\022\027\n\007turn_id\030\t \001(\tR\006turnId\022\035\n\nsessi" +
+      "on_id\030\n \001(\tR\tsessionId\022)\n\020holdout_fracti" +
+      "on\030\013 \001(\001R\017holdoutFraction\"O\n\032BuildMemory" +
+      "ContextResponse\0221\n\005block\030\001 \001(\0132\033.sidemir" +
+      "ror.v1.ContextBlockR\005block\"\343\002\n\024ReportOut" +
+      "comeRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId" +
+      "\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n\nreque" +
+      "st_id\030\003 \001(\tR\trequestId\022\035\n\nreceipt_id\030\004 \001" +
+      "(\tR\treceiptId\0224\n\007outcome\030\005 \001(\0162\032.sidemir" +
+      "ror.v1.TaskOutcomeR\007outcome\022\031\n\005score\030\006 \001" +
+      "(\001H\000R\005score\210\001\001\022C\n\016error_category\030\007 \001(\0162\034" +
+      ".sidemirror.v1.ErrorCategoryR\rerrorCateg" +
+      "ory\0221\n\006errors\030\010 \001(\0132\031.sidemirror.v1.Task" +
+      "ErrorsR\006errorsB\010\n\006_score\"J\n\nTaskErrors\022<" +
+      "\n\014failed_calls\030\001 \003(\0132\031.sidemirror.v1.Fai" +
+      "ledCallR\013failedCalls\"N\n\nFailedCall\022\033\n\tto" +
+      "ol_name\030\001 \001(\tR\010toolName\022#\n\rerror_message" +
+      "\030\002 \001(\tR\014errorMessage\"\027\n\025ReportOutcomeRes" +
+      "ponse\"\273\001\n\032GetLessonStatisticsRequest\022\033\n\t" +
+      "tenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030" +
+      "\002 \001(\tR\tprojectId\022%\n\016reflection_ids\030\003 \003(\t" +
+      "R\rreflectionIds\022\033\n\tpage_size\030\004 \001(\005R\010page" +
+      "Size\022\035\n\npage_token\030\005 \001(\tR\tpageToken\"\200\001\n\033" +
+      "GetLessonStatisticsResponse\0229\n\007lessons\030\001" +
+      " \003(\0132\037.sidemirror.v1.LessonStatisticsR\007l" +
+      "essons\022&\n\017next_page_token\030\002 \001(\tR\rnextPag" +
+      "eToken\"\270\004\n\020LessonStatistics\022#\n\rreflectio" +
+      "n_id\030\001 \001(\tR\014reflectionId\022!\n\014from_version" +
+      "\030\002 \001(\005R\013fromVersion\0220\n\005state\030\003 \001(\0162\032.sid" +
+      "emirror.v1.MemoryStateR\005state\022\026\n\006reason\030" +
+      "\004 \001(\tR\006reason\022.\n\005shown\030\005 \001(\0132\030.sidemirro" +
+      "r.v1.LessonArmR\005shown\0225\n\theld_back\030\006 \001(\013" +
+      "2\030.sidemirror.v1.LessonArmR\010heldBack\0222\n\007" +
+      "outside\030\007 \001(\0132\030.sidemirror.v1.LessonArmR" +
+      "\007outside\022\027\n\004lift\030\010 \001(\001H\000R\004lift\210\001\001\0227\n\010int" +
+      "erval\030\t \001(\0132\033.sidemirror.v1.LiftInterval" +
+      "R\010interval\022L\n\024interval_at_any_look\030\n \001(\013" +
+      "2\033.sidemirror.v1.LiftIntervalR\021intervalA" +
+      "tAnyLook\0226\n\007verdict\030\013 \001(\0162\034.sidemirror.v" +
+      "1.LessonVerdictR\007verdict\022\026\n\006detail\030\014 \001(\t" +
+      "R\006detailB\007\n\005_lift\"\364\001\n\tLessonArm\022%\n\016assig" +
+      "ned_count\030\001 \001(\003R\rassignedCount\022#\n\rsucces" +
+      "s_count\030\002 \001(\003R\014successCount\022#\n\rfailure_c" +
+      "ount\030\003 \001(\003R\014failureCount\022#\n\rmissing_coun" +
+      "t\030\004 \001(\003R\014missingCount\022%\n\016returned_count\030" +
+      "\005 \001(\003R\rreturnedCount\022*\n\021stayed_away_coun" +
+      "t\030\006 \001(\003R\017stayedAwayCount\"4\n\014LiftInterval" +
+      "\022\020\n\003low\030\001 \001(\001R\003low\022\022\n\004high\030\002 \001(\001R\004high\"V" +
+      "\n\030ExportReflectionsRequest\022\033\n\ttenant_id\030" +
+      "\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tpro" +
+      "jectId\"1\n\031ExportReflectionsResponse\022\024\n\005l" +
+      "ines\030\001 \003(\tR\005lines\"l\n\030ImportReflectionsRe" +
+      "quest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\npr" +
+      "oject_id\030\002 \001(\tR\tprojectId\022\024\n\005lines\030\003 \003(\t" +
+      "R\005lines\"\276\001\n\031ImportReflectionsResponse\022%\n" +
+      "\016imported_count\030\001 \001(\003R\rimportedCount\022\037\n\013" +
+      "known_count\030\002 \001(\003R\nknownCount\022#\n\rrefused" +
+      "_count\030\003 \001(\003R\014refusedCount\0224\n\007refused\030\004 " +
+      "\003(\0132\032.sidemirror.v1.RefusedLineR\007refused" +
+      "\"=\n\013RefusedLine\022\026\n\006number\030\001 \001(\003R\006number\022" +
+      "\026\n\006reason\030\002 \001(\tR\006reason\"\275\001\n\023ListClusters" +
+      "Request\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\n" +
+      "project_id\030\002 \001(\tR\tprojectId\022.\n\004kind\030\003 \001(" +
+      "\0162\032.sidemirror.v1.ClusterKindR\004kind\022\033\n\tp" +
+      "age_size\030\004 \001(\005R\010pageSize\022\035\n\npage_token\030\005" +
+      " \001(\tR\tpageToken\"x\n\024ListClustersResponse\022" +
+      "8\n\010clusters\030\001 \003(\0132\034.sidemirror.v1.Memory" +
+      "ClusterR\010clusters\022&\n\017next_page_token\030\002 \001" +
+      "(\tR\rnextPageToken\"\333\001\n\rMemoryCluster\022\016\n\002i" +
+      "d\030\001 \001(\tR\002id\022.\n\004kind\030\002 \001(\0162\032.sidemirror.v" +
+      "1.ClusterKindR\004kind\022\020\n\003key\030\003 \001(\tR\003key\022\024\n" +
+      "\005terms\030\004 \003(\tR\005terms\022\035\n\nmemory_ids\030\005 \003(\tR" +
+      "\tmemoryIds\022#\n\repisode_count\030\006 \001(\005R\014episo" +
+      "deCount\022\036\n\nimportance\030\007 \001(\001R\nimportance\"" +
+      "N\n\nGraphPoint\0220\n\004kind\030\001 \001(\0162\034.sidemirror" +
+      ".v1.GraphNodeKindR\004kind\022\016\n\002id\030\002 \001(\tR\002id\"" +
+      "\334\001\n\nMemoryLink\0221\n\006source\030\001 \001(\0132\031.sidemir" +
+      "ror.v1.GraphPointR\006source\0221\n\006target\030\002 \001(" +
+      "\0132\031.sidemirror.v1.GraphPointR\006target\022+\n\004" +
+      "kind\030\003 \001(\0162\027.sidemirror.v1.LinkKindR\004kin" +
+      "d\022;\n\013create_time\030\004 \001(\0132\032.google.protobuf" +
+      ".TimestampR\ncreateTime\"\274\001\n\026LinkReflectio" +
+      "nsRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035" +
+      "\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n\nrequest" +
+      "_id\030\003 \001(\tR\trequestId\022/\n\005links\030\004 \003(\0132\031.si" +
+      "demirror.v1.MemoryLinkR\005links\022\026\n\006remove\030" +
+      "\005 \001(\010R\006remove\">\n\027LinkReflectionsResponse" +
+      "\022#\n\rchanged_count\030\001 \001(\005R\014changedCount\"\344\001" +
+      "\n\023ExploreGraphRequest\022\033\n\ttenant_id\030\001 \001(\t" +
+      "R\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectI" +
+      "d\022/\n\005start\030\003 \003(\0132\031.sidemirror.v1.GraphPo" +
+      "intR\005start\022\024\n\005depth\030\004 \001(\005R\005depth\022-\n\005kind" +
+      "s\030\005 \003(\0162\027.sidemirror.v1.LinkKindR\005kinds\022" +
+      "\033\n\tmax_nodes\030\006 \001(\005R\010maxNodes\"\225\001\n\024Explore" +
+      "GraphResponse\022.\n\005nodes\030\001 \003(\0132\030.sidemirro" +
+      "r.v1.GraphNodeR\005nodes\022/\n\005links\030\002 \003(\0132\031.s" +
+      "idemirror.v1.MemoryLinkR\005links\022\034\n\ttrunca" +
+      "ted\030\003 \001(\010R\ttruncated\"\207\001\n\tGraphNode\022/\n\005po" +
+      "int\030\001 \001(\0132\031.sidemirror.v1.GraphPointR\005po" +
+      "int\022\032\n\010distance\030\002 \001(\005R\010distance\022-\n\006memor" +
+      "y\030\003 \001(\0132\025.sidemirror.v1.MemoryR\006memory*\353" +
+      "\001\n\tEventType\022\032\n\026EVENT_TYPE_UNSPECIFIED\020\000" +
+      "\022\030\n\024EVENT_TYPE_TOOL_CALL\020\001\022\034\n\030EVENT_TYPE" +
+      "_TOOL_RESPONSE\020\002\022\027\n\023EVENT_TYPE_LLM_CALL\020" +
+      "\003\022\033\n\027EVENT_TYPE_LLM_RESPONSE\020\004\022\032\n\026EVENT_" +
+      "TYPE_ERROR_EVENT\020\005\022\033\n\027EVENT_TYPE_SYSTEM_" +
+      "EVENT\020\006\022\033\n\027EVENT_TYPE_USER_MESSAGE\020\007*\252\003\n" +
+      "\rErrorCategory\022\036\n\032ERROR_CATEGORY_UNSPECI" +
+      "FIED\020\000\022 \n\034ERROR_CATEGORY_TIMEOUT_ERROR\020\001" +
+      "\022#\n\037ERROR_CATEGORY_VALIDATION_ERROR\020\002\022#\n" +
+      "\037ERROR_CATEGORY_PERMISSION_ERROR\020\003\022\"\n\036ER" +
+      "ROR_CATEGORY_NOT_FOUND_ERROR\020\004\022#\n\037ERROR_" +
+      "CATEGORY_RATE_LIMIT_ERROR\020\005\022 \n\034ERROR_CAT" +
+      "EGORY_NETWORK_ERROR\020\006\022\035\n\031ERROR_CATEGORY_" +
+      "TOOL_ERROR\020\007\022\036\n\032ERROR_CATEGORY_MODEL_ERR" +
+      "OR\020\010\022!\n\035ERROR_CATEGORY_RESOURCE_ERROR\020\t\022" +
+      "\036\n\032ERROR_CATEGORY_LOGIC_ERROR\020\n\022 \n\034ERROR" +
+      "_CATEGORY_UNKNOWN_ERROR\020\013*_\n\nMemoryKind\022" +
+      "\033\n\027MEMORY_KIND_UNSPECIFIED\020\000\022\032\n\026MEMORY_K" +
+      "IND_REFLECTION\020\001\022\030\n\024MEMORY_KIND_STRATEGY" +
+      "\020\002*|\n\013MemoryState\022\034\n\030MEMORY_STATE_UNSPEC" +
+      "IFIED\020\000\022\027\n\023MEMORY_STATE_ACTIVE\020\001\022\034\n\030MEMO" +
+      "RY_STATE_QUARANTINED\020\002\022\030\n\024MEMORY_STATE_R" +
+      "ETIRED\020\003*t\n\nSearchMode\022\033\n\027SEARCH_MODE_UN" +
+      "SPECIFIED\020\000\022\026\n\022SEARCH_MODE_FILTER\020\001\022\031\n\025S" +
+      "EARCH_MODE_FULL_TEXT\020\002\022\026\n\022SEARCH_MODE_HY" +
+      "BRID\020\003*\201\001\n\013ClusterKind\022\034\n\030CLUSTER_KIND_U" +
+      "NSPECIFIED\020\000\022 \n\034CLUSTER_KIND_ERROR_SIGNA" +
+      "TURE\020\001\022\025\n\021CLUSTER_KIND_TOOL\020\002\022\033\n\027CLUSTER" +
+      "_KIND_SIMILARITY\020\003*\302\001\n\010LinkKind\022\031\n\025LINK_" +
+      "KIND_UNSPECIFIED\020\000\022\031\n\025LINK_KIND_STRATEGY" +
+      "_OF\020\001\022\032\n\026LINK_KIND_DERIVED_FROM\020\002\022\030\n\024LIN" +
+      "K_KIND_SUPERSEDES\020\003\022\030\n\024LINK_KIND_SIMILAR" +
+      "_TO\020\004\022\030\n\024LINK_KIND_SAME_ERROR\020\005\022\026\n\022LINK_" +
+      "KIND_MENTIONS\020\006*\311\001\n\rGraphNodeKind\022\037\n\033GRA" +
+      "PH_NODE_KIND_UNSPECIFIED\020\000\022\032\n\026GRAPH_NODE" +
+      "_KIND_MEMORY\020\001\022\030\n\024GRAPH_NODE_KIND_TOOL\020\002" +
+      "\022\"\n\036GRAPH_NODE_KIND_ERROR_CATEGORY\020\003\022#\n\037" +
+      "GRAPH_NODE_KIND_ERROR_SIGNATURE\020\004\022\030\n\024GRA" +
+      "PH_NODE_KIND_NAME\020\005*\241\001\n\rLessonVerdict\022\036\n" +
+      "\032LESSON_VERDICT_UNSPECIFIED\020\000\022\030\n\024LESSON_" +
+      "VERDICT_HELPS\020\001\022\030\n\024LESSON_VERDICT_HARMS\020" +
+      "\002\022\030\n\024LESSON_VERDICT_INERT\020\003\022\"\n\036LESSON_VE" +
+      "RDICT_NOT_ENOUGH_DATA\020\0042\364\r\n\027ReflectiveMe" +
+      "moryService\022i\n\022GenerateReflection\022(.side" +
+      "mirror.v1.GenerateReflectionRequest\032).si" +
+      "demirror.v1.GenerateReflectionResponse\022`" +
+      "\n\017StoreReflection\022%.sidemirror.v1.StoreR" +
+      "eflectionRequest\032&.sidemirror.v1.StoreRe" +
+      "flectionResponse\022_\n\rGetReflection\022#.side" +
+      "mirror.v1.GetReflectionRequest\032$.sidemir" +
+      "ror.v1.GetReflectionResponse\"\003\220\002\001\022e\n\017Lis" +
+      "tReflections\022%.sidemirror.v1.ListReflect" +
+      "ionsRequest\032&.sidemirror.v1.ListReflecti" +
+      "onsResponse\"\003\220\002\001\022c\n\020UpdateReflection\022&.s" +
+      "idemirror.v1.UpdateReflectionRequest\032\'.s" +
+      "idemirror.v1.UpdateReflectionResponse\022c\n" +
+      "\020DeleteReflection\022&.sidemirror.v1.Delete" +
+      "ReflectionRequest\032\'.sidemirror.v1.Delete" +
+      "ReflectionResponse\022z\n\026ListReflectionVers" +
+      "ions\022,.sidemirror.v1.ListReflectionVersi" +
+      "onsRequest\032-.sidemirror.v1.ListReflectio" +
+      "nVersionsResponse\"\003\220\002\001\022c\n\020ReviewReflecti" +
+      "on\022&.sidemirror.v1.ReviewReflectionReque" +
+      "st\032\'.sidemirror.v1.ReviewReflectionRespo" +
+      "nse\022h\n\020QueryReflections\022&.sidemirror.v1." +
+      "QueryReflectionsRequest\032\'.sidemirror.v1." +
+      "QueryReflectionsResponse\"\003\220\002\001\022i\n\022BuildMe" +
+      "moryContext\022(.sidemirror.v1.BuildMemoryC" +
+      "ontextRequest\032).sidemirror.v1.BuildMemor" +
+      "yContextResponse\022Z\n\rReportOutcome\022#.side" +
+      "mirror.v1.ReportOutcomeRequest\032$.sidemir" +
+      "ror.v1.ReportOutcomeResponse\022q\n\023GetLesso" +
+      "nStatistics\022).sidemirror.v1.GetLessonSta" +
+      "tisticsRequest\032*.sidemirror.v1.GetLesson" +
+      "StatisticsResponse\"\003\220\002\001\022m\n\021ExportReflect" +
+      "ions\022\'.sidemirror.v1.ExportReflectionsRe" +
+      "quest\032(.sidemirror.v1.ExportReflectionsR" +
+      "esponse\"\003\220\002\0010\001\022h\n\021ImportReflections\022\'.si" +
+      "demirror.v1.ImportReflectionsRequest\032(.s" +
+      "idemirror.v1.ImportReflectionsResponse(\001" +
+      "\022\\\n\014ListClusters\022\".sidemirror.v1.ListClu" +
+      "stersRequest\032#.sidemirror.v1.ListCluster" +
+      "sResponse\"\003\220\002\001\022`\n\017LinkReflections\022%.side" +
+      "mirror.v1.LinkReflectionsRequest\032&.sidem" +
+      "irror.v1.LinkReflectionsResponse\022\\\n\014Expl" +
+      "oreGraph\022\".sidemirror.v1.ExploreGraphReq" +
+      "uest\032#.sidemirror.v1.ExploreGraphRespons" +
+      "e\"\003\220\002\001B\177\n\021dev.sidemirror.v1B\025ReflectiveM" +
+      "emoryProtoP\001\242\002\003SXX\252\002\rSidemirror.V1\312\002\rSid" +
+      "emirror\\V1\342\002\031Sidemirror\\V1\\GPBMetadata\352\002" +
+      "\016Sidemirror::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -593,13 +706,13 @@ public final class ReflectiveMemoryProto {
     internal_static_sidemirror_v1_ReflectionResult_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ReflectionResult_descriptor,
-        new java.lang.String[] { "Status", "ReflectionText", "StrategyText", "Importance", "Confidence", "Tags", "ErrorCategory", "SourceEventIds", "RelatedMemoryIds", "Metadata", "GeneratedAt", "AppliesWhen", "Origin", "Usage", });
+        new java.lang.String[] { "Status", "ReflectionText", "StrategyText", "Importance", "Confidence", "Tags", "ErrorCategory", "SourceEventIds", "RelatedMemoryIds", "Metadata", "GeneratedAt", "AppliesWhen", "Origin", "Usage", "ErrorSignature", });
     internal_static_sidemirror_v1_Memory_descriptor =
       getDescriptor().getMessageTypes().get(4);
     internal_static_sidemirror_v1_Memory_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_Memory_descriptor,
-        new java.lang.String[] { "Id", "Kind", "Content", "Source", "Importance", "Layer", "Tags", "Metadata", "Confidence", "ErrorCategory", "SourceEventIds", "Origin", "State", "Version", "CreateTime", "UpdateTime", "RelatedMemoryIds", "StrategyOf", "AppliesWhen", "Strength", "EpisodeCount", "Quarantine", "Change", "Reason", "TenantId", "ProjectId", });
+        new java.lang.String[] { "Id", "Kind", "Content", "Source", "Importance", "Layer", "Tags", "Metadata", "Confidence", "ErrorCategory", "SourceEventIds", "Origin", "State", "Version", "CreateTime", "UpdateTime", "RelatedMemoryIds", "StrategyOf", "AppliesWhen", "Strength", "EpisodeCount", "Quarantine", "Change", "Reason", "TenantId", "ProjectId", "ErrorSignature", });
     internal_static_sidemirror_v1_GenerateReflectionRequest_descriptor =
       getDescriptor().getMessageTypes().get(5);
     internal_static_sidemirror_v1_GenerateReflectionRequest_fieldAccessorTable = new
@@ -834,6 +947,66 @@ public final class ReflectiveMemoryProto {
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_RefusedLine_descriptor,
         new java.lang.String[] { "Number", "Reason", });
+    internal_static_sidemirror_v1_ListClustersRequest_descriptor =
+      getDescriptor().getMessageTypes().get(44);
+    internal_static_sidemirror_v1_ListClustersRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_ListClustersRequest_descriptor,
+        new java.lang.String[] { "TenantId", "ProjectId", "Kind", "PageSize", "PageToken", });
+    internal_static_sidemirror_v1_ListClustersResponse_descriptor =
+      getDescriptor().getMessageTypes().get(45);
+    internal_static_sidemirror_v1_ListClustersResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_ListClustersResponse_descriptor,
+        new java.lang.String[] { "Clusters", "NextPageToken", });
+    internal_static_sidemirror_v1_MemoryCluster_descriptor =
+      getDescriptor().getMessageTypes().get(46);
+    internal_static_sidemirror_v1_MemoryCluster_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_MemoryCluster_descriptor,
+        new java.lang.String[] { "Id", "Kind", "Key", "Terms", "MemoryIds", "EpisodeCount", "Importance", });
+    internal_static_sidemirror_v1_GraphPoint_descriptor =
+      getDescriptor().getMessageTypes().get(47);
+    internal_static_sidemirror_v1_GraphPoint_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_GraphPoint_descriptor,
+        new java.lang.String[] { "Kind", "Id", });
+    internal_static_sidemirror_v1_MemoryLink_descriptor =
+      getDescriptor().getMessageTypes().get(48);
+    internal_static_sidemirror_v1_MemoryLink_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_MemoryLink_descriptor,
+        new java.lang.String[] { "Source", "Target", "Kind", "CreateTime", });
+    internal_static_sidemirror_v1_LinkReflectionsRequest_descriptor =
+      getDescriptor().getMessageTypes().get(49);
+    internal_static_sidemirror_v1_LinkReflectionsRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_LinkReflectionsRequest_descriptor,
+        new java.lang.String[] { "TenantId", "ProjectId", "RequestId", "Links", "Remove", });
+    internal_static_sidemirror_v1_LinkReflectionsResponse_descriptor =
+      getDescriptor().getMessageTypes().get(50);
+    internal_static_sidemirror_v1_LinkReflectionsResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_LinkReflectionsResponse_descriptor,
+        new java.lang.String[] { "ChangedCount", });
+    internal_static_sidemirror_v1_ExploreGraphRequest_descriptor =
+      getDescriptor().getMessageTypes().get(51);
+    internal_static_sidemirror_v1_ExploreGraphRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_ExploreGraphRequest_descriptor,
+        new java.lang.String[] { "TenantId", "ProjectId", "Start", "Depth", "Kinds", "MaxNodes", });
+    internal_static_sidemirror_v1_ExploreGraphResponse_descriptor =
+      getDescriptor().getMessageTypes().get(52);
+    internal_static_sidemirror_v1_ExploreGraphResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_ExploreGraphResponse_descriptor,
+        new java.lang.String[] { "Nodes", "Links", "Truncated", });
+    internal_static_sidemirror_v1_GraphNode_descriptor =
+      getDescriptor().getMessageTypes().get(53);
+    internal_static_sidemirror_v1_GraphNode_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_GraphNode_descriptor,
+        new java.lang.String[] { "Point", "Distance", "Memory", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.FieldMaskProto.getDescriptor();
     com.google.protobuf.StructProto.getDescriptor();
