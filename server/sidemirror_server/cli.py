@@ -149,6 +149,8 @@ def _add_memory(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     search.add_argument("--explain", action="store_true", help="say of each why it is there")
     show = verbs.add_parser("show", help="one memory with its versions")
     show.add_argument("id", help="its id")
+    lessons = verbs.add_parser("lessons", help="whether lessons help: what became of tasks with them and without them")
+    lessons.add_argument("ids", nargs="*", metavar="ID", help="some lessons (default: all that there is evidence of)")
     review = verbs.add_parser("review", help="promote, retire or quarantine a memory")
     review.add_argument("id", help="its id")
     review.add_argument("state", choices=["active", "retired", "quarantined"])
@@ -167,7 +169,7 @@ def _add_memory(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         _add_target(verb)
         verb.add_argument("--tenant-id", default="", help="another tenant than the sidecar's own")
         verb.add_argument("--project-id", default="", help="another project than the sidecar's own")
-        if verb in (search, show, dreams, prunings):
+        if verb in (search, show, lessons, dreams, prunings):
             verb.add_argument("--json", action="store_true", help="print the result as JSON")
     memory.set_defaults(run=_memory)
 

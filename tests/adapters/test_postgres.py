@@ -8,10 +8,12 @@ from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalRefl
 from sidemirror_server.storage.postgres.journal import PostgresJournal
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.memories import PostgresMemories
+from sidemirror_server.storage.postgres.memory_graph import PostgresMemoryGraph
 from sidemirror_server.storage.postgres.pruning import PostgresPruning
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
+from sidemirror_server.storage.postgres.trials import PostgresTrials
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 from sidemirror_server.storage.postgres.work import PostgresWork
 from tests.conformance import (
@@ -21,10 +23,12 @@ from tests.conformance import (
     journal,
     ledger,
     memories,
+    memory_graph,
     pruning,
     receipts,
     requests,
     sessions,
+    trials,
     turn_log,
     work,
 )
@@ -41,6 +45,8 @@ GOAL_REFLECTIONS = clauses_of(goal_reflections)
 MEMORIES = clauses_of(memories)
 DREAMS = clauses_of(dreams)
 PRUNING = clauses_of(pruning)
+TRIALS = clauses_of(trials)
+MEMORY_GRAPH = clauses_of(memory_graph)
 LEDGER = clauses_of(ledger)
 WORK = clauses_of(work)
 
@@ -55,6 +61,13 @@ async def test_turn_log_and_sessions(clause: str, databases: Databases) -> None:
 async def test_requests(clause: str, databases: Databases) -> None:
     async with databases.opened() as database:
         await REQUESTS[clause](lambda: PostgresRequests(database))
+
+
+@pytest.mark.parametrize("clause", MEMORY_GRAPH)
+async def test_memory_graph(clause: str, databases: Databases) -> None:
+    async with databases.opened() as database:
+        stores = memory_graph.Stores(PostgresMemoryGraph(database), PostgresMemories(database))
+        await MEMORY_GRAPH[clause](lambda: stores)
 
 
 @pytest.mark.parametrize("clause", WORK)
@@ -79,6 +92,12 @@ async def test_critiques(clause: str, databases: Databases) -> None:
 async def test_memories(clause: str, databases: Databases) -> None:
     async with databases.opened() as database:
         await MEMORIES[clause](lambda: PostgresMemories(database))
+
+
+@pytest.mark.parametrize("clause", TRIALS)
+async def test_trials(clause: str, databases: Databases) -> None:
+    async with databases.opened() as database:
+        await TRIALS[clause](lambda: PostgresTrials(database))
 
 
 @pytest.mark.parametrize("clause", RECEIPTS)

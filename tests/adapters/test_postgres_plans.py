@@ -21,11 +21,13 @@ from sidemirror_server.storage.postgres import (
     journal,
     ledger,
     memories,
+    memory_graph,
     memory_search,
     pruning,
     receipts,
     requests,
     sessions,
+    trials,
     turn_log,
     work,
 )
@@ -76,6 +78,9 @@ INSERT INTO sidemirror.memory_versions SELECT tenant_id, project_id, id, 1, 'x',
 INSERT INTO sidemirror.memory_keys
 SELECT tenant_id, project_id, CASE WHEN r % 2 = 0 THEN 'strategy' ELSE 'reflection' END, 't:' || id, id FROM n;
 INSERT INTO sidemirror.memory_lessons SELECT tenant_id, project_id, id, id, id, r FROM n;
+INSERT INTO sidemirror.memory_links
+SELECT tenant_id, project_id, 'm:' || id, 'similar_to', 'm:' || lpad((r % 100)::text, 6, '0'), r FROM n;
+INSERT INTO sidemirror.memory_links SELECT tenant_id, project_id, 'm:' || id, 'mentions', 't:x', r FROM n;
 INSERT INTO sidemirror.memory_outcomes SELECT tenant_id, project_id, id, 'success', r, NULL, '' FROM n;
 INSERT INTO sidemirror.memory_project_envelopes (tenant_id, project_id, pruned_us)
 SELECT 'u' || r, 'p', r FROM generate_series(1, 20000) AS r;
@@ -89,6 +94,10 @@ INSERT INTO sidemirror.goal_deletions SELECT tenant_id, project_id, id, r FROM n
 INSERT INTO sidemirror.receipts
 SELECT tenant_id, project_id, id, CASE WHEN r % 2 = 0 THEN 'goal' ELSE 'turn' END, r, '', '', '', 'x' FROM n;
 INSERT INTO sidemirror.receipt_items SELECT tenant_id, project_id, id::bytea, id FROM n;
+INSERT INTO sidemirror.lesson_trials
+SELECT tenant_id, project_id, 'r' || r / 10, 'm' || r % 10, 1,
+       CASE WHEN r % 4 = 0 THEN 'held_back' ELSE 'shown' END, 0.25, r, r % 3 = 0, NULL
+FROM n;
 ANALYZE;
 """
 
@@ -192,6 +201,17 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "forget_items": ((*PLACE, ["000500", "000501"]), 2),
         "forget": ((*PLACE, ["000500", "000501"]), 2),
     },
+    trials: {
+        "assign": ((*PLACE, "new", ["m1", "m2"], [1, 1], ["shown", "shown"], [0.5, 0.5], 1), 0),
+        "of_receipt": ((*PLACE, "r50"), 10),
+        "settle": ((*PLACE, "r50", ["m1"], [1], ["shown"], [0.5], 1, [True], [None]), 1),
+        # All trials of a lesson: they are counted.
+        "tallies": ((*PLACE, ["m1"], [1]), 200),
+        # From each lesson to the next.
+        "lessons": ((*PLACE, None, 5), 5),
+        "old": ((LATE, 5), 5),
+        "forget": ((*PLACE, ["r50", "r50"], ["m1", "m2"]), 2),
+    },
     critiques: {
         "keep": ((*PLACE, "new", 1, "rules", 1, True, "", "", b"x"), 0),
         "get": ((*PLACE, "000500"), 1),
@@ -231,6 +251,15 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "forget_lessons": ((*PLACE, LATE), 20),
         "report": ((*PLACE, "000500", "success", 1, 0.5, ""), 0),
         "outcome": ((*PLACE, "000500"), 1),
+    },
+    memory_graph: {
+        "link": ((*PLACE, ["m:000500"], ["similar_to"], ["m:000501"], [1]), 0),
+        "link_same_error": ((*PLACE, "t:x", "m:000500", 1, 8), 9),
+        "unlink": ((*PLACE, ["m:000500"], ["mentions"], ["t:x"]), 1),
+        "hold_memories": ((*PLACE, ["000500", "000501"]), 2),
+        "from_nodes": ((*PLACE, ["m:000500", "m:000501"], ["mentions", "similar_to"], 5), 4),
+        "to_nodes": ((*PLACE, ["m:000050", "t:x"], ["mentions", "similar_to"], 5), 10),
+        "of_memories": ((*PLACE, ["m:000500", "m:000501"]), 4),
     },
     memory_search: {
         "figures": (PLACE, 16),
@@ -288,6 +317,7 @@ STATEMENTS = [(adapter, name) for adapter, every in VALUES.items() for name in e
 ACROSS = {(turn_log, "idle"), (requests, "expired"), (work, "used_up"), (work, "due"), (work, "done"), (work, "scopes")}
 ACROSS |= {(critiques, "old"), (ledger, "old"), (ledger, "forget_sums")}
 ACROSS |= {(receipts, "oldest"), (pruning, "projects"), (pruning, "old_turns")}
+ACROSS |= {(trials, "old")}
 ACROSS |= {(ledger, "used"), (ledger, "take"), (ledger, "replace")}
 
 

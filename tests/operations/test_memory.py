@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.cli import main
 from tests.memory.dreamers import store
@@ -76,6 +77,36 @@ def test_show_and_review(run: Run, ids: pb.StoreReflectionResponse) -> None:
     code, out, err = run("show", "unknown")
     assert (code, out) == (1, "")
     assert "NOT_FOUND" in err
+
+
+def test_lessons(run: Run, ids: pb.StoreReflectionResponse, server: SidecarThread) -> None:
+    assert run("lessons")[1].startswith("No outcome was reported")
+    with memories(server) as stub:
+        for number in range(4):
+            asked = pb.BuildMemoryContextRequest(
+                task="Add indexes: the query timed out on a JOIN of two tables on join columns",
+                holdout_fraction=0.5 * (number < 3),
+                request_id=f"r{number}",
+            )
+            receipt_id = stub.BuildMemoryContext(asked, timeout=TIMEOUT_S).block.receipt_id
+            report = pb.ReportOutcomeRequest(receipt_id=receipt_id, outcome=common_pb2.TASK_OUTCOME_SUCCESS)
+            if number:
+                stub.ReportOutcome(report, timeout=TIMEOUT_S)
+    code, out, _ = run("lessons")
+    assert code == 0
+    for shown in (
+        ids.reflection_id,
+        ids.strategy_id,
+        "not enough data",
+        "a verdict needs 30 of",
+        "1 missing",
+        "1 of 1",
+    ):
+        assert shown in out, shown
+    code, out, _ = run("lessons", ids.strategy_id, "--json")
+    (lesson,) = json.loads(out)["lessons"]
+    assert (lesson["reflection_id"], lesson["outside"]["success_count"]) == (ids.strategy_id, "1")
+    assert run("lessons", "unknown")[0] == 1
 
 
 def test_export_and_import(run: Run, ids: pb.StoreReflectionResponse, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from sidemirror_server.memory.record import Kept
+from sidemirror_server.memory.trials import Trial
 from sidemirror_server.models.ledger import US_PER_DAY, Amount, Reservation, day_of
 from sidemirror_server.settings import Settings
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
@@ -59,6 +60,16 @@ async def test_the_sweep_removes_what_is_too_old(
     assert [{name: line.get(name, 0) for name in removed} for line in lines] == (
         [removed] if any(removed.values()) else []
     )
+
+
+async def test_what_tasks_came_to_counts_for_a_year(tmp_path: Path) -> None:
+    now_us = SystemClock().now_us()
+    async with running(tmp_path) as served:
+        trials = served.sidecar._stores.trials
+        for days in (364, 366):
+            await trials.assign(ONE, f"r{days}", [Trial("m", 1)], now_us - days * US_PER_DAY)
+        await served.sidecar.retention.forget()
+        assert [len(await trials.of_receipt(ONE, f"r{days}")) for days in (364, 366)] == [1, 0]
 
 
 async def test_a_shared_store_with_records_begins_to_forget(databases: Databases) -> None:

@@ -6,12 +6,16 @@ Called by `assembly/sidecar.py`.
 import importlib.metadata
 
 from sidemirror_server.assembly.stores import Stores
+from sidemirror_server.memory.alike import Alikes
 from sidemirror_server.memory.context import MemoryContext
 from sidemirror_server.memory.dream_prompts import DreamPrompts
 from sidemirror_server.memory.dreaming import KIND as DREAM
 from sidemirror_server.memory.dreaming import Dreamer, DreamSchedule
+from sidemirror_server.memory.graph import Explorer
+from sidemirror_server.memory.grouping import Grouping
 from sidemirror_server.memory.keep import Keeper, Trust
 from sidemirror_server.memory.meanings import MemoryMeanings
+from sidemirror_server.memory.outcomes import Outcomes
 from sidemirror_server.memory.prompts import MemoryPrompts
 from sidemirror_server.memory.recall import Recall
 from sidemirror_server.memory.reflector import Reflector
@@ -24,8 +28,10 @@ from sidemirror_server.models.templates import Templates
 from sidemirror_server.rpc import server as rpc_server
 from sidemirror_server.rpc.disabled import DisabledCalls
 from sidemirror_server.rpc.dreams import DreamCalls
+from sidemirror_server.rpc.lessons import LessonCalls
 from sidemirror_server.rpc.memories import KeptMemoryCalls
 from sidemirror_server.rpc.memory import MemoryCalls
+from sidemirror_server.rpc.memory_graph import MemoryGraphCalls
 from sidemirror_server.rpc.memory_search import MemorySearchCalls
 from sidemirror_server.rpc.portable_memories import PortableMemoryCalls
 from sidemirror_server.rpc.turn_material import TurnMaterial
@@ -38,8 +44,8 @@ _SCORERS = "sidemirror.scorers"
 
 
 class ReflectiveMemory:
-    """The room. `meanings` makes vectors while it runs; None when there is no embedding model. `schedule` says when
-    projects dream; None when none does."""
+    """The room. `meanings` makes vectors while it runs; None when there is no embedding model. `alikes` makes links.
+    `schedule` says when projects dream; None when none does."""
 
     def __init__(self, settings: Settings, stores: Stores, embedder: PaidEmbedder | None, clock: Clock) -> None:
         self._settings = settings
@@ -50,8 +56,11 @@ class ReflectiveMemory:
         if embedder is not None:
             self.meanings = MemoryMeanings(embedder, stores.memory_search)
             self._memories = WakingMemories(stores.memories, self.meanings.wake)
+        self.alikes = Alikes(stores.memory_graph, stores.memories, stores.memory_search)
         self._recall = Recall(self._memories, stores.memory_search, self.meanings, clock)
-        self._context = MemoryContext(self._recall, stores.memory_search, stores.receipts, clock)
+        self._context = MemoryContext(
+            self._recall, stores.memory_search, stores.memory_graph, stores.receipts, stores.trials, clock
+        )
         self.schedule: DreamSchedule | None = None
         if settings.memory.enabled and settings.memory.mode == "full":
             self.schedule = DreamSchedule(stores.dreams, stores.work, stores.log, clock)
@@ -68,13 +77,18 @@ class ReflectiveMemory:
             return (DisabledCalls(rpc_server.MEMORY, "memory__enabled (REFLECTIVE_MEMORY_ENABLED) is false"),)
         stores = self._stores
         reflector = Reflector(gateway, MemoryPrompts(own), scorer_of(chosen.scorer))
-        keeper = Keeper(self._memories, self._clock, Trust(chosen.trust_policy, chosen.min_store_importance))
+        trust = Trust(chosen.trust_policy, chosen.min_store_importance)
+        keeper = Keeper(self._memories, self._clock, trust, self.alikes.wake)
         return (
-            MemoryCalls(reflector, keeper, self._memories, stores.receipts, turns),
+            MemoryCalls(reflector, keeper, stores.receipts, turns),
             KeptMemoryCalls(self._memories),
-            PortableMemoryCalls(self._memories),
+            PortableMemoryCalls(self._memories, stores.memory_graph),
             MemorySearchCalls(self._recall, self._context),
             DreamCalls(self.schedule, stores.dreams, stores.pruning, stores.work),
+            LessonCalls(Outcomes(self._memories, stores.trials, self._clock), stores.receipts, turns),
+            MemoryGraphCalls(
+                Grouping(self._memories), stores.memory_graph, Explorer(stores.memory_graph, self._memories)
+            ),
         )
 
     def handlers(self, gateway: Gateway, own: Templates | None) -> dict[str, Handler]:
@@ -84,7 +98,8 @@ class ReflectiveMemory:
             return {}
         trust = Trust(chosen.trust_policy, chosen.min_store_importance)
         dreamer = Dreamer(
-            *(gateway, DreamPrompts(own), self._memories, stores.dreams, self._clock, trust, scorer_of(chosen.scorer))
+            *(gateway, DreamPrompts(own), self._memories, stores.dreams, self._clock, trust),
+            *(scorer_of(chosen.scorer), self.alikes.wake),
         )
         return {DREAM: dreamer.handle}
 

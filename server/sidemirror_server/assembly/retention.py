@@ -5,6 +5,7 @@ import logging
 from sidemirror_server.assembly.stores import Stores
 from sidemirror_server.goals.report import KIND as GOAL_REPORT
 from sidemirror_server.memory.dreaming import KIND as DREAM
+from sidemirror_server.memory.trials import KEPT_FOR_US as TRIALS_KEPT_FOR_US
 from sidemirror_server.models.ledger import US_PER_DAY, day_of
 from sidemirror_server.settings import Retention
 from sidemirror_server.trace.receipts import KEPT_FOR_US as RECEIPTS_KEPT_FOR_US
@@ -42,6 +43,7 @@ class KeptFor:
             "reports": await stores.work.purge((GOAL_REPORT,), now_us - _REPORTS_KEPT_US, _AT_ONCE),
             "dreams": await stores.work.purge((DREAM,), now_us - _DREAMS_KEPT_US, _AT_ONCE),
             "receipts": await stores.receipts.forget(now_us - RECEIPTS_KEPT_FOR_US, _AT_ONCE),
+            "trials": await stores.trials.forget(now_us - TRIALS_KEPT_FOR_US, _AT_ONCE),
         }
         if kept.spend_days is not None:
             first_day = day_of(now_us) - kept.spend_days

@@ -109,11 +109,11 @@ class Sidecar:
         self.memory = memory = ReflectiveMemory(settings, stores, embedder_of(settings, spending, clock), clock)
         own_prompts = templates_of(settings)
         prompts = ReflectionPrompts(own_prompts)
-        reflections = Reflections(self.gateway, prompts, self.recorder, clock)
-        critic = Critic(self.gateway, stores.critiques, clock)
-        critiques = TurnCritiques(critic, self.recorder, clock)
         contexts = GoalContexts(stores.goal_reflections, stores.receipts)
         lessons = Lessons(contexts, memory.context, stores.receipts, clock)
+        reflections = Reflections(self.gateway, prompts, self.recorder, lessons, clock)
+        critic = Critic(self.gateway, stores.critiques, clock)
+        critiques = TurnCritiques(critic, self.recorder, clock)
         self.conductor = Conductor(
             stores.log, stores.sessions, self.recorder, reflections, critiques, lessons, clock, turn_limits
         )
@@ -205,7 +205,7 @@ class Sidecar:
         async with asyncio.TaskGroup() as group:
             work = [
                 *(self.recorder.run(), self._sweep(), self.gateway.prepare(), self._standing.follow_the_store()),
-                *(self._worker.run(), self._republish(), self._standing.follow_goals()),
+                *(self._worker.run(), self._republish(), self._standing.follow_goals(), self.memory.alikes.run()),
             ]
             if self._lookout is not None:
                 work.append(self._lookout.run())

@@ -7,7 +7,7 @@ Three rules, the surest first; a memory is in one cluster at most:
 3. the same words, whatever the tool.
 
 Within the last two a memory joins the cluster that it is likest, by the terms of the cluster's oldest member. What
-comes of one lesson, a reflection and its strategy, is no cluster by itself. Called by `graph.py` for `ListClusters`,
+comes of one lesson, a reflection and its strategy, is no cluster by itself. Called by `grouping.py` for `ListClusters`,
 and by dreaming.
 """
 
@@ -111,6 +111,13 @@ def clusters(facts: Iterable[ClusterFacts], kinds: Sequence[ClusterKind] = tuple
         left = [one for one in left if one.memory_id not in taken]
         made += found
     return tuple(sorted(made, key=_order))
+
+
+def likeness(one: frozenset[str], other: frozenset[str]) -> float:
+    """How much of the terms of two texts is the same, 0 to 1; 0 for one of a few terms."""
+    if min(len(one), len(other)) < _FEWEST_TERMS:
+        return 0.0
+    return 2 * len(one & other) / (len(one) + len(other))
 
 
 def is_supported(cluster: Cluster, episodes: int = 2) -> bool:

@@ -198,7 +198,9 @@ class Dreamer:
         clock: Clock,
         trust: Trust,
         scorer: Scorer = models_own,
+        learned: Callable[[Scope, str], None] = lambda _scope, _memory_id: None,
     ) -> None:
+        """`learned` is told of each lesson that is kept."""
         self._model = model
         self._prompts = prompts
         self._memories = memories
@@ -206,6 +208,7 @@ class Dreamer:
         self._clock = clock
         self._trust = trust
         self._scorer = scorer
+        self._learned = learned
 
     async def handle(self, task: Task) -> bytes:
         """One pass; its result is its entry in the log. Raises NotNow, LostClaim and what the stores raise."""
@@ -309,6 +312,7 @@ class Dreamer:
         until_s = self._clock.monotonic_s() + _PATIENCE_S
         learned = await self._patiently(lambda: self._memories.learn(scope, lesson, self._clock.now_us()), until_s)
         kept_id = learned.reflection.memory_id
+        self._learned(scope, kept_id)
         strategy_id = learned.strategy.memory_id if learned.strategy else ""
         is_new = kept_id == lesson.reflection.memory_id
         return [DreamtLesson(kept_id, strategy_id, answered.supporting_ids, answered.episodes, is_new)]

@@ -15,8 +15,8 @@ from sidemirror_server.memory.terms import telling_terms
 from sidemirror_server.trace.failure import ErrorCategory, category_of, ends, masked, telling_line
 
 # In code points; of a tool's name, and of what is said about the cause.
-_TOOL_CHARS = 128
-_CAUSE_CHARS = 160
+_TOOL_CHARS = 100
+_CAUSE_CHARS = 120
 # The longest signature: both, the longest category, and two bars.
 MOST_SIGNATURE_CHARS = _TOOL_CHARS + _CAUSE_CHARS + 16
 # Of a line. Chosen here: longer ones are data.

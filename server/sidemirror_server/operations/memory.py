@@ -33,6 +33,7 @@ def memory(options: argparse.Namespace) -> int:
     verbs = {
         "search": _search,
         "show": _show,
+        "lessons": _lessons,
         "review": _review,
         "export": _export,
         "import": _import,
@@ -89,6 +90,27 @@ def _show(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int
         reflection_id=options.id, tenant_id=options.tenant_id, project_id=options.project_id
     )
     show_memory(found, stub.ListReflectionVersions(all_of_it, timeout=_TIMEOUT_S).versions)
+    return 0
+
+
+def _lessons(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
+    known: list[pb.LessonStatistics] = []
+    token = ""
+    while True:
+        request = pb.GetLessonStatisticsRequest(
+            reflection_ids=options.ids, page_token=token, tenant_id=options.tenant_id, project_id=options.project_id
+        )
+        page = stub.GetLessonStatistics(request, timeout=_TIMEOUT_S)
+        known += page.lessons
+        token = page.next_page_token
+        if not token:
+            break
+    if options.json:
+        _print_json(pb.GetLessonStatisticsResponse(lessons=known))
+        return 0
+    from sidemirror_server.operations.lesson_table import show_lessons
+
+    show_lessons(known)
     return 0
 
 

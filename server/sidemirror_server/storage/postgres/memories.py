@@ -27,6 +27,7 @@ from sidemirror_server.memory.record import (
 from sidemirror_server.memory.store import LESSON_KEPT_US, MemoryKey
 from sidemirror_server.memory.terms import terms_of
 from sidemirror_server.storage.postgres.database import Database, Transaction
+from sidemirror_server.storage.postgres.memory_graph import keep_links
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.errors import NotFound, WrongState
 from sidemirror_server.vocabulary.scope import Scope
@@ -103,6 +104,7 @@ class PostgresMemories:
         async with self._database.transaction(scope) as transaction:
             if not await _add(transaction, scope, kept.memory):
                 return False
+            await keep_links(transaction, scope, kept.memory, kept.links)
             for earlier in kept.earlier:
                 await _keep_version(transaction, scope, earlier)
         return True
@@ -135,10 +137,12 @@ async def _learn(transaction: Transaction, scope: Scope, lesson: Lesson, now_us:
             return await _as_learned(transaction, scope, lesson, *row)
         await transaction.change(_SQL["forget_lessons"], *_scope(scope), now_us - LESSON_KEPT_US)
     reflection = await _settle(transaction, scope, lesson.reflection, now_us)
+    await keep_links(transaction, scope, replace(lesson.reflection, memory_id=reflection.memory_id), lesson.links)
     strategy = None
     if lesson.strategy is not None:
         draft = replace(lesson.strategy, strategy_of=reflection.memory_id)
         strategy = await _settle(transaction, scope, draft, now_us)
+        await keep_links(transaction, scope, replace(draft, memory_id=strategy.memory_id))
     if lesson.lesson_id:
         came_to = (reflection.memory_id, strategy.memory_id if strategy else "", now_us)
         await transaction.change(_SQL["keep_lesson"], *_scope(scope), lesson.lesson_id, *came_to)

@@ -52,6 +52,7 @@ private static final long serialVersionUID = 0L;
     reason_ = "";
     tenantId_ = "";
     projectId_ = "";
+    errorSignature_ = "";
     derivedFrom_ =
         com.google.protobuf.LazyStringArrayList.emptyList();
   }
@@ -859,7 +860,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object change_ = "";
   /**
    * <pre>
-   * What made this version: `learned`, `updated` or `reviewed`.
+   * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
    * </pre>
    *
    * <code>string change = 23 [json_name = "change"];</code>
@@ -880,7 +881,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What made this version: `learned`, `updated` or `reviewed`.
+   * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
    * </pre>
    *
    * <code>string change = 23 [json_name = "change"];</code>
@@ -1042,7 +1043,54 @@ private static final long serialVersionUID = 0L;
     }
   }
 
-  public static final int DERIVED_FROM_FIELD_NUMBER = 27;
+  public static final int ERROR_SIGNATURE_FIELD_NUMBER = 27;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object errorSignature_ = "";
+  /**
+   * <pre>
+   * The failure that it is about, as `tool|category|cause`; empty for none.
+   * </pre>
+   *
+   * <code>string error_signature = 27 [json_name = "errorSignature"];</code>
+   * @return The errorSignature.
+   */
+  @java.lang.Override
+  public java.lang.String getErrorSignature() {
+    java.lang.Object ref = errorSignature_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      errorSignature_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The failure that it is about, as `tool|category|cause`; empty for none.
+   * </pre>
+   *
+   * <code>string error_signature = 27 [json_name = "errorSignature"];</code>
+   * @return The bytes for errorSignature.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getErrorSignatureBytes() {
+    java.lang.Object ref = errorSignature_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      errorSignature_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int DERIVED_FROM_FIELD_NUMBER = 28;
   @SuppressWarnings("serial")
   private com.google.protobuf.LazyStringArrayList derivedFrom_ =
       com.google.protobuf.LazyStringArrayList.emptyList();
@@ -1051,7 +1099,7 @@ private static final long serialVersionUID = 0L;
    * Of what was dreamt: the memories that it rests on. At most 12.
    * </pre>
    *
-   * <code>repeated string derived_from = 27 [json_name = "derivedFrom"];</code>
+   * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
    * @return A list containing the derivedFrom.
    */
   public com.google.protobuf.ProtocolStringList
@@ -1063,7 +1111,7 @@ private static final long serialVersionUID = 0L;
    * Of what was dreamt: the memories that it rests on. At most 12.
    * </pre>
    *
-   * <code>repeated string derived_from = 27 [json_name = "derivedFrom"];</code>
+   * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
    * @return The count of derivedFrom.
    */
   public int getDerivedFromCount() {
@@ -1074,7 +1122,7 @@ private static final long serialVersionUID = 0L;
    * Of what was dreamt: the memories that it rests on. At most 12.
    * </pre>
    *
-   * <code>repeated string derived_from = 27 [json_name = "derivedFrom"];</code>
+   * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
    * @param index The index of the element to return.
    * @return The derivedFrom at the given index.
    */
@@ -1086,7 +1134,7 @@ private static final long serialVersionUID = 0L;
    * Of what was dreamt: the memories that it rests on. At most 12.
    * </pre>
    *
-   * <code>repeated string derived_from = 27 [json_name = "derivedFrom"];</code>
+   * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
    * @param index The index of the value to return.
    * @return The bytes of the derivedFrom at the given index.
    */
@@ -1187,8 +1235,11 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(projectId_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 26, projectId_);
     }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(errorSignature_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 27, errorSignature_);
+    }
     for (int i = 0; i < derivedFrom_.size(); i++) {
-      com.google.protobuf.GeneratedMessage.writeString(output, 27, derivedFrom_.getRaw(i));
+      com.google.protobuf.GeneratedMessage.writeString(output, 28, derivedFrom_.getRaw(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -1305,6 +1356,9 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(projectId_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(26, projectId_);
     }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(errorSignature_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(27, errorSignature_);
+    }
     {
       int dataSize = 0;
       for (int i = 0; i < derivedFrom_.size(); i++) {
@@ -1393,6 +1447,8 @@ private static final long serialVersionUID = 0L;
         .equals(other.getTenantId())) return false;
     if (!getProjectId()
         .equals(other.getProjectId())) return false;
+    if (!getErrorSignature()
+        .equals(other.getErrorSignature())) return false;
     if (!getDerivedFromList()
         .equals(other.getDerivedFromList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
@@ -1476,6 +1532,8 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + getTenantId().hashCode();
     hash = (37 * hash) + PROJECT_ID_FIELD_NUMBER;
     hash = (53 * hash) + getProjectId().hashCode();
+    hash = (37 * hash) + ERROR_SIGNATURE_FIELD_NUMBER;
+    hash = (53 * hash) + getErrorSignature().hashCode();
     if (getDerivedFromCount() > 0) {
       hash = (37 * hash) + DERIVED_FROM_FIELD_NUMBER;
       hash = (53 * hash) + getDerivedFromList().hashCode();
@@ -1669,6 +1727,7 @@ private static final long serialVersionUID = 0L;
       reason_ = "";
       tenantId_ = "";
       projectId_ = "";
+      errorSignature_ = "";
       derivedFrom_ =
           com.google.protobuf.LazyStringArrayList.emptyList();
       return this;
@@ -1800,6 +1859,9 @@ private static final long serialVersionUID = 0L;
         result.projectId_ = projectId_;
       }
       if (((from_bitField0_ & 0x04000000) != 0)) {
+        result.errorSignature_ = errorSignature_;
+      }
+      if (((from_bitField0_ & 0x08000000) != 0)) {
         derivedFrom_.makeImmutable();
         result.derivedFrom_ = derivedFrom_;
       }
@@ -1937,10 +1999,15 @@ private static final long serialVersionUID = 0L;
         bitField0_ |= 0x02000000;
         onChanged();
       }
+      if (!other.getErrorSignature().isEmpty()) {
+        errorSignature_ = other.errorSignature_;
+        bitField0_ |= 0x04000000;
+        onChanged();
+      }
       if (!other.derivedFrom_.isEmpty()) {
         if (derivedFrom_.isEmpty()) {
           derivedFrom_ = other.derivedFrom_;
-          bitField0_ |= 0x04000000;
+          bitField0_ |= 0x08000000;
         } else {
           ensureDerivedFromIsMutable();
           derivedFrom_.addAll(other.derivedFrom_);
@@ -2115,11 +2182,16 @@ private static final long serialVersionUID = 0L;
               break;
             } // case 210
             case 218: {
+              errorSignature_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x04000000;
+              break;
+            } // case 218
+            case 226: {
               java.lang.String s = input.readStringRequireUtf8();
               ensureDerivedFromIsMutable();
               derivedFrom_.add(s);
               break;
-            } // case 218
+            } // case 226
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -4277,7 +4349,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object change_ = "";
     /**
      * <pre>
-     * What made this version: `learned`, `updated` or `reviewed`.
+     * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
      * </pre>
      *
      * <code>string change = 23 [json_name = "change"];</code>
@@ -4297,7 +4369,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made this version: `learned`, `updated` or `reviewed`.
+     * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
      * </pre>
      *
      * <code>string change = 23 [json_name = "change"];</code>
@@ -4318,7 +4390,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made this version: `learned`, `updated` or `reviewed`.
+     * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
      * </pre>
      *
      * <code>string change = 23 [json_name = "change"];</code>
@@ -4335,7 +4407,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made this version: `learned`, `updated` or `reviewed`.
+     * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
      * </pre>
      *
      * <code>string change = 23 [json_name = "change"];</code>
@@ -4349,7 +4421,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made this version: `learned`, `updated` or `reviewed`.
+     * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
      * </pre>
      *
      * <code>string change = 23 [json_name = "change"];</code>
@@ -4642,20 +4714,112 @@ private static final long serialVersionUID = 0L;
       return this;
     }
 
+    private java.lang.Object errorSignature_ = "";
+    /**
+     * <pre>
+     * The failure that it is about, as `tool|category|cause`; empty for none.
+     * </pre>
+     *
+     * <code>string error_signature = 27 [json_name = "errorSignature"];</code>
+     * @return The errorSignature.
+     */
+    public java.lang.String getErrorSignature() {
+      java.lang.Object ref = errorSignature_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        errorSignature_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The failure that it is about, as `tool|category|cause`; empty for none.
+     * </pre>
+     *
+     * <code>string error_signature = 27 [json_name = "errorSignature"];</code>
+     * @return The bytes for errorSignature.
+     */
+    public com.google.protobuf.ByteString
+        getErrorSignatureBytes() {
+      java.lang.Object ref = errorSignature_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        errorSignature_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The failure that it is about, as `tool|category|cause`; empty for none.
+     * </pre>
+     *
+     * <code>string error_signature = 27 [json_name = "errorSignature"];</code>
+     * @param value The errorSignature to set.
+     * @return This builder for chaining.
+     */
+    public Builder setErrorSignature(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      errorSignature_ = value;
+      bitField0_ |= 0x04000000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The failure that it is about, as `tool|category|cause`; empty for none.
+     * </pre>
+     *
+     * <code>string error_signature = 27 [json_name = "errorSignature"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearErrorSignature() {
+      errorSignature_ = getDefaultInstance().getErrorSignature();
+      bitField0_ = (bitField0_ & ~0x04000000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The failure that it is about, as `tool|category|cause`; empty for none.
+     * </pre>
+     *
+     * <code>string error_signature = 27 [json_name = "errorSignature"];</code>
+     * @param value The bytes for errorSignature to set.
+     * @return This builder for chaining.
+     */
+    public Builder setErrorSignatureBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      errorSignature_ = value;
+      bitField0_ |= 0x04000000;
+      onChanged();
+      return this;
+    }
+
     private com.google.protobuf.LazyStringArrayList derivedFrom_ =
         com.google.protobuf.LazyStringArrayList.emptyList();
     private void ensureDerivedFromIsMutable() {
       if (!derivedFrom_.isModifiable()) {
         derivedFrom_ = new com.google.protobuf.LazyStringArrayList(derivedFrom_);
       }
-      bitField0_ |= 0x04000000;
+      bitField0_ |= 0x08000000;
     }
     /**
      * <pre>
      * Of what was dreamt: the memories that it rests on. At most 12.
      * </pre>
      *
-     * <code>repeated string derived_from = 27 [json_name = "derivedFrom"];</code>
+     * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
      * @return A list containing the derivedFrom.
      */
     public com.google.protobuf.ProtocolStringList
@@ -4668,7 +4832,7 @@ private static final long serialVersionUID = 0L;
      * Of what was dreamt: the memories that it rests on. At most 12.
      * </pre>
      *
-     * <code>repeated string derived_from = 27 [json_name = "derivedFrom"];</code>
+     * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
      * @return The count of derivedFrom.
      */
     public int getDerivedFromCount() {
@@ -4679,7 +4843,7 @@ private static final long serialVersionUID = 0L;
      * Of what was dreamt: the memories that it rests on. At most 12.
      * </pre>
      *
-     * <code>repeated string derived_from = 27 [json_name = "derivedFrom"];</code>
+     * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
      * @param index The index of the element to return.
      * @return The derivedFrom at the given index.
      */
@@ -4691,7 +4855,7 @@ private static final long serialVersionUID = 0L;
      * Of what was dreamt: the memories that it rests on. At most 12.
      * </pre>
      *
-     * <code>repeated string derived_from = 27 [json_name = "derivedFrom"];</code>
+     * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
      * @param index The index of the value to return.
      * @return The bytes of the derivedFrom at the given index.
      */
@@ -4704,7 +4868,7 @@ private static final long serialVersionUID = 0L;
      * Of what was dreamt: the memories that it rests on. At most 12.
      * </pre>
      *
-     * <code>repeated string derived_from = 27 [json_name = "derivedFrom"];</code>
+     * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
      * @param index The index to set the value at.
      * @param value The derivedFrom to set.
      * @return This builder for chaining.
@@ -4714,7 +4878,7 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       ensureDerivedFromIsMutable();
       derivedFrom_.set(index, value);
-      bitField0_ |= 0x04000000;
+      bitField0_ |= 0x08000000;
       onChanged();
       return this;
     }
@@ -4723,7 +4887,7 @@ private static final long serialVersionUID = 0L;
      * Of what was dreamt: the memories that it rests on. At most 12.
      * </pre>
      *
-     * <code>repeated string derived_from = 27 [json_name = "derivedFrom"];</code>
+     * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
      * @param value The derivedFrom to add.
      * @return This builder for chaining.
      */
@@ -4732,7 +4896,7 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       ensureDerivedFromIsMutable();
       derivedFrom_.add(value);
-      bitField0_ |= 0x04000000;
+      bitField0_ |= 0x08000000;
       onChanged();
       return this;
     }
@@ -4741,7 +4905,7 @@ private static final long serialVersionUID = 0L;
      * Of what was dreamt: the memories that it rests on. At most 12.
      * </pre>
      *
-     * <code>repeated string derived_from = 27 [json_name = "derivedFrom"];</code>
+     * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
      * @param values The derivedFrom to add.
      * @return This builder for chaining.
      */
@@ -4750,7 +4914,7 @@ private static final long serialVersionUID = 0L;
       ensureDerivedFromIsMutable();
       com.google.protobuf.AbstractMessageLite.Builder.addAll(
           values, derivedFrom_);
-      bitField0_ |= 0x04000000;
+      bitField0_ |= 0x08000000;
       onChanged();
       return this;
     }
@@ -4759,13 +4923,13 @@ private static final long serialVersionUID = 0L;
      * Of what was dreamt: the memories that it rests on. At most 12.
      * </pre>
      *
-     * <code>repeated string derived_from = 27 [json_name = "derivedFrom"];</code>
+     * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
      * @return This builder for chaining.
      */
     public Builder clearDerivedFrom() {
       derivedFrom_ =
         com.google.protobuf.LazyStringArrayList.emptyList();
-      bitField0_ = (bitField0_ & ~0x04000000);;
+      bitField0_ = (bitField0_ & ~0x08000000);;
       onChanged();
       return this;
     }
@@ -4774,7 +4938,7 @@ private static final long serialVersionUID = 0L;
      * Of what was dreamt: the memories that it rests on. At most 12.
      * </pre>
      *
-     * <code>repeated string derived_from = 27 [json_name = "derivedFrom"];</code>
+     * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
      * @param value The bytes of the derivedFrom to add.
      * @return This builder for chaining.
      */
@@ -4784,7 +4948,7 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       ensureDerivedFromIsMutable();
       derivedFrom_.add(value);
-      bitField0_ |= 0x04000000;
+      bitField0_ |= 0x08000000;
       onChanged();
       return this;
     }

@@ -134,7 +134,7 @@ public enum PrunedKind
   }
   public static com.google.protobuf.Descriptors.EnumDescriptor
       getDescriptor() {
-    return dev.sidemirror.v1.ReflectiveMemoryProto.getDescriptor().getEnumTypes().get(5);
+    return dev.sidemirror.v1.ReflectiveMemoryProto.getDescriptor().getEnumTypes().get(8);
   }
 
   private static final PrunedKind[] VALUES = values();
