@@ -1,6 +1,5 @@
 """WatchGoalReflections: each reflection as it is stored, read from the log alone, whichever sidecar made it."""
 
-import asyncio
 from collections.abc import AsyncGenerator
 
 from sidemirror.v1 import goal_reflection_pb2 as pb
@@ -15,32 +14,27 @@ from sidemirror_server.rpc.streams import Streams, StreamTimes
 from sidemirror_server.rpc.wire import duration
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import Entry, Log
+from sidemirror_server.trace.looks import Looks
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.scope import Scope
-
-# How much one look into the log takes: bounds what a slow reader makes the server hold.
-_PAGE = 200
-_PAGE_BYTES = 1024 * 1024
-# How many watches look at once (rpc/watch.py says why).
-_READERS = 2
 
 
 class GoalWatchStreams:
     """The streaming call of GoalReflectionService."""
 
     def __init__(self, log: Log, bell: Bell, streams: Streams) -> None:
-        self._log = log
+        self._looks = Looks(log, TOPIC)
         self._bell = bell
         self._streams = streams
-        self._reading = asyncio.Semaphore(_READERS)
 
     async def WatchGoalReflections(
         self, request: pb.WatchGoalReflectionsRequest, call: Call
     ) -> AsyncGenerator[pb.WatchGoalReflectionsResponse, None]:
         after = await self._begin(request, call.scope)
         follow = request.follow if request.HasField("follow") else True
-        until = None if follow else await self._log.last_position(call.scope)
-        waiter = self._bell.waiter(call.scope, request.goal_id or None)
+        until = None if follow else await self._looks.end(call.scope)
+        group = request.goal_id or None
+        waiter = self._bell.waiter(call.scope, group)
         times = StreamTimes(self._streams, call.clock, waiter.wake, ends_idle=False, barred=call.barred)
         try:
             if request.new_only and follow:
@@ -48,7 +42,7 @@ class GoalWatchStreams:
             page: tuple[Entry, ...] = ()
             while True:
                 # After a page there may be more of it; else only where the bell rang, not for each heartbeat.
-                page = await self._page(request, call, after) if waiter.clear() or page else ()
+                page = await self._looks.page(call.scope, group, after) if waiter.clear() or page else ()
                 for entry in page:
                     after = entry.position
                     if entry.at_us + KEPT_FOR_US > call.clock.now_us():
@@ -74,17 +68,13 @@ class GoalWatchStreams:
             times.close()
             waiter.close()
 
-    async def _page(self, request: pb.WatchGoalReflectionsRequest, call: Call, after: int) -> tuple[Entry, ...]:
-        async with self._reading:
-            return await self._log.tail(call.scope, TOPIC, request.goal_id or None, after, _PAGE, _PAGE_BYTES)
-
     async def _begin(self, request: pb.WatchGoalReflectionsRequest, scope: Scope) -> int:
         """The position after which the watch begins."""
         after = place_in(request.cursor, int, "cursor", scope, TOPIC)
         if request.new_only and after is not None:
             raise BadInput([("new_only", "not together with a cursor")])
         if request.new_only:
-            return await self._log.last_position(scope)
+            return await self._looks.end(scope)
         return after or 0
 
 

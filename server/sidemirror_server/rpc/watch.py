@@ -1,6 +1,5 @@
 """WatchTurns: the record as it grows, read from the log alone, so that nothing that it shows can be lost."""
 
-import asyncio
 from collections.abc import AsyncGenerator
 
 from sidemirror.v1 import thinking_pb2 as pb
@@ -12,25 +11,18 @@ from sidemirror_server.rpc.wire import duration, timestamp
 from sidemirror_server.thinking.record import recorded_in
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import TURN_TOPIC, Entry, TurnLog
+from sidemirror_server.trace.looks import Looks
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.scope import Scope
-
-# How much one look into the log takes: bounds what a slow reader makes the server hold.
-_PAGE = 200
-_PAGE_BYTES = 1024 * 1024
-# How many watches look at once. Chosen here: half of the connections that a sidecar has to its store, so that thousands
-# which are woken together neither wait there in vain nor keep others from it.
-_READERS = 2
 
 
 class WatchStreams:
     """The streaming call of ThinkingService that follows the record."""
 
     def __init__(self, log: TurnLog, bell: Bell, streams: Streams) -> None:
-        self._log = log
+        self._looks = Looks(log, TURN_TOPIC)
         self._bell = bell
         self._streams = streams
-        self._reading = asyncio.Semaphore(_READERS)
 
     async def WatchTurns(
         self, request: pb.WatchTurnsRequest, call: Call
@@ -38,8 +30,9 @@ class WatchStreams:
         after = await self._begin(request, call.scope)
         follow = request.follow if request.HasField("follow") else True
         # The present is where the record ends now: one that grows all the time would never let go.
-        until = None if follow else await self._log.last_position(call.scope)
-        waiter = self._bell.waiter(call.scope, request.session_id or None)
+        until = None if follow else await self._looks.end(call.scope)
+        group = request.session_id or None
+        waiter = self._bell.waiter(call.scope, group)
         times = StreamTimes(self._streams, call.clock, waiter.wake, ends_idle=False, barred=call.barred)
         try:
             if request.new_only and follow:
@@ -48,7 +41,7 @@ class WatchStreams:
             page: tuple[Entry, ...] = ()
             while True:
                 # After a page there may be more of it; else only where the bell rang, not for each heartbeat.
-                page = await self._page(request, call, after) if waiter.clear() or page else ()
+                page = await self._looks.page(call.scope, group, after) if waiter.clear() or page else ()
                 for entry in page:
                     yield pb.WatchTurnsResponse(entry=_entry_to_wire(entry, call.scope))
                     after = entry.position
@@ -66,18 +59,13 @@ class WatchStreams:
             times.close()
             waiter.close()
 
-    async def _page(self, request: pb.WatchTurnsRequest, call: Call, after: int) -> tuple[Entry, ...]:
-        session_id = request.session_id or None
-        async with self._reading:
-            return await self._log.tail(call.scope, TURN_TOPIC, session_id, after, _PAGE, _PAGE_BYTES)
-
     async def _begin(self, request: pb.WatchTurnsRequest, scope: Scope) -> int:
         """The position after which the watch begins."""
         after = place_in(request.cursor, int, "cursor", scope)
         if request.new_only and after is not None:
             raise BadInput([("new_only", "not together with a cursor")])
         if request.new_only:
-            return await self._log.last_position(scope)
+            return await self._looks.end(scope)
         return after or 0
 
 

@@ -1,0 +1,56 @@
+"""How watches look into a log: a few looks at once, and those who look from the same place share one."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from sidemirror_server.trace.log import Entry, Log
+from sidemirror_server.vocabulary.scope import Scope
+
+# How much one look takes: bounds what a slow reader makes the server hold.
+_PAGE = 200
+_PAGE_BYTES = 1024 * 1024
+# How many look at once. Chosen here: half of the connections that a sidecar has to its store, so that thousands which
+# come or are woken together neither wait there in vain nor keep others from it.
+_READERS = 2
+
+
+class Looks:
+    """What the watches of one topic read. What was in the log when they asked is never missing."""
+
+    def __init__(self, log: Log, topic: str) -> None:
+        self._log = log
+        self._topic = topic
+        self._reading = asyncio.Semaphore(_READERS)
+        # Looks that have not begun. One that has begun may miss what a watch was just woken for, so nobody joins it.
+        self._ahead: dict[object, asyncio.Task[Any]] = {}
+
+    async def page(self, scope: Scope, group: str | None, after: int) -> tuple[Entry, ...]:
+        """The next entries after a position, of one group or of all; empty at the end."""
+        page: tuple[Entry, ...] = await self._shared(
+            (scope, group, after), lambda: self._log.tail(scope, self._topic, group, after, _PAGE, _PAGE_BYTES)
+        )
+        return page
+
+    async def end(self, scope: Scope) -> int:
+        """The position of the last entry."""
+        position: int = await self._shared(scope, lambda: self._log.last_position(scope))
+        return position
+
+    async def _shared(self, place: object, look: Callable[[], Awaitable[object]]) -> Any:
+        looking = self._ahead.get(place)
+        if looking is None:
+            looking = self._ahead[place] = asyncio.create_task(self._look(place, look))
+            looking.add_done_callback(_taken)
+        return await asyncio.shield(looking)  # who leaves takes nothing from the others
+
+    async def _look(self, place: object, look: Callable[[], Awaitable[object]]) -> object:
+        async with self._reading:
+            del self._ahead[place]
+            return await look()
+
+
+def _taken(looking: asyncio.Task[Any]) -> None:
+    """Nobody may be left to hear of a failure, and then it is not worth a line in the log."""
+    if not looking.cancelled():
+        looking.exception()
