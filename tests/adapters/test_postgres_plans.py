@@ -374,8 +374,8 @@ async def test_no_statement_reads_more_than_it_answers(
     assert sum(read_by(node) for node in scans) <= most, scans
 
 
-# A setting has no plan. Which projects have something unread is counted over all that is unread. The index of vectors is
-# shared by all scopes, which test_postgres_memory_search.py looks at.
+# A setting has no plan. Which projects have something unread is counted over all that is unread. The index of vectors
+# is shared by all scopes, which test_postgres_memory_search.py looks at.
 NOT_LOOKED_AT = {
     dreams: {"waiting"},
     memory_search: {"search_widely", "search_deeply", *(f"nearest_{n}" for n in _INDEXED_DIMENSIONS)},

@@ -41,7 +41,7 @@ def dream_of(stub: Any, **scope: str) -> list[pb.DreamResponse]:
     return list(stub.Dream(pb.DreamRequest(**scope), timeout=60))
 
 
-def log_of(stub: Any, **scope: str) -> list[pb.DreamLogEntry]:
+def log_of(stub: Any, **scope: Any) -> list[pb.DreamLogEntry]:
     return list(stub.ListDreams(pb.ListDreamsRequest(**scope), timeout=TIMEOUT_S).dreams)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -73,7 +73,7 @@ async def passes_over(stub: Stub) -> tuple[list[pb.DreamLogEntry], int]:
 async def dreamt(folder: Path) -> Dreamt:
     raw = await learned(folder)
     async with DreamEndpoint() as endpoint:
-        provider = {
+        provider: dict[str, Any] = {
             "model__provider": "openai_compatible",
             "model__name": LOCAL,
             "model__base_url": endpoint.openai_url,

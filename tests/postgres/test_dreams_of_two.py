@@ -55,7 +55,7 @@ async def fill(stub: Stub, project: str, round_no: int) -> None:
 
 
 async def ask_for(stub: Stub, project: str) -> pb.DreamLogEntry:
-    told = [one async for one in stub.Dream(pb.DreamRequest(project_id=project), timeout=60)]
+    told: list[pb.DreamResponse] = [one async for one in stub.Dream(pb.DreamRequest(project_id=project), timeout=60)]
     return told[-1].dream
 
 

@@ -1,6 +1,7 @@
 """What a server forgets by itself, and how a shared store that has records already begins to."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -101,8 +102,11 @@ async def test_old_memories_and_turns_go(
 ) -> None:
     """As the settings say, with an entry in the log of the scope."""
     now_us = SystemClock().now_us()
-    settings = {"memory_days": days, "memory_importance": importance, "trace_days": days}
-    given = {f"retention__{name}": value for name, value in settings.items()}
+    given: dict[str, Any] = {
+        "retention__memory_days": days,
+        "retention__memory_importance": importance,
+        "retention__trace_days": days,
+    }
     async with running(tmp_path, **given) as served:
         stores, forget = served.sidecar._stores, served.sidecar.retention.forget
         old_us, young_us = now_us - 91 * US_PER_DAY, now_us - 89 * US_PER_DAY

@@ -106,7 +106,7 @@ def _lessons(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> 
         if not token:
             break
     if options.json:
-        _print_json(pb.GetLessonStatisticsResponse(lessons=known))
+        print_json(pb.GetLessonStatisticsResponse(lessons=known))
         return 0
     from sidemirror_server.operations.lesson_table import show_lessons
 
