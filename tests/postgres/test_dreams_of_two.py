@@ -16,7 +16,7 @@ from tests.faults.sidecars import Running, Stub, channel, running
 from tests.memory.dreamers import CAUSES, lesson, understands
 from tests.postgres.databases import Databases
 
-PROJECTS, EPISODES, ROUNDS = 5, 4, 3
+PROJECTS, EPISODES, ROUNDS = 5, 4, 2
 
 
 class Watchful:

@@ -42,8 +42,7 @@ def lesson_of_dream(
     result = _result(answer, cited, scorer, now_us)
     texts = (result.reflection, result.strategy, " ".join(result.tags), result.applies_when.not_when)
     tried = steering([text for text in texts if text], (), [memory.content for memory in cited])
-    more = {"dreamt_of": len(cited)}
-    lesson = lesson_of(result, Ids(*ids, lesson_id=ids[0]), trust, tried, more, now_us)
+    lesson = lesson_of(result, Ids(*ids, lesson_id=ids[0]), trust, tried, {}, now_us)
     return Lesson(
         _resting_on(cited, lesson.reflection),
         _resting_on(cited, lesson.strategy) if lesson.strategy else None,

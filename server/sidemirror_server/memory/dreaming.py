@@ -11,13 +11,13 @@ run again after a crash goes on where it was. A job whose claim was lost ends at
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from typing import TypeVar
 
 import msgspec
 
 from sidemirror_server.memory.asking import Asking
-from sidemirror_server.memory.clusters import clusters, facts_of, is_supported
+from sidemirror_server.memory.clusters import clusters, facts_of
 from sidemirror_server.memory.dream_lesson import lesson_of_dream
 from sidemirror_server.memory.dream_prompts import DreamPrompts, evidence_of
 from sidemirror_server.memory.dreams import Dream, Dreams, DreamtLesson, dream_body, is_due, rest_until
@@ -362,47 +362,45 @@ class _Gathered(msgspec.Struct, frozen=True):
 
 
 def _gathered(new: Sequence[MemoryRecord], recent: Sequence[MemoryRecord]) -> _Gathered:
-    """The clusters of these memories. What was dreamt, and what is not recalled, is no evidence."""
-    dreamt = [memory for memory in recent if memory.derived_from]
+    """The clusters of these memories. What was dreamt is gathered too, for it shows what is said already; neither that
+    nor what is not recalled is evidence."""
+    dreamt = {memory.memory_id: memory for memory in recent if memory.derived_from}
     records = {
         memory.memory_id: memory
         for memory in (*recent, *new)
         if not memory.derived_from and memory.state is MemoryState.ACTIVE and memory.kind is MemoryKind.REFLECTION
     }
     new_ids = {memory.memory_id for memory in new} & records.keys()
-    found = [
-        cluster
-        for cluster in clusters(map(facts_of, records.values()))
-        if is_supported(cluster) and new_ids & set(cluster.memory_ids)
-    ]
-    groups = tuple(
-        _Group(_sample(cluster.memory_ids, records), tuple(sorted(new_ids & set(cluster.memory_ids))))
-        for cluster in found
-        if _has_grown(cluster.memory_ids, new_ids) and not _is_said(cluster.memory_ids, dreamt)
-    )
-    return _Gathered(len(found), len(found) - len(groups), groups)
+    found = 0
+    groups: list[_Group] = []
+    for cluster in clusters(map(facts_of, (*records.values(), *dreamt.values()))):
+        members = [records[memory_id] for memory_id in cluster.memory_ids if memory_id in records]
+        ids = {memory.memory_id for memory in members}
+        if not new_ids & ids or _episodes(members) < 2:
+            continue
+        found += 1
+        beside = [dreamt[memory_id] for memory_id in cluster.memory_ids if memory_id in dreamt]
+        if _has_grown(ids, new_ids) and not _is_said(ids, beside, dreamt.values()):
+            groups.append(_Group(_sample(members), tuple(sorted(new_ids & ids))))
+    return _Gathered(found, found - len(groups), tuple(groups))
 
 
-def _has_grown(memory_ids: Sequence[str], new_ids: set[str]) -> bool:
+def _has_grown(ids: Collection[str], new_ids: Collection[str]) -> bool:
     """It has come to twice its size, or past a power of two: a cluster that grows by one each day is asked about less
     and less, and never at all without something new. Chosen here."""
-    earlier = sum(memory_id not in new_ids for memory_id in memory_ids)
-    return len(memory_ids).bit_length() > max(1, earlier).bit_length()
+    earlier = sum(memory_id not in new_ids for memory_id in ids)
+    return len(ids).bit_length() > max(1, earlier).bit_length()
 
 
-def _is_said(memory_ids: Sequence[str], dreamt: Sequence[MemoryRecord]) -> bool:
-    """A lesson was made of these memories when they were more than half as many."""
-    members = set(memory_ids)
-    return any(
-        members & set(memory.derived_from) and 2 * memory.metadata.get("dreamt_of", 0) > len(members)
-        for memory in dreamt
-    )
+def _is_said(ids: Collection[str], beside: Sequence[MemoryRecord], dreamt: Iterable[MemoryRecord]) -> bool:
+    """A lesson was made of these memories, or stands beside them, and rests on more than half as many."""
+    made = [*beside, *(memory for memory in dreamt if set(ids) & set(memory.derived_from))]
+    return any(2 * max(len(memory.derived_from), len(memory.episodes)) > len(ids) for memory in made)
 
 
-def _sample(memory_ids: Sequence[str], records: dict[str, MemoryRecord]) -> tuple[str, ...]:
+def _sample(members: Iterable[MemoryRecord]) -> tuple[str, ...]:
     """The most important of a cluster, the newest first among equals; each brings an episode that the others have not,
     as long as there are such."""
-    members = [records[memory_id] for memory_id in memory_ids]
     ordered = sorted(members, key=lambda one: (-one.importance, -one.created_us))
     seen: set[str] = set()
     first: list[str] = []
