@@ -138,7 +138,7 @@ def _add_migrate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _add_memory(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    memory = commands.add_parser("memory", help="find, show, review, export and import reflections and strategies")
+    memory = commands.add_parser("memory", help="find, show, review and carry reflections and strategies; its dreams")
     verbs = memory.add_subparsers(required=True, metavar="VERB", dest="verb")
     search = verbs.add_parser("search", help="memories that fit a text, the best first")
     search.add_argument("text", nargs="?", default="", help="what they should be about; all of them when empty")
@@ -149,6 +149,8 @@ def _add_memory(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     search.add_argument("--explain", action="store_true", help="say of each why it is there")
     show = verbs.add_parser("show", help="one memory with its versions")
     show.add_argument("id", help="its id")
+    lessons = verbs.add_parser("lessons", help="whether lessons help: what became of tasks with them and without them")
+    lessons.add_argument("ids", nargs="*", metavar="ID", help="some lessons (default: all that there is evidence of)")
     review = verbs.add_parser("review", help="promote, retire or quarantine a memory")
     review.add_argument("id", help="its id")
     review.add_argument("state", choices=["active", "retired", "quarantined"])
@@ -157,12 +159,17 @@ def _add_memory(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     export.add_argument("file", nargs="?", default="-", help="where to (default: standard output)")
     imported = verbs.add_parser("import", help="keep the memories of an export; known ones stay as they are")
     imported.add_argument("file", help="lines of JSON; exit code 65 when some could not be used")
+    dreams = verbs.add_parser("dreams", help="what passes over the memory came to")
+    dreams.add_argument("--now", action="store_true", help="dream now, and show what came of it")
+    prunings = verbs.add_parser("prunings", help="what was removed because it was old")
+    for log in (dreams, prunings):
+        log.add_argument("-n", type=int, default=20, metavar="N", help="how many entries (default: 20)")
     for verb in verbs.choices.values():
         verb.allow_abbrev = False
         _add_target(verb)
         verb.add_argument("--tenant-id", default="", help="another tenant than the sidecar's own")
         verb.add_argument("--project-id", default="", help="another project than the sidecar's own")
-        if verb in (search, show):
+        if verb in (search, show, lessons, dreams, prunings):
             verb.add_argument("--json", action="store_true", help="print the result as JSON")
     memory.set_defaults(run=_memory)
 

@@ -221,6 +221,14 @@ class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # Critiques, with the responses they are about. Chosen here: a year, so that figures can be compared with those of
     # the same time last year, and what agents have written is not kept for ever.
     critique_days: Days | None = 365
+    # Memories that matter less than `memory_importance` and were neither made, learned again nor changed since. Chosen
+    # here: a quarter. What somebody changed or reviewed stays, and so does what is retired.
+    memory_days: Days | None = 90
+    # 0 to 1. Chosen here: what QueryReflections leaves out when nothing is said.
+    memory_importance: Annotated[float, Meta(ge=0, le=1)] = 0.5
+    # Turns that have ended, with their events and directives, and sessions whose last turn goes. Chosen here: a
+    # quarter. What was learned from them stays.
+    trace_days: Days | None = 90
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

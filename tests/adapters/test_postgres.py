@@ -3,24 +3,32 @@
 import pytest
 
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
+from sidemirror_server.storage.postgres.dreams import PostgresDreams
 from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
 from sidemirror_server.storage.postgres.journal import PostgresJournal
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.memories import PostgresMemories
+from sidemirror_server.storage.postgres.memory_graph import PostgresMemoryGraph
+from sidemirror_server.storage.postgres.pruning import PostgresPruning
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
+from sidemirror_server.storage.postgres.trials import PostgresTrials
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 from sidemirror_server.storage.postgres.work import PostgresWork
 from tests.conformance import (
     critiques,
+    dreams,
     goal_reflections,
     journal,
     ledger,
     memories,
+    memory_graph,
+    pruning,
     receipts,
     requests,
     sessions,
+    trials,
     turn_log,
     work,
 )
@@ -35,6 +43,10 @@ JOURNAL = clauses_of(journal)
 RECEIPTS = clauses_of(receipts)
 GOAL_REFLECTIONS = clauses_of(goal_reflections)
 MEMORIES = clauses_of(memories)
+DREAMS = clauses_of(dreams)
+PRUNING = clauses_of(pruning)
+TRIALS = clauses_of(trials)
+MEMORY_GRAPH = clauses_of(memory_graph)
 LEDGER = clauses_of(ledger)
 WORK = clauses_of(work)
 
@@ -49,6 +61,13 @@ async def test_turn_log_and_sessions(clause: str, databases: Databases) -> None:
 async def test_requests(clause: str, databases: Databases) -> None:
     async with databases.opened() as database:
         await REQUESTS[clause](lambda: PostgresRequests(database))
+
+
+@pytest.mark.parametrize("clause", MEMORY_GRAPH)
+async def test_memory_graph(clause: str, databases: Databases) -> None:
+    async with databases.opened() as database:
+        stores = memory_graph.Stores(PostgresMemoryGraph(database), PostgresMemories(database))
+        await MEMORY_GRAPH[clause](lambda: stores)
 
 
 @pytest.mark.parametrize("clause", WORK)
@@ -73,6 +92,12 @@ async def test_critiques(clause: str, databases: Databases) -> None:
 async def test_memories(clause: str, databases: Databases) -> None:
     async with databases.opened() as database:
         await MEMORIES[clause](lambda: PostgresMemories(database))
+
+
+@pytest.mark.parametrize("clause", TRIALS)
+async def test_trials(clause: str, databases: Databases) -> None:
+    async with databases.opened() as database:
+        await TRIALS[clause](lambda: PostgresTrials(database))
 
 
 @pytest.mark.parametrize("clause", RECEIPTS)
@@ -104,3 +129,22 @@ async def test_deletions_that_are_thirty_days_old_go_with_later_ones(databases: 
 async def test_journal(clause: str, databases: Databases) -> None:
     async with databases.opened() as database:
         await JOURNAL[clause](lambda: PostgresJournal(database))
+
+
+@pytest.mark.parametrize("clause", DREAMS)
+async def test_dreams(clause: str, databases: Databases) -> None:
+    async with databases.opened() as database:
+        await DREAMS[clause](lambda: dreams.Stores(PostgresMemories(database), PostgresDreams(database)))
+
+
+@pytest.mark.parametrize("clause", PRUNING)
+async def test_pruning(clause: str, databases: Databases) -> None:
+    async with databases.opened() as database:
+        await PRUNING[clause](
+            lambda: pruning.Stores(
+                PostgresMemories(database),
+                PostgresTurnLog(database),
+                PostgresSessions(database),
+                PostgresPruning(database),
+            )
+        )

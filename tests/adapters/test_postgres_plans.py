@@ -16,14 +16,18 @@ import pytest
 
 from sidemirror_server.storage.postgres import (
     critiques,
+    dreams,
     goal_reflections,
     journal,
     ledger,
     memories,
+    memory_graph,
     memory_search,
+    pruning,
     receipts,
     requests,
     sessions,
+    trials,
     turn_log,
     work,
 )
@@ -74,7 +78,15 @@ INSERT INTO sidemirror.memory_versions SELECT tenant_id, project_id, id, 1, 'x',
 INSERT INTO sidemirror.memory_keys
 SELECT tenant_id, project_id, CASE WHEN r % 2 = 0 THEN 'strategy' ELSE 'reflection' END, 't:' || id, id FROM n;
 INSERT INTO sidemirror.memory_lessons SELECT tenant_id, project_id, id, id, id, r FROM n;
+INSERT INTO sidemirror.memory_links
+SELECT tenant_id, project_id, 'm:' || id, 'similar_to', 'm:' || lpad((r % 100)::text, 6, '0'), r FROM n;
+INSERT INTO sidemirror.memory_links SELECT tenant_id, project_id, 'm:' || id, 'mentions', 't:x', r FROM n;
 INSERT INTO sidemirror.memory_outcomes SELECT tenant_id, project_id, id, 'success', r, NULL, '' FROM n;
+INSERT INTO sidemirror.memory_project_envelopes (tenant_id, project_id, pruned_us)
+SELECT 'u' || r, 'p', r FROM generate_series(1, 20000) AS r;
+INSERT INTO sidemirror.dream_log SELECT tenant_id, project_id, r, id, 'x' FROM n;
+INSERT INTO sidemirror.pruning_log (tenant_id, project_id, kind, count, pruned_us, before_us)
+SELECT tenant_id, project_id, 'turns', 1, r, r FROM n;
 INSERT INTO sidemirror.goal_reflections
 SELECT tenant_id, project_id, 'g' || r / 20, r, id, 'o', 'i', 0.5, 'failed', 1 FROM n;
 INSERT INTO sidemirror.goal_words SELECT tenant_id, project_id, 'w' || r % 100, id, r FROM n;
@@ -82,6 +94,10 @@ INSERT INTO sidemirror.goal_deletions SELECT tenant_id, project_id, id, r FROM n
 INSERT INTO sidemirror.receipts
 SELECT tenant_id, project_id, id, CASE WHEN r % 2 = 0 THEN 'goal' ELSE 'turn' END, r, '', '', '', 'x' FROM n;
 INSERT INTO sidemirror.receipt_items SELECT tenant_id, project_id, id::bytea, id FROM n;
+INSERT INTO sidemirror.lesson_trials
+SELECT tenant_id, project_id, 'r' || r / 10, 'm' || r % 10, 1,
+       CASE WHEN r % 4 = 0 THEN 'held_back' ELSE 'shown' END, 0.25, r, r % 3 = 0, NULL
+FROM n;
 ANALYZE;
 """
 
@@ -190,6 +206,17 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "forget_items": ((*PLACE, ["000500", "000501"]), 2),
         "forget": ((*PLACE, ["000500", "000501"]), 2),
     },
+    trials: {
+        "assign": ((*PLACE, "new", ["m1", "m2"], [1, 1], ["shown", "shown"], [0.5, 0.5], 1), 0),
+        "of_receipt": ((*PLACE, "r50"), 10),
+        "settle": ((*PLACE, "r50", ["m1"], [1], ["shown"], [0.5], 1, [True], [None]), 1),
+        # All trials of a lesson: they are counted.
+        "tallies": ((*PLACE, ["m1"], [1]), 200),
+        # From each lesson to the next.
+        "lessons": ((*PLACE, None, 5), 5),
+        "old": ((LATE, 5), 5),
+        "forget": ((*PLACE, ["r50", "r50"], ["m1", "m2"]), 2),
+    },
     critiques: {
         "keep": ((*PLACE, "new", 1, "rules", 1, True, "", "", b"x"), 0),
         "get": ((*PLACE, "000500"), 1),
@@ -230,6 +257,15 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "report": ((*PLACE, "000500", "success", 1, 0.5, ""), 0),
         "outcome": ((*PLACE, "000500"), 1),
     },
+    memory_graph: {
+        "link": ((*PLACE, ["m:000500"], ["similar_to"], ["m:000501"], [1]), 0),
+        "link_same_error": ((*PLACE, "t:x", "m:000500", 1, 8), 9),
+        "unlink": ((*PLACE, ["m:000500"], ["mentions"], ["t:x"]), 1),
+        "hold_memories": ((*PLACE, ["000500", "000501"]), 2),
+        "from_nodes": ((*PLACE, ["m:000500", "m:000501"], ["mentions", "similar_to"], 5), 4),
+        "to_nodes": ((*PLACE, ["m:000050", "t:x"], ["mentions", "similar_to"], 5), 10),
+        "of_memories": ((*PLACE, ["m:000500", "m:000501"]), 4),
+    },
     memory_search: {
         "figures": (PLACE, 16),
         "having": ((*PLACE, ["w1", "none"], 10), 10),
@@ -244,6 +280,29 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "nearest_plainly": ((*PLACE, "m", [1.0, 0.0, 0.0, 0.0], 5, *_ANY), 2 * ROWS),
         "unembedded": ((*PLACE, "m", 5), 2 * ROWS),
         "embed": ((*PLACE, "m", ["{0,1,0,0}"], ["000500"], ["x"]), 1),
+    },
+    dreams: {
+        "unread": ((*PLACE, 5), 5),
+        "kept": ((*PLACE, 500), 1),
+        "standing": (PLACE, 1),
+        "make": (PLACE, 0),
+        "hold": (PLACE, 1),
+        "add": ((*PLACE, LATE, "new", b"x"), 0),
+        "count": ((*PLACE, 5, True, 1, 1), 1),
+        "read": ((*PLACE, ["000501", "000503"]), 4),
+        "list": ((*PLACE, LATE, 5), 5),
+    },
+    pruning: {
+        "projects": ((5,), 5),
+        "looked_through": ((*PLACE, 5), 1),
+        # Those that matter little, of which none is old enough; what is important is not looked at.
+        "old_memories": ((*PLACE, 0.4, LATE, 5), 5),
+        "old_turns": ((LATE, 5), 5),
+        "forget_entries": ((*PLACE, ["k50", "k51"]), 40),
+        "forget_turns": ((*PLACE, ["000500", "000501"]), 2),
+        "forget_sessions": ((*PLACE, ["s000050", "none"], LATE), 22),
+        "note": ((*PLACE, "turns", 1, 1, 1, None), 0),
+        "list": ((*PLACE, LATE, 5), 5),
     },
     ledger: {
         "used": ((*PLACE, 100, "reflect"), 4),
@@ -263,7 +322,8 @@ STATEMENTS = [(adapter, name) for adapter, every in VALUES.items() for name in e
 ACROSS = {(turn_log, "idle"), (requests, "expired"), (work, "used_up"), (work, "due"), (work, "done"), (work, "scopes")}
 ACROSS |= {(work, "dead")}
 ACROSS |= {(critiques, "old"), (ledger, "old"), (ledger, "forget_sums")}
-ACROSS |= {(receipts, "oldest")}
+ACROSS |= {(receipts, "oldest"), (pruning, "projects"), (pruning, "old_turns")}
+ACROSS |= {(trials, "old")}
 ACROSS |= {(ledger, "used"), (ledger, "take"), (ledger, "replace")}
 
 
@@ -320,8 +380,12 @@ async def test_no_statement_reads_more_than_it_answers(
     assert sum(read_by(node) for node in scans) <= most, scans
 
 
-# A setting has no plan. The index of vectors is shared by all scopes, which test_postgres_memory_search.py looks at.
-NOT_LOOKED_AT = {memory_search: {"search_widely", "search_deeply", *(f"nearest_{n}" for n in _INDEXED_DIMENSIONS)}}
+# A setting has no plan. Which projects have something unread is counted over all that is unread. The index of vectors
+# is shared by all scopes, which test_postgres_memory_search.py looks at.
+NOT_LOOKED_AT = {
+    dreams: {"waiting"},
+    memory_search: {"search_widely", "search_deeply", *(f"nearest_{n}" for n in _INDEXED_DIMENSIONS)},
+}
 
 
 def test_every_statement_is_looked_at() -> None:

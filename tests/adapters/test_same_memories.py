@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
+from sidemirror_server.memory.evidence import Arm
 from sidemirror_server.memory.record import (
     AppliesWhen,
     Change,
@@ -30,12 +31,15 @@ from sidemirror_server.memory.record import (
 from sidemirror_server.memory.search import Filter, MemorySearch, TextHits
 from sidemirror_server.memory.store import Memories, MemoryKey
 from sidemirror_server.memory.terms import terms_of
+from sidemirror_server.memory.trials import Settled, Trial, Trials
 from sidemirror_server.storage.postgres.database import Database as PostgresDatabase
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
+from sidemirror_server.storage.postgres.trials import PostgresTrials
 from sidemirror_server.storage.sqlite.database import Database as SqliteDatabase
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
+from sidemirror_server.storage.sqlite.trials import SqliteTrials
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
@@ -126,9 +130,13 @@ filters = st.builds(
 )
 
 
+trials = st.builds(Trial, names, st.integers(1, 3), st.sampled_from(list(Arm)), st.sampled_from([0.0, 0.1, 1 / 3, 0.5]))
+
+
 class Stores(msgspec.Struct, frozen=True):
     memories: Memories
     search: MemorySearch
+    trials: Trials
 
 
 class SameMemories(RuleBasedStateMachine):
@@ -149,8 +157,8 @@ class SameMemories(RuleBasedStateMachine):
         self.sqlite = await SqliteDatabase.open(Path(self.folder.name), now_us=0)
         self.postgres = await PostgresDatabase.open(self.databases.cluster.url("sidecar", self.name))
         return (
-            Stores(SqliteMemories(self.sqlite), SqliteMemorySearch(self.sqlite)),
-            Stores(PostgresMemories(self.postgres), PostgresMemorySearch(self.postgres)),
+            Stores(SqliteMemories(self.sqlite), SqliteMemorySearch(self.sqlite), SqliteTrials(self.sqlite)),
+            Stores(PostgresMemories(self.postgres), PostgresMemorySearch(self.postgres), PostgresTrials(self.postgres)),
         )
 
     def teardown(self) -> None:
@@ -218,6 +226,36 @@ class SameMemories(RuleBasedStateMachine):
     def report(self, scope: Scope, outcome: TaskOutcome) -> None:
         self.one(lambda stores: stores.memories.report(scope, outcome))
         self.one(lambda stores: stores.memories.outcome(scope, outcome.receipt_id))
+
+    @rule(
+        scope=scopes, receipt=names, trials=st.lists(trials, max_size=3, unique_by=lambda one: one.memory_id), now=times
+    )
+    def assign(self, scope: Scope, receipt: str, trials: list[Trial], now: int) -> None:
+        self.one(lambda stores: stores.trials.assign(scope, receipt, trials, now))
+        self.one(lambda stores: stores.trials.of_receipt(scope, receipt))
+
+    @rule(
+        scope=scopes,
+        receipt=names,
+        settled=st.lists(
+            st.builds(Settled, trials, st.booleans(), st.none() | st.booleans()),
+            max_size=3,
+            unique_by=lambda one: one.trial.memory_id,
+        ),
+        now=times,
+    )
+    def settle(self, scope: Scope, receipt: str, settled: list[Settled], now: int) -> None:
+        self.one(lambda stores: stores.trials.settle(scope, receipt, settled, now))
+        wanted = [(one.trial.memory_id, one.trial.version) for one in settled]
+        self.one(lambda stores: stores.trials.tallies(scope, wanted))
+
+    @rule(scope=scopes, before=st.none() | names, limit=limits)
+    def lessons(self, scope: Scope, before: str | None, limit: int) -> None:
+        self.one(lambda stores: stores.trials.lessons(scope, before, limit))
+
+    @rule(before=times)
+    def forget_trials(self, before: int) -> None:
+        self.one(lambda stores: stores.trials.forget(before, 1_000))
 
     @rule(scope=scopes, wanted=filters, limit=limits)
     def best(self, scope: Scope, wanted: Filter, limit: int) -> None:

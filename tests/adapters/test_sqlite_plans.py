@@ -15,6 +15,7 @@ from sidemirror_server.storage.sqlite import (
     receipts,
     requests,
     sessions,
+    trials,
     turn_log,
     work,
 )
@@ -22,11 +23,11 @@ from sidemirror_server.storage.sqlite.migrate import migrate, read_migrations
 
 STATEMENTS = [
     (adapter, name)
-    for adapter in (turn_log, sessions, requests, receipts, goal_reflections, journal, ledger)
+    for adapter in (turn_log, sessions, requests, receipts, goal_reflections, journal, ledger, trials)
     for name in adapter._SQL
 ]
 # Not tables: the rows of a parameter, and the topics of a scope.
-SCANNED = ("SCAN json_each VIRTUAL", "SCAN wanted VIRTUAL", "SCAN topics")
+SCANNED = ("SCAN json_each VIRTUAL", "SCAN wanted VIRTUAL", "SCAN topics", "SCAN lesson")
 # By how much is found in each: no index has that order.
 RANKED = {"with_words"}
 ACROSS_SCOPES = {"idle", "forget", "forget_sums", "forget_reservations", "oldest"}

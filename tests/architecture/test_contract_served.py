@@ -20,11 +20,14 @@ from sidemirror.v1 import (
 from sidemirror_server.rpc import limits, server
 from sidemirror_server.rpc.critique import CritiqueCalls
 from sidemirror_server.rpc.critiques import KeptCritiqueCalls
+from sidemirror_server.rpc.dreams import DreamCalls
 from sidemirror_server.rpc.goal_watch import GoalWatchStreams
 from sidemirror_server.rpc.goals import GoalCalls
+from sidemirror_server.rpc.lessons import LessonCalls
 from sidemirror_server.rpc.limits import CLAMPED, TABLE, Count, Id, NoRule, Number, Required, Seconds, Text, checker_of
 from sidemirror_server.rpc.memories import KeptMemoryCalls
 from sidemirror_server.rpc.memory import MemoryCalls
+from sidemirror_server.rpc.memory_graph import MemoryGraphCalls
 from sidemirror_server.rpc.memory_search import MemorySearchCalls
 from sidemirror_server.rpc.portable_memories import PortableMemoryCalls
 from sidemirror_server.rpc.reflections import ReflectionCalls
@@ -51,7 +54,8 @@ METHODS = [method for service in SERVICES for method in service.methods]
 SERVICERS = (
     *(SessionCalls, TurnCalls, ReflectionCalls, TurnStreams, WatchStreams),
     *(CritiqueCalls, KeptCritiqueCalls, GoalCalls, GoalWatchStreams, SidecarCalls),
-    *(MemoryCalls, KeptMemoryCalls, PortableMemoryCalls, MemorySearchCalls),
+    *(MemoryCalls, KeptMemoryCalls, PortableMemoryCalls, MemorySearchCalls, MemoryGraphCalls, LessonCalls),
+    DreamCalls,
 )
 
 

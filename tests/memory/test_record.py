@@ -163,6 +163,30 @@ def test_a_revision_leaves_what_it_does_not_name() -> None:
     assert revised(quarantined, Revision(Change.REVIEWED, state=MemoryState.ACTIVE), T0).quarantine is None
 
 
+@pytest.mark.parametrize(
+    ("state", "change", "counts_from"),
+    [
+        (MemoryState.ACTIVE, Revision(Change.UPDATED, content="Another text.", text_key="x"), 4),
+        (MemoryState.ACTIVE, Revision(Change.UPDATED, content="said", importance=0.1), 1),
+        (MemoryState.ACTIVE, Revision(Change.JUDGED, state=MemoryState.RETIRED), 1),
+        (MemoryState.RETIRED, Revision(Change.REVIEWED, state=MemoryState.ACTIVE), 4),
+        (MemoryState.RETIRED, Revision(Change.UPDATED, tags=("t",)), 1),
+        (MemoryState.QUARANTINED, Revision(Change.REVIEWED, state=MemoryState.ACTIVE), 1),
+    ],
+)
+def test_from_when_evidence_counts(state: MemoryState, change: Revision, counts_from: int) -> None:
+    """Anew for another text, and for a lesson that somebody brings back."""
+    known = memory("m", "said", state=state, version=3)
+    assert revised(known, change, T0).evidence_from == counts_from
+
+
+def test_a_text_that_is_understood_better_is_another_lesson() -> None:
+    known = memory("m", "said", version=3, confidence=0.1, episodes=("e",))
+    surer = memory("x", "said better", confidence=0.9, episodes=("e",))
+    assert strengthened(known, surer, T0).evidence_from == 4
+    assert strengthened(known, memory("x", "said", episodes=("e",)), T0).evidence_from == 1
+
+
 def test_scores_are_from_0_to_1() -> None:
     for bad in (float("nan"), -0.1, 1.0000001, float("inf")):
         for name in ("importance", "confidence"):

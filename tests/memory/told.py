@@ -8,7 +8,10 @@ from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from tests.memory.talk import event
 from tests.wire.calls import TIMEOUT_S
 
-METHODS = ("GenerateReflection", "StoreReflection", "UpdateReflection", "QueryReflections", "BuildMemoryContext")
+METHODS = (
+    *("GenerateReflection", "StoreReflection", "UpdateReflection", "QueryReflections", "BuildMemoryContext"),
+    *("ReportOutcome", "GetLessonStatistics"),
+)
 
 
 def tell(stub: ReflectiveMemoryServiceStub, text: str, **scope: Any) -> str:
@@ -24,14 +27,18 @@ def tell(stub: ReflectiveMemoryServiceStub, text: str, **scope: Any) -> str:
     stored = stub.StoreReflection(pb.StoreReflectionRequest(result=result, **scope), timeout=TIMEOUT_S)
     changes = pb.MemoryChanges(content=f"{text} said better", tags=[text])
     update = pb.UpdateReflectionRequest(reflection_id=stored.reflection_id, changes=changes, reason=text, **scope)
-    return "\n".join(
-        str(answer)
-        for answer in (
-            made,
-            stub.UpdateReflection(update, timeout=TIMEOUT_S),
-            stub.QueryReflections(
-                pb.QueryReflectionsRequest(query_text=text, explain=True, **scope), timeout=TIMEOUT_S
-            ),
-            stub.BuildMemoryContext(pb.BuildMemoryContextRequest(task=text, tools=[text], **scope), timeout=TIMEOUT_S),
-        )
+    updated = stub.UpdateReflection(update, timeout=TIMEOUT_S)
+    query = pb.QueryReflectionsRequest(query_text=text, explain=True, **scope)
+    found = stub.QueryReflections(query, timeout=TIMEOUT_S)
+    build = pb.BuildMemoryContextRequest(task=text, tools=[text], holdout_fraction=0.1, **scope)
+    built = stub.BuildMemoryContext(build, timeout=TIMEOUT_S)
+    failed = pb.FailedCall(tool_name=text, error_message=text)
+    report = pb.ReportOutcomeRequest(
+        receipt_id=built.block.receipt_id,
+        outcome=common_pb2.TASK_OUTCOME_FAILURE,
+        errors=pb.TaskErrors(failed_calls=[failed]),
+        **scope,
     )
+    stub.ReportOutcome(report, timeout=TIMEOUT_S)
+    known = stub.GetLessonStatistics(pb.GetLessonStatisticsRequest(**scope), timeout=TIMEOUT_S)
+    return "\n".join(str(answer) for answer in (made, updated, found, built, known))

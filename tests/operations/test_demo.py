@@ -12,7 +12,7 @@ from sidemirror_server.models.language_model import Ask, Completion
 from sidemirror_server.operations.demo import alone_attempt, sidecar_attempt
 from sidemirror_server.operations.demo.attempt import block_in
 from sidemirror_server.operations.demo.books import QUESTION, right_answer
-from sidemirror_server.operations.demo.memory import reflect, what_fits
+from sidemirror_server.operations.demo.memory import Told, reflect, what_fits
 from sidemirror_server.operations.demo.policy import Policy, Step, Tactic, tactic_in
 from sidemirror_server.operations.demo.review import Witness, reviews
 from sidemirror_server.operations.demo.tools import Outcome
@@ -32,6 +32,7 @@ class Notes:
         self.lesson: goal_reflection_pb2.GoalReflection | None = None
         self.result: reflective_memory_pb2.ReflectionResult | None = None
         self.lessons = ""
+        self.known: Told | None = None
 
     def learned(self, reflection: goal_reflection_pb2.GoalReflection | None) -> None:
         self.lesson = reflection
@@ -49,6 +50,9 @@ class Notes:
     def heard(self, directives: Sequence[pb.TurnDirective], tactic: Tactic | None) -> None:
         self.said.extend(directives)
         self.tactics.append(tactic)
+
+    def told(self, told: Told | None) -> None:
+        self.known = told
 
 
 class Silent:
@@ -134,6 +138,33 @@ async def test_the_second_attempt_starts_with_what_the_first_one_taught() -> Non
     assert notes.tactics[0] is Tactic.LOOK_UP
     assert (result.steps, result.errors, result.nudges, result.reflections) == (10, 2, 1, 3)
     assert result.answer == right_answer()
+
+
+async def test_in_the_end_it_is_told_what_became_of_the_lessons() -> None:
+    """By the receipt of their block; one task is no proof, and is not said to be one."""
+    first = Witness(Notes())
+    await alone_attempt(first)
+    notes = Notes()
+
+    await sidecar_attempt(notes, after=first)
+
+    assert notes.known is not None
+    assert notes.result is not None
+    assert notes.known.receipt_id
+    assert notes.known.succeeded
+    assert {text for text, _ in notes.known.lessons} == {notes.result.reflection_text, notes.result.strategy_text}
+    for _, lesson in notes.known.lessons:
+        assert (lesson.outside.assigned_count, lesson.outside.success_count) == (1, 1)
+        assert (lesson.outside.returned_count, lesson.outside.stayed_away_count) == (0, 1)
+        assert lesson.verdict == reflective_memory_pb2.LESSON_VERDICT_NOT_ENOUGH_DATA
+
+
+async def test_without_a_lesson_there_is_nothing_to_tell() -> None:
+    notes = Notes()
+
+    await sidecar_attempt(notes)
+
+    assert notes.known is None
 
 
 async def test_a_model_that_fails_teaches_nothing() -> None:

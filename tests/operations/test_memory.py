@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.cli import main
+from tests.memory.dreamers import store
 from tests.memory.talk import memories
 from tests.wire.calls import TIMEOUT_S
 from tests.wire.sidecar import SidecarThread, sidecar
@@ -77,6 +79,36 @@ def test_show_and_review(run: Run, ids: pb.StoreReflectionResponse) -> None:
     assert "NOT_FOUND" in err
 
 
+def test_lessons(run: Run, ids: pb.StoreReflectionResponse, server: SidecarThread) -> None:
+    assert run("lessons")[1].startswith("No outcome was reported")
+    with memories(server) as stub:
+        for number in range(4):
+            asked = pb.BuildMemoryContextRequest(
+                task="Add indexes: the query timed out on a JOIN of two tables on join columns",
+                holdout_fraction=0.5 * (number < 3),
+                request_id=f"r{number}",
+            )
+            receipt_id = stub.BuildMemoryContext(asked, timeout=TIMEOUT_S).block.receipt_id
+            report = pb.ReportOutcomeRequest(receipt_id=receipt_id, outcome=common_pb2.TASK_OUTCOME_SUCCESS)
+            if number:
+                stub.ReportOutcome(report, timeout=TIMEOUT_S)
+    code, out, _ = run("lessons")
+    assert code == 0
+    for shown in (
+        ids.reflection_id,
+        ids.strategy_id,
+        "not enough data",
+        "a verdict needs 30 of",
+        "1 missing",
+        "1 of 1",
+    ):
+        assert shown in out, shown
+    code, out, _ = run("lessons", ids.strategy_id, "--json")
+    (lesson,) = json.loads(out)["lessons"]
+    assert (lesson["reflection_id"], lesson["outside"]["success_count"]) == (ids.strategy_id, "1")
+    assert run("lessons", "unknown")[0] == 1
+
+
 def test_export_and_import(run: Run, ids: pb.StoreReflectionResponse, tmp_path: Path) -> None:
     file = tmp_path / "memories.jsonl"
     assert run("export", str(file))[2] == "2 memories exported.\n"
@@ -96,3 +128,19 @@ def test_export_and_import(run: Run, ids: pb.StoreReflectionResponse, tmp_path: 
 def test_nobody_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["memory", "search", "--address", f"unix:{tmp_path}/none"]) == 69
     assert "UNAVAILABLE" in capsys.readouterr().err
+
+
+def test_dreams_and_prunings(run: Run, server: SidecarThread) -> None:
+    assert run("dreams")[1] == "It has not dreamt.\n"
+    assert run("prunings")[1] == "Nothing was removed.\n"
+    with memories(server) as stub:
+        for number in range(3):
+            store(stub, number)
+    code, out, err = run("dreams", "--now")
+    assert code == 0
+    assert "1 of 1 clusters, 1 lessons" in err
+    assert "ok" in out
+    (dream,) = json.loads(run("dreams", "--json")[1])["dreams"]
+    assert (dream["read_count"], dream["asked_count"], len(dream["lessons"])) == (3, 1, 1)
+    shown = run("show", dream["lessons"][0]["reflection_id"])[1]
+    assert "failed in the same way (not_found)" in shown

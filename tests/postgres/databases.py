@@ -36,7 +36,8 @@ WITH turns AS (SELECT tenant_id, project_id, turn_id, updated_us FROM sidemirror
                FROM sidemirror.ledger_totals GROUP BY day),
      counted AS (SELECT day, tokens, nano_usd FROM sidemirror.ledger_envelopes WHERE tenant_id = '' AND purpose = ''),
      days AS (SELECT tenant_id, project_id, day, purpose FROM sidemirror.ledger_totals),
-     critiques AS (SELECT tenant_id, project_id, critique_id, created_us FROM sidemirror.critiques)
+     critiques AS (SELECT tenant_id, project_id, critique_id, created_us FROM sidemirror.critiques),
+     trials AS (SELECT tenant_id, project_id, receipt_id, memory_id, assigned_us FROM sidemirror.lesson_trials)
 SELECT stray::text FROM ((TABLE turns EXCEPT TABLE sidemirror.open_turn_envelopes)
                          UNION ALL (TABLE sidemirror.open_turn_envelopes EXCEPT TABLE turns)) AS stray
 UNION ALL
@@ -54,6 +55,9 @@ SELECT stray::text FROM ((TABLE days EXCEPT TABLE sidemirror.ledger_day_envelope
 UNION ALL
 SELECT stray::text FROM ((TABLE critiques EXCEPT TABLE sidemirror.critique_envelopes)
                          UNION ALL (TABLE sidemirror.critique_envelopes EXCEPT TABLE critiques)) AS stray
+UNION ALL
+SELECT stray::text FROM ((TABLE trials EXCEPT TABLE sidemirror.lesson_trial_envelopes)
+                         UNION ALL (TABLE sidemirror.lesson_trial_envelopes EXCEPT TABLE trials)) AS stray
 UNION ALL
 SELECT stray::text FROM ((TABLE spent EXCEPT TABLE counted) UNION ALL (TABLE counted EXCEPT TABLE spent)) AS stray
 """

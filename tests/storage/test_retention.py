@@ -1,10 +1,13 @@
 """What a server forgets by itself, and how a shared store that has records already begins to."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sidemirror_server.goals.report import KIND
+from sidemirror_server.memory.record import Kept
+from sidemirror_server.memory.trials import Trial
 from sidemirror_server.models.ledger import US_PER_DAY, Amount, Reservation, day_of
 from sidemirror_server.settings import Settings
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
@@ -12,11 +15,13 @@ from sidemirror_server.storage.postgres.database import Database
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.migrate import migrate, read_migrations
 from sidemirror_server.storage.postgres.work import PostgresWork
+from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
 from sidemirror_server.vocabulary.clock import SystemClock
-from sidemirror_server.vocabulary.ids import JobId
+from sidemirror_server.vocabulary.ids import JobId, SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.queue import NewJob, Work
 from tests.conformance.critiques import critique
+from tests.conformance.dreams import memory
 from tests.conformance.ledger import DAY, DAY_US, ONE, OTHER, T0
 from tests.faults.sidecars import running
 from tests.postgres.databases import Databases
@@ -48,8 +53,8 @@ async def test_the_sweep_removes_what_is_too_old(
         for days in (0, 364, 366):
             await stores.critiques.keep(OTHER, critique(f"c{days}", now_us - days * US_PER_DAY))
         with caplog.at_level("INFO"):
-            await served.sidecar._forget()
-            await served.sidecar._forget()
+            await served.sidecar.retention.forget()
+            await served.sidecar.retention.forget()
         spent = await stores.ledger.spent(ONE, 0, now_us)
         kept = await stores.critiques.list(OTHER, None, None, None, 10)
     assert [day_of(now_us) - spend.day for spend in spent] == spend_days
@@ -76,9 +81,19 @@ async def test_dead_reports_are_kept_for_90_days(tmp_path: Path) -> None:
         work = served.sidecar._stores.work
         for days in (0, 89, 91, 400):
             await dead_report(work, ONE, f"j{days}", now_us - days * US_PER_DAY)
-        await served.sidecar._forget()
+        await served.sidecar.retention.forget()
         left = await work.list(ONE, KIND, (), None, 10)
     assert {job.job_id for job in left} == {"j0", "j89"}
+
+
+async def test_what_tasks_came_to_counts_for_a_year(tmp_path: Path) -> None:
+    now_us = SystemClock().now_us()
+    async with running(tmp_path) as served:
+        trials = served.sidecar._stores.trials
+        for days in (364, 366):
+            await trials.assign(ONE, f"r{days}", [Trial("m", 1)], now_us - days * US_PER_DAY)
+        await served.sidecar.retention.forget()
+        assert [len(await trials.of_receipt(ONE, f"r{days}")) for days in (364, 366)] == [1, 0]
 
 
 async def test_a_shared_store_with_records_begins_to_forget(databases: Databases) -> None:
@@ -103,6 +118,48 @@ async def test_a_shared_store_with_records_begins_to_forget(databases: Databases
         await after.close()
 
 
+@pytest.mark.parametrize(
+    ("days", "importance", "kept"),
+    [("90", "0.5", ["important", "young"]), ("null", "0.5", ["important", "old", "young"]), ("90", "0.9", ["young"])],
+)
+async def test_old_memories_and_turns_go(
+    days: str, importance: str, kept: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As the settings say, with an entry in the log of the scope."""
+    now_us = SystemClock().now_us()
+    given: dict[str, Any] = {
+        "retention__memory_days": days,
+        "retention__memory_importance": importance,
+        "retention__trace_days": days,
+    }
+    async with running(tmp_path, **given) as served:
+        stores, forget = served.sidecar._stores, served.sidecar.retention.forget
+        old_us, young_us = now_us - 91 * US_PER_DAY, now_us - 89 * US_PER_DAY
+        for name, at_us, matters in (("old", old_us, 0.4), ("young", young_us, 0.4), ("important", old_us, 0.8)):
+            await stores.memories.put(ONE, Kept(memory(name, at_us, importance=matters)))
+            await stores.log.append(ONE, batch_of(name, at_us))
+        with caplog.at_level("INFO"):
+            await forget()
+            await forget()  # looks no second time so soon
+        memories = await stores.memories.list(ONE, None, None, None, 10)
+        turns = await stores.log.heads(ONE, None, None, None, 10)
+        pruned = await stores.pruning.list(ONE, None, 10)
+    assert sorted(one.memory_id for one in memories) == kept
+    removed = 3 - len(kept)
+    assert sorted(head.turn_id for head in turns) == (["young"] if days == "90" else ["important", "old", "young"])
+    assert [(one.kind.value, one.count) for one in pruned] == ([("turns", 2), ("memories", removed)] if removed else [])
+    lines = [record.__dict__ for record in caplog.records if record.message == "forgotten"]
+    assert [(line["memories"], line["turns"]) for line in lines] == ([(removed, 2)] if removed else [])
+
+
+def batch_of(turn_id: str, at_us: int) -> tuple[Batch, ...]:
+    """A turn that has ended."""
+    head = TurnHead(TurnId(turn_id), SessionId(turn_id), 1, TurnStanding.FINISHED, 1, at_us, at_us, b"{}")
+    return (Batch(head, (Draft(1, at_us, b"{}"),), b"{}"),)
+
+
 def test_the_defaults() -> None:
     """As the README says them."""
-    assert (Settings().retention.spend_days, Settings().retention.critique_days) == (90, 365)
+    kept = Settings().retention
+    assert (kept.spend_days, kept.critique_days) == (90, 365)
+    assert (kept.memory_days, kept.memory_importance, kept.trace_days) == (90, 0.5, 90)

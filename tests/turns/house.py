@@ -98,7 +98,7 @@ async def house(folder: Path, limits: TurnLimits | None = None) -> AsyncIterator
     async with sqlite_database(folder / "turns") as database, desk(folder / "spend") as asked:
         log, sessions = SqliteTurnLog(database), HeldSessions(database)
         recorder = Recorder(log, Bell(), backlog_bytes=2**20)
-        reflections = Reflections(asked.gateway, ReflectionPrompts(), recorder, clock)
+        reflections = Reflections(asked.gateway, ReflectionPrompts(), recorder, lessons_on(database, clock), clock)
         critic = Critic(asked.gateway, SqliteCritiques(database), clock)
         critiques = TurnCritiques(critic, recorder, clock)
         limits = limits or TurnLimits(finish_grace_s=PATIENCE_S)

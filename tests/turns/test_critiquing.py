@@ -50,7 +50,7 @@ async def turn_of(
     async with sqlite_database(folder) as database:
         log = SqliteTurnLog(database)
         recorder = Recorder(log, Bell(), backlog_bytes=2**20)
-        reflections = Reflections(gateway, ReflectionPrompts(), recorder, clock)
+        reflections = Reflections(gateway, ReflectionPrompts(), recorder, lessons_on(database, clock), clock)
         critiques = TurnCritiques(Critic(gateway, store(database), clock), recorder, clock)
         limits = TurnLimits(finish_grace_s=0.01)
         conductor = Conductor(

@@ -6,9 +6,16 @@ Called by `assembly/sidecar.py`.
 import importlib.metadata
 
 from sidemirror_server.assembly.stores import Stores
+from sidemirror_server.memory.alike import Alikes
 from sidemirror_server.memory.context import MemoryContext
+from sidemirror_server.memory.dream_prompts import DreamPrompts
+from sidemirror_server.memory.dreaming import KIND as DREAM
+from sidemirror_server.memory.dreaming import Dreamer, DreamSchedule
+from sidemirror_server.memory.graph import Explorer
+from sidemirror_server.memory.grouping import Grouping
 from sidemirror_server.memory.keep import Keeper, Trust
 from sidemirror_server.memory.meanings import MemoryMeanings
+from sidemirror_server.memory.outcomes import Outcomes
 from sidemirror_server.memory.prompts import MemoryPrompts
 from sidemirror_server.memory.recall import Recall
 from sidemirror_server.memory.reflector import Reflector
@@ -20,20 +27,25 @@ from sidemirror_server.models.gateway import Gateway
 from sidemirror_server.models.templates import Templates
 from sidemirror_server.rpc import server as rpc_server
 from sidemirror_server.rpc.disabled import DisabledCalls
+from sidemirror_server.rpc.dreams import DreamCalls
+from sidemirror_server.rpc.lessons import LessonCalls
 from sidemirror_server.rpc.memories import KeptMemoryCalls
 from sidemirror_server.rpc.memory import MemoryCalls
+from sidemirror_server.rpc.memory_graph import MemoryGraphCalls
 from sidemirror_server.rpc.memory_search import MemorySearchCalls
 from sidemirror_server.rpc.portable_memories import PortableMemoryCalls
 from sidemirror_server.rpc.turn_material import TurnMaterial
 from sidemirror_server.settings import BadSettings, Settings
 from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.work.worker import Handler
 
 # Where another package offers a scorer of memories: a callable `memory.scoring.Scored` → `memory.scoring.Scores`.
 _SCORERS = "sidemirror.scorers"
 
 
 class ReflectiveMemory:
-    """The room. `meanings` makes vectors while it runs; None when there is no embedding model."""
+    """The room. `meanings` makes vectors while it runs; None when there is no embedding model. `alikes` makes links.
+    `schedule` says when projects dream; None when none does."""
 
     def __init__(self, settings: Settings, stores: Stores, embedder: PaidEmbedder | None, clock: Clock) -> None:
         self._settings = settings
@@ -44,8 +56,14 @@ class ReflectiveMemory:
         if embedder is not None:
             self.meanings = MemoryMeanings(embedder, stores.memory_search)
             self._memories = WakingMemories(stores.memories, self.meanings.wake)
+        self.alikes = Alikes(stores.memory_graph, stores.memories, stores.memory_search)
         self._recall = Recall(self._memories, stores.memory_search, self.meanings, clock)
-        self._context = MemoryContext(self._recall, stores.memory_search, stores.receipts, clock)
+        self._context = MemoryContext(
+            self._recall, stores.memory_search, stores.memory_graph, stores.receipts, stores.trials, clock
+        )
+        self.schedule: DreamSchedule | None = None
+        if settings.memory.enabled and settings.memory.mode == "full":
+            self.schedule = DreamSchedule(stores.dreams, stores.work, stores.log, clock)
 
     @property
     def context(self) -> MemoryContext | None:
@@ -59,13 +77,31 @@ class ReflectiveMemory:
             return (DisabledCalls(rpc_server.MEMORY, "memory__enabled (REFLECTIVE_MEMORY_ENABLED) is false"),)
         stores = self._stores
         reflector = Reflector(gateway, MemoryPrompts(own), scorer_of(chosen.scorer))
-        keeper = Keeper(self._memories, self._clock, Trust(chosen.trust_policy, chosen.min_store_importance))
+        trust = Trust(chosen.trust_policy, chosen.min_store_importance)
+        keeper = Keeper(self._memories, self._clock, trust, self.alikes.wake)
         return (
-            MemoryCalls(reflector, keeper, self._memories, stores.receipts, turns),
+            MemoryCalls(reflector, keeper, stores.receipts, turns),
             KeptMemoryCalls(self._memories),
-            PortableMemoryCalls(self._memories),
+            PortableMemoryCalls(self._memories, stores.memory_graph),
             MemorySearchCalls(self._recall, self._context),
+            DreamCalls(self.schedule, stores.dreams, stores.pruning, stores.work),
+            LessonCalls(Outcomes(self._memories, stores.trials, self._clock), stores.receipts, turns),
+            MemoryGraphCalls(
+                Grouping(self._memories), stores.memory_graph, Explorer(stores.memory_graph, self._memories)
+            ),
         )
+
+    def handlers(self, gateway: Gateway, own: Templates | None) -> dict[str, Handler]:
+        """What runs the room's background work, by kind; `own`: the operator's prompts. Raises BadSettings."""
+        chosen, stores = self._settings.memory, self._stores
+        if self.schedule is None:
+            return {}
+        trust = Trust(chosen.trust_policy, chosen.min_store_importance)
+        dreamer = Dreamer(
+            *(gateway, DreamPrompts(own), self._memories, stores.dreams, self._clock, trust),
+            *(scorer_of(chosen.scorer), self.alikes.wake),
+        )
+        return {DREAM: dreamer.handle}
 
 
 def scorer_of(name: str) -> Scorer:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from sidemirror_server.memory import dream_prompts
 from sidemirror_server.memory import prompts as memory_prompts
 from sidemirror_server.models.adapters.anthropic import AnthropicModel
 from sidemirror_server.models.adapters.openai_compatible import OpenAICompatibleEmbedder, OpenAICompatibleModel
@@ -105,7 +106,9 @@ def templates_of(settings: Settings) -> Templates | None:
     if not settings.prompts_dir:
         return None
     try:
-        return Templates(Path(settings.prompts_dir), {**templates(), **memory_prompts.templates()})
+        return Templates(
+            Path(settings.prompts_dir), {**templates(), **memory_prompts.templates(), **dream_prompts.templates()}
+        )
     except BadTemplate as error:
         raise BadSettings(f"prompts_dir (SIDEMIRROR_PROMPTS_DIR): {error}") from error
 
@@ -120,6 +123,7 @@ ASKED_FOR = (
     Purpose.DEBATE,
     Purpose.GOAL_REFLECTION,
     Purpose.MEMORY_REFLECTION,
+    Purpose.DREAMING,
 )
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from sidemirror_server.assembly.memory import ReflectiveMemory
 from sidemirror_server.assembly.models import caps_of, embedder_of, info_of, routes_of, stand_in, templates_of
+from sidemirror_server.assembly.retention import KeptFor
 from sidemirror_server.assembly.standing import Standing
 from sidemirror_server.assembly.stores import PORTS, Stores, open_stores
 from sidemirror_server.critique.keeping import Critic
@@ -30,7 +31,6 @@ from sidemirror_server.goals.report import reflection_of
 from sidemirror_server.goals.republish import Republisher
 from sidemirror_server.models.gateway import Gateway, Route
 from sidemirror_server.models.language_model import LanguageModel, Purpose
-from sidemirror_server.models.ledger import US_PER_DAY, day_of
 from sidemirror_server.models.spending import Spending
 from sidemirror_server.observing import gauges, observe, with_times
 from sidemirror_server.rpc import server as rpc_server
@@ -56,7 +56,6 @@ from sidemirror_server.rpc.watch import WatchStreams
 from sidemirror_server.settings import Settings, is_measured
 from sidemirror_server.thinking.prompts import ReflectionPrompts
 from sidemirror_server.trace.live import Bell, Lookout
-from sidemirror_server.trace.receipts import KEPT_FOR_US as RECEIPTS_KEPT_FOR_US
 from sidemirror_server.turns.conductor import Conductor, TurnLimits
 from sidemirror_server.turns.critiquing import TurnCritiques
 from sidemirror_server.turns.lessons import Lessons
@@ -77,12 +76,6 @@ _log = logging.getLogger(__name__)
 
 # How often turns that need no memory are let go, idle ones abandoned and expired answers forgotten.
 _SWEEP_EVERY_S = 30.0
-_FORGET_AT_ONCE = 1_000
-# How long the reports of finished goals are kept. Design section 7 says 7 days, and so long they are shown; the rest is
-# for a clock that is ahead for a while.
-_REPORTS_KEPT_US = 16 * 24 * 3600 * 1_000_000
-# How long reports are kept that nothing could be made of. Chosen here: long after anybody would still try them again.
-_DEAD_REPORTS_KEPT_US = 90 * 24 * 3600 * 1_000_000
 # Chosen here: a sidecar that was killed finds its own work again when it is back.
 _PACE = Pace(lease_s=10.0)
 # What of the grace period is kept for the store, after the calls had theirs.
@@ -112,6 +105,7 @@ class Sidecar:
         self._settings = settings
         self._stores = stores
         self._clock = clock
+        self.retention = KeptFor(settings.retention, stores, clock)
         self._socket = socket
         self.port = 0
         self._health_listener: HealthListener | None = None
@@ -120,27 +114,25 @@ class Sidecar:
         self.recorder = Recorder(stores.log, bell, limits.backlog_bytes)
         spending = Spending(stores.ledger, caps_of(settings), clock)
         self.gateway = Gateway(routes, spending, clock)
-        memory = ReflectiveMemory(settings, stores, embedder_of(settings, spending, clock), clock)
-        self.meanings = memory.meanings
+        self.memory = memory = ReflectiveMemory(settings, stores, embedder_of(settings, spending, clock), clock)
         own_prompts = templates_of(settings)
         prompts = ReflectionPrompts(own_prompts)
-        reflections = Reflections(self.gateway, prompts, self.recorder, clock)
-        critic = Critic(self.gateway, stores.critiques, clock)
-        critiques = TurnCritiques(critic, self.recorder, clock)
         contexts = GoalContexts(stores.goal_reflections, stores.receipts)
         lessons = Lessons(contexts, memory.context, stores.receipts, clock)
+        reflections = Reflections(self.gateway, prompts, self.recorder, lessons, clock)
+        critic = Critic(self.gateway, stores.critiques, clock)
+        critiques = TurnCritiques(critic, self.recorder, clock)
         self.conductor = Conductor(
             stores.log, stores.sessions, self.recorder, reflections, critiques, lessons, clock, turn_limits
         )
         publisher = Publisher(self.gateway, stores.goal_reflections, stores.journal, bell, clock)
-        self._worker = Worker(
-            stores.work, {GOAL_REPORT: publisher.handle}, clock, random.Random(), new_id(clock.now_us()), pace
-        )
+        handlers = {GOAL_REPORT: publisher.handle, **memory.handlers(self.gateway, own_prompts)}
+        self._worker = Worker(stores.work, handlers, clock, random.Random(), new_id(clock.now_us()), pace)
         streams = Streams(StreamLimits(settings.heartbeat_s, limits.idle_stream_s, limits.stream_age_s))
         own = Scope(settings.tenant_id, settings.project_id)
         self._refusals = Refusals(clock)
         self.admission = Admission(call_limits(settings), clock)
-        self._boundary = boundary = Boundary(
+        self._boundary = Boundary(
             identity_of(settings, self._refusals, clock),
             self._refusals,
             self.admission,
@@ -179,13 +171,17 @@ class Sidecar:
             rpc_server.MEMORY: memory.calls(self.gateway, own_prompts, turns),
             rpc_server.SIDECAR: (SidecarCalls(info_of(settings, own, stores.facts, routes), spending),),
         }
-        for service, calls in served.items():
-            self.server.register(service, rpc_server.handlers_of(boundary, service, calls))
-        if answers_reflection(settings):
-            self.server.reflect()
-        if is_measured(settings):
-            observe(gauges(self.admission, self.conductor, self.recorder, self._queue, stores.facts, clock))
+        self.server.register(self._boundary, served)
         self._credentials = credentials_of(settings, clock)
+        self._open_to_view()
+
+    def _open_to_view(self) -> None:
+        """What whoever looks at the server can see of it, as far as the settings allow it."""
+        if answers_reflection(self._settings):
+            self.server.reflect()
+        if is_measured(self._settings):
+            facts = self._stores.facts
+            observe(gauges(self.admission, self.conductor, self.recorder, self._queue, facts, self._clock))
 
     @property
     def address(self) -> str:
@@ -224,12 +220,14 @@ class Sidecar:
         async with asyncio.TaskGroup() as group:
             work = [
                 *(self.recorder.run(), self._sweep(), self.gateway.prepare(), self._standing.follow_the_store()),
-                *(self._worker.run(), self._republish(), self._standing.follow_goals()),
+                *(self._worker.run(), self._republish(), self._standing.follow_goals(), self.memory.alikes.run()),
             ]
             if self._lookout is not None:
                 work.append(self._lookout.run())
-            if self.meanings is not None:
-                work.append(self.meanings.run())
+            if self.memory.meanings is not None:
+                work.append(self.memory.meanings.run())
+            if self.memory.schedule is not None:
+                work.append(self.memory.schedule.run())
             background = [group.create_task(task) for task in work]
             await stop
             await self.drain()
@@ -256,8 +254,8 @@ class Sidecar:
         """Ends what is under way with models, and says how many refused calls have left no line."""
         self._refusals.close()
         await self.gateway.close()
-        if self.meanings is not None:
-            await self.meanings.close()
+        if self.memory.meanings is not None:
+            await self.memory.meanings.close()
 
     async def _republish(self) -> None:
         """Publishes again what a Redis has lost."""
@@ -273,29 +271,9 @@ class Sidecar:
                 if is_measured(self._settings):
                     await self._queue.count_again()
                 await self.conductor.sweep()
-                await self._forget()
+                await self.retention.forget()
             except SidemirrorError as error:
                 _log.warning("sweep_failed", extra={"reason": str(error)})
-
-    async def _forget(self) -> None:
-        """Removes what is kept no longer, a part of it at a time, and says how much that was."""
-        stores, kept, now_us = self._stores, self._settings.retention, self._clock.now_us()
-        counts = {
-            "requests": await stores.requests.forget(now_us, _FORGET_AT_ONCE),
-            "reports": await stores.work.purge((GOAL_REPORT,), now_us - _REPORTS_KEPT_US, _FORGET_AT_ONCE),
-            "dead_reports": await stores.work.purge_dead(
-                (GOAL_REPORT,), now_us - _DEAD_REPORTS_KEPT_US, _FORGET_AT_ONCE
-            ),
-            "receipts": await stores.receipts.forget(now_us - RECEIPTS_KEPT_FOR_US, _FORGET_AT_ONCE),
-        }
-        if kept.spend_days is not None:
-            first_day = day_of(now_us) - kept.spend_days
-            counts["spend"] = await stores.ledger.forget(first_day, _FORGET_AT_ONCE, now_us)
-        if kept.critique_days is not None:
-            before_us = now_us - kept.critique_days * US_PER_DAY
-            counts["critiques"] = await stores.critiques.forget(before_us, _FORGET_AT_ONCE)
-        if any(counts.values()):
-            _log.info("forgotten", extra=counts)
 
 
 def _turned_off(settings: Settings) -> tuple[str, ...]:

@@ -12,22 +12,30 @@ import msgspec
 
 from sidemirror_server.critique.store import Critiques
 from sidemirror_server.goals.store import GoalReflections
+from sidemirror_server.memory.dreams import Dreams
+from sidemirror_server.memory.graph import MemoryGraph
+from sidemirror_server.memory.pruning import Pruning
 from sidemirror_server.memory.search import MemorySearch
 from sidemirror_server.memory.store import Memories
+from sidemirror_server.memory.trials import Trials
 from sidemirror_server.models.ledger import Ledger
 from sidemirror_server.rpc.info import StoreFacts
 from sidemirror_server.settings import Settings
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import FILE_NAME, Database
+from sidemirror_server.storage.sqlite.dreams import SqliteDreams
 from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflections
 from sidemirror_server.storage.sqlite.journal import SqliteJournal
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
+from sidemirror_server.storage.sqlite.memory_graph import SqliteMemoryGraph
 from sidemirror_server.storage.sqlite.memory_process import SearchProcess
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
+from sidemirror_server.storage.sqlite.pruning import SqlitePruning
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.requests import SqliteRequests
 from sidemirror_server.storage.sqlite.sessions import SqliteSessions
+from sidemirror_server.storage.sqlite.trials import SqliteTrials
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.thinking.store import Sessions
@@ -56,6 +64,10 @@ class Stores(msgspec.Struct, frozen=True):
     receipts: Receipts
     memories: Memories
     memory_search: MemorySearch
+    dreams: Dreams
+    pruning: Pruning
+    trials: Trials
+    memory_graph: MemoryGraph
     facts: tuple[StoreFacts, ...]
     is_shared: bool
     changed: asyncio.Event
@@ -93,6 +105,10 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         receipts=SqliteReceipts(database),
         memories=SqliteMemories(database),
         memory_search=SqliteMemorySearch(database, searches),
+        dreams=SqliteDreams(database),
+        pruning=SqlitePruning(database),
+        trials=SqliteTrials(database),
+        memory_graph=SqliteMemoryGraph(database),
         work=SqliteWork(database),
         journal=SqliteJournal(database),
         facts=(StoreFacts("sqlite", "everything", lambda: durability, database.answers),),
@@ -106,14 +122,18 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
     not be used. Its driver is loaded only here."""
     from sidemirror_server.storage.postgres.critiques import PostgresCritiques
     from sidemirror_server.storage.postgres.database import Database as PostgresDatabase
+    from sidemirror_server.storage.postgres.dreams import PostgresDreams
     from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
     from sidemirror_server.storage.postgres.journal import PostgresJournal
     from sidemirror_server.storage.postgres.ledger import PostgresLedger
     from sidemirror_server.storage.postgres.memories import PostgresMemories
+    from sidemirror_server.storage.postgres.memory_graph import PostgresMemoryGraph
     from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
+    from sidemirror_server.storage.postgres.pruning import PostgresPruning
     from sidemirror_server.storage.postgres.receipts import PostgresReceipts
     from sidemirror_server.storage.postgres.requests import PostgresRequests
     from sidemirror_server.storage.postgres.sessions import PostgresSessions
+    from sidemirror_server.storage.postgres.trials import PostgresTrials
     from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
     from sidemirror_server.storage.postgres.work import PostgresWork
 
@@ -137,6 +157,10 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
         receipts=PostgresReceipts(database),
         memories=PostgresMemories(database),
         memory_search=PostgresMemorySearch(database),
+        dreams=PostgresDreams(database),
+        pruning=PostgresPruning(database),
+        trials=PostgresTrials(database),
+        memory_graph=PostgresMemoryGraph(database),
         work=PostgresWork(database),
         journal=PostgresJournal(database),
         facts=(StoreFacts("postgres", "everything", lambda: durability, database.is_available),),

@@ -3,12 +3,13 @@
 Each step carries the origin of its texts; the reflection's is the least of them (design section 8, "Trust").
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 
+from sidemirror_server.memory.signature import error_signature
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 from sidemirror_server.trace.event import (
     Event,
@@ -227,3 +228,17 @@ def failure_of(context: ReflectionContext) -> TaskError | None:
     if not category and context.outcome == "timeout":
         category = "timeout"
     return TaskError(category, message, known.context) if message or category else None
+
+
+def signature_of(context: ReflectionContext, cited: Collection[str]) -> str:
+    """The signature of the failure that a lesson is about: of the last failed step that it cites. Without one, of the
+    last failed step, unless the task succeeded for all that; empty when nothing failed, or nothing says how."""
+    failed = [step for step in evidence_of(context).steps if step.is_error]
+    about = [step for step in failed if step.event_id in cited]
+    if not about and context.outcome != "success":
+        about = failed
+    if about:
+        return error_signature(about[-1].name, about[-1].text)
+    if context.error is not None and context.outcome != "success":
+        return error_signature("", context.error.message)
+    return ""

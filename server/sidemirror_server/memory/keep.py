@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -59,8 +59,12 @@ class Stored(msgspec.Struct, frozen=True):
 class Keeper:
     """Stores results."""
 
-    def __init__(self, store: Memories, clock: Clock, trust: Trust) -> None:
+    def __init__(
+        self, store: Memories, clock: Clock, trust: Trust, learned: Callable[[Scope, str], None] | None = None
+    ) -> None:
+        """`learned` is told of every memory that a result became."""
         self._store = store
+        self._told = learned
         self._clock = clock
         self._trust = trust
 
@@ -87,6 +91,9 @@ class Keeper:
         lesson = lesson_of(result, ids, self._trust, tried, more or {}, now_us)
         learned = await self._store.learn(scope, lesson, now_us)
         strategy_id = learned.strategy.memory_id if learned.strategy else ""
+        if self._told is not None:
+            for memory_id in filter(None, (learned.reflection.memory_id, strategy_id)):
+                self._told(scope, memory_id)
         told = {"reflection_id": learned.reflection.memory_id, "importance": learned.reflection.importance}
         state = {"state": learned.reflection.state.value, "strength": learned.reflection.strength}
         _log.info(
@@ -127,6 +134,7 @@ def lesson_of(result: Result, ids: Ids, trust: Trust, tried: str, more: dict[str
         quarantine=quarantine,
         episodes=(result.episode,) if result.episode else (),
         reason=tried,
+        error_signature=result.error_signature,
     )
     if not result.strategy:
         return Lesson(reflection, None, ids.lesson_id)

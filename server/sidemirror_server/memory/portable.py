@@ -1,13 +1,15 @@
 """Memories as lines of JSON that go from one store to another: what an export writes and an import reads. Pure.
 
-A line: {"sidemirror": 1, "memory": {…}, "earlier": [{…}, …], "left_out": 0}. The fields are those of
-`record.MemoryRecord`; earlier versions the oldest first.
+A line: {"sidemirror": 1, "memory": {…}, "earlier": [{…}, …], "left_out": 0, "links": [{"kind": …, "target": …}, …]}.
+The fields are those of `record.MemoryRecord`; earlier versions the oldest first; links beside those that arise from the
+memory itself, to the keys of nodes (`links.py`).
 """
 
 import msgspec
 
 from sidemirror_server.memory.keys import text_key
-from sidemirror_server.memory.record import Kept, MemoryRecord, MemoryState, Quarantine, memory_body
+from sidemirror_server.memory.links import LONGEST_NAME, Link, check_link, is_key, memory_key
+from sidemirror_server.memory.record import Kept, MemoryRecord, MemoryState, NewLink, Quarantine, memory_body
 from sidemirror_server.memory.trust import steering
 from sidemirror_server.trace.failure import ErrorCategory
 from sidemirror_server.vocabulary.errors import BadInput
@@ -22,6 +24,7 @@ _LONGEST_ID = 128
 # is kept with 4,000 characters.
 _LONGEST_TEXT, _LONGEST_TASK, _LONGEST_NOTE = 32_000, 8_000, 2_000
 _MOST_LABELS = 64
+_MOST_LINKS = 1_000
 # Chosen here: metadata of 64 KiB and the longest lists of the contract, twice.
 _LONGEST_BODY_BYTES = 512 * 1024
 # The end of the year 9999, the last that a Timestamp has; and the largest int32.
@@ -37,6 +40,7 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     memory: MemoryRecord
     earlier: tuple[MemoryRecord, ...] = ()
     left_out: int = 0
+    links: tuple[NewLink, ...] = ()
 
 
 class BadLine(Exception):
@@ -50,7 +54,7 @@ def line_of(kept: Kept) -> str:
     """The line of a memory. Earlier versions that make it too long are left out, the oldest first."""
     earlier = kept.earlier
     while True:
-        line = _encode(Line(FORMAT, kept.memory, earlier, len(kept.earlier) - len(earlier)))
+        line = _encode(Line(FORMAT, kept.memory, earlier, len(kept.earlier) - len(earlier), kept.links[:_MOST_LINKS]))
         if len(line) <= MOST_LINE_BYTES or not earlier:
             return line.decode()
         earlier = earlier[len(earlier) // 2 + 1 :]
@@ -74,8 +78,20 @@ def kept_in(line: str) -> Kept:
         raise BadLine("earlier versions of something else")
     if len({one.version for one in earlier}) != len(earlier):
         raise BadLine("a version comes twice")
+    if len(read.links) > _MOST_LINKS or not all(_is_link(memory, link) for link in read.links):
+        raise BadLine("a link that is none")
     checked = [_checked(one) for one in sorted(earlier, key=lambda one: one.version)]
-    return Kept(_judged(_checked(memory)), tuple(checked))
+    return Kept(_judged(_checked(memory)), tuple(checked), read.links)
+
+
+def _is_link(memory: MemoryRecord, link: NewLink) -> bool:
+    if len(link.target) > LONGEST_NAME + 2 or not is_key(link.target):
+        return False
+    try:
+        check_link(Link(memory_key(memory.memory_id), link.kind, link.target))
+    except BadInput:
+        return False
+    return True
 
 
 def _checked(memory: MemoryRecord) -> MemoryRecord:
@@ -104,11 +120,12 @@ def _check_bounds(memory: MemoryRecord) -> None:
             raise BadLine(f"{name} is no id")
     if not memory.content or len(memory.content) > _LONGEST_TEXT:
         raise BadLine("content is missing or too long")
-    if len(memory.task_text) > _LONGEST_TASK or len(memory.reason) > _LONGEST_NOTE:
+    notes = max(len(memory.reason), len(memory.error_signature))
+    if len(memory.task_text) > _LONGEST_TASK or notes > _LONGEST_NOTE:
         raise BadLine("a text is too long")
     times = (memory.created_us, memory.updated_us, memory.strengthened_us)
     if not all(0 <= at_us <= _LAST_US for at_us in times) or not all(
-        1 <= number <= _MOST for number in (memory.version, memory.strength)
+        1 <= number <= _MOST for number in (memory.version, memory.strength, memory.evidence_from)
     ):
         raise BadLine("a number is out of range")
 

@@ -55,6 +55,8 @@ class Change(StrEnum):
     LEARNED = "learned"
     UPDATED = "updated"
     REVIEWED = "reviewed"
+    # What became of tasks said so (memory/evidence.py).
+    JUDGED = "judged"
 
 
 class AppliesWhen(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -72,9 +74,11 @@ class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     `version` rises from 1 with every change but a strengthening. `strength`: how often it was learned. `episodes`:
     digests of the distinct episodes that taught it, the oldest first, at most MOST_EPISODES. `text_key`: equal for
     texts that say the same word for word (`keys.text_key`). `strategy_of`: of a strategy, the memory id of its
-    reflection. `metadata`: JSON; the seed's `outcome`, `task_description`, `event_count` and `session_id`, and the
-    caller's own. `change` and `reason` tell of the last version. `revision_ids`: of its last revisions that had one,
-    the oldest first, at most MOST_REVISIONS. Raises BadInput for a score that is none.
+    reflection. `derived_from`: of what was dreamt, the ids of the memories that it rests on. `metadata`: JSON; the
+    seed's `outcome`, `task_description`, `event_count` and `session_id`, and the caller's own. `change` and `reason`
+    tell of the last version. `revision_ids`: of its last revisions that had one, the oldest first, at most
+    MOST_REVISIONS. `error_signature`: of the failure that it tells of (`memory/signature.py`), or empty.
+    `evidence_from`: the version from which evidence of it counts. Raises BadInput for a score that is none.
     """
 
     memory_id: str
@@ -92,6 +96,7 @@ class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     source_event_ids: tuple[str, ...] = ()
     related_ids: tuple[str, ...] = ()
     strategy_of: str = ""
+    derived_from: tuple[str, ...] = ()
     metadata: dict[str, Any] = {}
     applies_when: AppliesWhen = AppliesWhen()
     state: MemoryState = MemoryState.ACTIVE
@@ -103,6 +108,8 @@ class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     change: Change = Change.LEARNED
     reason: str = ""
     revision_ids: tuple[str, ...] = ()
+    error_signature: str = ""
+    evidence_from: int = 1
 
     def __post_init__(self) -> None:
         for name, score in (("importance", self.importance), ("confidence", self.confidence)):
@@ -110,15 +117,35 @@ class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
                 raise BadInput([(name, "a number from 0 to 1")])
 
 
+class LinkKind(StrEnum):
+    """What a link says of its source (`memory/links.py`). The values are stored and never change."""
+
+    STRATEGY_OF = "strategy_of"
+    DERIVED_FROM = "derived_from"
+    SUPERSEDES = "supersedes"
+    SIMILAR_TO = "similar_to"
+    SAME_ERROR = "same_error"
+    MENTIONS = "mentions"
+
+
+class NewLink(msgspec.Struct, frozen=True):
+    """A link of a memory that is learned, to the node of this key (`memory/links.py`)."""
+
+    kind: LinkKind
+    target: str
+
+
 class Lesson(msgspec.Struct, frozen=True):
     """What one episode taught: a reflection, and the strategy that belongs to it. Both are drafts, with version 1.
 
-    `lesson_id`: the same for a repeated try of the same write; empty when nobody will repeat it.
+    `lesson_id`: the same for a repeated try of the same write; empty when nobody will repeat it. `links`: of the
+    reflection, beside those that arise from the memories themselves.
     """
 
     reflection: MemoryRecord
     strategy: MemoryRecord | None = None
     lesson_id: str = ""
+    links: tuple[NewLink, ...] = ()
 
 
 class Learned(msgspec.Struct, frozen=True):
@@ -162,10 +189,11 @@ class TaskOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """A memory with its earlier versions, oldest first: what an export holds of it."""
+    """A memory with its earlier versions, oldest first, and links that begin at it: what an export holds of it."""
 
     memory: MemoryRecord
     earlier: tuple[MemoryRecord, ...] = ()
+    links: tuple[NewLink, ...] = ()
 
 
 _encode = msgspec.json.Encoder().encode
@@ -184,7 +212,10 @@ def memory_in(body: bytes, content: str, task_text: str) -> MemoryRecord:
 
 
 def known_by(record: MemoryRecord) -> tuple[str, ...]:
-    """What a memory is recognised by when it is learned once more: its text, then its episodes."""
+    """What a memory is recognised by when it is learned once more: its text, then its episodes. Those of what was
+    dreamt belong to the memories that it rests on: told again, they strengthen those."""
+    if record.derived_from:
+        return (f"t:{record.text_key}",)
     return (f"t:{record.text_key}", *(f"e:{episode}" for episode in record.episodes))
 
 
@@ -208,6 +239,7 @@ def strengthened(known: MemoryRecord, draft: MemoryRecord, now_us: int) -> Memor
         origin=min(known.origin, draft.origin),
         state=state,
         quarantine=quarantine,
+        error_signature=known.error_signature or draft.error_signature,
     )
     is_surer = (draft.confidence or 0.0) > (known.confidence or 0.0)
     both_active = known.state is draft.state is MemoryState.ACTIVE
@@ -221,6 +253,7 @@ def strengthened(known: MemoryRecord, draft: MemoryRecord, now_us: int) -> Memor
         tags=draft.tags,
         applies_when=draft.applies_when,
         version=known.version + 1,
+        evidence_from=known.version + 1,
         updated_us=now_us,
         change=Change.LEARNED,
         reason="the same episode was understood better",
@@ -239,7 +272,8 @@ def is_repeated(known: MemoryRecord, revision: Revision) -> bool:
 
 
 def revised(known: MemoryRecord, revision: Revision, now_us: int) -> MemoryRecord:
-    """A memory after a revision: its next version. A state other than QUARANTINED ends a quarantine."""
+    """A memory after a revision: its next version. A state other than QUARANTINED ends a quarantine. What is known of
+    another text does not count for this one, nor what a lesson was retired for once it is brought back."""
     given = {name: value for name in _REVISABLE if (value := getattr(revision, name)) is not None}
     if revision.state is not None:
         given["quarantine"] = revision.quarantine if revision.state is MemoryState.QUARANTINED else None
@@ -247,6 +281,9 @@ def revised(known: MemoryRecord, revision: Revision, now_us: int) -> MemoryRecor
         given["confidence"] = None
     if revision.revision_id:
         given["revision_ids"] = (*known.revision_ids, revision.revision_id)[-MOST_REVISIONS:]
+    is_brought_back = known.state is MemoryState.RETIRED and revision.state is MemoryState.ACTIVE
+    if is_brought_back or revision.content not in (None, known.content):
+        given["evidence_from"] = known.version + 1
     if revision.origin is not None:
         given["origin"] = min(known.origin, revision.origin)
     return msgspec.structs.replace(

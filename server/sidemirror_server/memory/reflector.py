@@ -11,7 +11,7 @@ from opentelemetry import trace
 from opentelemetry.trace import StatusCode
 
 from sidemirror_server.memory.asking import Asking
-from sidemirror_server.memory.episode import ReflectionContext, evidence_of, failure_of
+from sidemirror_server.memory.episode import ReflectionContext, evidence_of, failure_of, signature_of
 from sidemirror_server.memory.keys import episode_key
 from sidemirror_server.memory.prompts import MemoryPrompts
 from sidemirror_server.memory.record import AppliesWhen
@@ -43,7 +43,7 @@ _MOST_TAGS = 16
 
 class Result(msgspec.Struct, frozen=True):
     """What an episode taught: the seed's ReflectionResult. `episode`: its digest; `steering`: what its text tries, for
-    people, or empty (`trust.steering`)."""
+    people, or empty (`trust.steering`). `error_signature`: of the failure that it is about, or empty."""
 
     reflection: str
     strategy: str
@@ -62,6 +62,7 @@ class Result(msgspec.Struct, frozen=True):
     episode: str
     generated_us: int
     usage: Usage | None = None
+    error_signature: str = ""
 
 
 class Reflector:
@@ -141,6 +142,7 @@ class Reflector:
             episode=episode_key(context.task_description, context.outcome, context.steps),
             generated_us=now_us,
             usage=usage,
+            error_signature=signature_of(context, cited),
         )
 
 

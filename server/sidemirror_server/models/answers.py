@@ -196,6 +196,37 @@ class MemoryReflectionAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     ] = ()
 
 
+class DreamAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What several memories teach together, if anything."""
+
+    lesson: Annotated[
+        str,
+        Meta(max_length=4_000, description="What they have in common and why, in 2-3 sentences; empty if nothing."),
+    ]
+    strategy: (
+        Annotated[
+            str,
+            Meta(max_length=2_000, description="A specific actionable strategy or rule, 1-2 sentences; null if none."),
+        ]
+        | None
+    ) = None
+    importance: (
+        Annotated[float, Meta(ge=0.0, le=1.0, description="How much the lesson matters: 1.0 is critical.")] | None
+    ) = None
+    confidence: (
+        Annotated[float, Meta(ge=0.0, le=1.0, description="How sure it is: 0 is a guess, 1 is certain.")] | None
+    ) = None
+    tags: Annotated[
+        tuple[Annotated[str, Meta(max_length=64)], ...],
+        Meta(max_length=16, description='Relevant tags in lower case, such as "sql" or "timeout".'),
+    ] = ()
+    applies_when: AppliesWhenAnswer | None = None
+    supporting_memory_ids: Annotated[
+        tuple[Annotated[str, Meta(max_length=128)], ...],
+        Meta(max_length=32, description="The ids of the memories that the lesson rests on, most telling first."),
+    ] = ()
+
+
 class GoalAnswer(msgspec.Struct, frozen=True):
     """What a finished goal taught."""
 

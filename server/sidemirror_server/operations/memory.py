@@ -3,18 +3,16 @@ from one sidecar to another."""
 
 import argparse
 import contextlib
-import json
 import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
 import grpc
-from google.protobuf.json_format import MessageToDict
-from google.protobuf.message import Message
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+from sidemirror_server.operations.as_json import print_json
 from sidemirror_server.operations.target import address_of, open_channel
 
 EXIT_UNREACHABLE = 69  # sysexits.h: service unavailable
@@ -32,7 +30,16 @@ _STATES = {
 
 def memory(options: argparse.Namespace) -> int:
     """Does what `options.verb` names; returns the exit code."""
-    verbs = {"search": _search, "show": _show, "review": _review, "export": _export, "import": _import}
+    verbs = {
+        "search": _search,
+        "show": _show,
+        "lessons": _lessons,
+        "review": _review,
+        "export": _export,
+        "import": _import,
+        "dreams": _dreams,
+        "prunings": _prunings,
+    }
     address = address_of(options.address)
     try:
         with open_channel(address) as channel:
@@ -62,7 +69,7 @@ def _search(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> i
     )
     found = stub.QueryReflections(request, timeout=_TIMEOUT_S)
     if options.json:
-        _print_json(found)
+        print_json(found)
     else:
         from sidemirror_server.operations.memory_tables import show_hits
 
@@ -75,7 +82,7 @@ def _show(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int
     one = pb.GetReflectionRequest(reflection_id=options.id, **scope)
     found = stub.GetReflection(one, timeout=_TIMEOUT_S).memory
     if options.json:
-        _print_json(found)
+        print_json(found)
         return 0
     from sidemirror_server.operations.memory_tables import show_memory
 
@@ -83,6 +90,27 @@ def _show(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int
         reflection_id=options.id, tenant_id=options.tenant_id, project_id=options.project_id
     )
     show_memory(found, stub.ListReflectionVersions(all_of_it, timeout=_TIMEOUT_S).versions)
+    return 0
+
+
+def _lessons(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
+    known: list[pb.LessonStatistics] = []
+    token = ""
+    while True:
+        request = pb.GetLessonStatisticsRequest(
+            reflection_ids=options.ids, page_token=token, tenant_id=options.tenant_id, project_id=options.project_id
+        )
+        page = stub.GetLessonStatistics(request, timeout=_TIMEOUT_S)
+        known += page.lessons
+        token = page.next_page_token
+        if not token:
+            break
+    if options.json:
+        print_json(pb.GetLessonStatisticsResponse(lessons=known))
+        return 0
+    from sidemirror_server.operations.lesson_table import show_lessons
+
+    show_lessons(known)
     return 0
 
 
@@ -117,6 +145,18 @@ def _import(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> i
     return EXIT_BAD_LINES if came_of_it.refused_count else 0
 
 
+def _dreams(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.memory_dreams import dreams
+
+    return dreams(stub, options, _scope(options))
+
+
+def _prunings(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.memory_dreams import prunings
+
+    return prunings(stub, options, _scope(options))
+
+
 def _requests(lines: Iterator[str], scope: dict[str, str]) -> Iterator[pb.ImportReflectionsRequest]:
     """The lines in messages that are small enough. Empty lines count, so that numbers are those of the file."""
     while some := list(islice(lines, _LINES_AT_ONCE)):
@@ -138,8 +178,3 @@ def _written(file: str) -> Iterator[Callable[[str], object]]:
     else:
         with Path(file).open("w", encoding="utf-8", newline="\n") as opened:
             yield opened.write
-
-
-def _print_json(message: Message) -> None:
-    told = MessageToDict(message, preserving_proto_field_name=True)
-    print(json.dumps(told, indent=2, ensure_ascii=False))

@@ -85,6 +85,7 @@ def reflection_to_wire(reflection: Reflection) -> pb.MidTurnReflection:
         usage=None if reflection.usage is None else usage_to_wire(reflection.usage),
         cited_event_ids=reflection.cited_event_ids,
         origin=ORIGINS[reflection.origin],
+        lessons=None if reflection.lessons is None else block_to_wire(reflection.lessons),
     )
 
 

@@ -98,7 +98,8 @@ def _turn_started(what: pb.TurnStarted) -> records.TurnStarted:
 
 
 def _context(wish: pb.ContextWish) -> ContextWish:
-    return ContextWish(wish.goal_id, enter(wish.task), wish.max_items)
+    tools = tuple(dict.fromkeys(enter(tool) for tool in wish.tools))
+    return ContextWish(wish.goal_id, enter(wish.task), wish.max_items, tools)
 
 
 def _user_message(what: pb.UserMessage) -> records.UserMessage:
@@ -214,7 +215,7 @@ def _write_started(wire: pb.TurnEvent, what: records.TurnStarted) -> None:
 
 
 def _context_to_wire(wish: ContextWish) -> pb.ContextWish:
-    return pb.ContextWish(goal_id=wish.goal_id, task=wish.task, max_items=wish.max_items)
+    return pb.ContextWish(goal_id=wish.goal_id, task=wish.task, max_items=wish.max_items, tools=wish.tools)
 
 
 def _write_finished(wire: pb.TurnEvent, what: records.TurnFinished) -> None:

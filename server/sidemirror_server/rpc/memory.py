@@ -1,15 +1,13 @@
-"""The calls of ReflectiveMemoryService that make memories, and what became of a task."""
+"""The calls of ReflectiveMemoryService that make memories."""
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.echo import Heard, without_echo
 from sidemirror_server.memory.episode import ReflectionContext, Step, steps_of
 from sidemirror_server.memory.keep import Ids, Keeper, Stored
-from sidemirror_server.memory.record import TaskOutcome
 from sidemirror_server.memory.reflector import Reflector, Result
-from sidemirror_server.memory.store import Memories
 from sidemirror_server.rpc.call import Call
 from sidemirror_server.rpc.critique import ANSWER_S
-from sidemirror_server.rpc.memory_wire import CATEGORY_NAMES, error_of, result_of, result_to_wire, step_of
+from sidemirror_server.rpc.memory_wire import error_of, result_of, result_to_wire, step_of
 from sidemirror_server.rpc.turn_material import TurnMaterial
 from sidemirror_server.rpc.wire import OUTCOME_NAMES
 from sidemirror_server.trace.event import Event, TurnFinished, TurnStarted
@@ -24,12 +22,9 @@ _REPEATS = "it repeats a lesson that the agent had been shown"
 class MemoryCalls:
     """Reflects on episodes and keeps what they taught."""
 
-    def __init__(
-        self, reflector: Reflector, keeper: Keeper, store: Memories, receipts: Receipts, turns: TurnMaterial
-    ) -> None:
+    def __init__(self, reflector: Reflector, keeper: Keeper, receipts: Receipts, turns: TurnMaterial) -> None:
         self._reflector = reflector
         self._keeper = keeper
-        self._store = store
         self._receipts = receipts
         self._turns = turns
 
@@ -96,18 +91,6 @@ class MemoryCalls:
         return pb.StoreReflectionResponse(
             reflection_id=stored.reflection_id, strategy_id=stored.strategy_id, not_stored_reason=stored.reason
         )
-
-    async def ReportOutcome(self, request: pb.ReportOutcomeRequest, call: Call) -> pb.ReportOutcomeResponse:
-        outcome = OUTCOME_NAMES[request.outcome]
-        if not outcome:
-            raise BadInput([("outcome", "required")])
-        if await self._receipts.get(call.scope, request.receipt_id) is None:
-            raise NotFound("receipt", request.receipt_id)
-        score = request.score if request.HasField("score") else None
-        category = CATEGORY_NAMES[request.error_category]
-        reported = TaskOutcome(request.receipt_id, outcome, call.clock.now_us(), score, category)
-        await self._store.report(call.scope, reported)
-        return pb.ReportOutcomeResponse()
 
 
 def _ids(call: Call) -> Ids:

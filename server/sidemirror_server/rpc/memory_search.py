@@ -62,6 +62,7 @@ class MemorySearchCalls:
         block = await self._context.build(
             *(call.scope, task, call.make_id(part="/receipt")),
             *(request.max_items or DEFAULT_ITEMS, request.max_tokens or MAX_TOKENS),
+            request.holdout_fraction,
         )
         return pb.BuildMemoryContextResponse(block=block_to_wire(block))
 

@@ -116,6 +116,7 @@ def result_of(wire: pb.ReflectionResult, session_id: str, now_us: int) -> tuple[
         session_id=session_id,
         episode=named_episode(str(said.get("episode", "")), session_id, event_ids),
         generated_us=now_us,
+        error_signature=enter(wire.error_signature),
     ), metadata
 
 
@@ -143,6 +144,7 @@ def result_to_wire(result: Result) -> pb.ReflectionResult:
         applies_when=applies_to_wire(result.applies_when),
         origin=ORIGINS[result.origin],
         usage=None if result.usage is None else usage_to_wire(result.usage),
+        error_signature=result.error_signature,
     )
 
 
@@ -167,6 +169,7 @@ def memory_to_wire(memory: MemoryRecord, scope: Scope) -> pb.Memory:
         update_time=timestamp(memory.updated_us),
         related_memory_ids=memory.related_ids,
         strategy_of=memory.strategy_of,
+        derived_from=memory.derived_from,
         applies_when=applies_to_wire(memory.applies_when),
         strength=memory.strength,
         episode_count=len(memory.episodes),
@@ -175,4 +178,5 @@ def memory_to_wire(memory: MemoryRecord, scope: Scope) -> pb.Memory:
         reason=memory.reason,
         tenant_id=scope.tenant_id,
         project_id=scope.project_id,
+        error_signature=memory.error_signature,
     )

@@ -1,14 +1,16 @@
 """The calls of ReflectiveMemoryService that carry memories from one store to another."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import cast
 
 from google.protobuf.message import Message
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror_server.memory.graph import MemoryGraph
+from sidemirror_server.memory.links import Link, links_of, memory_key
 from sidemirror_server.memory.portable import BadLine, kept_in, line_of
-from sidemirror_server.memory.record import Kept, MemoryRecord
+from sidemirror_server.memory.record import Kept, MemoryRecord, NewLink
 from sidemirror_server.memory.store import Memories, MemoryKey
 from sidemirror_server.rpc.call import Call
 
@@ -23,8 +25,9 @@ _MOST_REFUSED = 1_000
 class PortableMemoryCalls:
     """Exports and imports."""
 
-    def __init__(self, store: Memories) -> None:
+    def __init__(self, store: Memories, graph: MemoryGraph) -> None:
         self._store = store
+        self._graph = graph
 
     async def ExportReflections(
         self, request: pb.ExportReflectionsRequest, call: Call
@@ -33,11 +36,12 @@ class PortableMemoryCalls:
         lines: list[str] = []
         size = 0
         while found := await self._store.list(call.scope, None, None, after, _AT_ONCE):
+            links = await self._graph.of_memories(call.scope, tuple(memory.memory_id for memory in found))
             for memory in found:
                 earlier: tuple[MemoryRecord, ...] = ()
                 if memory.version > 1:
                     earlier = await self._store.versions(call.scope, memory.memory_id, memory.version, _MOST_VERSIONS)
-                line = line_of(Kept(memory, tuple(reversed(earlier))))
+                line = line_of(Kept(memory, tuple(reversed(earlier)), _more_links(memory, links)))
                 if lines and size + len(line) > _PART_BYTES:
                     yield pb.ExportReflectionsResponse(lines=lines)
                     lines, size = [], 0
@@ -74,3 +78,10 @@ class PortableMemoryCalls:
         return pb.ImportReflectionsResponse(
             imported_count=imported, known_count=known, refused_count=refused, refused=told
         )
+
+
+def _more_links(memory: MemoryRecord, links: Sequence[Link]) -> tuple[NewLink, ...]:
+    """The links of a memory that do not arise from the memory itself."""
+    own, source = links_of(memory), memory_key(memory.memory_id)
+    found = (NewLink(link.kind, link.target) for link in links if link.source == source)
+    return tuple(link for link in found if link not in own)

@@ -99,12 +99,12 @@ class Server:
         health_pb2_grpc.add_HealthServicer_to_server(self.health, self._by_name)
         self._names: list[str] = []
 
-    def register(self, service: ServiceDescriptor, handlers: Mapping[str, Handler]) -> None:
-        """Serves `service` by `handlers`."""
-        self._by_name.add_generic_rpc_handlers(
-            (grpc.method_handlers_generic_handler(service.full_name, dict(handlers)),)
-        )
-        self._names.append(service.full_name)
+    def register(self, boundary: Boundary, served: Mapping[ServiceDescriptor, Iterable[object]]) -> None:
+        """Serves each service by its servicers, behind the boundary."""
+        for service, servicers in served.items():
+            handlers = dict(handlers_of(boundary, service, servicers))
+            self._by_name.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.full_name, handlers),))
+            self._names.append(service.full_name)
 
     def reflect(self) -> None:
         """Answers server reflection, so that grpcurl and buf curl need no proto files."""

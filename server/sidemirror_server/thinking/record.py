@@ -28,7 +28,8 @@ class SeenError(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Reflection(msgspec.Struct, frozen=True, omit_defaults=True, tag="reflection"):
-    """One mid-turn reflection and what came of it. Texts and confidence are None where the model gave none."""
+    """One mid-turn reflection and what came of it. Texts and confidence are None where the model gave none. `lessons`:
+    from earlier work, for what failed; None when there are none."""
 
     status: ResultStatus
     detail: str = ""
@@ -38,6 +39,7 @@ class Reflection(msgspec.Struct, frozen=True, omit_defaults=True, tag="reflectio
     usage: Usage | None = None
     cited_event_ids: tuple[EventId, ...] = ()
     origin: Origin = Origin.TOOL
+    lessons: ContextBlock | None = None
 
 
 class Carry(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -121,9 +121,12 @@ def elapsed_s(state: TurnState, now_us: int) -> float:
 
 
 def carry(state: TurnState) -> Carry:
-    """What the session's next turn starts with: tool errors survive a turn (design section 4)."""
+    """What the session's next turn starts with: tool errors survive a turn (design section 4). The lessons of the last
+    reflection stay with it."""
+    last = state.last_reflection
     return Carry(
-        tuple(msgspec.structs.replace(error, sequence=0) for error in state.tool_errors), state.last_reflection
+        tuple(msgspec.structs.replace(error, sequence=0) for error in state.tool_errors),
+        None if last is None else msgspec.structs.replace(last, lessons=None),
     )
 
 

@@ -36,11 +36,12 @@ class ThinkingWish(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class ContextWish(msgspec.Struct, frozen=True, omit_defaults=True):
     """Which lessons from earlier work the turn's plan is to bring. `task` empty: the turn's; `max_items` 0: the usual
-    number."""
+    number; `tools`: those that the turn has."""
 
     goal_id: str = ""
     task: str = ""
     max_items: int = 0
+    tools: tuple[str, ...] = ()
 
 
 class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_started"):

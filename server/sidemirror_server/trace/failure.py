@@ -1,4 +1,4 @@
-"""What kind of failure an error text tells of, and whether two of them are the same failure.
+"""What kind of failure an error text tells of. Whether two of them are the same failure: `memory/signature.py`.
 
 The categories are the seed's (reflection-engine-v2, "ErrorCategory", as listed in design section 8); the wordings are
 those of HTTP, POSIX shells and tools, Python, JavaScript, Java, Go and SQL databases. A text is judged first by its
@@ -75,7 +75,7 @@ def category_of(error_text: str, tool_name: str = "") -> ErrorCategory:
 
     A tool that is itself a model (its name says so) fails as MODEL where the text says no more.
     """
-    text = _ends(error_text)
+    text = ends(error_text)
     whole = text.lower()
     for part in (telling_line(text).lower(), whole):
         category = _by_http_code(part) or _by_wording(part)
@@ -107,30 +107,32 @@ def _without_number(found: re.Match[str]) -> str:
     return f"<n>{found[0][len(word) :]}" if any(map(str.isdecimal, word)) else found[0]
 
 
+def _without_quoted(found: re.Match[str]) -> str:
+    """A quoted value is a detail, unless it is the error itself."""
+    return found[0][1:-1] if _ERROR_WORD.search(found[0]) else "<quoted>"
+
+
 # Each is tried at the beginning of what it may match only: from every place within takes time with the square of a
 # long line.
 _MASKS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"https?://[^\s'\"<>]+"), "<url>"),
-    (re.compile(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`'\n]{0,200}[`']"), "<quoted>"),
+    (re.compile(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`'\n]{0,200}[`']"), _without_quoted),
     (re.compile(r"(?:\b[A-Za-z]:|(?<![\w.~*-]))(?:[\w.~*-]*+[/\\])++[\w.~*-]*+"), "<path>"),
     (re.compile(r"\b(?:0x)?[0-9a-f]{8}(?:-?[0-9a-f]{4,12}){0,4}\b"), "<id>"),
     (re.compile(r"#?\b\w[\w-]*+"), _without_number),
 )
-_SIGNATURE_CHARS = 160
 
 
-def signature(tool: str, error_text: str) -> str:
-    """`tool|category|what it said`, equal for errors that differ only in their details.
-
-    Urls, quoted values, paths, ids and numbers are masked; case, white space and repeated lines do not count.
-    """
-    said = telling_line(_ends(error_text)).lower()
+def masked(said: str) -> str:
+    """A line of an error without its details: urls, quoted values, paths, ids and numbers are masked, in lower case."""
+    said = said.lower()
     for pattern, mask in _MASKS:
         said = pattern.sub(mask, said)
-    return f"{tool}|{category_of(error_text, tool)}|{' '.join(said.split())[:_SIGNATURE_CHARS]}"
+    return " ".join(said.split())
 
 
-def _ends(text: str) -> str:
+def ends(text: str) -> str:
+    """The beginning and the end of a long text: an error says there what it is."""
     return text if len(text) <= 2 * _READ_CHARS else f"{text[:_READ_CHARS]}\n{text[-_READ_CHARS:]}"
 
 

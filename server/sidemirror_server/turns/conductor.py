@@ -121,7 +121,7 @@ class Conductor:
                     raise
                 warnings = ("the store is away: the session's earlier turns are not known",)
                 past = Past()
-            context, missing = await self._lessons.for_turn(scope, turn_id, started)
+            context, missing = await self._lessons.for_turn(scope, turn_id, started, past.carried.tool_errors)
             # The store makes the session when it is not there, or not there any more.
             turn = LiveTurn(scope, config_body(past.config))
             self._record_start(turn, turn_id, event, started, past, (*warnings, *missing), context)

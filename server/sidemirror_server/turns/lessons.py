@@ -2,20 +2,23 @@
 block with one receipt."""
 
 import asyncio
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Collection, Iterator, Sequence
 from itertools import chain, zip_longest
 from typing import TypeVar
 
 import msgspec
 
 from sidemirror_server.goals.context import HEADING, GoalContexts, GoalLessons
-from sidemirror_server.memory.context import DEFAULT_ITEMS, Fitting, MemoryContext, Task
+from sidemirror_server.memory.context import DEFAULT_ITEMS, Failure, Fitting, MemoryContext, Task
+from sidemirror_server.memory.signature import error_signature
+from sidemirror_server.thinking.record import SeenError
+from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.trace.event import ContextWish, TurnStarted
 from sidemirror_server.trace.receipts import Receipt, ReceiptKind, Receipts, receipt_items
 from sidemirror_server.vocabulary.block import ContextBlock, Lesson, Omitted, render
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable
-from sidemirror_server.vocabulary.ids import TurnId, derived_id
+from sidemirror_server.vocabulary.ids import DirectiveId, TurnId, derived_id
 from sidemirror_server.vocabulary.scope import Scope
 
 # How many of them are of goals, unless the turn says how many lessons it wants. Seed goal-reflection, "Limits".
@@ -26,6 +29,12 @@ _READ_S = 1.0
 _KEEP_S = 0.5
 # How long of that it waits for the meaning of its task; words find lessons without it. Chosen here: half of it.
 _MEANING_S = 0.5
+
+# What a mid-turn reflection brings along for what failed. Chosen here: what to do, and at most one more.
+FAILED_ITEMS = 2
+FAILED_HEADING = "LESSONS ABOUT THIS FAILURE"
+# The last failures of a turn that lessons are looked for. Chosen here: what a reflection is about.
+_MOST_FAILURES = 3
 
 _T = TypeVar("_T")
 
@@ -45,10 +54,11 @@ class Lessons:
         self._clock = clock
 
     async def for_turn(
-        self, scope: Scope, turn_id: TurnId, started: TurnStarted
+        self, scope: Scope, turn_id: TurnId, started: TurnStarted, failed: Sequence[SeenError] = ()
     ) -> tuple[ContextBlock | None, tuple[str, ...]]:
         """The block that the turn asked for, and warnings for its plan. None when it asked for none, or when nothing
-        could be read in time: a turn starts without lessons then. Raises nothing but cancellation."""
+        could be read in time: a turn starts without lessons then. `failed`: what the session's last turn left. Raises
+        nothing but cancellation."""
         wish = started.context
         if wish is None:
             return None, ()
@@ -61,7 +71,7 @@ class Lessons:
         )
         goals, memory = await asyncio.gather(
             self._of_goals(scope, wish, wish.task or started.task, receipt.time_us),
-            self._of_memory(scope, wish, Task(wish.task or started.task)),
+            self._of_memory(scope, wish, Task(wish.task or started.task, wish.tools, signatures=_signatures(failed))),
         )
         if goals is None and (memory is None or self._memory is None):
             return None, (_NONE,)
@@ -77,14 +87,45 @@ class Lessons:
                 return None, (_NONE,)
         return block, warnings
 
+    async def for_failures(
+        self,
+        scope: Scope,
+        turn: TurnState,
+        directive_id: DirectiveId,
+        failures: Sequence[Failure],
+        but: Collection[str],
+    ) -> ContextBlock | None:
+        """The lessons of reflective memory for calls of a turn that failed, with their receipt; none of the memories
+        `but`. None when there are none, or they could not be read in time. Raises nothing but cancellation."""
+        if self._memory is None or not failures:
+            return None
+        found = await _in_time(self._memory.answering(scope, failures[-_MOST_FAILURES:], turn.question, but))
+        receipt_id = derived_id(scope, "lessons of reflection", directive_id)
+        block = render(FAILED_HEADING, found or (), FAILED_ITEMS, receipt_id=receipt_id)
+        if not block.items:
+            return None
+        receipt = Receipt(
+            *(receipt_id, ReceiptKind.TURN, self._clock.now_us(), receipt_items(block.items)),
+            turn_id=turn.turn_id,
+            session_id=turn.session_id,
+        )
+        if await _in_time(self._receipts.issue(scope, receipt)) is None:
+            return None
+        return block
+
     async def _of_goals(self, scope: Scope, wish: ContextWish, task: str, now_us: int) -> GoalLessons | None:
         return await _in_time(self._goals.lessons(scope, wish.goal_id, task, now_us))
 
     async def _of_memory(self, scope: Scope, wish: ContextWish, task: Task) -> Fitting | None:
-        if self._memory is None or not task.task.strip():
+        if self._memory is None or not (task.task.strip() or task.tools or task.signatures):
             return Fitting()
         found = self._memory.fitting(scope, task, wish.max_items or DEFAULT_ITEMS, meaning_s=_MEANING_S)
         return await _in_time(found)
+
+
+def _signatures(failed: Sequence[SeenError]) -> tuple[str, ...]:
+    found = (error_signature(error.tool, error.text) for error in failed[-_MOST_FAILURES:])
+    return tuple(dict.fromkeys(signature for signature in found if signature))
 
 
 async def _in_time(reading: Awaitable[_T]) -> _T | None:

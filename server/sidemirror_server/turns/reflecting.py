@@ -7,6 +7,9 @@ a crash in between is seen when the turn is read back: a claim without a result 
 import asyncio
 import logging
 
+import msgspec
+
+from sidemirror_server.memory.context import Failure
 from sidemirror_server.models.gateway import Gateway
 from sidemirror_server.models.profiles import Within
 from sidemirror_server.thinking.prompts import ReflectionPrompts
@@ -14,6 +17,7 @@ from sidemirror_server.thinking.record import Directive, Reflection, SlotClaim
 from sidemirror_server.thinking.reflect import Extra, Material, material_of, reflect
 from sidemirror_server.thinking.schedule import Reason
 from sidemirror_server.thinking.turn import due, elapsed_s, left
+from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.vocabulary.budget import Claim, claim, model_timeout_s
@@ -23,15 +27,31 @@ from sidemirror_server.vocabulary.status import ResultStatus
 
 _log = logging.getLogger(__name__)
 NOTHING_MORE = Extra()
+# How much longer than its model a reflection takes at most, for lessons that are still looked for. Chosen here: many
+# times what a healthy store takes, the first search of a sidecar included.
+_LESSONS_S = 1.0
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """What a reflection is made from, as it was when its slot was taken. `brought`: lessons that the turn has."""
+
+    material: Material
+    timeout_s: float
+    within: Within
+    failures: tuple[Failure, ...]
+    brought: frozenset[str]
 
 
 class Reflections:
     """Begins, waits for and gives up the reflections of all turns."""
 
-    def __init__(self, gateway: Gateway, prompts: ReflectionPrompts, recorder: Recorder, clock: Clock) -> None:
+    def __init__(
+        self, gateway: Gateway, prompts: ReflectionPrompts, recorder: Recorder, lessons: Lessons, clock: Clock
+    ) -> None:
         self._gateway = gateway
         self._prompts = prompts
         self._recorder = recorder
+        self._lessons = lessons
         self._clock = clock
 
     def look(self, turn: LiveTurn, event_id: EventId | None = None) -> None:
@@ -75,7 +95,8 @@ class Reflections:
         within = Within(unspent.tokens, unspent.usd)
         turn.record(SlotClaim(directive_id, now_us, reasons, caused_by), now_us)
         self._recorder.submit(turn)
-        task = asyncio.create_task(self._run(turn, directive_id, reasons, caused_by, material, timeout_s, within))
+        asked = _Asked(material, timeout_s, within, _failures(turn, extra), _brought(turn))
+        task = asyncio.create_task(self._run(turn, directive_id, reasons, caused_by, asked))
         turn.tasks[directive_id] = task
         task.add_done_callback(lambda done: self._done(turn, directive_id, done))
         return claimed, directive_id
@@ -105,11 +126,21 @@ class Reflections:
         directive_id: DirectiveId,
         reasons: tuple[Reason, ...],
         caused_by: tuple[EventId, ...],
-        material: Material,
-        timeout_s: float,
-        within: Within,
+        asked: _Asked,
     ) -> None:
-        reflection = await reflect(self._gateway, self._prompts, turn.scope, material, timeout_s, within)
+        # Looked for while the model thinks: the reflection waits for them a moment at most.
+        lessons = asyncio.create_task(
+            self._lessons.for_failures(turn.scope, turn.state, directive_id, asked.failures, asked.brought)
+        )
+        try:
+            reflection = await reflect(
+                self._gateway, self._prompts, turn.scope, asked.material, asked.timeout_s, asked.within
+            )
+            await asyncio.wait([lessons], timeout=_LESSONS_S)
+            if lessons.done():
+                reflection = msgspec.structs.replace(reflection, lessons=lessons.result())
+        finally:
+            lessons.cancel()
         self._record(turn, directive_id, reflection, reasons, caused_by)
         # What failed while the model was thinking could not begin a reflection of its own.
         self.look(turn)
@@ -137,3 +168,16 @@ class Reflections:
         turn.record(Directive(directive_id, now_us, reflection, caused_by, reasons), now_us)
         self._recorder.submit(turn)
         turn.wake()
+
+
+def _failures(turn: LiveTurn, extra: Extra) -> tuple[Failure, ...]:
+    """The calls that failed, as far as the turn knows and the agent adds, the newest last."""
+    known = [Failure(error.tool, error.text) for error in turn.state.tool_errors]
+    return (*known, *(Failure(result.tool, result.text) for result in extra.results if result.failed))
+
+
+def _brought(turn: LiveTurn) -> frozenset[str]:
+    """The lessons that earlier reflections of the turn brought."""
+    said = (item.directive.what for item in turn.said)
+    blocks = (one.lessons for one in said if isinstance(one, Reflection) and one.lessons is not None)
+    return frozenset(item.id for block in blocks for item in block.items)

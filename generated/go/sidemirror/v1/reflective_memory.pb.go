@@ -353,6 +353,311 @@ func (SearchMode) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{4}
 }
 
+// What the memories of a cluster have in common.
+type ClusterKind int32
+
+const (
+	// Not said: any.
+	ClusterKind_CLUSTER_KIND_UNSPECIFIED ClusterKind = 0
+	// They tell of the same failure, in whatever words.
+	ClusterKind_CLUSTER_KIND_ERROR_SIGNATURE ClusterKind = 1
+	// They are about the same tool, and have many of their words in common.
+	ClusterKind_CLUSTER_KIND_TOOL ClusterKind = 2
+	// They have most of their words in common.
+	ClusterKind_CLUSTER_KIND_SIMILARITY ClusterKind = 3
+)
+
+// Enum value maps for ClusterKind.
+var (
+	ClusterKind_name = map[int32]string{
+		0: "CLUSTER_KIND_UNSPECIFIED",
+		1: "CLUSTER_KIND_ERROR_SIGNATURE",
+		2: "CLUSTER_KIND_TOOL",
+		3: "CLUSTER_KIND_SIMILARITY",
+	}
+	ClusterKind_value = map[string]int32{
+		"CLUSTER_KIND_UNSPECIFIED":     0,
+		"CLUSTER_KIND_ERROR_SIGNATURE": 1,
+		"CLUSTER_KIND_TOOL":            2,
+		"CLUSTER_KIND_SIMILARITY":      3,
+	}
+)
+
+func (x ClusterKind) Enum() *ClusterKind {
+	p := new(ClusterKind)
+	*p = x
+	return p
+}
+
+func (x ClusterKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ClusterKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_sidemirror_v1_reflective_memory_proto_enumTypes[5].Descriptor()
+}
+
+func (ClusterKind) Type() protoreflect.EnumType {
+	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[5]
+}
+
+func (x ClusterKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ClusterKind.Descriptor instead.
+func (ClusterKind) EnumDescriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{5}
+}
+
+// What a link says of its source.
+type LinkKind int32
+
+const (
+	// Not said.
+	LinkKind_LINK_KIND_UNSPECIFIED LinkKind = 0
+	// It is what to do next time, and the target says why.
+	LinkKind_LINK_KIND_STRATEGY_OF LinkKind = 1
+	// It was made with the target.
+	LinkKind_LINK_KIND_DERIVED_FROM LinkKind = 2
+	// It holds in place of the target, which is shown no more beside it.
+	LinkKind_LINK_KIND_SUPERSEDES LinkKind = 3
+	// It says much the same as the target.
+	LinkKind_LINK_KIND_SIMILAR_TO LinkKind = 4
+	// It tells of the same failure as the target.
+	LinkKind_LINK_KIND_SAME_ERROR LinkKind = 5
+	// The target, which is no memory, occurs in it.
+	LinkKind_LINK_KIND_MENTIONS LinkKind = 6
+)
+
+// Enum value maps for LinkKind.
+var (
+	LinkKind_name = map[int32]string{
+		0: "LINK_KIND_UNSPECIFIED",
+		1: "LINK_KIND_STRATEGY_OF",
+		2: "LINK_KIND_DERIVED_FROM",
+		3: "LINK_KIND_SUPERSEDES",
+		4: "LINK_KIND_SIMILAR_TO",
+		5: "LINK_KIND_SAME_ERROR",
+		6: "LINK_KIND_MENTIONS",
+	}
+	LinkKind_value = map[string]int32{
+		"LINK_KIND_UNSPECIFIED":  0,
+		"LINK_KIND_STRATEGY_OF":  1,
+		"LINK_KIND_DERIVED_FROM": 2,
+		"LINK_KIND_SUPERSEDES":   3,
+		"LINK_KIND_SIMILAR_TO":   4,
+		"LINK_KIND_SAME_ERROR":   5,
+		"LINK_KIND_MENTIONS":     6,
+	}
+)
+
+func (x LinkKind) Enum() *LinkKind {
+	p := new(LinkKind)
+	*p = x
+	return p
+}
+
+func (x LinkKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (LinkKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_sidemirror_v1_reflective_memory_proto_enumTypes[6].Descriptor()
+}
+
+func (LinkKind) Type() protoreflect.EnumType {
+	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[6]
+}
+
+func (x LinkKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use LinkKind.Descriptor instead.
+func (LinkKind) EnumDescriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{6}
+}
+
+// What a node of the graph is.
+type GraphNodeKind int32
+
+const (
+	// Not said: GRAPH_NODE_KIND_MEMORY.
+	GraphNodeKind_GRAPH_NODE_KIND_UNSPECIFIED GraphNodeKind = 0
+	// A memory.
+	GraphNodeKind_GRAPH_NODE_KIND_MEMORY GraphNodeKind = 1
+	// A tool.
+	GraphNodeKind_GRAPH_NODE_KIND_TOOL GraphNodeKind = 2
+	// An error category, by its name in lower case, such as `timeout`.
+	GraphNodeKind_GRAPH_NODE_KIND_ERROR_CATEGORY GraphNodeKind = 3
+	// A failure, by its signature.
+	GraphNodeKind_GRAPH_NODE_KIND_ERROR_SIGNATURE GraphNodeKind = 4
+	// A name that occurs in a text, such as `find_user`, in lower case.
+	GraphNodeKind_GRAPH_NODE_KIND_NAME GraphNodeKind = 5
+)
+
+// Enum value maps for GraphNodeKind.
+var (
+	GraphNodeKind_name = map[int32]string{
+		0: "GRAPH_NODE_KIND_UNSPECIFIED",
+		1: "GRAPH_NODE_KIND_MEMORY",
+		2: "GRAPH_NODE_KIND_TOOL",
+		3: "GRAPH_NODE_KIND_ERROR_CATEGORY",
+		4: "GRAPH_NODE_KIND_ERROR_SIGNATURE",
+		5: "GRAPH_NODE_KIND_NAME",
+	}
+	GraphNodeKind_value = map[string]int32{
+		"GRAPH_NODE_KIND_UNSPECIFIED":     0,
+		"GRAPH_NODE_KIND_MEMORY":          1,
+		"GRAPH_NODE_KIND_TOOL":            2,
+		"GRAPH_NODE_KIND_ERROR_CATEGORY":  3,
+		"GRAPH_NODE_KIND_ERROR_SIGNATURE": 4,
+		"GRAPH_NODE_KIND_NAME":            5,
+	}
+)
+
+func (x GraphNodeKind) Enum() *GraphNodeKind {
+	p := new(GraphNodeKind)
+	*p = x
+	return p
+}
+
+func (x GraphNodeKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (GraphNodeKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_sidemirror_v1_reflective_memory_proto_enumTypes[7].Descriptor()
+}
+
+func (GraphNodeKind) Type() protoreflect.EnumType {
+	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[7]
+}
+
+func (x GraphNodeKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use GraphNodeKind.Descriptor instead.
+func (GraphNodeKind) EnumDescriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{7}
+}
+
+// What was removed because it was old.
+type PrunedKind int32
+
+const (
+	// Never sent.
+	PrunedKind_PRUNED_KIND_UNSPECIFIED PrunedKind = 0
+	// Memories that mattered little.
+	PrunedKind_PRUNED_KIND_MEMORIES PrunedKind = 1
+	// Turns that had ended, with their events and directives.
+	PrunedKind_PRUNED_KIND_TURNS PrunedKind = 2
+)
+
+// Enum value maps for PrunedKind.
+var (
+	PrunedKind_name = map[int32]string{
+		0: "PRUNED_KIND_UNSPECIFIED",
+		1: "PRUNED_KIND_MEMORIES",
+		2: "PRUNED_KIND_TURNS",
+	}
+	PrunedKind_value = map[string]int32{
+		"PRUNED_KIND_UNSPECIFIED": 0,
+		"PRUNED_KIND_MEMORIES":    1,
+		"PRUNED_KIND_TURNS":       2,
+	}
+)
+
+func (x PrunedKind) Enum() *PrunedKind {
+	p := new(PrunedKind)
+	*p = x
+	return p
+}
+
+func (x PrunedKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PrunedKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_sidemirror_v1_reflective_memory_proto_enumTypes[8].Descriptor()
+}
+
+func (PrunedKind) Type() protoreflect.EnumType {
+	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[8]
+}
+
+func (x PrunedKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PrunedKind.Descriptor instead.
+func (PrunedKind) EnumDescriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{8}
+}
+
+// What the evidence says of a lesson.
+type LessonVerdict int32
+
+const (
+	// Never sent.
+	LessonVerdict_LESSON_VERDICT_UNSPECIFIED LessonVerdict = 0
+	// Tasks succeed more often with it.
+	LessonVerdict_LESSON_VERDICT_HELPS LessonVerdict = 1
+	// Tasks succeed less often with it.
+	LessonVerdict_LESSON_VERDICT_HARMS LessonVerdict = 2
+	// It makes a difference of less than 10 points, if any.
+	LessonVerdict_LESSON_VERDICT_INERT LessonVerdict = 3
+	// There are too few outcomes to tell: fewer than 30 in an arm, or a lift that chance may have made.
+	LessonVerdict_LESSON_VERDICT_NOT_ENOUGH_DATA LessonVerdict = 4
+)
+
+// Enum value maps for LessonVerdict.
+var (
+	LessonVerdict_name = map[int32]string{
+		0: "LESSON_VERDICT_UNSPECIFIED",
+		1: "LESSON_VERDICT_HELPS",
+		2: "LESSON_VERDICT_HARMS",
+		3: "LESSON_VERDICT_INERT",
+		4: "LESSON_VERDICT_NOT_ENOUGH_DATA",
+	}
+	LessonVerdict_value = map[string]int32{
+		"LESSON_VERDICT_UNSPECIFIED":     0,
+		"LESSON_VERDICT_HELPS":           1,
+		"LESSON_VERDICT_HARMS":           2,
+		"LESSON_VERDICT_INERT":           3,
+		"LESSON_VERDICT_NOT_ENOUGH_DATA": 4,
+	}
+)
+
+func (x LessonVerdict) Enum() *LessonVerdict {
+	p := new(LessonVerdict)
+	*p = x
+	return p
+}
+
+func (x LessonVerdict) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (LessonVerdict) Descriptor() protoreflect.EnumDescriptor {
+	return file_sidemirror_v1_reflective_memory_proto_enumTypes[9].Descriptor()
+}
+
+func (LessonVerdict) Type() protoreflect.EnumType {
+	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[9]
+}
+
+func (x LessonVerdict) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use LessonVerdict.Descriptor instead.
+func (LessonVerdict) EnumDescriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{9}
+}
+
 // One event of a trace.
 type ReflectionEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -613,9 +918,12 @@ type ReflectionResult struct {
 	// lower the trust in what is stored, never raise it.
 	Origin Origin `protobuf:"varint,13,opt,name=origin,proto3,enum=sidemirror.v1.Origin" json:"origin,omitempty"`
 	// What answered, and what it took; not read where it is sent back.
-	Usage         *Usage `protobuf:"bytes,14,opt,name=usage,proto3" json:"usage,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Usage *Usage `protobuf:"bytes,14,opt,name=usage,proto3" json:"usage,omitempty"`
+	// The failure that it is about, as `tool|category|cause`, the same in whatever words it was told; empty for none. At most
+	// 256 characters.
+	ErrorSignature string `protobuf:"bytes,15,opt,name=error_signature,json=errorSignature,proto3" json:"error_signature,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ReflectionResult) Reset() {
@@ -746,6 +1054,13 @@ func (x *ReflectionResult) GetUsage() *Usage {
 	return nil
 }
 
+func (x *ReflectionResult) GetErrorSignature() string {
+	if x != nil {
+		return x.ErrorSignature
+	}
+	return ""
+}
+
 // A reflection or a strategy as it is kept. Its content is data, never an instruction.
 type Memory struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -793,14 +1108,18 @@ type Memory struct {
 	EpisodeCount int32 `protobuf:"varint,21,opt,name=episode_count,json=episodeCount,proto3" json:"episode_count,omitempty"`
 	// Why it is in quarantine: `steering`, `uncorroborated` or `reviewed`; else empty.
 	Quarantine string `protobuf:"bytes,22,opt,name=quarantine,proto3" json:"quarantine,omitempty"`
-	// What made this version: `learned`, `updated` or `reviewed`.
+	// What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
 	Change string `protobuf:"bytes,23,opt,name=change,proto3" json:"change,omitempty"`
 	// Why, where somebody said so.
 	Reason string `protobuf:"bytes,24,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Whose it is.
 	TenantId string `protobuf:"bytes,25,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// Of which project.
-	ProjectId     string `protobuf:"bytes,26,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	ProjectId string `protobuf:"bytes,26,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// The failure that it is about, as `tool|category|cause`; empty for none.
+	ErrorSignature string `protobuf:"bytes,27,opt,name=error_signature,json=errorSignature,proto3" json:"error_signature,omitempty"`
+	// Of what was dreamt: the memories that it rests on. At most 12.
+	DerivedFrom   []string `protobuf:"bytes,28,rep,name=derived_from,json=derivedFrom,proto3" json:"derived_from,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1015,6 +1334,20 @@ func (x *Memory) GetProjectId() string {
 		return x.ProjectId
 	}
 	return ""
+}
+
+func (x *Memory) GetErrorSignature() string {
+	if x != nil {
+		return x.ErrorSignature
+	}
+	return ""
+}
+
+func (x *Memory) GetDerivedFrom() []string {
+	if x != nil {
+		return x.DerivedFrom
+	}
+	return nil
 }
 
 // Asks for a reflection. Exactly one of `events`, `turn_id` and `session_id` says what happened; `session_id` may come
@@ -2774,9 +3107,14 @@ type BuildMemoryContextRequest struct {
 	// The turn that it is for: 1 to 128 printable characters; may be empty.
 	TurnId string `protobuf:"bytes,9,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
 	// The session that it is for: 1 to 128 printable characters; may be empty.
-	SessionId     string `protobuf:"bytes,10,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	SessionId string `protobuf:"bytes,10,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Of how many tasks each lesson is held back, to learn what happens without it: 0 to 0.9, where 0 means none. It is
+	// drawn for each lesson by itself, a reflection and its strategy together, and the same again for the same request_id.
+	// What is held back stays out of the block, is named in `omitted`, and nothing takes its place. Costs as many tasks
+	// without a lesson that may help; keep it the same for all tasks, and report the outcomes of all.
+	HoldoutFraction float64 `protobuf:"fixed64,11,opt,name=holdout_fraction,json=holdoutFraction,proto3" json:"holdout_fraction,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *BuildMemoryContextRequest) Reset() {
@@ -2879,10 +3217,17 @@ func (x *BuildMemoryContextRequest) GetSessionId() string {
 	return ""
 }
 
+func (x *BuildMemoryContextRequest) GetHoldoutFraction() float64 {
+	if x != nil {
+		return x.HoldoutFraction
+	}
+	return 0
+}
+
 // The lessons.
 type BuildMemoryContextResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The block; empty when nothing fits.
+	// The block; empty when nothing fits. When all that fits is held back, its text is empty, and its receipt is there.
 	Block         *ContextBlock `protobuf:"bytes,1,opt,name=block,proto3" json:"block,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2943,6 +3288,9 @@ type ReportOutcomeRequest struct {
 	Score *float64 `protobuf:"fixed64,6,opt,name=score,proto3,oneof" json:"score,omitempty"`
 	// Why it failed.
 	ErrorCategory ErrorCategory `protobuf:"varint,7,opt,name=error_category,json=errorCategory,proto3,enum=sidemirror.v1.ErrorCategory" json:"error_category,omitempty"`
+	// The errors that came up, also those that the agent got past: so it is known whether a lesson's error came back. When
+	// absent, those of the turn that the block was built for; when that was not recorded either, it is not known.
+	Errors        *TaskErrors `protobuf:"bytes,8,opt,name=errors,proto3" json:"errors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3026,6 +3374,114 @@ func (x *ReportOutcomeRequest) GetErrorCategory() ErrorCategory {
 	return ErrorCategory_ERROR_CATEGORY_UNSPECIFIED
 }
 
+func (x *ReportOutcomeRequest) GetErrors() *TaskErrors {
+	if x != nil {
+		return x.Errors
+	}
+	return nil
+}
+
+// The errors that came up in a task.
+type TaskErrors struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The calls that failed; none when all went well. At most 100.
+	FailedCalls   []*FailedCall `protobuf:"bytes,1,rep,name=failed_calls,json=failedCalls,proto3" json:"failed_calls,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TaskErrors) Reset() {
+	*x = TaskErrors{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TaskErrors) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TaskErrors) ProtoMessage() {}
+
+func (x *TaskErrors) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TaskErrors.ProtoReflect.Descriptor instead.
+func (*TaskErrors) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *TaskErrors) GetFailedCalls() []*FailedCall {
+	if x != nil {
+		return x.FailedCalls
+	}
+	return nil
+}
+
+// A call that failed.
+type FailedCall struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tool. At most 256 characters.
+	ToolName string `protobuf:"bytes,1,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
+	// What was said. At most 256 KiB.
+	ErrorMessage  string `protobuf:"bytes,2,opt,name=error_message,json=errorMessage,proto3" json:"error_message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FailedCall) Reset() {
+	*x = FailedCall{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FailedCall) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FailedCall) ProtoMessage() {}
+
+func (x *FailedCall) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FailedCall.ProtoReflect.Descriptor instead.
+func (*FailedCall) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *FailedCall) GetToolName() string {
+	if x != nil {
+		return x.ToolName
+	}
+	return ""
+}
+
+func (x *FailedCall) GetErrorMessage() string {
+	if x != nil {
+		return x.ErrorMessage
+	}
+	return ""
+}
+
 // The outcome is kept.
 type ReportOutcomeResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3035,7 +3491,7 @@ type ReportOutcomeResponse struct {
 
 func (x *ReportOutcomeResponse) Reset() {
 	*x = ReportOutcomeResponse{}
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[31]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3047,7 +3503,7 @@ func (x *ReportOutcomeResponse) String() string {
 func (*ReportOutcomeResponse) ProtoMessage() {}
 
 func (x *ReportOutcomeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[31]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3060,7 +3516,437 @@ func (x *ReportOutcomeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportOutcomeResponse.ProtoReflect.Descriptor instead.
 func (*ReportOutcomeResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{31}
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{33}
+}
+
+// Asks whether lessons help.
+type GetLessonStatisticsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// The lessons; empty means all that there is evidence of. At most 100. Each has at most 128 characters.
+	ReflectionIds []string `protobuf:"bytes,3,rep,name=reflection_ids,json=reflectionIds,proto3" json:"reflection_ids,omitempty"`
+	// How many to return at most: 0 to 1,000, where 0 means 50. Only without `reflection_ids`.
+	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// Where to go on: the last answer's `next_page_token`. At most 1,024 characters.
+	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLessonStatisticsRequest) Reset() {
+	*x = GetLessonStatisticsRequest{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLessonStatisticsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLessonStatisticsRequest) ProtoMessage() {}
+
+func (x *GetLessonStatisticsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLessonStatisticsRequest.ProtoReflect.Descriptor instead.
+func (*GetLessonStatisticsRequest) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *GetLessonStatisticsRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *GetLessonStatisticsRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *GetLessonStatisticsRequest) GetReflectionIds() []string {
+	if x != nil {
+		return x.ReflectionIds
+	}
+	return nil
+}
+
+func (x *GetLessonStatisticsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *GetLessonStatisticsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// What is known of lessons.
+type GetLessonStatisticsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One for each lesson that was asked for, in that order; else by id downwards.
+	Lessons []*LessonStatistics `protobuf:"bytes,1,rep,name=lessons,proto3" json:"lessons,omitempty"`
+	// Where to go on; empty at the end.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLessonStatisticsResponse) Reset() {
+	*x = GetLessonStatisticsResponse{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLessonStatisticsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLessonStatisticsResponse) ProtoMessage() {}
+
+func (x *GetLessonStatisticsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLessonStatisticsResponse.ProtoReflect.Descriptor instead.
+func (*GetLessonStatisticsResponse) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *GetLessonStatisticsResponse) GetLessons() []*LessonStatistics {
+	if x != nil {
+		return x.Lessons
+	}
+	return nil
+}
+
+func (x *GetLessonStatisticsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// What is known of a lesson, of its present text and since it was last brought back (ReviewReflection). A success is a task
+// whose outcome is TASK_OUTCOME_SUCCESS.
+type LessonStatistics struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id.
+	ReflectionId string `protobuf:"bytes,1,opt,name=reflection_id,json=reflectionId,proto3" json:"reflection_id,omitempty"`
+	// The version from which evidence counts.
+	FromVersion int32 `protobuf:"varint,2,opt,name=from_version,json=fromVersion,proto3" json:"from_version,omitempty"`
+	// Whether it is recalled.
+	State MemoryState `protobuf:"varint,3,opt,name=state,proto3,enum=sidemirror.v1.MemoryState" json:"state,omitempty"`
+	// Why, where somebody or the evidence said so.
+	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Tasks that it was drawn to be shown for.
+	Shown *LessonArm `protobuf:"bytes,5,opt,name=shown,proto3" json:"shown,omitempty"`
+	// Tasks that it was drawn to be held back from.
+	HeldBack *LessonArm `protobuf:"bytes,6,opt,name=held_back,json=heldBack,proto3" json:"held_back,omitempty"`
+	// Tasks that it was shown for without a draw, and whose outcome was reported: they are not compared.
+	Outside *LessonArm `protobuf:"bytes,7,opt,name=outside,proto3" json:"outside,omitempty"`
+	// How much more often tasks succeed with it than without it, -1 to 1; absent until both arms have outcomes.
+	Lift *float64 `protobuf:"fixed64,8,opt,name=lift,proto3,oneof" json:"lift,omitempty"`
+	// The 95 % interval of the lift (Newcombe's), for a look whose time was chosen beforehand.
+	Interval *LiftInterval `protobuf:"bytes,9,opt,name=interval,proto3" json:"interval,omitempty"`
+	// The interval that covers the truth at all looks at once in 95 % of the cases (Robbins' mixture). The verdict rests on
+	// it, and is looked at after every outcome.
+	IntervalAtAnyLook *LiftInterval `protobuf:"bytes,10,opt,name=interval_at_any_look,json=intervalAtAnyLook,proto3" json:"interval_at_any_look,omitempty"`
+	// What the evidence says.
+	Verdict LessonVerdict `protobuf:"varint,11,opt,name=verdict,proto3,enum=sidemirror.v1.LessonVerdict" json:"verdict,omitempty"`
+	// Why, for people, and what to be careful about.
+	Detail        string `protobuf:"bytes,12,opt,name=detail,proto3" json:"detail,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LessonStatistics) Reset() {
+	*x = LessonStatistics{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LessonStatistics) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LessonStatistics) ProtoMessage() {}
+
+func (x *LessonStatistics) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LessonStatistics.ProtoReflect.Descriptor instead.
+func (*LessonStatistics) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *LessonStatistics) GetReflectionId() string {
+	if x != nil {
+		return x.ReflectionId
+	}
+	return ""
+}
+
+func (x *LessonStatistics) GetFromVersion() int32 {
+	if x != nil {
+		return x.FromVersion
+	}
+	return 0
+}
+
+func (x *LessonStatistics) GetState() MemoryState {
+	if x != nil {
+		return x.State
+	}
+	return MemoryState_MEMORY_STATE_UNSPECIFIED
+}
+
+func (x *LessonStatistics) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *LessonStatistics) GetShown() *LessonArm {
+	if x != nil {
+		return x.Shown
+	}
+	return nil
+}
+
+func (x *LessonStatistics) GetHeldBack() *LessonArm {
+	if x != nil {
+		return x.HeldBack
+	}
+	return nil
+}
+
+func (x *LessonStatistics) GetOutside() *LessonArm {
+	if x != nil {
+		return x.Outside
+	}
+	return nil
+}
+
+func (x *LessonStatistics) GetLift() float64 {
+	if x != nil && x.Lift != nil {
+		return *x.Lift
+	}
+	return 0
+}
+
+func (x *LessonStatistics) GetInterval() *LiftInterval {
+	if x != nil {
+		return x.Interval
+	}
+	return nil
+}
+
+func (x *LessonStatistics) GetIntervalAtAnyLook() *LiftInterval {
+	if x != nil {
+		return x.IntervalAtAnyLook
+	}
+	return nil
+}
+
+func (x *LessonStatistics) GetVerdict() LessonVerdict {
+	if x != nil {
+		return x.Verdict
+	}
+	return LessonVerdict_LESSON_VERDICT_UNSPECIFIED
+}
+
+func (x *LessonStatistics) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+// The tasks of one arm.
+type LessonArm struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Tasks.
+	AssignedCount int64 `protobuf:"varint,1,opt,name=assigned_count,json=assignedCount,proto3" json:"assigned_count,omitempty"`
+	// Those that succeeded.
+	SuccessCount int64 `protobuf:"varint,2,opt,name=success_count,json=successCount,proto3" json:"success_count,omitempty"`
+	// Those with another outcome.
+	FailureCount int64 `protobuf:"varint,3,opt,name=failure_count,json=failureCount,proto3" json:"failure_count,omitempty"`
+	// Those without an outcome, so far.
+	MissingCount int64 `protobuf:"varint,4,opt,name=missing_count,json=missingCount,proto3" json:"missing_count,omitempty"`
+	// Those in which the lesson's error came up again.
+	ReturnedCount int64 `protobuf:"varint,5,opt,name=returned_count,json=returnedCount,proto3" json:"returned_count,omitempty"`
+	// Those in which it is known not to have come up again.
+	StayedAwayCount int64 `protobuf:"varint,6,opt,name=stayed_away_count,json=stayedAwayCount,proto3" json:"stayed_away_count,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *LessonArm) Reset() {
+	*x = LessonArm{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LessonArm) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LessonArm) ProtoMessage() {}
+
+func (x *LessonArm) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LessonArm.ProtoReflect.Descriptor instead.
+func (*LessonArm) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *LessonArm) GetAssignedCount() int64 {
+	if x != nil {
+		return x.AssignedCount
+	}
+	return 0
+}
+
+func (x *LessonArm) GetSuccessCount() int64 {
+	if x != nil {
+		return x.SuccessCount
+	}
+	return 0
+}
+
+func (x *LessonArm) GetFailureCount() int64 {
+	if x != nil {
+		return x.FailureCount
+	}
+	return 0
+}
+
+func (x *LessonArm) GetMissingCount() int64 {
+	if x != nil {
+		return x.MissingCount
+	}
+	return 0
+}
+
+func (x *LessonArm) GetReturnedCount() int64 {
+	if x != nil {
+		return x.ReturnedCount
+	}
+	return 0
+}
+
+func (x *LessonArm) GetStayedAwayCount() int64 {
+	if x != nil {
+		return x.StayedAwayCount
+	}
+	return 0
+}
+
+// A range of lifts.
+type LiftInterval struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The lower end, -1 to 1.
+	Low float64 `protobuf:"fixed64,1,opt,name=low,proto3" json:"low,omitempty"`
+	// The upper end, -1 to 1.
+	High          float64 `protobuf:"fixed64,2,opt,name=high,proto3" json:"high,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LiftInterval) Reset() {
+	*x = LiftInterval{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LiftInterval) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LiftInterval) ProtoMessage() {}
+
+func (x *LiftInterval) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LiftInterval.ProtoReflect.Descriptor instead.
+func (*LiftInterval) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *LiftInterval) GetLow() float64 {
+	if x != nil {
+		return x.Low
+	}
+	return 0
+}
+
+func (x *LiftInterval) GetHigh() float64 {
+	if x != nil {
+		return x.High
+	}
+	return 0
 }
 
 // Asks for everything.
@@ -3076,7 +3962,7 @@ type ExportReflectionsRequest struct {
 
 func (x *ExportReflectionsRequest) Reset() {
 	*x = ExportReflectionsRequest{}
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[32]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3088,7 +3974,7 @@ func (x *ExportReflectionsRequest) String() string {
 func (*ExportReflectionsRequest) ProtoMessage() {}
 
 func (x *ExportReflectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[32]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3101,7 +3987,7 @@ func (x *ExportReflectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportReflectionsRequest.ProtoReflect.Descriptor instead.
 func (*ExportReflectionsRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{32}
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ExportReflectionsRequest) GetTenantId() string {
@@ -3130,7 +4016,7 @@ type ExportReflectionsResponse struct {
 
 func (x *ExportReflectionsResponse) Reset() {
 	*x = ExportReflectionsResponse{}
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[33]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3142,7 +4028,7 @@ func (x *ExportReflectionsResponse) String() string {
 func (*ExportReflectionsResponse) ProtoMessage() {}
 
 func (x *ExportReflectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[33]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3155,7 +4041,7 @@ func (x *ExportReflectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportReflectionsResponse.ProtoReflect.Descriptor instead.
 func (*ExportReflectionsResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{33}
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ExportReflectionsResponse) GetLines() []string {
@@ -3182,7 +4068,7 @@ type ImportReflectionsRequest struct {
 
 func (x *ImportReflectionsRequest) Reset() {
 	*x = ImportReflectionsRequest{}
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[34]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3194,7 +4080,7 @@ func (x *ImportReflectionsRequest) String() string {
 func (*ImportReflectionsRequest) ProtoMessage() {}
 
 func (x *ImportReflectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[34]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3207,7 +4093,7 @@ func (x *ImportReflectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportReflectionsRequest.ProtoReflect.Descriptor instead.
 func (*ImportReflectionsRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{34}
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ImportReflectionsRequest) GetTenantId() string {
@@ -3248,7 +4134,7 @@ type ImportReflectionsResponse struct {
 
 func (x *ImportReflectionsResponse) Reset() {
 	*x = ImportReflectionsResponse{}
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[35]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3260,7 +4146,7 @@ func (x *ImportReflectionsResponse) String() string {
 func (*ImportReflectionsResponse) ProtoMessage() {}
 
 func (x *ImportReflectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[35]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3273,7 +4159,7 @@ func (x *ImportReflectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportReflectionsResponse.ProtoReflect.Descriptor instead.
 func (*ImportReflectionsResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{35}
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ImportReflectionsResponse) GetImportedCount() int64 {
@@ -3317,7 +4203,7 @@ type RefusedLine struct {
 
 func (x *RefusedLine) Reset() {
 	*x = RefusedLine{}
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[36]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3329,7 +4215,7 @@ func (x *RefusedLine) String() string {
 func (*RefusedLine) ProtoMessage() {}
 
 func (x *RefusedLine) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[36]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3342,7 +4228,7 @@ func (x *RefusedLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefusedLine.ProtoReflect.Descriptor instead.
 func (*RefusedLine) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{36}
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *RefusedLine) GetNumber() int64 {
@@ -3357,6 +4243,1556 @@ func (x *RefusedLine) GetReason() string {
 		return x.Reason
 	}
 	return ""
+}
+
+// Asks which memories belong together.
+type ListClustersRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// Only clusters of this kind; the others' memories are grouped by it too then.
+	Kind ClusterKind `protobuf:"varint,3,opt,name=kind,proto3,enum=sidemirror.v1.ClusterKind" json:"kind,omitempty"`
+	// How many to return; 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The token of the page before; empty for the first page. At most 1,024 characters.
+	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListClustersRequest) Reset() {
+	*x = ListClustersRequest{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListClustersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListClustersRequest) ProtoMessage() {}
+
+func (x *ListClustersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListClustersRequest.ProtoReflect.Descriptor instead.
+func (*ListClustersRequest) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *ListClustersRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *ListClustersRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *ListClustersRequest) GetKind() ClusterKind {
+	if x != nil {
+		return x.Kind
+	}
+	return ClusterKind_CLUSTER_KIND_UNSPECIFIED
+}
+
+func (x *ListClustersRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListClustersRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// Clusters: those with the most episodes first, then the most important, then the oldest.
+type ListClustersResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A page of them.
+	Clusters []*MemoryCluster `protobuf:"bytes,1,rep,name=clusters,proto3" json:"clusters,omitempty"`
+	// The token of the next page; empty on the last one.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListClustersResponse) Reset() {
+	*x = ListClustersResponse{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListClustersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListClustersResponse) ProtoMessage() {}
+
+func (x *ListClustersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListClustersResponse.ProtoReflect.Descriptor instead.
+func (*ListClustersResponse) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *ListClustersResponse) GetClusters() []*MemoryCluster {
+	if x != nil {
+		return x.Clusters
+	}
+	return nil
+}
+
+func (x *ListClustersResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// Memories that belong together, of at least two lessons.
+type MemoryCluster struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id; it stays while its oldest memory does.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// What they have in common.
+	Kind ClusterKind `protobuf:"varint,2,opt,name=kind,proto3,enum=sidemirror.v1.ClusterKind" json:"kind,omitempty"`
+	// The signature of the failure, or the tool; empty for CLUSTER_KIND_SIMILARITY.
+	Key string `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`
+	// Terms that several of them have, at most 5, as they are searched for.
+	Terms []string `protobuf:"bytes,4,rep,name=terms,proto3" json:"terms,omitempty"`
+	// The memories, the oldest first.
+	MemoryIds []string `protobuf:"bytes,5,rep,name=memory_ids,json=memoryIds,proto3" json:"memory_ids,omitempty"`
+	// How many distinct episodes taught them, as far as they remember.
+	EpisodeCount int32 `protobuf:"varint,6,opt,name=episode_count,json=episodeCount,proto3" json:"episode_count,omitempty"`
+	// How much the most important of them matters, 0 to 1.
+	Importance    float64 `protobuf:"fixed64,7,opt,name=importance,proto3" json:"importance,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryCluster) Reset() {
+	*x = MemoryCluster{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryCluster) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryCluster) ProtoMessage() {}
+
+func (x *MemoryCluster) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryCluster.ProtoReflect.Descriptor instead.
+func (*MemoryCluster) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *MemoryCluster) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *MemoryCluster) GetKind() ClusterKind {
+	if x != nil {
+		return x.Kind
+	}
+	return ClusterKind_CLUSTER_KIND_UNSPECIFIED
+}
+
+func (x *MemoryCluster) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *MemoryCluster) GetTerms() []string {
+	if x != nil {
+		return x.Terms
+	}
+	return nil
+}
+
+func (x *MemoryCluster) GetMemoryIds() []string {
+	if x != nil {
+		return x.MemoryIds
+	}
+	return nil
+}
+
+func (x *MemoryCluster) GetEpisodeCount() int32 {
+	if x != nil {
+		return x.EpisodeCount
+	}
+	return 0
+}
+
+func (x *MemoryCluster) GetImportance() float64 {
+	if x != nil {
+		return x.Importance
+	}
+	return 0
+}
+
+// A node of the graph, by what it is and its name.
+type GraphPoint struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What it is.
+	Kind GraphNodeKind `protobuf:"varint,1,opt,name=kind,proto3,enum=sidemirror.v1.GraphNodeKind" json:"kind,omitempty"`
+	// The memory's id, or the name of what it is: 1 to 256 characters, required. A memory's has at most 128.
+	Id            string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GraphPoint) Reset() {
+	*x = GraphPoint{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GraphPoint) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GraphPoint) ProtoMessage() {}
+
+func (x *GraphPoint) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GraphPoint.ProtoReflect.Descriptor instead.
+func (*GraphPoint) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *GraphPoint) GetKind() GraphNodeKind {
+	if x != nil {
+		return x.Kind
+	}
+	return GraphNodeKind_GRAPH_NODE_KIND_UNSPECIFIED
+}
+
+func (x *GraphPoint) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+// A link from one node to another.
+type MemoryLink struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where it begins: a memory. Required.
+	Source *GraphPoint `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
+	// Where it ends: another memory; for LINK_KIND_MENTIONS what is no memory. Required.
+	Target *GraphPoint `protobuf:"bytes,2,opt,name=target,proto3" json:"target,omitempty"`
+	// What it says; required.
+	Kind LinkKind `protobuf:"varint,3,opt,name=kind,proto3,enum=sidemirror.v1.LinkKind" json:"kind,omitempty"`
+	// When it was made; not read where it is sent.
+	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryLink) Reset() {
+	*x = MemoryLink{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryLink) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryLink) ProtoMessage() {}
+
+func (x *MemoryLink) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryLink.ProtoReflect.Descriptor instead.
+func (*MemoryLink) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *MemoryLink) GetSource() *GraphPoint {
+	if x != nil {
+		return x.Source
+	}
+	return nil
+}
+
+func (x *MemoryLink) GetTarget() *GraphPoint {
+	if x != nil {
+		return x.Target
+	}
+	return nil
+}
+
+func (x *MemoryLink) GetKind() LinkKind {
+	if x != nil {
+		return x.Kind
+	}
+	return LinkKind_LINK_KIND_UNSPECIFIED
+}
+
+func (x *MemoryLink) GetCreateTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreateTime
+	}
+	return nil
+}
+
+// Asks to link memories.
+type LinkReflectionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
+	// the same content is answered the same, and with other content is refused.
+	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The links; at least one. At most 100. Ends that are memories must exist, unless the links are removed.
+	Links []*MemoryLink `protobuf:"bytes,4,rep,name=links,proto3" json:"links,omitempty"`
+	// Remove these links instead.
+	Remove        bool `protobuf:"varint,5,opt,name=remove,proto3" json:"remove,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LinkReflectionsRequest) Reset() {
+	*x = LinkReflectionsRequest{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LinkReflectionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LinkReflectionsRequest) ProtoMessage() {}
+
+func (x *LinkReflectionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LinkReflectionsRequest.ProtoReflect.Descriptor instead.
+func (*LinkReflectionsRequest) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *LinkReflectionsRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *LinkReflectionsRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *LinkReflectionsRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *LinkReflectionsRequest) GetLinks() []*MemoryLink {
+	if x != nil {
+		return x.Links
+	}
+	return nil
+}
+
+func (x *LinkReflectionsRequest) GetRemove() bool {
+	if x != nil {
+		return x.Remove
+	}
+	return false
+}
+
+// They are linked.
+type LinkReflectionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many links were made, or removed: those that were there, or were not, are not counted.
+	ChangedCount  int32 `protobuf:"varint,1,opt,name=changed_count,json=changedCount,proto3" json:"changed_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LinkReflectionsResponse) Reset() {
+	*x = LinkReflectionsResponse{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LinkReflectionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LinkReflectionsResponse) ProtoMessage() {}
+
+func (x *LinkReflectionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LinkReflectionsResponse.ProtoReflect.Descriptor instead.
+func (*LinkReflectionsResponse) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *LinkReflectionsResponse) GetChangedCount() int32 {
+	if x != nil {
+		return x.ChangedCount
+	}
+	return 0
+}
+
+// Asks what hangs together.
+type ExploreGraphRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// Where to begin; at least one. At most 20.
+	Start []*GraphPoint `protobuf:"bytes,3,rep,name=start,proto3" json:"start,omitempty"`
+	// How many links away: 0 to 3, where 0 means 2.
+	Depth int32 `protobuf:"varint,4,opt,name=depth,proto3" json:"depth,omitempty"`
+	// Only along links of these kinds; none means all. At most 6.
+	Kinds []LinkKind `protobuf:"varint,5,rep,packed,name=kinds,proto3,enum=sidemirror.v1.LinkKind" json:"kinds,omitempty"`
+	// How many nodes to return: 0 to 1,000, where 0 means 100. Of a node's links of one kind at most 25 from it are
+	// followed, and the newest 25 to it.
+	MaxNodes      int32 `protobuf:"varint,6,opt,name=max_nodes,json=maxNodes,proto3" json:"max_nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExploreGraphRequest) Reset() {
+	*x = ExploreGraphRequest{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExploreGraphRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExploreGraphRequest) ProtoMessage() {}
+
+func (x *ExploreGraphRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExploreGraphRequest.ProtoReflect.Descriptor instead.
+func (*ExploreGraphRequest) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *ExploreGraphRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *ExploreGraphRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *ExploreGraphRequest) GetStart() []*GraphPoint {
+	if x != nil {
+		return x.Start
+	}
+	return nil
+}
+
+func (x *ExploreGraphRequest) GetDepth() int32 {
+	if x != nil {
+		return x.Depth
+	}
+	return 0
+}
+
+func (x *ExploreGraphRequest) GetKinds() []LinkKind {
+	if x != nil {
+		return x.Kinds
+	}
+	return nil
+}
+
+func (x *ExploreGraphRequest) GetMaxNodes() int32 {
+	if x != nil {
+		return x.MaxNodes
+	}
+	return 0
+}
+
+// What hangs together.
+type ExploreGraphResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The nodes, the nearest first.
+	Nodes []*GraphNode `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	// The links between them that were followed.
+	Links []*MemoryLink `protobuf:"bytes,2,rep,name=links,proto3" json:"links,omitempty"`
+	// There is more than was followed or returned.
+	Truncated     bool `protobuf:"varint,3,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExploreGraphResponse) Reset() {
+	*x = ExploreGraphResponse{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExploreGraphResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExploreGraphResponse) ProtoMessage() {}
+
+func (x *ExploreGraphResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExploreGraphResponse.ProtoReflect.Descriptor instead.
+func (*ExploreGraphResponse) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *ExploreGraphResponse) GetNodes() []*GraphNode {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *ExploreGraphResponse) GetLinks() []*MemoryLink {
+	if x != nil {
+		return x.Links
+	}
+	return nil
+}
+
+func (x *ExploreGraphResponse) GetTruncated() bool {
+	if x != nil {
+		return x.Truncated
+	}
+	return false
+}
+
+// A node that was reached.
+type GraphNode struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Which.
+	Point *GraphPoint `protobuf:"bytes,1,opt,name=point,proto3" json:"point,omitempty"`
+	// How many links away from where it was begun.
+	Distance int32 `protobuf:"varint,2,opt,name=distance,proto3" json:"distance,omitempty"`
+	// The memory, whatever its state; absent for what is none.
+	Memory        *Memory `protobuf:"bytes,3,opt,name=memory,proto3" json:"memory,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GraphNode) Reset() {
+	*x = GraphNode{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GraphNode) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GraphNode) ProtoMessage() {}
+
+func (x *GraphNode) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GraphNode.ProtoReflect.Descriptor instead.
+func (*GraphNode) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *GraphNode) GetPoint() *GraphPoint {
+	if x != nil {
+		return x.Point
+	}
+	return nil
+}
+
+func (x *GraphNode) GetDistance() int32 {
+	if x != nil {
+		return x.Distance
+	}
+	return 0
+}
+
+func (x *GraphNode) GetMemory() *Memory {
+	if x != nil {
+		return x.Memory
+	}
+	return nil
+}
+
+// Asks for a dream.
+type DreamRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
+	// the same content is answered the same, and with other content is refused.
+	RequestId     string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DreamRequest) Reset() {
+	*x = DreamRequest{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DreamRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DreamRequest) ProtoMessage() {}
+
+func (x *DreamRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DreamRequest.ProtoReflect.Descriptor instead.
+func (*DreamRequest) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *DreamRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *DreamRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *DreamRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// One step of a dream.
+type DreamResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What is told.
+	//
+	// Types that are valid to be assigned to Step:
+	//
+	//	*DreamResponse_Progress
+	//	*DreamResponse_Dream
+	Step          isDreamResponse_Step `protobuf_oneof:"step"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DreamResponse) Reset() {
+	*x = DreamResponse{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DreamResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DreamResponse) ProtoMessage() {}
+
+func (x *DreamResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DreamResponse.ProtoReflect.Descriptor instead.
+func (*DreamResponse) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *DreamResponse) GetStep() isDreamResponse_Step {
+	if x != nil {
+		return x.Step
+	}
+	return nil
+}
+
+func (x *DreamResponse) GetProgress() *DreamProgress {
+	if x != nil {
+		if x, ok := x.Step.(*DreamResponse_Progress); ok {
+			return x.Progress
+		}
+	}
+	return nil
+}
+
+func (x *DreamResponse) GetDream() *DreamLogEntry {
+	if x != nil {
+		if x, ok := x.Step.(*DreamResponse_Dream); ok {
+			return x.Dream
+		}
+	}
+	return nil
+}
+
+type isDreamResponse_Step interface {
+	isDreamResponse_Step()
+}
+
+type DreamResponse_Progress struct {
+	// How far it is; whenever it has come further.
+	Progress *DreamProgress `protobuf:"bytes,1,opt,name=progress,proto3,oneof"`
+}
+
+type DreamResponse_Dream struct {
+	// What it came to; always the last.
+	Dream *DreamLogEntry `protobuf:"bytes,2,opt,name=dream,proto3,oneof"`
+}
+
+func (*DreamResponse_Progress) isDreamResponse_Step() {}
+
+func (*DreamResponse_Dream) isDreamResponse_Step() {}
+
+// How far a dream is.
+type DreamProgress struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The pass.
+	DreamId string `protobuf:"bytes,1,opt,name=dream_id,json=dreamId,proto3" json:"dream_id,omitempty"`
+	// No worker has begun with it.
+	Waiting bool `protobuf:"varint,2,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	// New memories that it has read.
+	ReadCount int32 `protobuf:"varint,3,opt,name=read_count,json=readCount,proto3" json:"read_count,omitempty"`
+	// Clusters that a model is asked about.
+	ClusterCount int32 `protobuf:"varint,4,opt,name=cluster_count,json=clusterCount,proto3" json:"cluster_count,omitempty"`
+	// How many of them it is through with.
+	FinishedClusterCount int32 `protobuf:"varint,5,opt,name=finished_cluster_count,json=finishedClusterCount,proto3" json:"finished_cluster_count,omitempty"`
+	// Lessons that came of these.
+	LessonCount   int32 `protobuf:"varint,6,opt,name=lesson_count,json=lessonCount,proto3" json:"lesson_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DreamProgress) Reset() {
+	*x = DreamProgress{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[56]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DreamProgress) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DreamProgress) ProtoMessage() {}
+
+func (x *DreamProgress) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[56]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DreamProgress.ProtoReflect.Descriptor instead.
+func (*DreamProgress) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{56}
+}
+
+func (x *DreamProgress) GetDreamId() string {
+	if x != nil {
+		return x.DreamId
+	}
+	return ""
+}
+
+func (x *DreamProgress) GetWaiting() bool {
+	if x != nil {
+		return x.Waiting
+	}
+	return false
+}
+
+func (x *DreamProgress) GetReadCount() int32 {
+	if x != nil {
+		return x.ReadCount
+	}
+	return 0
+}
+
+func (x *DreamProgress) GetClusterCount() int32 {
+	if x != nil {
+		return x.ClusterCount
+	}
+	return 0
+}
+
+func (x *DreamProgress) GetFinishedClusterCount() int32 {
+	if x != nil {
+		return x.FinishedClusterCount
+	}
+	return 0
+}
+
+func (x *DreamProgress) GetLessonCount() int32 {
+	if x != nil {
+		return x.LessonCount
+	}
+	return 0
+}
+
+// What a dream came to.
+type DreamLogEntry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The pass.
+	DreamId string `protobuf:"bytes,1,opt,name=dream_id,json=dreamId,proto3" json:"dream_id,omitempty"`
+	// Its number among the passes of the project, from 1.
+	Number int64 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
+	// When it began.
+	StartTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
+	// When it ended.
+	EndTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
+	// OK, or why clusters were not answered for: the first reason. What was not dreamt for want of money, time or a model is
+	// left to the next pass.
+	Status ResultStatus `protobuf:"varint,5,opt,name=status,proto3,enum=sidemirror.v1.ResultStatus" json:"status,omitempty"`
+	// The same, for people.
+	Detail string `protobuf:"bytes,6,opt,name=detail,proto3" json:"detail,omitempty"`
+	// New memories that it read; no other pass reads them as new.
+	ReadCount int32 `protobuf:"varint,7,opt,name=read_count,json=readCount,proto3" json:"read_count,omitempty"`
+	// New memories that are left to the next pass; 9,500 and more are counted as 9,500.
+	LeftCount int32 `protobuf:"varint,8,opt,name=left_count,json=leftCount,proto3" json:"left_count,omitempty"`
+	// Groups of memories with something new in them, and with at least two distinct episodes behind them.
+	ClusterCount int32 `protobuf:"varint,9,opt,name=cluster_count,json=clusterCount,proto3" json:"cluster_count,omitempty"`
+	// Those of them that were not worth a question: a lesson says them already, or they have grown little.
+	KnownClusterCount int32 `protobuf:"varint,10,opt,name=known_cluster_count,json=knownClusterCount,proto3" json:"known_cluster_count,omitempty"`
+	// Those that a model was asked about: at most 20.
+	AskedCount int32 `protobuf:"varint,11,opt,name=asked_count,json=askedCount,proto3" json:"asked_count,omitempty"`
+	// Answers that were not kept: fewer than two episodes support them, or they matter less than `min_store_importance`.
+	UnsupportedCount int32 `protobuf:"varint,12,opt,name=unsupported_count,json=unsupportedCount,proto3" json:"unsupported_count,omitempty"`
+	// Questions without an answer that can be used.
+	FailedCount int32 `protobuf:"varint,13,opt,name=failed_count,json=failedCount,proto3" json:"failed_count,omitempty"`
+	// What was made or strengthened.
+	Lessons []*DreamtLesson `protobuf:"bytes,14,rep,name=lessons,proto3" json:"lessons,omitempty"`
+	// What the questions took, together; absent when nothing was asked.
+	Usage         *Usage `protobuf:"bytes,15,opt,name=usage,proto3" json:"usage,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DreamLogEntry) Reset() {
+	*x = DreamLogEntry{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[57]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DreamLogEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DreamLogEntry) ProtoMessage() {}
+
+func (x *DreamLogEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[57]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DreamLogEntry.ProtoReflect.Descriptor instead.
+func (*DreamLogEntry) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{57}
+}
+
+func (x *DreamLogEntry) GetDreamId() string {
+	if x != nil {
+		return x.DreamId
+	}
+	return ""
+}
+
+func (x *DreamLogEntry) GetNumber() int64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *DreamLogEntry) GetStartTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartTime
+	}
+	return nil
+}
+
+func (x *DreamLogEntry) GetEndTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndTime
+	}
+	return nil
+}
+
+func (x *DreamLogEntry) GetStatus() ResultStatus {
+	if x != nil {
+		return x.Status
+	}
+	return ResultStatus_RESULT_STATUS_UNSPECIFIED
+}
+
+func (x *DreamLogEntry) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *DreamLogEntry) GetReadCount() int32 {
+	if x != nil {
+		return x.ReadCount
+	}
+	return 0
+}
+
+func (x *DreamLogEntry) GetLeftCount() int32 {
+	if x != nil {
+		return x.LeftCount
+	}
+	return 0
+}
+
+func (x *DreamLogEntry) GetClusterCount() int32 {
+	if x != nil {
+		return x.ClusterCount
+	}
+	return 0
+}
+
+func (x *DreamLogEntry) GetKnownClusterCount() int32 {
+	if x != nil {
+		return x.KnownClusterCount
+	}
+	return 0
+}
+
+func (x *DreamLogEntry) GetAskedCount() int32 {
+	if x != nil {
+		return x.AskedCount
+	}
+	return 0
+}
+
+func (x *DreamLogEntry) GetUnsupportedCount() int32 {
+	if x != nil {
+		return x.UnsupportedCount
+	}
+	return 0
+}
+
+func (x *DreamLogEntry) GetFailedCount() int32 {
+	if x != nil {
+		return x.FailedCount
+	}
+	return 0
+}
+
+func (x *DreamLogEntry) GetLessons() []*DreamtLesson {
+	if x != nil {
+		return x.Lessons
+	}
+	return nil
+}
+
+func (x *DreamLogEntry) GetUsage() *Usage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
+// What a dream made of one cluster.
+type DreamtLesson struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The memory that says what the episodes have in common.
+	ReflectionId string `protobuf:"bytes,1,opt,name=reflection_id,json=reflectionId,proto3" json:"reflection_id,omitempty"`
+	// The memory that says what to do next time; empty when there is none.
+	StrategyId string `protobuf:"bytes,2,opt,name=strategy_id,json=strategyId,proto3" json:"strategy_id,omitempty"`
+	// The memories that it rests on.
+	SupportingMemoryIds []string `protobuf:"bytes,3,rep,name=supporting_memory_ids,json=supportingMemoryIds,proto3" json:"supporting_memory_ids,omitempty"`
+	// How many distinct episodes taught those: at least 2.
+	EpisodeCount int32 `protobuf:"varint,4,opt,name=episode_count,json=episodeCount,proto3" json:"episode_count,omitempty"`
+	// Whether it is new; else it was known word for word, and was strengthened.
+	IsNew         bool `protobuf:"varint,5,opt,name=is_new,json=isNew,proto3" json:"is_new,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DreamtLesson) Reset() {
+	*x = DreamtLesson{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[58]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DreamtLesson) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DreamtLesson) ProtoMessage() {}
+
+func (x *DreamtLesson) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[58]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DreamtLesson.ProtoReflect.Descriptor instead.
+func (*DreamtLesson) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{58}
+}
+
+func (x *DreamtLesson) GetReflectionId() string {
+	if x != nil {
+		return x.ReflectionId
+	}
+	return ""
+}
+
+func (x *DreamtLesson) GetStrategyId() string {
+	if x != nil {
+		return x.StrategyId
+	}
+	return ""
+}
+
+func (x *DreamtLesson) GetSupportingMemoryIds() []string {
+	if x != nil {
+		return x.SupportingMemoryIds
+	}
+	return nil
+}
+
+func (x *DreamtLesson) GetEpisodeCount() int32 {
+	if x != nil {
+		return x.EpisodeCount
+	}
+	return 0
+}
+
+func (x *DreamtLesson) GetIsNew() bool {
+	if x != nil {
+		return x.IsNew
+	}
+	return false
+}
+
+// Asks for the log of dreams.
+type ListDreamsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// How many to return; 50 when 0, at most 1,000.
+	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The token of the page before; empty for the first page. At most 1,024 characters.
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDreamsRequest) Reset() {
+	*x = ListDreamsRequest{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[59]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDreamsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDreamsRequest) ProtoMessage() {}
+
+func (x *ListDreamsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[59]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDreamsRequest.ProtoReflect.Descriptor instead.
+func (*ListDreamsRequest) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{59}
+}
+
+func (x *ListDreamsRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *ListDreamsRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *ListDreamsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListDreamsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// The log, the newest first.
+type ListDreamsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A page of it.
+	Dreams []*DreamLogEntry `protobuf:"bytes,1,rep,name=dreams,proto3" json:"dreams,omitempty"`
+	// The token of the next page; empty on the last one.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDreamsResponse) Reset() {
+	*x = ListDreamsResponse{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[60]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDreamsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDreamsResponse) ProtoMessage() {}
+
+func (x *ListDreamsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[60]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDreamsResponse.ProtoReflect.Descriptor instead.
+func (*ListDreamsResponse) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{60}
+}
+
+func (x *ListDreamsResponse) GetDreams() []*DreamLogEntry {
+	if x != nil {
+		return x.Dreams
+	}
+	return nil
+}
+
+func (x *ListDreamsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// Asks for the log of what was removed.
+type ListPruningsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// How many to return; 50 when 0, at most 1,000.
+	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The token of the page before; empty for the first page. At most 1,024 characters.
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPruningsRequest) Reset() {
+	*x = ListPruningsRequest{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[61]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPruningsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPruningsRequest) ProtoMessage() {}
+
+func (x *ListPruningsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[61]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPruningsRequest.ProtoReflect.Descriptor instead.
+func (*ListPruningsRequest) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{61}
+}
+
+func (x *ListPruningsRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *ListPruningsRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *ListPruningsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListPruningsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// The log, the newest first.
+type ListPruningsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A page of it.
+	Prunings []*Pruning `protobuf:"bytes,1,rep,name=prunings,proto3" json:"prunings,omitempty"`
+	// The token of the next page; empty on the last one.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPruningsResponse) Reset() {
+	*x = ListPruningsResponse{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[62]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPruningsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPruningsResponse) ProtoMessage() {}
+
+func (x *ListPruningsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[62]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPruningsResponse.ProtoReflect.Descriptor instead.
+func (*ListPruningsResponse) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{62}
+}
+
+func (x *ListPruningsResponse) GetPrunings() []*Pruning {
+	if x != nil {
+		return x.Prunings
+	}
+	return nil
+}
+
+func (x *ListPruningsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// What was removed at one time.
+type Pruning struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of what.
+	Kind PrunedKind `protobuf:"varint,1,opt,name=kind,proto3,enum=sidemirror.v1.PrunedKind" json:"kind,omitempty"`
+	// How much.
+	Count int64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	// When.
+	PruneTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=prune_time,json=pruneTime,proto3" json:"prune_time,omitempty"`
+	// Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`).
+	BeforeTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=before_time,json=beforeTime,proto3" json:"before_time,omitempty"`
+	// Memories: they mattered less than this (`retention.memory_importance`); 0 for turns.
+	ImportanceBelow float64 `protobuf:"fixed64,5,opt,name=importance_below,json=importanceBelow,proto3" json:"importance_below,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *Pruning) Reset() {
+	*x = Pruning{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[63]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Pruning) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Pruning) ProtoMessage() {}
+
+func (x *Pruning) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[63]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Pruning.ProtoReflect.Descriptor instead.
+func (*Pruning) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{63}
+}
+
+func (x *Pruning) GetKind() PrunedKind {
+	if x != nil {
+		return x.Kind
+	}
+	return PrunedKind_PRUNED_KIND_UNSPECIFIED
+}
+
+func (x *Pruning) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *Pruning) GetPruneTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.PruneTime
+	}
+	return nil
+}
+
+func (x *Pruning) GetBeforeTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.BeforeTime
+	}
+	return nil
+}
+
+func (x *Pruning) GetImportanceBelow() float64 {
+	if x != nil {
+		return x.ImportanceBelow
+	}
+	return 0
 }
 
 var File_sidemirror_v1_reflective_memory_proto protoreflect.FileDescriptor
@@ -3380,7 +5816,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\vAppliesWhen\x12\x14\n" +
 	"\x05tools\x18\x01 \x03(\tR\x05tools\x12G\n" +
 	"\x10error_categories\x18\x02 \x03(\x0e2\x1c.sidemirror.v1.ErrorCategoryR\x0ferrorCategories\x12\x19\n" +
-	"\bnot_when\x18\x03 \x01(\tR\anotWhen\"\xbc\x05\n" +
+	"\bnot_when\x18\x03 \x01(\tR\anotWhen\"\xe5\x05\n" +
 	"\x10ReflectionResult\x123\n" +
 	"\x06status\x18\x01 \x01(\x0e2\x1b.sidemirror.v1.ResultStatusR\x06status\x12'\n" +
 	"\x0freflection_text\x18\x02 \x01(\tR\x0ereflectionText\x12#\n" +
@@ -3400,9 +5836,10 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\fgenerated_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\vgeneratedAt\x12=\n" +
 	"\fapplies_when\x18\f \x01(\v2\x1a.sidemirror.v1.AppliesWhenR\vappliesWhen\x12-\n" +
 	"\x06origin\x18\r \x01(\x0e2\x15.sidemirror.v1.OriginR\x06origin\x12*\n" +
-	"\x05usage\x18\x0e \x01(\v2\x14.sidemirror.v1.UsageR\x05usageB\r\n" +
+	"\x05usage\x18\x0e \x01(\v2\x14.sidemirror.v1.UsageR\x05usage\x12'\n" +
+	"\x0ferror_signature\x18\x0f \x01(\tR\x0eerrorSignatureB\r\n" +
 	"\v_importanceB\r\n" +
-	"\v_confidence\"\xeb\a\n" +
+	"\v_confidence\"\xb7\b\n" +
 	"\x06Memory\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12-\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x19.sidemirror.v1.MemoryKindR\x04kind\x12\x18\n" +
@@ -3440,7 +5877,9 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x06reason\x18\x18 \x01(\tR\x06reason\x12\x1b\n" +
 	"\ttenant_id\x18\x19 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x1a \x01(\tR\tprojectIdB\r\n" +
+	"project_id\x18\x1a \x01(\tR\tprojectId\x12'\n" +
+	"\x0ferror_signature\x18\x1b \x01(\tR\x0eerrorSignature\x12!\n" +
+	"\fderived_from\x18\x1c \x03(\tR\vderivedFromB\r\n" +
 	"\v_confidence\"\xf9\x03\n" +
 	"\x19GenerateReflectionRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
@@ -3595,7 +6034,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x04rank\x18\x03 \x01(\x05R\x04rank\"3\n" +
 	"\tQueryMiss\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xdd\x02\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x88\x03\n" +
 	"\x19BuildMemoryContextRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -3611,9 +6050,10 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\aturn_id\x18\t \x01(\tR\x06turnId\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\n" +
-	" \x01(\tR\tsessionId\"O\n" +
+	" \x01(\tR\tsessionId\x12)\n" +
+	"\x10holdout_fraction\x18\v \x01(\x01R\x0fholdoutFraction\"O\n" +
 	"\x1aBuildMemoryContextResponse\x121\n" +
-	"\x05block\x18\x01 \x01(\v2\x1b.sidemirror.v1.ContextBlockR\x05block\"\xb0\x02\n" +
+	"\x05block\x18\x01 \x01(\v2\x1b.sidemirror.v1.ContextBlockR\x05block\"\xe3\x02\n" +
 	"\x14ReportOutcomeRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -3624,9 +6064,53 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"receipt_id\x18\x04 \x01(\tR\treceiptId\x124\n" +
 	"\aoutcome\x18\x05 \x01(\x0e2\x1a.sidemirror.v1.TaskOutcomeR\aoutcome\x12\x19\n" +
 	"\x05score\x18\x06 \x01(\x01H\x00R\x05score\x88\x01\x01\x12C\n" +
-	"\x0eerror_category\x18\a \x01(\x0e2\x1c.sidemirror.v1.ErrorCategoryR\rerrorCategoryB\b\n" +
-	"\x06_score\"\x17\n" +
-	"\x15ReportOutcomeResponse\"V\n" +
+	"\x0eerror_category\x18\a \x01(\x0e2\x1c.sidemirror.v1.ErrorCategoryR\rerrorCategory\x121\n" +
+	"\x06errors\x18\b \x01(\v2\x19.sidemirror.v1.TaskErrorsR\x06errorsB\b\n" +
+	"\x06_score\"J\n" +
+	"\n" +
+	"TaskErrors\x12<\n" +
+	"\ffailed_calls\x18\x01 \x03(\v2\x19.sidemirror.v1.FailedCallR\vfailedCalls\"N\n" +
+	"\n" +
+	"FailedCall\x12\x1b\n" +
+	"\ttool_name\x18\x01 \x01(\tR\btoolName\x12#\n" +
+	"\rerror_message\x18\x02 \x01(\tR\ferrorMessage\"\x17\n" +
+	"\x15ReportOutcomeResponse\"\xbb\x01\n" +
+	"\x1aGetLessonStatisticsRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12%\n" +
+	"\x0ereflection_ids\x18\x03 \x03(\tR\rreflectionIds\x12\x1b\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\"\x80\x01\n" +
+	"\x1bGetLessonStatisticsResponse\x129\n" +
+	"\alessons\x18\x01 \x03(\v2\x1f.sidemirror.v1.LessonStatisticsR\alessons\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xb8\x04\n" +
+	"\x10LessonStatistics\x12#\n" +
+	"\rreflection_id\x18\x01 \x01(\tR\freflectionId\x12!\n" +
+	"\ffrom_version\x18\x02 \x01(\x05R\vfromVersion\x120\n" +
+	"\x05state\x18\x03 \x01(\x0e2\x1a.sidemirror.v1.MemoryStateR\x05state\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12.\n" +
+	"\x05shown\x18\x05 \x01(\v2\x18.sidemirror.v1.LessonArmR\x05shown\x125\n" +
+	"\theld_back\x18\x06 \x01(\v2\x18.sidemirror.v1.LessonArmR\bheldBack\x122\n" +
+	"\aoutside\x18\a \x01(\v2\x18.sidemirror.v1.LessonArmR\aoutside\x12\x17\n" +
+	"\x04lift\x18\b \x01(\x01H\x00R\x04lift\x88\x01\x01\x127\n" +
+	"\binterval\x18\t \x01(\v2\x1b.sidemirror.v1.LiftIntervalR\binterval\x12L\n" +
+	"\x14interval_at_any_look\x18\n" +
+	" \x01(\v2\x1b.sidemirror.v1.LiftIntervalR\x11intervalAtAnyLook\x126\n" +
+	"\averdict\x18\v \x01(\x0e2\x1c.sidemirror.v1.LessonVerdictR\averdict\x12\x16\n" +
+	"\x06detail\x18\f \x01(\tR\x06detailB\a\n" +
+	"\x05_lift\"\xf4\x01\n" +
+	"\tLessonArm\x12%\n" +
+	"\x0eassigned_count\x18\x01 \x01(\x03R\rassignedCount\x12#\n" +
+	"\rsuccess_count\x18\x02 \x01(\x03R\fsuccessCount\x12#\n" +
+	"\rfailure_count\x18\x03 \x01(\x03R\ffailureCount\x12#\n" +
+	"\rmissing_count\x18\x04 \x01(\x03R\fmissingCount\x12%\n" +
+	"\x0ereturned_count\x18\x05 \x01(\x03R\rreturnedCount\x12*\n" +
+	"\x11stayed_away_count\x18\x06 \x01(\x03R\x0fstayedAwayCount\"4\n" +
+	"\fLiftInterval\x12\x10\n" +
+	"\x03low\x18\x01 \x01(\x01R\x03low\x12\x12\n" +
+	"\x04high\x18\x02 \x01(\x01R\x04high\"V\n" +
 	"\x18ExportReflectionsRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -3646,7 +6130,140 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\arefused\x18\x04 \x03(\v2\x1a.sidemirror.v1.RefusedLineR\arefused\"=\n" +
 	"\vRefusedLine\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x03R\x06number\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason*\xeb\x01\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xbd\x01\n" +
+	"\x13ListClustersRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12.\n" +
+	"\x04kind\x18\x03 \x01(\x0e2\x1a.sidemirror.v1.ClusterKindR\x04kind\x12\x1b\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\"x\n" +
+	"\x14ListClustersResponse\x128\n" +
+	"\bclusters\x18\x01 \x03(\v2\x1c.sidemirror.v1.MemoryClusterR\bclusters\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xdb\x01\n" +
+	"\rMemoryCluster\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12.\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x1a.sidemirror.v1.ClusterKindR\x04kind\x12\x10\n" +
+	"\x03key\x18\x03 \x01(\tR\x03key\x12\x14\n" +
+	"\x05terms\x18\x04 \x03(\tR\x05terms\x12\x1d\n" +
+	"\n" +
+	"memory_ids\x18\x05 \x03(\tR\tmemoryIds\x12#\n" +
+	"\repisode_count\x18\x06 \x01(\x05R\fepisodeCount\x12\x1e\n" +
+	"\n" +
+	"importance\x18\a \x01(\x01R\n" +
+	"importance\"N\n" +
+	"\n" +
+	"GraphPoint\x120\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x1c.sidemirror.v1.GraphNodeKindR\x04kind\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\"\xdc\x01\n" +
+	"\n" +
+	"MemoryLink\x121\n" +
+	"\x06source\x18\x01 \x01(\v2\x19.sidemirror.v1.GraphPointR\x06source\x121\n" +
+	"\x06target\x18\x02 \x01(\v2\x19.sidemirror.v1.GraphPointR\x06target\x12+\n" +
+	"\x04kind\x18\x03 \x01(\x0e2\x17.sidemirror.v1.LinkKindR\x04kind\x12;\n" +
+	"\vcreate_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"createTime\"\xbc\x01\n" +
+	"\x16LinkReflectionsRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x03 \x01(\tR\trequestId\x12/\n" +
+	"\x05links\x18\x04 \x03(\v2\x19.sidemirror.v1.MemoryLinkR\x05links\x12\x16\n" +
+	"\x06remove\x18\x05 \x01(\bR\x06remove\">\n" +
+	"\x17LinkReflectionsResponse\x12#\n" +
+	"\rchanged_count\x18\x01 \x01(\x05R\fchangedCount\"\xe4\x01\n" +
+	"\x13ExploreGraphRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12/\n" +
+	"\x05start\x18\x03 \x03(\v2\x19.sidemirror.v1.GraphPointR\x05start\x12\x14\n" +
+	"\x05depth\x18\x04 \x01(\x05R\x05depth\x12-\n" +
+	"\x05kinds\x18\x05 \x03(\x0e2\x17.sidemirror.v1.LinkKindR\x05kinds\x12\x1b\n" +
+	"\tmax_nodes\x18\x06 \x01(\x05R\bmaxNodes\"\x95\x01\n" +
+	"\x14ExploreGraphResponse\x12.\n" +
+	"\x05nodes\x18\x01 \x03(\v2\x18.sidemirror.v1.GraphNodeR\x05nodes\x12/\n" +
+	"\x05links\x18\x02 \x03(\v2\x19.sidemirror.v1.MemoryLinkR\x05links\x12\x1c\n" +
+	"\ttruncated\x18\x03 \x01(\bR\ttruncated\"\x87\x01\n" +
+	"\tGraphNode\x12/\n" +
+	"\x05point\x18\x01 \x01(\v2\x19.sidemirror.v1.GraphPointR\x05point\x12\x1a\n" +
+	"\bdistance\x18\x02 \x01(\x05R\bdistance\x12-\n" +
+	"\x06memory\x18\x03 \x01(\v2\x15.sidemirror.v1.MemoryR\x06memory\"i\n" +
+	"\fDreamRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x03 \x01(\tR\trequestId\"\x89\x01\n" +
+	"\rDreamResponse\x12:\n" +
+	"\bprogress\x18\x01 \x01(\v2\x1c.sidemirror.v1.DreamProgressH\x00R\bprogress\x124\n" +
+	"\x05dream\x18\x02 \x01(\v2\x1c.sidemirror.v1.DreamLogEntryH\x00R\x05dreamB\x06\n" +
+	"\x04step\"\xe1\x01\n" +
+	"\rDreamProgress\x12\x19\n" +
+	"\bdream_id\x18\x01 \x01(\tR\adreamId\x12\x18\n" +
+	"\awaiting\x18\x02 \x01(\bR\awaiting\x12\x1d\n" +
+	"\n" +
+	"read_count\x18\x03 \x01(\x05R\treadCount\x12#\n" +
+	"\rcluster_count\x18\x04 \x01(\x05R\fclusterCount\x124\n" +
+	"\x16finished_cluster_count\x18\x05 \x01(\x05R\x14finishedClusterCount\x12!\n" +
+	"\flesson_count\x18\x06 \x01(\x05R\vlessonCount\"\xe8\x04\n" +
+	"\rDreamLogEntry\x12\x19\n" +
+	"\bdream_id\x18\x01 \x01(\tR\adreamId\x12\x16\n" +
+	"\x06number\x18\x02 \x01(\x03R\x06number\x129\n" +
+	"\n" +
+	"start_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x125\n" +
+	"\bend_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\x123\n" +
+	"\x06status\x18\x05 \x01(\x0e2\x1b.sidemirror.v1.ResultStatusR\x06status\x12\x16\n" +
+	"\x06detail\x18\x06 \x01(\tR\x06detail\x12\x1d\n" +
+	"\n" +
+	"read_count\x18\a \x01(\x05R\treadCount\x12\x1d\n" +
+	"\n" +
+	"left_count\x18\b \x01(\x05R\tleftCount\x12#\n" +
+	"\rcluster_count\x18\t \x01(\x05R\fclusterCount\x12.\n" +
+	"\x13known_cluster_count\x18\n" +
+	" \x01(\x05R\x11knownClusterCount\x12\x1f\n" +
+	"\vasked_count\x18\v \x01(\x05R\n" +
+	"askedCount\x12+\n" +
+	"\x11unsupported_count\x18\f \x01(\x05R\x10unsupportedCount\x12!\n" +
+	"\ffailed_count\x18\r \x01(\x05R\vfailedCount\x125\n" +
+	"\alessons\x18\x0e \x03(\v2\x1b.sidemirror.v1.DreamtLessonR\alessons\x12*\n" +
+	"\x05usage\x18\x0f \x01(\v2\x14.sidemirror.v1.UsageR\x05usage\"\xc4\x01\n" +
+	"\fDreamtLesson\x12#\n" +
+	"\rreflection_id\x18\x01 \x01(\tR\freflectionId\x12\x1f\n" +
+	"\vstrategy_id\x18\x02 \x01(\tR\n" +
+	"strategyId\x122\n" +
+	"\x15supporting_memory_ids\x18\x03 \x03(\tR\x13supportingMemoryIds\x12#\n" +
+	"\repisode_count\x18\x04 \x01(\x05R\fepisodeCount\x12\x15\n" +
+	"\x06is_new\x18\x05 \x01(\bR\x05isNew\"\x8b\x01\n" +
+	"\x11ListDreamsRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"r\n" +
+	"\x12ListDreamsResponse\x124\n" +
+	"\x06dreams\x18\x01 \x03(\v2\x1c.sidemirror.v1.DreamLogEntryR\x06dreams\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x8d\x01\n" +
+	"\x13ListPruningsRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"r\n" +
+	"\x14ListPruningsResponse\x122\n" +
+	"\bprunings\x18\x01 \x03(\v2\x16.sidemirror.v1.PruningR\bprunings\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xf1\x01\n" +
+	"\aPruning\x12-\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x19.sidemirror.v1.PrunedKindR\x04kind\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count\x129\n" +
+	"\n" +
+	"prune_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tpruneTime\x12;\n" +
+	"\vbefore_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"beforeTime\x12)\n" +
+	"\x10importance_below\x18\x05 \x01(\x01R\x0fimportanceBelow*\xeb\x01\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14EVENT_TYPE_TOOL_CALL\x10\x01\x12\x1c\n" +
@@ -3685,8 +6302,38 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x17SEARCH_MODE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12SEARCH_MODE_FILTER\x10\x01\x12\x19\n" +
 	"\x15SEARCH_MODE_FULL_TEXT\x10\x02\x12\x16\n" +
-	"\x12SEARCH_MODE_HYBRID\x10\x032\xe3\n" +
+	"\x12SEARCH_MODE_HYBRID\x10\x03*\x81\x01\n" +
+	"\vClusterKind\x12\x1c\n" +
+	"\x18CLUSTER_KIND_UNSPECIFIED\x10\x00\x12 \n" +
+	"\x1cCLUSTER_KIND_ERROR_SIGNATURE\x10\x01\x12\x15\n" +
+	"\x11CLUSTER_KIND_TOOL\x10\x02\x12\x1b\n" +
+	"\x17CLUSTER_KIND_SIMILARITY\x10\x03*\xc2\x01\n" +
+	"\bLinkKind\x12\x19\n" +
+	"\x15LINK_KIND_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15LINK_KIND_STRATEGY_OF\x10\x01\x12\x1a\n" +
+	"\x16LINK_KIND_DERIVED_FROM\x10\x02\x12\x18\n" +
+	"\x14LINK_KIND_SUPERSEDES\x10\x03\x12\x18\n" +
+	"\x14LINK_KIND_SIMILAR_TO\x10\x04\x12\x18\n" +
+	"\x14LINK_KIND_SAME_ERROR\x10\x05\x12\x16\n" +
+	"\x12LINK_KIND_MENTIONS\x10\x06*\xc9\x01\n" +
+	"\rGraphNodeKind\x12\x1f\n" +
+	"\x1bGRAPH_NODE_KIND_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16GRAPH_NODE_KIND_MEMORY\x10\x01\x12\x18\n" +
+	"\x14GRAPH_NODE_KIND_TOOL\x10\x02\x12\"\n" +
+	"\x1eGRAPH_NODE_KIND_ERROR_CATEGORY\x10\x03\x12#\n" +
+	"\x1fGRAPH_NODE_KIND_ERROR_SIGNATURE\x10\x04\x12\x18\n" +
+	"\x14GRAPH_NODE_KIND_NAME\x10\x05*Z\n" +
 	"\n" +
+	"PrunedKind\x12\x1b\n" +
+	"\x17PRUNED_KIND_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14PRUNED_KIND_MEMORIES\x10\x01\x12\x15\n" +
+	"\x11PRUNED_KIND_TURNS\x10\x02*\xa1\x01\n" +
+	"\rLessonVerdict\x12\x1e\n" +
+	"\x1aLESSON_VERDICT_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14LESSON_VERDICT_HELPS\x10\x01\x12\x18\n" +
+	"\x14LESSON_VERDICT_HARMS\x10\x02\x12\x18\n" +
+	"\x14LESSON_VERDICT_INERT\x10\x03\x12\"\n" +
+	"\x1eLESSON_VERDICT_NOT_ENOUGH_DATA\x10\x042\xf0\x0f\n" +
 	"\x17ReflectiveMemoryService\x12i\n" +
 	"\x12GenerateReflection\x12(.sidemirror.v1.GenerateReflectionRequest\x1a).sidemirror.v1.GenerateReflectionResponse\x12`\n" +
 	"\x0fStoreReflection\x12%.sidemirror.v1.StoreReflectionRequest\x1a&.sidemirror.v1.StoreReflectionResponse\x12_\n" +
@@ -3698,9 +6345,17 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x10ReviewReflection\x12&.sidemirror.v1.ReviewReflectionRequest\x1a'.sidemirror.v1.ReviewReflectionResponse\x12h\n" +
 	"\x10QueryReflections\x12&.sidemirror.v1.QueryReflectionsRequest\x1a'.sidemirror.v1.QueryReflectionsResponse\"\x03\x90\x02\x01\x12i\n" +
 	"\x12BuildMemoryContext\x12(.sidemirror.v1.BuildMemoryContextRequest\x1a).sidemirror.v1.BuildMemoryContextResponse\x12Z\n" +
-	"\rReportOutcome\x12#.sidemirror.v1.ReportOutcomeRequest\x1a$.sidemirror.v1.ReportOutcomeResponse\x12m\n" +
+	"\rReportOutcome\x12#.sidemirror.v1.ReportOutcomeRequest\x1a$.sidemirror.v1.ReportOutcomeResponse\x12q\n" +
+	"\x13GetLessonStatistics\x12).sidemirror.v1.GetLessonStatisticsRequest\x1a*.sidemirror.v1.GetLessonStatisticsResponse\"\x03\x90\x02\x01\x12D\n" +
+	"\x05Dream\x12\x1b.sidemirror.v1.DreamRequest\x1a\x1c.sidemirror.v1.DreamResponse0\x01\x12V\n" +
+	"\n" +
+	"ListDreams\x12 .sidemirror.v1.ListDreamsRequest\x1a!.sidemirror.v1.ListDreamsResponse\"\x03\x90\x02\x01\x12\\\n" +
+	"\fListPrunings\x12\".sidemirror.v1.ListPruningsRequest\x1a#.sidemirror.v1.ListPruningsResponse\"\x03\x90\x02\x01\x12m\n" +
 	"\x11ExportReflections\x12'.sidemirror.v1.ExportReflectionsRequest\x1a(.sidemirror.v1.ExportReflectionsResponse\"\x03\x90\x02\x010\x01\x12h\n" +
-	"\x11ImportReflections\x12'.sidemirror.v1.ImportReflectionsRequest\x1a(.sidemirror.v1.ImportReflectionsResponse(\x01B\xc9\x01\n" +
+	"\x11ImportReflections\x12'.sidemirror.v1.ImportReflectionsRequest\x1a(.sidemirror.v1.ImportReflectionsResponse(\x01\x12\\\n" +
+	"\fListClusters\x12\".sidemirror.v1.ListClustersRequest\x1a#.sidemirror.v1.ListClustersResponse\"\x03\x90\x02\x01\x12`\n" +
+	"\x0fLinkReflections\x12%.sidemirror.v1.LinkReflectionsRequest\x1a&.sidemirror.v1.LinkReflectionsResponse\x12\\\n" +
+	"\fExploreGraph\x12\".sidemirror.v1.ExploreGraphRequest\x1a#.sidemirror.v1.ExploreGraphResponse\"\x03\x90\x02\x01B\xc9\x01\n" +
 	"\x11com.sidemirror.v1B\x15ReflectiveMemoryProtoP\x01ZHgithub.com/sidemirror/sidemirror/generated/go/sidemirror/v1;sidemirrorv1\xa2\x02\x03SXX\xaa\x02\rSidemirror.V1\xca\x02\rSidemirror\\V1\xe2\x02\x19Sidemirror\\V1\\GPBMetadata\xea\x02\x0eSidemirror::V1b\x06proto3"
 
 var (
@@ -3715,144 +6370,227 @@ func file_sidemirror_v1_reflective_memory_proto_rawDescGZIP() []byte {
 	return file_sidemirror_v1_reflective_memory_proto_rawDescData
 }
 
-var file_sidemirror_v1_reflective_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_sidemirror_v1_reflective_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_sidemirror_v1_reflective_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 10)
+var file_sidemirror_v1_reflective_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 64)
 var file_sidemirror_v1_reflective_memory_proto_goTypes = []any{
 	(EventType)(0),                         // 0: sidemirror.v1.EventType
 	(ErrorCategory)(0),                     // 1: sidemirror.v1.ErrorCategory
 	(MemoryKind)(0),                        // 2: sidemirror.v1.MemoryKind
 	(MemoryState)(0),                       // 3: sidemirror.v1.MemoryState
 	(SearchMode)(0),                        // 4: sidemirror.v1.SearchMode
-	(*ReflectionEvent)(nil),                // 5: sidemirror.v1.ReflectionEvent
-	(*TaskError)(nil),                      // 6: sidemirror.v1.TaskError
-	(*AppliesWhen)(nil),                    // 7: sidemirror.v1.AppliesWhen
-	(*ReflectionResult)(nil),               // 8: sidemirror.v1.ReflectionResult
-	(*Memory)(nil),                         // 9: sidemirror.v1.Memory
-	(*GenerateReflectionRequest)(nil),      // 10: sidemirror.v1.GenerateReflectionRequest
-	(*GenerateReflectionResponse)(nil),     // 11: sidemirror.v1.GenerateReflectionResponse
-	(*StoreReflectionRequest)(nil),         // 12: sidemirror.v1.StoreReflectionRequest
-	(*StoreReflectionResponse)(nil),        // 13: sidemirror.v1.StoreReflectionResponse
-	(*GetReflectionRequest)(nil),           // 14: sidemirror.v1.GetReflectionRequest
-	(*GetReflectionResponse)(nil),          // 15: sidemirror.v1.GetReflectionResponse
-	(*ListReflectionsRequest)(nil),         // 16: sidemirror.v1.ListReflectionsRequest
-	(*ListReflectionsResponse)(nil),        // 17: sidemirror.v1.ListReflectionsResponse
-	(*UpdateReflectionRequest)(nil),        // 18: sidemirror.v1.UpdateReflectionRequest
-	(*MemoryChanges)(nil),                  // 19: sidemirror.v1.MemoryChanges
-	(*UpdateReflectionResponse)(nil),       // 20: sidemirror.v1.UpdateReflectionResponse
-	(*DeleteReflectionRequest)(nil),        // 21: sidemirror.v1.DeleteReflectionRequest
-	(*DeleteReflectionResponse)(nil),       // 22: sidemirror.v1.DeleteReflectionResponse
-	(*ListReflectionVersionsRequest)(nil),  // 23: sidemirror.v1.ListReflectionVersionsRequest
-	(*ListReflectionVersionsResponse)(nil), // 24: sidemirror.v1.ListReflectionVersionsResponse
-	(*ReviewReflectionRequest)(nil),        // 25: sidemirror.v1.ReviewReflectionRequest
-	(*ReviewReflectionResponse)(nil),       // 26: sidemirror.v1.ReviewReflectionResponse
-	(*QueryReflectionsRequest)(nil),        // 27: sidemirror.v1.QueryReflectionsRequest
-	(*QueryReflectionsResponse)(nil),       // 28: sidemirror.v1.QueryReflectionsResponse
-	(*QueryHit)(nil),                       // 29: sidemirror.v1.QueryHit
-	(*HitExplanation)(nil),                 // 30: sidemirror.v1.HitExplanation
-	(*ScorePart)(nil),                      // 31: sidemirror.v1.ScorePart
-	(*QueryMiss)(nil),                      // 32: sidemirror.v1.QueryMiss
-	(*BuildMemoryContextRequest)(nil),      // 33: sidemirror.v1.BuildMemoryContextRequest
-	(*BuildMemoryContextResponse)(nil),     // 34: sidemirror.v1.BuildMemoryContextResponse
-	(*ReportOutcomeRequest)(nil),           // 35: sidemirror.v1.ReportOutcomeRequest
-	(*ReportOutcomeResponse)(nil),          // 36: sidemirror.v1.ReportOutcomeResponse
-	(*ExportReflectionsRequest)(nil),       // 37: sidemirror.v1.ExportReflectionsRequest
-	(*ExportReflectionsResponse)(nil),      // 38: sidemirror.v1.ExportReflectionsResponse
-	(*ImportReflectionsRequest)(nil),       // 39: sidemirror.v1.ImportReflectionsRequest
-	(*ImportReflectionsResponse)(nil),      // 40: sidemirror.v1.ImportReflectionsResponse
-	(*RefusedLine)(nil),                    // 41: sidemirror.v1.RefusedLine
-	(*timestamppb.Timestamp)(nil),          // 42: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),                // 43: google.protobuf.Struct
-	(ResultStatus)(0),                      // 44: sidemirror.v1.ResultStatus
-	(Origin)(0),                            // 45: sidemirror.v1.Origin
-	(*Usage)(nil),                          // 46: sidemirror.v1.Usage
-	(TaskOutcome)(0),                       // 47: sidemirror.v1.TaskOutcome
-	(*fieldmaskpb.FieldMask)(nil),          // 48: google.protobuf.FieldMask
-	(*ContextBlock)(nil),                   // 49: sidemirror.v1.ContextBlock
+	(ClusterKind)(0),                       // 5: sidemirror.v1.ClusterKind
+	(LinkKind)(0),                          // 6: sidemirror.v1.LinkKind
+	(GraphNodeKind)(0),                     // 7: sidemirror.v1.GraphNodeKind
+	(PrunedKind)(0),                        // 8: sidemirror.v1.PrunedKind
+	(LessonVerdict)(0),                     // 9: sidemirror.v1.LessonVerdict
+	(*ReflectionEvent)(nil),                // 10: sidemirror.v1.ReflectionEvent
+	(*TaskError)(nil),                      // 11: sidemirror.v1.TaskError
+	(*AppliesWhen)(nil),                    // 12: sidemirror.v1.AppliesWhen
+	(*ReflectionResult)(nil),               // 13: sidemirror.v1.ReflectionResult
+	(*Memory)(nil),                         // 14: sidemirror.v1.Memory
+	(*GenerateReflectionRequest)(nil),      // 15: sidemirror.v1.GenerateReflectionRequest
+	(*GenerateReflectionResponse)(nil),     // 16: sidemirror.v1.GenerateReflectionResponse
+	(*StoreReflectionRequest)(nil),         // 17: sidemirror.v1.StoreReflectionRequest
+	(*StoreReflectionResponse)(nil),        // 18: sidemirror.v1.StoreReflectionResponse
+	(*GetReflectionRequest)(nil),           // 19: sidemirror.v1.GetReflectionRequest
+	(*GetReflectionResponse)(nil),          // 20: sidemirror.v1.GetReflectionResponse
+	(*ListReflectionsRequest)(nil),         // 21: sidemirror.v1.ListReflectionsRequest
+	(*ListReflectionsResponse)(nil),        // 22: sidemirror.v1.ListReflectionsResponse
+	(*UpdateReflectionRequest)(nil),        // 23: sidemirror.v1.UpdateReflectionRequest
+	(*MemoryChanges)(nil),                  // 24: sidemirror.v1.MemoryChanges
+	(*UpdateReflectionResponse)(nil),       // 25: sidemirror.v1.UpdateReflectionResponse
+	(*DeleteReflectionRequest)(nil),        // 26: sidemirror.v1.DeleteReflectionRequest
+	(*DeleteReflectionResponse)(nil),       // 27: sidemirror.v1.DeleteReflectionResponse
+	(*ListReflectionVersionsRequest)(nil),  // 28: sidemirror.v1.ListReflectionVersionsRequest
+	(*ListReflectionVersionsResponse)(nil), // 29: sidemirror.v1.ListReflectionVersionsResponse
+	(*ReviewReflectionRequest)(nil),        // 30: sidemirror.v1.ReviewReflectionRequest
+	(*ReviewReflectionResponse)(nil),       // 31: sidemirror.v1.ReviewReflectionResponse
+	(*QueryReflectionsRequest)(nil),        // 32: sidemirror.v1.QueryReflectionsRequest
+	(*QueryReflectionsResponse)(nil),       // 33: sidemirror.v1.QueryReflectionsResponse
+	(*QueryHit)(nil),                       // 34: sidemirror.v1.QueryHit
+	(*HitExplanation)(nil),                 // 35: sidemirror.v1.HitExplanation
+	(*ScorePart)(nil),                      // 36: sidemirror.v1.ScorePart
+	(*QueryMiss)(nil),                      // 37: sidemirror.v1.QueryMiss
+	(*BuildMemoryContextRequest)(nil),      // 38: sidemirror.v1.BuildMemoryContextRequest
+	(*BuildMemoryContextResponse)(nil),     // 39: sidemirror.v1.BuildMemoryContextResponse
+	(*ReportOutcomeRequest)(nil),           // 40: sidemirror.v1.ReportOutcomeRequest
+	(*TaskErrors)(nil),                     // 41: sidemirror.v1.TaskErrors
+	(*FailedCall)(nil),                     // 42: sidemirror.v1.FailedCall
+	(*ReportOutcomeResponse)(nil),          // 43: sidemirror.v1.ReportOutcomeResponse
+	(*GetLessonStatisticsRequest)(nil),     // 44: sidemirror.v1.GetLessonStatisticsRequest
+	(*GetLessonStatisticsResponse)(nil),    // 45: sidemirror.v1.GetLessonStatisticsResponse
+	(*LessonStatistics)(nil),               // 46: sidemirror.v1.LessonStatistics
+	(*LessonArm)(nil),                      // 47: sidemirror.v1.LessonArm
+	(*LiftInterval)(nil),                   // 48: sidemirror.v1.LiftInterval
+	(*ExportReflectionsRequest)(nil),       // 49: sidemirror.v1.ExportReflectionsRequest
+	(*ExportReflectionsResponse)(nil),      // 50: sidemirror.v1.ExportReflectionsResponse
+	(*ImportReflectionsRequest)(nil),       // 51: sidemirror.v1.ImportReflectionsRequest
+	(*ImportReflectionsResponse)(nil),      // 52: sidemirror.v1.ImportReflectionsResponse
+	(*RefusedLine)(nil),                    // 53: sidemirror.v1.RefusedLine
+	(*ListClustersRequest)(nil),            // 54: sidemirror.v1.ListClustersRequest
+	(*ListClustersResponse)(nil),           // 55: sidemirror.v1.ListClustersResponse
+	(*MemoryCluster)(nil),                  // 56: sidemirror.v1.MemoryCluster
+	(*GraphPoint)(nil),                     // 57: sidemirror.v1.GraphPoint
+	(*MemoryLink)(nil),                     // 58: sidemirror.v1.MemoryLink
+	(*LinkReflectionsRequest)(nil),         // 59: sidemirror.v1.LinkReflectionsRequest
+	(*LinkReflectionsResponse)(nil),        // 60: sidemirror.v1.LinkReflectionsResponse
+	(*ExploreGraphRequest)(nil),            // 61: sidemirror.v1.ExploreGraphRequest
+	(*ExploreGraphResponse)(nil),           // 62: sidemirror.v1.ExploreGraphResponse
+	(*GraphNode)(nil),                      // 63: sidemirror.v1.GraphNode
+	(*DreamRequest)(nil),                   // 64: sidemirror.v1.DreamRequest
+	(*DreamResponse)(nil),                  // 65: sidemirror.v1.DreamResponse
+	(*DreamProgress)(nil),                  // 66: sidemirror.v1.DreamProgress
+	(*DreamLogEntry)(nil),                  // 67: sidemirror.v1.DreamLogEntry
+	(*DreamtLesson)(nil),                   // 68: sidemirror.v1.DreamtLesson
+	(*ListDreamsRequest)(nil),              // 69: sidemirror.v1.ListDreamsRequest
+	(*ListDreamsResponse)(nil),             // 70: sidemirror.v1.ListDreamsResponse
+	(*ListPruningsRequest)(nil),            // 71: sidemirror.v1.ListPruningsRequest
+	(*ListPruningsResponse)(nil),           // 72: sidemirror.v1.ListPruningsResponse
+	(*Pruning)(nil),                        // 73: sidemirror.v1.Pruning
+	(*timestamppb.Timestamp)(nil),          // 74: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),                // 75: google.protobuf.Struct
+	(ResultStatus)(0),                      // 76: sidemirror.v1.ResultStatus
+	(Origin)(0),                            // 77: sidemirror.v1.Origin
+	(*Usage)(nil),                          // 78: sidemirror.v1.Usage
+	(TaskOutcome)(0),                       // 79: sidemirror.v1.TaskOutcome
+	(*fieldmaskpb.FieldMask)(nil),          // 80: google.protobuf.FieldMask
+	(*ContextBlock)(nil),                   // 81: sidemirror.v1.ContextBlock
 }
 var file_sidemirror_v1_reflective_memory_proto_depIdxs = []int32{
-	0,  // 0: sidemirror.v1.ReflectionEvent.event_type:type_name -> sidemirror.v1.EventType
-	42, // 1: sidemirror.v1.ReflectionEvent.timestamp:type_name -> google.protobuf.Timestamp
-	43, // 2: sidemirror.v1.ReflectionEvent.metadata:type_name -> google.protobuf.Struct
-	43, // 3: sidemirror.v1.ReflectionEvent.error:type_name -> google.protobuf.Struct
-	1,  // 4: sidemirror.v1.TaskError.error_category:type_name -> sidemirror.v1.ErrorCategory
-	43, // 5: sidemirror.v1.TaskError.context:type_name -> google.protobuf.Struct
-	1,  // 6: sidemirror.v1.AppliesWhen.error_categories:type_name -> sidemirror.v1.ErrorCategory
-	44, // 7: sidemirror.v1.ReflectionResult.status:type_name -> sidemirror.v1.ResultStatus
-	1,  // 8: sidemirror.v1.ReflectionResult.error_category:type_name -> sidemirror.v1.ErrorCategory
-	43, // 9: sidemirror.v1.ReflectionResult.metadata:type_name -> google.protobuf.Struct
-	42, // 10: sidemirror.v1.ReflectionResult.generated_at:type_name -> google.protobuf.Timestamp
-	7,  // 11: sidemirror.v1.ReflectionResult.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	45, // 12: sidemirror.v1.ReflectionResult.origin:type_name -> sidemirror.v1.Origin
-	46, // 13: sidemirror.v1.ReflectionResult.usage:type_name -> sidemirror.v1.Usage
-	2,  // 14: sidemirror.v1.Memory.kind:type_name -> sidemirror.v1.MemoryKind
-	43, // 15: sidemirror.v1.Memory.metadata:type_name -> google.protobuf.Struct
-	1,  // 16: sidemirror.v1.Memory.error_category:type_name -> sidemirror.v1.ErrorCategory
-	45, // 17: sidemirror.v1.Memory.origin:type_name -> sidemirror.v1.Origin
-	3,  // 18: sidemirror.v1.Memory.state:type_name -> sidemirror.v1.MemoryState
-	42, // 19: sidemirror.v1.Memory.create_time:type_name -> google.protobuf.Timestamp
-	42, // 20: sidemirror.v1.Memory.update_time:type_name -> google.protobuf.Timestamp
-	7,  // 21: sidemirror.v1.Memory.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	5,  // 22: sidemirror.v1.GenerateReflectionRequest.events:type_name -> sidemirror.v1.ReflectionEvent
-	47, // 23: sidemirror.v1.GenerateReflectionRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
-	6,  // 24: sidemirror.v1.GenerateReflectionRequest.error:type_name -> sidemirror.v1.TaskError
-	8,  // 25: sidemirror.v1.GenerateReflectionResponse.result:type_name -> sidemirror.v1.ReflectionResult
-	8,  // 26: sidemirror.v1.StoreReflectionRequest.result:type_name -> sidemirror.v1.ReflectionResult
-	9,  // 27: sidemirror.v1.GetReflectionResponse.memory:type_name -> sidemirror.v1.Memory
-	2,  // 28: sidemirror.v1.ListReflectionsRequest.kind:type_name -> sidemirror.v1.MemoryKind
-	3,  // 29: sidemirror.v1.ListReflectionsRequest.state:type_name -> sidemirror.v1.MemoryState
-	9,  // 30: sidemirror.v1.ListReflectionsResponse.memories:type_name -> sidemirror.v1.Memory
-	19, // 31: sidemirror.v1.UpdateReflectionRequest.changes:type_name -> sidemirror.v1.MemoryChanges
-	48, // 32: sidemirror.v1.UpdateReflectionRequest.update_mask:type_name -> google.protobuf.FieldMask
-	1,  // 33: sidemirror.v1.MemoryChanges.error_category:type_name -> sidemirror.v1.ErrorCategory
-	43, // 34: sidemirror.v1.MemoryChanges.metadata:type_name -> google.protobuf.Struct
-	7,  // 35: sidemirror.v1.MemoryChanges.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	9,  // 36: sidemirror.v1.UpdateReflectionResponse.memory:type_name -> sidemirror.v1.Memory
-	9,  // 37: sidemirror.v1.ListReflectionVersionsResponse.versions:type_name -> sidemirror.v1.Memory
-	3,  // 38: sidemirror.v1.ReviewReflectionRequest.state:type_name -> sidemirror.v1.MemoryState
-	9,  // 39: sidemirror.v1.ReviewReflectionResponse.memory:type_name -> sidemirror.v1.Memory
-	2,  // 40: sidemirror.v1.QueryReflectionsRequest.kind:type_name -> sidemirror.v1.MemoryKind
-	29, // 41: sidemirror.v1.QueryReflectionsResponse.hits:type_name -> sidemirror.v1.QueryHit
-	4,  // 42: sidemirror.v1.QueryReflectionsResponse.search_mode:type_name -> sidemirror.v1.SearchMode
-	32, // 43: sidemirror.v1.QueryReflectionsResponse.misses:type_name -> sidemirror.v1.QueryMiss
-	9,  // 44: sidemirror.v1.QueryHit.memory:type_name -> sidemirror.v1.Memory
-	30, // 45: sidemirror.v1.QueryHit.explanation:type_name -> sidemirror.v1.HitExplanation
-	31, // 46: sidemirror.v1.HitExplanation.parts:type_name -> sidemirror.v1.ScorePart
-	1,  // 47: sidemirror.v1.BuildMemoryContextRequest.error_categories:type_name -> sidemirror.v1.ErrorCategory
-	49, // 48: sidemirror.v1.BuildMemoryContextResponse.block:type_name -> sidemirror.v1.ContextBlock
-	47, // 49: sidemirror.v1.ReportOutcomeRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
-	1,  // 50: sidemirror.v1.ReportOutcomeRequest.error_category:type_name -> sidemirror.v1.ErrorCategory
-	41, // 51: sidemirror.v1.ImportReflectionsResponse.refused:type_name -> sidemirror.v1.RefusedLine
-	10, // 52: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:input_type -> sidemirror.v1.GenerateReflectionRequest
-	12, // 53: sidemirror.v1.ReflectiveMemoryService.StoreReflection:input_type -> sidemirror.v1.StoreReflectionRequest
-	14, // 54: sidemirror.v1.ReflectiveMemoryService.GetReflection:input_type -> sidemirror.v1.GetReflectionRequest
-	16, // 55: sidemirror.v1.ReflectiveMemoryService.ListReflections:input_type -> sidemirror.v1.ListReflectionsRequest
-	18, // 56: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:input_type -> sidemirror.v1.UpdateReflectionRequest
-	21, // 57: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:input_type -> sidemirror.v1.DeleteReflectionRequest
-	23, // 58: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:input_type -> sidemirror.v1.ListReflectionVersionsRequest
-	25, // 59: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:input_type -> sidemirror.v1.ReviewReflectionRequest
-	27, // 60: sidemirror.v1.ReflectiveMemoryService.QueryReflections:input_type -> sidemirror.v1.QueryReflectionsRequest
-	33, // 61: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:input_type -> sidemirror.v1.BuildMemoryContextRequest
-	35, // 62: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:input_type -> sidemirror.v1.ReportOutcomeRequest
-	37, // 63: sidemirror.v1.ReflectiveMemoryService.ExportReflections:input_type -> sidemirror.v1.ExportReflectionsRequest
-	39, // 64: sidemirror.v1.ReflectiveMemoryService.ImportReflections:input_type -> sidemirror.v1.ImportReflectionsRequest
-	11, // 65: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:output_type -> sidemirror.v1.GenerateReflectionResponse
-	13, // 66: sidemirror.v1.ReflectiveMemoryService.StoreReflection:output_type -> sidemirror.v1.StoreReflectionResponse
-	15, // 67: sidemirror.v1.ReflectiveMemoryService.GetReflection:output_type -> sidemirror.v1.GetReflectionResponse
-	17, // 68: sidemirror.v1.ReflectiveMemoryService.ListReflections:output_type -> sidemirror.v1.ListReflectionsResponse
-	20, // 69: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:output_type -> sidemirror.v1.UpdateReflectionResponse
-	22, // 70: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:output_type -> sidemirror.v1.DeleteReflectionResponse
-	24, // 71: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:output_type -> sidemirror.v1.ListReflectionVersionsResponse
-	26, // 72: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:output_type -> sidemirror.v1.ReviewReflectionResponse
-	28, // 73: sidemirror.v1.ReflectiveMemoryService.QueryReflections:output_type -> sidemirror.v1.QueryReflectionsResponse
-	34, // 74: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:output_type -> sidemirror.v1.BuildMemoryContextResponse
-	36, // 75: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:output_type -> sidemirror.v1.ReportOutcomeResponse
-	38, // 76: sidemirror.v1.ReflectiveMemoryService.ExportReflections:output_type -> sidemirror.v1.ExportReflectionsResponse
-	40, // 77: sidemirror.v1.ReflectiveMemoryService.ImportReflections:output_type -> sidemirror.v1.ImportReflectionsResponse
-	65, // [65:78] is the sub-list for method output_type
-	52, // [52:65] is the sub-list for method input_type
-	52, // [52:52] is the sub-list for extension type_name
-	52, // [52:52] is the sub-list for extension extendee
-	0,  // [0:52] is the sub-list for field type_name
+	0,   // 0: sidemirror.v1.ReflectionEvent.event_type:type_name -> sidemirror.v1.EventType
+	74,  // 1: sidemirror.v1.ReflectionEvent.timestamp:type_name -> google.protobuf.Timestamp
+	75,  // 2: sidemirror.v1.ReflectionEvent.metadata:type_name -> google.protobuf.Struct
+	75,  // 3: sidemirror.v1.ReflectionEvent.error:type_name -> google.protobuf.Struct
+	1,   // 4: sidemirror.v1.TaskError.error_category:type_name -> sidemirror.v1.ErrorCategory
+	75,  // 5: sidemirror.v1.TaskError.context:type_name -> google.protobuf.Struct
+	1,   // 6: sidemirror.v1.AppliesWhen.error_categories:type_name -> sidemirror.v1.ErrorCategory
+	76,  // 7: sidemirror.v1.ReflectionResult.status:type_name -> sidemirror.v1.ResultStatus
+	1,   // 8: sidemirror.v1.ReflectionResult.error_category:type_name -> sidemirror.v1.ErrorCategory
+	75,  // 9: sidemirror.v1.ReflectionResult.metadata:type_name -> google.protobuf.Struct
+	74,  // 10: sidemirror.v1.ReflectionResult.generated_at:type_name -> google.protobuf.Timestamp
+	12,  // 11: sidemirror.v1.ReflectionResult.applies_when:type_name -> sidemirror.v1.AppliesWhen
+	77,  // 12: sidemirror.v1.ReflectionResult.origin:type_name -> sidemirror.v1.Origin
+	78,  // 13: sidemirror.v1.ReflectionResult.usage:type_name -> sidemirror.v1.Usage
+	2,   // 14: sidemirror.v1.Memory.kind:type_name -> sidemirror.v1.MemoryKind
+	75,  // 15: sidemirror.v1.Memory.metadata:type_name -> google.protobuf.Struct
+	1,   // 16: sidemirror.v1.Memory.error_category:type_name -> sidemirror.v1.ErrorCategory
+	77,  // 17: sidemirror.v1.Memory.origin:type_name -> sidemirror.v1.Origin
+	3,   // 18: sidemirror.v1.Memory.state:type_name -> sidemirror.v1.MemoryState
+	74,  // 19: sidemirror.v1.Memory.create_time:type_name -> google.protobuf.Timestamp
+	74,  // 20: sidemirror.v1.Memory.update_time:type_name -> google.protobuf.Timestamp
+	12,  // 21: sidemirror.v1.Memory.applies_when:type_name -> sidemirror.v1.AppliesWhen
+	10,  // 22: sidemirror.v1.GenerateReflectionRequest.events:type_name -> sidemirror.v1.ReflectionEvent
+	79,  // 23: sidemirror.v1.GenerateReflectionRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
+	11,  // 24: sidemirror.v1.GenerateReflectionRequest.error:type_name -> sidemirror.v1.TaskError
+	13,  // 25: sidemirror.v1.GenerateReflectionResponse.result:type_name -> sidemirror.v1.ReflectionResult
+	13,  // 26: sidemirror.v1.StoreReflectionRequest.result:type_name -> sidemirror.v1.ReflectionResult
+	14,  // 27: sidemirror.v1.GetReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	2,   // 28: sidemirror.v1.ListReflectionsRequest.kind:type_name -> sidemirror.v1.MemoryKind
+	3,   // 29: sidemirror.v1.ListReflectionsRequest.state:type_name -> sidemirror.v1.MemoryState
+	14,  // 30: sidemirror.v1.ListReflectionsResponse.memories:type_name -> sidemirror.v1.Memory
+	24,  // 31: sidemirror.v1.UpdateReflectionRequest.changes:type_name -> sidemirror.v1.MemoryChanges
+	80,  // 32: sidemirror.v1.UpdateReflectionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	1,   // 33: sidemirror.v1.MemoryChanges.error_category:type_name -> sidemirror.v1.ErrorCategory
+	75,  // 34: sidemirror.v1.MemoryChanges.metadata:type_name -> google.protobuf.Struct
+	12,  // 35: sidemirror.v1.MemoryChanges.applies_when:type_name -> sidemirror.v1.AppliesWhen
+	14,  // 36: sidemirror.v1.UpdateReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	14,  // 37: sidemirror.v1.ListReflectionVersionsResponse.versions:type_name -> sidemirror.v1.Memory
+	3,   // 38: sidemirror.v1.ReviewReflectionRequest.state:type_name -> sidemirror.v1.MemoryState
+	14,  // 39: sidemirror.v1.ReviewReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	2,   // 40: sidemirror.v1.QueryReflectionsRequest.kind:type_name -> sidemirror.v1.MemoryKind
+	34,  // 41: sidemirror.v1.QueryReflectionsResponse.hits:type_name -> sidemirror.v1.QueryHit
+	4,   // 42: sidemirror.v1.QueryReflectionsResponse.search_mode:type_name -> sidemirror.v1.SearchMode
+	37,  // 43: sidemirror.v1.QueryReflectionsResponse.misses:type_name -> sidemirror.v1.QueryMiss
+	14,  // 44: sidemirror.v1.QueryHit.memory:type_name -> sidemirror.v1.Memory
+	35,  // 45: sidemirror.v1.QueryHit.explanation:type_name -> sidemirror.v1.HitExplanation
+	36,  // 46: sidemirror.v1.HitExplanation.parts:type_name -> sidemirror.v1.ScorePart
+	1,   // 47: sidemirror.v1.BuildMemoryContextRequest.error_categories:type_name -> sidemirror.v1.ErrorCategory
+	81,  // 48: sidemirror.v1.BuildMemoryContextResponse.block:type_name -> sidemirror.v1.ContextBlock
+	79,  // 49: sidemirror.v1.ReportOutcomeRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
+	1,   // 50: sidemirror.v1.ReportOutcomeRequest.error_category:type_name -> sidemirror.v1.ErrorCategory
+	41,  // 51: sidemirror.v1.ReportOutcomeRequest.errors:type_name -> sidemirror.v1.TaskErrors
+	42,  // 52: sidemirror.v1.TaskErrors.failed_calls:type_name -> sidemirror.v1.FailedCall
+	46,  // 53: sidemirror.v1.GetLessonStatisticsResponse.lessons:type_name -> sidemirror.v1.LessonStatistics
+	3,   // 54: sidemirror.v1.LessonStatistics.state:type_name -> sidemirror.v1.MemoryState
+	47,  // 55: sidemirror.v1.LessonStatistics.shown:type_name -> sidemirror.v1.LessonArm
+	47,  // 56: sidemirror.v1.LessonStatistics.held_back:type_name -> sidemirror.v1.LessonArm
+	47,  // 57: sidemirror.v1.LessonStatistics.outside:type_name -> sidemirror.v1.LessonArm
+	48,  // 58: sidemirror.v1.LessonStatistics.interval:type_name -> sidemirror.v1.LiftInterval
+	48,  // 59: sidemirror.v1.LessonStatistics.interval_at_any_look:type_name -> sidemirror.v1.LiftInterval
+	9,   // 60: sidemirror.v1.LessonStatistics.verdict:type_name -> sidemirror.v1.LessonVerdict
+	53,  // 61: sidemirror.v1.ImportReflectionsResponse.refused:type_name -> sidemirror.v1.RefusedLine
+	5,   // 62: sidemirror.v1.ListClustersRequest.kind:type_name -> sidemirror.v1.ClusterKind
+	56,  // 63: sidemirror.v1.ListClustersResponse.clusters:type_name -> sidemirror.v1.MemoryCluster
+	5,   // 64: sidemirror.v1.MemoryCluster.kind:type_name -> sidemirror.v1.ClusterKind
+	7,   // 65: sidemirror.v1.GraphPoint.kind:type_name -> sidemirror.v1.GraphNodeKind
+	57,  // 66: sidemirror.v1.MemoryLink.source:type_name -> sidemirror.v1.GraphPoint
+	57,  // 67: sidemirror.v1.MemoryLink.target:type_name -> sidemirror.v1.GraphPoint
+	6,   // 68: sidemirror.v1.MemoryLink.kind:type_name -> sidemirror.v1.LinkKind
+	74,  // 69: sidemirror.v1.MemoryLink.create_time:type_name -> google.protobuf.Timestamp
+	58,  // 70: sidemirror.v1.LinkReflectionsRequest.links:type_name -> sidemirror.v1.MemoryLink
+	57,  // 71: sidemirror.v1.ExploreGraphRequest.start:type_name -> sidemirror.v1.GraphPoint
+	6,   // 72: sidemirror.v1.ExploreGraphRequest.kinds:type_name -> sidemirror.v1.LinkKind
+	63,  // 73: sidemirror.v1.ExploreGraphResponse.nodes:type_name -> sidemirror.v1.GraphNode
+	58,  // 74: sidemirror.v1.ExploreGraphResponse.links:type_name -> sidemirror.v1.MemoryLink
+	57,  // 75: sidemirror.v1.GraphNode.point:type_name -> sidemirror.v1.GraphPoint
+	14,  // 76: sidemirror.v1.GraphNode.memory:type_name -> sidemirror.v1.Memory
+	66,  // 77: sidemirror.v1.DreamResponse.progress:type_name -> sidemirror.v1.DreamProgress
+	67,  // 78: sidemirror.v1.DreamResponse.dream:type_name -> sidemirror.v1.DreamLogEntry
+	74,  // 79: sidemirror.v1.DreamLogEntry.start_time:type_name -> google.protobuf.Timestamp
+	74,  // 80: sidemirror.v1.DreamLogEntry.end_time:type_name -> google.protobuf.Timestamp
+	76,  // 81: sidemirror.v1.DreamLogEntry.status:type_name -> sidemirror.v1.ResultStatus
+	68,  // 82: sidemirror.v1.DreamLogEntry.lessons:type_name -> sidemirror.v1.DreamtLesson
+	78,  // 83: sidemirror.v1.DreamLogEntry.usage:type_name -> sidemirror.v1.Usage
+	67,  // 84: sidemirror.v1.ListDreamsResponse.dreams:type_name -> sidemirror.v1.DreamLogEntry
+	73,  // 85: sidemirror.v1.ListPruningsResponse.prunings:type_name -> sidemirror.v1.Pruning
+	8,   // 86: sidemirror.v1.Pruning.kind:type_name -> sidemirror.v1.PrunedKind
+	74,  // 87: sidemirror.v1.Pruning.prune_time:type_name -> google.protobuf.Timestamp
+	74,  // 88: sidemirror.v1.Pruning.before_time:type_name -> google.protobuf.Timestamp
+	15,  // 89: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:input_type -> sidemirror.v1.GenerateReflectionRequest
+	17,  // 90: sidemirror.v1.ReflectiveMemoryService.StoreReflection:input_type -> sidemirror.v1.StoreReflectionRequest
+	19,  // 91: sidemirror.v1.ReflectiveMemoryService.GetReflection:input_type -> sidemirror.v1.GetReflectionRequest
+	21,  // 92: sidemirror.v1.ReflectiveMemoryService.ListReflections:input_type -> sidemirror.v1.ListReflectionsRequest
+	23,  // 93: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:input_type -> sidemirror.v1.UpdateReflectionRequest
+	26,  // 94: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:input_type -> sidemirror.v1.DeleteReflectionRequest
+	28,  // 95: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:input_type -> sidemirror.v1.ListReflectionVersionsRequest
+	30,  // 96: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:input_type -> sidemirror.v1.ReviewReflectionRequest
+	32,  // 97: sidemirror.v1.ReflectiveMemoryService.QueryReflections:input_type -> sidemirror.v1.QueryReflectionsRequest
+	38,  // 98: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:input_type -> sidemirror.v1.BuildMemoryContextRequest
+	40,  // 99: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:input_type -> sidemirror.v1.ReportOutcomeRequest
+	44,  // 100: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:input_type -> sidemirror.v1.GetLessonStatisticsRequest
+	64,  // 101: sidemirror.v1.ReflectiveMemoryService.Dream:input_type -> sidemirror.v1.DreamRequest
+	69,  // 102: sidemirror.v1.ReflectiveMemoryService.ListDreams:input_type -> sidemirror.v1.ListDreamsRequest
+	71,  // 103: sidemirror.v1.ReflectiveMemoryService.ListPrunings:input_type -> sidemirror.v1.ListPruningsRequest
+	49,  // 104: sidemirror.v1.ReflectiveMemoryService.ExportReflections:input_type -> sidemirror.v1.ExportReflectionsRequest
+	51,  // 105: sidemirror.v1.ReflectiveMemoryService.ImportReflections:input_type -> sidemirror.v1.ImportReflectionsRequest
+	54,  // 106: sidemirror.v1.ReflectiveMemoryService.ListClusters:input_type -> sidemirror.v1.ListClustersRequest
+	59,  // 107: sidemirror.v1.ReflectiveMemoryService.LinkReflections:input_type -> sidemirror.v1.LinkReflectionsRequest
+	61,  // 108: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:input_type -> sidemirror.v1.ExploreGraphRequest
+	16,  // 109: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:output_type -> sidemirror.v1.GenerateReflectionResponse
+	18,  // 110: sidemirror.v1.ReflectiveMemoryService.StoreReflection:output_type -> sidemirror.v1.StoreReflectionResponse
+	20,  // 111: sidemirror.v1.ReflectiveMemoryService.GetReflection:output_type -> sidemirror.v1.GetReflectionResponse
+	22,  // 112: sidemirror.v1.ReflectiveMemoryService.ListReflections:output_type -> sidemirror.v1.ListReflectionsResponse
+	25,  // 113: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:output_type -> sidemirror.v1.UpdateReflectionResponse
+	27,  // 114: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:output_type -> sidemirror.v1.DeleteReflectionResponse
+	29,  // 115: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:output_type -> sidemirror.v1.ListReflectionVersionsResponse
+	31,  // 116: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:output_type -> sidemirror.v1.ReviewReflectionResponse
+	33,  // 117: sidemirror.v1.ReflectiveMemoryService.QueryReflections:output_type -> sidemirror.v1.QueryReflectionsResponse
+	39,  // 118: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:output_type -> sidemirror.v1.BuildMemoryContextResponse
+	43,  // 119: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:output_type -> sidemirror.v1.ReportOutcomeResponse
+	45,  // 120: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:output_type -> sidemirror.v1.GetLessonStatisticsResponse
+	65,  // 121: sidemirror.v1.ReflectiveMemoryService.Dream:output_type -> sidemirror.v1.DreamResponse
+	70,  // 122: sidemirror.v1.ReflectiveMemoryService.ListDreams:output_type -> sidemirror.v1.ListDreamsResponse
+	72,  // 123: sidemirror.v1.ReflectiveMemoryService.ListPrunings:output_type -> sidemirror.v1.ListPruningsResponse
+	50,  // 124: sidemirror.v1.ReflectiveMemoryService.ExportReflections:output_type -> sidemirror.v1.ExportReflectionsResponse
+	52,  // 125: sidemirror.v1.ReflectiveMemoryService.ImportReflections:output_type -> sidemirror.v1.ImportReflectionsResponse
+	55,  // 126: sidemirror.v1.ReflectiveMemoryService.ListClusters:output_type -> sidemirror.v1.ListClustersResponse
+	60,  // 127: sidemirror.v1.ReflectiveMemoryService.LinkReflections:output_type -> sidemirror.v1.LinkReflectionsResponse
+	62,  // 128: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:output_type -> sidemirror.v1.ExploreGraphResponse
+	109, // [109:129] is the sub-list for method output_type
+	89,  // [89:109] is the sub-list for method input_type
+	89,  // [89:89] is the sub-list for extension type_name
+	89,  // [89:89] is the sub-list for extension extendee
+	0,   // [0:89] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_reflective_memory_proto_init() }
@@ -3866,13 +6604,18 @@ func file_sidemirror_v1_reflective_memory_proto_init() {
 	file_sidemirror_v1_reflective_memory_proto_msgTypes[14].OneofWrappers = []any{}
 	file_sidemirror_v1_reflective_memory_proto_msgTypes[22].OneofWrappers = []any{}
 	file_sidemirror_v1_reflective_memory_proto_msgTypes[30].OneofWrappers = []any{}
+	file_sidemirror_v1_reflective_memory_proto_msgTypes[36].OneofWrappers = []any{}
+	file_sidemirror_v1_reflective_memory_proto_msgTypes[55].OneofWrappers = []any{
+		(*DreamResponse_Progress)(nil),
+		(*DreamResponse_Dream)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_reflective_memory_proto_rawDesc), len(file_sidemirror_v1_reflective_memory_proto_rawDesc)),
-			NumEnums:      5,
-			NumMessages:   37,
+			NumEnums:      10,
+			NumMessages:   64,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

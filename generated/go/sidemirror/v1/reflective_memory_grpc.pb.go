@@ -30,8 +30,15 @@ const (
 	ReflectiveMemoryService_QueryReflections_FullMethodName       = "/sidemirror.v1.ReflectiveMemoryService/QueryReflections"
 	ReflectiveMemoryService_BuildMemoryContext_FullMethodName     = "/sidemirror.v1.ReflectiveMemoryService/BuildMemoryContext"
 	ReflectiveMemoryService_ReportOutcome_FullMethodName          = "/sidemirror.v1.ReflectiveMemoryService/ReportOutcome"
+	ReflectiveMemoryService_GetLessonStatistics_FullMethodName    = "/sidemirror.v1.ReflectiveMemoryService/GetLessonStatistics"
+	ReflectiveMemoryService_Dream_FullMethodName                  = "/sidemirror.v1.ReflectiveMemoryService/Dream"
+	ReflectiveMemoryService_ListDreams_FullMethodName             = "/sidemirror.v1.ReflectiveMemoryService/ListDreams"
+	ReflectiveMemoryService_ListPrunings_FullMethodName           = "/sidemirror.v1.ReflectiveMemoryService/ListPrunings"
 	ReflectiveMemoryService_ExportReflections_FullMethodName      = "/sidemirror.v1.ReflectiveMemoryService/ExportReflections"
 	ReflectiveMemoryService_ImportReflections_FullMethodName      = "/sidemirror.v1.ReflectiveMemoryService/ImportReflections"
+	ReflectiveMemoryService_ListClusters_FullMethodName           = "/sidemirror.v1.ReflectiveMemoryService/ListClusters"
+	ReflectiveMemoryService_LinkReflections_FullMethodName        = "/sidemirror.v1.ReflectiveMemoryService/LinkReflections"
+	ReflectiveMemoryService_ExploreGraph_FullMethodName           = "/sidemirror.v1.ReflectiveMemoryService/ExploreGraph"
 )
 
 // ReflectiveMemoryServiceClient is the client API for ReflectiveMemoryService service.
@@ -69,14 +76,39 @@ type ReflectiveMemoryServiceClient interface {
 	QueryReflections(ctx context.Context, in *QueryReflectionsRequest, opts ...grpc.CallOption) (*QueryReflectionsResponse, error)
 	// The strategies and reflections that fit a task, as a block of data with a receipt.
 	BuildMemoryContext(ctx context.Context, in *BuildMemoryContextRequest, opts ...grpc.CallOption) (*BuildMemoryContextResponse, error)
-	// Tells what became of the task that a block was built for.
+	// Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
+	// version says so and why, and ReviewReflection takes that back.
 	ReportOutcome(ctx context.Context, in *ReportOutcomeRequest, opts ...grpc.CallOption) (*ReportOutcomeResponse, error)
+	// Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from.
+	GetLessonStatistics(ctx context.Context, in *GetLessonStatisticsRequest, opts ...grpc.CallOption) (*GetLessonStatisticsResponse, error)
+	// Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
+	// teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
+	// rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
+	// pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
+	// dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
+	// REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+	Dream(ctx context.Context, in *DreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[DreamResponse], error)
+	// What passes came to, the newest first. The log is permanent.
+	ListDreams(ctx context.Context, in *ListDreamsRequest, opts ...grpc.CallOption) (*ListDreamsResponse, error)
+	// What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
+	// permanent.
+	ListPrunings(ctx context.Context, in *ListPruningsRequest, opts ...grpc.CallOption) (*ListPruningsResponse, error)
 	// Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first.
 	ExportReflections(ctx context.Context, in *ExportReflectionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportReflectionsResponse], error)
 	// Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
 	// line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
 	// were learned is quarantined, and no memory is trusted more than the agent's own text, whatever its line says.
 	ImportReflections(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[ImportReflectionsRequest, ImportReflectionsResponse], error)
+	// Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
+	// most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
+	ListClusters(ctx context.Context, in *ListClustersRequest, opts ...grpc.CallOption) (*ListClustersResponse, error)
+	// Links memories, or removes links. Those that arise from what is learned are made by the server: between a strategy
+	// and its reflection, to memories that it was made with, to lessons of the same error or of much the same words, and to
+	// the tools, errors and names that it mentions.
+	LinkReflections(ctx context.Context, in *LinkReflectionsRequest, opts ...grpc.CallOption) (*LinkReflectionsResponse, error)
+	// What hangs together with a memory, a tool, an error or a name, as far as some links away. What is not there, or is
+	// another tenant's, is left out.
+	ExploreGraph(ctx context.Context, in *ExploreGraphRequest, opts ...grpc.CallOption) (*ExploreGraphResponse, error)
 }
 
 type reflectiveMemoryServiceClient struct {
@@ -197,9 +229,58 @@ func (c *reflectiveMemoryServiceClient) ReportOutcome(ctx context.Context, in *R
 	return out, nil
 }
 
+func (c *reflectiveMemoryServiceClient) GetLessonStatistics(ctx context.Context, in *GetLessonStatisticsRequest, opts ...grpc.CallOption) (*GetLessonStatisticsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetLessonStatisticsResponse)
+	err := c.cc.Invoke(ctx, ReflectiveMemoryService_GetLessonStatistics_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *reflectiveMemoryServiceClient) Dream(ctx context.Context, in *DreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[DreamResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &ReflectiveMemoryService_ServiceDesc.Streams[0], ReflectiveMemoryService_Dream_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[DreamRequest, DreamResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ReflectiveMemoryService_DreamClient = grpc.ServerStreamingClient[DreamResponse]
+
+func (c *reflectiveMemoryServiceClient) ListDreams(ctx context.Context, in *ListDreamsRequest, opts ...grpc.CallOption) (*ListDreamsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListDreamsResponse)
+	err := c.cc.Invoke(ctx, ReflectiveMemoryService_ListDreams_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *reflectiveMemoryServiceClient) ListPrunings(ctx context.Context, in *ListPruningsRequest, opts ...grpc.CallOption) (*ListPruningsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListPruningsResponse)
+	err := c.cc.Invoke(ctx, ReflectiveMemoryService_ListPrunings_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *reflectiveMemoryServiceClient) ExportReflections(ctx context.Context, in *ExportReflectionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportReflectionsResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &ReflectiveMemoryService_ServiceDesc.Streams[0], ReflectiveMemoryService_ExportReflections_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &ReflectiveMemoryService_ServiceDesc.Streams[1], ReflectiveMemoryService_ExportReflections_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +299,7 @@ type ReflectiveMemoryService_ExportReflectionsClient = grpc.ServerStreamingClien
 
 func (c *reflectiveMemoryServiceClient) ImportReflections(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[ImportReflectionsRequest, ImportReflectionsResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &ReflectiveMemoryService_ServiceDesc.Streams[1], ReflectiveMemoryService_ImportReflections_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &ReflectiveMemoryService_ServiceDesc.Streams[2], ReflectiveMemoryService_ImportReflections_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -228,6 +309,36 @@ func (c *reflectiveMemoryServiceClient) ImportReflections(ctx context.Context, o
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ReflectiveMemoryService_ImportReflectionsClient = grpc.ClientStreamingClient[ImportReflectionsRequest, ImportReflectionsResponse]
+
+func (c *reflectiveMemoryServiceClient) ListClusters(ctx context.Context, in *ListClustersRequest, opts ...grpc.CallOption) (*ListClustersResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListClustersResponse)
+	err := c.cc.Invoke(ctx, ReflectiveMemoryService_ListClusters_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *reflectiveMemoryServiceClient) LinkReflections(ctx context.Context, in *LinkReflectionsRequest, opts ...grpc.CallOption) (*LinkReflectionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(LinkReflectionsResponse)
+	err := c.cc.Invoke(ctx, ReflectiveMemoryService_LinkReflections_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *reflectiveMemoryServiceClient) ExploreGraph(ctx context.Context, in *ExploreGraphRequest, opts ...grpc.CallOption) (*ExploreGraphResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ExploreGraphResponse)
+	err := c.cc.Invoke(ctx, ReflectiveMemoryService_ExploreGraph_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
 
 // ReflectiveMemoryServiceServer is the server API for ReflectiveMemoryService service.
 // All implementations must embed UnimplementedReflectiveMemoryServiceServer
@@ -264,14 +375,39 @@ type ReflectiveMemoryServiceServer interface {
 	QueryReflections(context.Context, *QueryReflectionsRequest) (*QueryReflectionsResponse, error)
 	// The strategies and reflections that fit a task, as a block of data with a receipt.
 	BuildMemoryContext(context.Context, *BuildMemoryContextRequest) (*BuildMemoryContextResponse, error)
-	// Tells what became of the task that a block was built for.
+	// Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
+	// version says so and why, and ReviewReflection takes that back.
 	ReportOutcome(context.Context, *ReportOutcomeRequest) (*ReportOutcomeResponse, error)
+	// Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from.
+	GetLessonStatistics(context.Context, *GetLessonStatisticsRequest) (*GetLessonStatisticsResponse, error)
+	// Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
+	// teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
+	// rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
+	// pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
+	// dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
+	// REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+	Dream(*DreamRequest, grpc.ServerStreamingServer[DreamResponse]) error
+	// What passes came to, the newest first. The log is permanent.
+	ListDreams(context.Context, *ListDreamsRequest) (*ListDreamsResponse, error)
+	// What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
+	// permanent.
+	ListPrunings(context.Context, *ListPruningsRequest) (*ListPruningsResponse, error)
 	// Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first.
 	ExportReflections(*ExportReflectionsRequest, grpc.ServerStreamingServer[ExportReflectionsResponse]) error
 	// Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
 	// line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
 	// were learned is quarantined, and no memory is trusted more than the agent's own text, whatever its line says.
 	ImportReflections(grpc.ClientStreamingServer[ImportReflectionsRequest, ImportReflectionsResponse]) error
+	// Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
+	// most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
+	ListClusters(context.Context, *ListClustersRequest) (*ListClustersResponse, error)
+	// Links memories, or removes links. Those that arise from what is learned are made by the server: between a strategy
+	// and its reflection, to memories that it was made with, to lessons of the same error or of much the same words, and to
+	// the tools, errors and names that it mentions.
+	LinkReflections(context.Context, *LinkReflectionsRequest) (*LinkReflectionsResponse, error)
+	// What hangs together with a memory, a tool, an error or a name, as far as some links away. What is not there, or is
+	// another tenant's, is left out.
+	ExploreGraph(context.Context, *ExploreGraphRequest) (*ExploreGraphResponse, error)
 	mustEmbedUnimplementedReflectiveMemoryServiceServer()
 }
 
@@ -315,11 +451,32 @@ func (UnimplementedReflectiveMemoryServiceServer) BuildMemoryContext(context.Con
 func (UnimplementedReflectiveMemoryServiceServer) ReportOutcome(context.Context, *ReportOutcomeRequest) (*ReportOutcomeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReportOutcome not implemented")
 }
+func (UnimplementedReflectiveMemoryServiceServer) GetLessonStatistics(context.Context, *GetLessonStatisticsRequest) (*GetLessonStatisticsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetLessonStatistics not implemented")
+}
+func (UnimplementedReflectiveMemoryServiceServer) Dream(*DreamRequest, grpc.ServerStreamingServer[DreamResponse]) error {
+	return status.Error(codes.Unimplemented, "method Dream not implemented")
+}
+func (UnimplementedReflectiveMemoryServiceServer) ListDreams(context.Context, *ListDreamsRequest) (*ListDreamsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListDreams not implemented")
+}
+func (UnimplementedReflectiveMemoryServiceServer) ListPrunings(context.Context, *ListPruningsRequest) (*ListPruningsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListPrunings not implemented")
+}
 func (UnimplementedReflectiveMemoryServiceServer) ExportReflections(*ExportReflectionsRequest, grpc.ServerStreamingServer[ExportReflectionsResponse]) error {
 	return status.Error(codes.Unimplemented, "method ExportReflections not implemented")
 }
 func (UnimplementedReflectiveMemoryServiceServer) ImportReflections(grpc.ClientStreamingServer[ImportReflectionsRequest, ImportReflectionsResponse]) error {
 	return status.Error(codes.Unimplemented, "method ImportReflections not implemented")
+}
+func (UnimplementedReflectiveMemoryServiceServer) ListClusters(context.Context, *ListClustersRequest) (*ListClustersResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListClusters not implemented")
+}
+func (UnimplementedReflectiveMemoryServiceServer) LinkReflections(context.Context, *LinkReflectionsRequest) (*LinkReflectionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method LinkReflections not implemented")
+}
+func (UnimplementedReflectiveMemoryServiceServer) ExploreGraph(context.Context, *ExploreGraphRequest) (*ExploreGraphResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ExploreGraph not implemented")
 }
 func (UnimplementedReflectiveMemoryServiceServer) mustEmbedUnimplementedReflectiveMemoryServiceServer() {
 }
@@ -541,6 +698,71 @@ func _ReflectiveMemoryService_ReportOutcome_Handler(srv interface{}, ctx context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ReflectiveMemoryService_GetLessonStatistics_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetLessonStatisticsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReflectiveMemoryServiceServer).GetLessonStatistics(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReflectiveMemoryService_GetLessonStatistics_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReflectiveMemoryServiceServer).GetLessonStatistics(ctx, req.(*GetLessonStatisticsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ReflectiveMemoryService_Dream_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(DreamRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(ReflectiveMemoryServiceServer).Dream(m, &grpc.GenericServerStream[DreamRequest, DreamResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ReflectiveMemoryService_DreamServer = grpc.ServerStreamingServer[DreamResponse]
+
+func _ReflectiveMemoryService_ListDreams_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListDreamsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReflectiveMemoryServiceServer).ListDreams(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReflectiveMemoryService_ListDreams_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReflectiveMemoryServiceServer).ListDreams(ctx, req.(*ListDreamsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ReflectiveMemoryService_ListPrunings_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListPruningsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReflectiveMemoryServiceServer).ListPrunings(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReflectiveMemoryService_ListPrunings_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReflectiveMemoryServiceServer).ListPrunings(ctx, req.(*ListPruningsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ReflectiveMemoryService_ExportReflections_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(ExportReflectionsRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -558,6 +780,60 @@ func _ReflectiveMemoryService_ImportReflections_Handler(srv interface{}, stream 
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ReflectiveMemoryService_ImportReflectionsServer = grpc.ClientStreamingServer[ImportReflectionsRequest, ImportReflectionsResponse]
+
+func _ReflectiveMemoryService_ListClusters_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListClustersRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReflectiveMemoryServiceServer).ListClusters(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReflectiveMemoryService_ListClusters_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReflectiveMemoryServiceServer).ListClusters(ctx, req.(*ListClustersRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ReflectiveMemoryService_LinkReflections_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(LinkReflectionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReflectiveMemoryServiceServer).LinkReflections(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReflectiveMemoryService_LinkReflections_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReflectiveMemoryServiceServer).LinkReflections(ctx, req.(*LinkReflectionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ReflectiveMemoryService_ExploreGraph_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ExploreGraphRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReflectiveMemoryServiceServer).ExploreGraph(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReflectiveMemoryService_ExploreGraph_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReflectiveMemoryServiceServer).ExploreGraph(ctx, req.(*ExploreGraphRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
 
 // ReflectiveMemoryService_ServiceDesc is the grpc.ServiceDesc for ReflectiveMemoryService service.
 // It's only intended for direct use with grpc.RegisterService,
@@ -610,8 +886,37 @@ var ReflectiveMemoryService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "ReportOutcome",
 			Handler:    _ReflectiveMemoryService_ReportOutcome_Handler,
 		},
+		{
+			MethodName: "GetLessonStatistics",
+			Handler:    _ReflectiveMemoryService_GetLessonStatistics_Handler,
+		},
+		{
+			MethodName: "ListDreams",
+			Handler:    _ReflectiveMemoryService_ListDreams_Handler,
+		},
+		{
+			MethodName: "ListPrunings",
+			Handler:    _ReflectiveMemoryService_ListPrunings_Handler,
+		},
+		{
+			MethodName: "ListClusters",
+			Handler:    _ReflectiveMemoryService_ListClusters_Handler,
+		},
+		{
+			MethodName: "LinkReflections",
+			Handler:    _ReflectiveMemoryService_LinkReflections_Handler,
+		},
+		{
+			MethodName: "ExploreGraph",
+			Handler:    _ReflectiveMemoryService_ExploreGraph_Handler,
+		},
 	},
 	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "Dream",
+			Handler:       _ReflectiveMemoryService_Dream_Handler,
+			ServerStreams: true,
+		},
 		{
 			StreamName:    "ExportReflections",
 			Handler:       _ReflectiveMemoryService_ExportReflections_Handler,

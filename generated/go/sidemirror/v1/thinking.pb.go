@@ -631,7 +631,10 @@ type MidTurnReflection struct {
 	// The events that the assessment speaks of.
 	CitedEventIds []string `protobuf:"bytes,8,rep,name=cited_event_ids,json=citedEventIds,proto3" json:"cited_event_ids,omitempty"`
 	// How far its text can be trusted: as far as the least trusted text that it was made from.
-	Origin        Origin `protobuf:"varint,9,opt,name=origin,proto3,enum=sidemirror.v1.Origin" json:"origin,omitempty"`
+	Origin Origin `protobuf:"varint,9,opt,name=origin,proto3,enum=sidemirror.v1.Origin" json:"origin,omitempty"`
+	// Lessons from earlier work for what failed, at most 2, with a receipt: the same failure, or one of the same category of
+	// the same tool. Absent when none fits, when nothing failed, or when an earlier reflection of the turn brought them.
+	Lessons       *ContextBlock `protobuf:"bytes,10,opt,name=lessons,proto3" json:"lessons,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -727,6 +730,13 @@ func (x *MidTurnReflection) GetOrigin() Origin {
 		return x.Origin
 	}
 	return Origin_ORIGIN_UNSPECIFIED
+}
+
+func (x *MidTurnReflection) GetLessons() *ContextBlock {
+	if x != nil {
+		return x.Lessons
+	}
+	return nil
 }
 
 // A session.
@@ -1253,7 +1263,10 @@ type ContextWish struct {
 	// What is to be done, when it is not the turn's task. At most 256 KiB.
 	Task string `protobuf:"bytes,2,opt,name=task,proto3" json:"task,omitempty"`
 	// How many lessons at most: 0 to 10, where 0 means 5, of which 2 at most are of goals.
-	MaxItems      int32 `protobuf:"varint,3,opt,name=max_items,json=maxItems,proto3" json:"max_items,omitempty"`
+	MaxItems int32 `protobuf:"varint,3,opt,name=max_items,json=maxItems,proto3" json:"max_items,omitempty"`
+	// The tools that the turn has: a lesson for one of them comes first, one for other tools only is left out. At most 100.
+	// Each has at most 256 characters.
+	Tools         []string `protobuf:"bytes,4,rep,name=tools,proto3" json:"tools,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1307,6 +1320,13 @@ func (x *ContextWish) GetMaxItems() int32 {
 		return x.MaxItems
 	}
 	return 0
+}
+
+func (x *ContextWish) GetTools() []string {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
 }
 
 // The user said something.
@@ -5514,7 +5534,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x06tokens\x18\x03 \x01(\x03H\x00R\x06tokens\x88\x01\x01\x12\x15\n" +
 	"\x03usd\x18\x04 \x01(\x01H\x01R\x03usd\x88\x01\x01B\t\n" +
 	"\a_tokensB\x06\n" +
-	"\x04_usd\"\x91\x03\n" +
+	"\x04_usd\"\xc8\x03\n" +
 	"\x11MidTurnReflection\x123\n" +
 	"\x06status\x18\x01 \x01(\x0e2\x1b.sidemirror.v1.ResultStatusR\x06status\x12\x16\n" +
 	"\x06detail\x18\x02 \x01(\tR\x06detail\x12\x1e\n" +
@@ -5528,7 +5548,9 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"confidence\x12*\n" +
 	"\x05usage\x18\a \x01(\v2\x14.sidemirror.v1.UsageR\x05usage\x12&\n" +
 	"\x0fcited_event_ids\x18\b \x03(\tR\rcitedEventIds\x12-\n" +
-	"\x06origin\x18\t \x01(\x0e2\x15.sidemirror.v1.OriginR\x06originB\x13\n" +
+	"\x06origin\x18\t \x01(\x0e2\x15.sidemirror.v1.OriginR\x06origin\x125\n" +
+	"\alessons\x18\n" +
+	" \x01(\v2\x1b.sidemirror.v1.ContextBlockR\alessonsB\x13\n" +
 	"\x11_suggested_action\"\xc3\x02\n" +
 	"\aSession\x12\x1d\n" +
 	"\n" +
@@ -5576,11 +5598,12 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x0freflection_mode\x18\n" +
 	" \x01(\x0e2\x1d.sidemirror.v1.ReflectionModeR\x0ereflectionMode\x12@\n" +
 	"\rcritique_mode\x18\v \x01(\x0e2\x1b.sidemirror.v1.CritiqueModeR\fcritiqueMode\x124\n" +
-	"\acontext\x18\f \x01(\v2\x1a.sidemirror.v1.ContextWishR\acontext\"W\n" +
+	"\acontext\x18\f \x01(\v2\x1a.sidemirror.v1.ContextWishR\acontext\"m\n" +
 	"\vContextWish\x12\x17\n" +
 	"\agoal_id\x18\x01 \x01(\tR\x06goalId\x12\x12\n" +
 	"\x04task\x18\x02 \x01(\tR\x04task\x12\x1b\n" +
-	"\tmax_items\x18\x03 \x01(\x05R\bmaxItems\"!\n" +
+	"\tmax_items\x18\x03 \x01(\x05R\bmaxItems\x12\x14\n" +
+	"\x05tools\x18\x04 \x03(\tR\x05tools\"!\n" +
 	"\vUserMessage\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\"@\n" +
 	"\fModelStarted\x12\x1a\n" +
@@ -6091,14 +6114,14 @@ var file_sidemirror_v1_thinking_proto_goTypes = []any{
 	(ResultStatus)(0),                   // 71: sidemirror.v1.ResultStatus
 	(*Usage)(nil),                       // 72: sidemirror.v1.Usage
 	(Origin)(0),                         // 73: sidemirror.v1.Origin
-	(*timestamppb.Timestamp)(nil),       // 74: google.protobuf.Timestamp
-	(*Message)(nil),                     // 75: sidemirror.v1.Message
-	(CritiqueMode)(0),                   // 76: sidemirror.v1.CritiqueMode
-	(TaskOutcome)(0),                    // 77: sidemirror.v1.TaskOutcome
-	(*CritiqueResult)(nil),              // 78: sidemirror.v1.CritiqueResult
-	(CritiqueReason)(0),                 // 79: sidemirror.v1.CritiqueReason
-	(*structpb.Struct)(nil),             // 80: google.protobuf.Struct
-	(*ContextBlock)(nil),                // 81: sidemirror.v1.ContextBlock
+	(*ContextBlock)(nil),                // 74: sidemirror.v1.ContextBlock
+	(*timestamppb.Timestamp)(nil),       // 75: google.protobuf.Timestamp
+	(*Message)(nil),                     // 76: sidemirror.v1.Message
+	(CritiqueMode)(0),                   // 77: sidemirror.v1.CritiqueMode
+	(TaskOutcome)(0),                    // 78: sidemirror.v1.TaskOutcome
+	(*CritiqueResult)(nil),              // 79: sidemirror.v1.CritiqueResult
+	(CritiqueReason)(0),                 // 80: sidemirror.v1.CritiqueReason
+	(*structpb.Struct)(nil),             // 81: google.protobuf.Struct
 	(*fieldmaskpb.FieldMask)(nil),       // 82: google.protobuf.FieldMask
 	(*ToolResult)(nil),                  // 83: sidemirror.v1.ToolResult
 }
@@ -6110,143 +6133,144 @@ var file_sidemirror_v1_thinking_proto_depIdxs = []int32{
 	71,  // 4: sidemirror.v1.MidTurnReflection.status:type_name -> sidemirror.v1.ResultStatus
 	72,  // 5: sidemirror.v1.MidTurnReflection.usage:type_name -> sidemirror.v1.Usage
 	73,  // 6: sidemirror.v1.MidTurnReflection.origin:type_name -> sidemirror.v1.Origin
-	6,   // 7: sidemirror.v1.Session.config:type_name -> sidemirror.v1.ThinkingConfig
-	9,   // 8: sidemirror.v1.Session.last_reflection:type_name -> sidemirror.v1.MidTurnReflection
-	74,  // 9: sidemirror.v1.Session.create_time:type_name -> google.protobuf.Timestamp
-	74,  // 10: sidemirror.v1.Session.update_time:type_name -> google.protobuf.Timestamp
-	74,  // 11: sidemirror.v1.TurnEvent.time:type_name -> google.protobuf.Timestamp
-	12,  // 12: sidemirror.v1.TurnEvent.turn_started:type_name -> sidemirror.v1.TurnStarted
-	14,  // 13: sidemirror.v1.TurnEvent.user_message:type_name -> sidemirror.v1.UserMessage
-	15,  // 14: sidemirror.v1.TurnEvent.model_started:type_name -> sidemirror.v1.ModelStarted
-	16,  // 15: sidemirror.v1.TurnEvent.model_returned:type_name -> sidemirror.v1.ModelReturned
-	17,  // 16: sidemirror.v1.TurnEvent.tool_called:type_name -> sidemirror.v1.ToolCalled
-	18,  // 17: sidemirror.v1.TurnEvent.tool_returned:type_name -> sidemirror.v1.ToolReturned
-	19,  // 18: sidemirror.v1.TurnEvent.tool_failed:type_name -> sidemirror.v1.ToolFailed
-	20,  // 19: sidemirror.v1.TurnEvent.uncertainty:type_name -> sidemirror.v1.Uncertainty
-	21,  // 20: sidemirror.v1.TurnEvent.reflection_recorded:type_name -> sidemirror.v1.ReflectionRecorded
-	22,  // 21: sidemirror.v1.TurnEvent.response_drafted:type_name -> sidemirror.v1.ResponseDrafted
-	23,  // 22: sidemirror.v1.TurnEvent.turn_finished:type_name -> sidemirror.v1.TurnFinished
-	75,  // 23: sidemirror.v1.TurnStarted.messages:type_name -> sidemirror.v1.Message
-	6,   // 24: sidemirror.v1.TurnStarted.config:type_name -> sidemirror.v1.ThinkingConfig
-	7,   // 25: sidemirror.v1.TurnStarted.budget:type_name -> sidemirror.v1.TurnBudget
-	74,  // 26: sidemirror.v1.TurnStarted.deadline:type_name -> google.protobuf.Timestamp
-	2,   // 27: sidemirror.v1.TurnStarted.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
-	76,  // 28: sidemirror.v1.TurnStarted.critique_mode:type_name -> sidemirror.v1.CritiqueMode
-	13,  // 29: sidemirror.v1.TurnStarted.context:type_name -> sidemirror.v1.ContextWish
-	77,  // 30: sidemirror.v1.TurnFinished.outcome:type_name -> sidemirror.v1.TaskOutcome
-	74,  // 31: sidemirror.v1.TurnDirective.time:type_name -> google.protobuf.Timestamp
-	3,   // 32: sidemirror.v1.TurnDirective.reasons:type_name -> sidemirror.v1.ReflectionReason
-	25,  // 33: sidemirror.v1.TurnDirective.turn_plan:type_name -> sidemirror.v1.TurnPlan
-	26,  // 34: sidemirror.v1.TurnDirective.ack:type_name -> sidemirror.v1.TurnAck
-	27,  // 35: sidemirror.v1.TurnDirective.nudge:type_name -> sidemirror.v1.Nudge
-	9,   // 36: sidemirror.v1.TurnDirective.reflection:type_name -> sidemirror.v1.MidTurnReflection
-	28,  // 37: sidemirror.v1.TurnDirective.gap:type_name -> sidemirror.v1.Gap
-	29,  // 38: sidemirror.v1.TurnDirective.heartbeat:type_name -> sidemirror.v1.Heartbeat
-	30,  // 39: sidemirror.v1.TurnDirective.closing:type_name -> sidemirror.v1.Closing
-	31,  // 40: sidemirror.v1.TurnDirective.turn_summary:type_name -> sidemirror.v1.TurnSummary
-	78,  // 41: sidemirror.v1.TurnDirective.critique:type_name -> sidemirror.v1.CritiqueResult
-	79,  // 42: sidemirror.v1.TurnDirective.critique_reasons:type_name -> sidemirror.v1.CritiqueReason
-	80,  // 43: sidemirror.v1.TurnPlan.provider_parameters:type_name -> google.protobuf.Struct
-	81,  // 44: sidemirror.v1.TurnPlan.context:type_name -> sidemirror.v1.ContextBlock
-	6,   // 45: sidemirror.v1.TurnPlan.config:type_name -> sidemirror.v1.ThinkingConfig
-	2,   // 46: sidemirror.v1.TurnPlan.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
-	7,   // 47: sidemirror.v1.TurnPlan.budget:type_name -> sidemirror.v1.TurnBudget
-	76,  // 48: sidemirror.v1.TurnPlan.critique_mode:type_name -> sidemirror.v1.CritiqueMode
-	8,   // 49: sidemirror.v1.TurnAck.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	4,   // 50: sidemirror.v1.Nudge.pattern:type_name -> sidemirror.v1.Pattern
-	70,  // 51: sidemirror.v1.Closing.grace:type_name -> google.protobuf.Duration
-	77,  // 52: sidemirror.v1.TurnSummary.outcome:type_name -> sidemirror.v1.TaskOutcome
-	70,  // 53: sidemirror.v1.TurnSummary.duration:type_name -> google.protobuf.Duration
-	68,  // 54: sidemirror.v1.TurnSummary.reflections:type_name -> sidemirror.v1.TurnSummary.ReflectionsEntry
-	8,   // 55: sidemirror.v1.TurnSummary.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	69,  // 56: sidemirror.v1.TurnSummary.critiques:type_name -> sidemirror.v1.TurnSummary.CritiquesEntry
-	5,   // 57: sidemirror.v1.Turn.state:type_name -> sidemirror.v1.TurnState
-	77,  // 58: sidemirror.v1.Turn.outcome:type_name -> sidemirror.v1.TaskOutcome
-	8,   // 59: sidemirror.v1.Turn.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	74,  // 60: sidemirror.v1.Turn.start_time:type_name -> google.protobuf.Timestamp
-	74,  // 61: sidemirror.v1.Turn.update_time:type_name -> google.protobuf.Timestamp
-	11,  // 62: sidemirror.v1.TurnEntry.event:type_name -> sidemirror.v1.TurnEvent
-	24,  // 63: sidemirror.v1.TurnEntry.directive:type_name -> sidemirror.v1.TurnDirective
-	34,  // 64: sidemirror.v1.TurnEntry.claim:type_name -> sidemirror.v1.SlotClaim
-	3,   // 65: sidemirror.v1.SlotClaim.reasons:type_name -> sidemirror.v1.ReflectionReason
-	74,  // 66: sidemirror.v1.SlotClaim.time:type_name -> google.protobuf.Timestamp
-	6,   // 67: sidemirror.v1.CreateSessionRequest.config:type_name -> sidemirror.v1.ThinkingConfig
-	10,  // 68: sidemirror.v1.CreateSessionResponse.session:type_name -> sidemirror.v1.Session
-	10,  // 69: sidemirror.v1.GetSessionResponse.session:type_name -> sidemirror.v1.Session
-	6,   // 70: sidemirror.v1.UpdateSessionRequest.config:type_name -> sidemirror.v1.ThinkingConfig
-	82,  // 71: sidemirror.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
-	10,  // 72: sidemirror.v1.UpdateSessionResponse.session:type_name -> sidemirror.v1.Session
-	10,  // 73: sidemirror.v1.ListSessionsResponse.sessions:type_name -> sidemirror.v1.Session
-	0,   // 74: sidemirror.v1.GetThinkingPromptRequest.level:type_name -> sidemirror.v1.ThinkLevel
-	80,  // 75: sidemirror.v1.GetThinkingPromptResponse.provider_parameters:type_name -> google.protobuf.Struct
-	0,   // 76: sidemirror.v1.GetThinkingPromptResponse.requested_level:type_name -> sidemirror.v1.ThinkLevel
-	0,   // 77: sidemirror.v1.GetThinkingPromptResponse.applied_level:type_name -> sidemirror.v1.ThinkLevel
-	11,  // 78: sidemirror.v1.RunTurnRequest.events:type_name -> sidemirror.v1.TurnEvent
-	35,  // 79: sidemirror.v1.RunTurnRequest.resume:type_name -> sidemirror.v1.TurnResume
-	24,  // 80: sidemirror.v1.RunTurnResponse.directives:type_name -> sidemirror.v1.TurnDirective
-	6,   // 81: sidemirror.v1.StartTurnRequest.config:type_name -> sidemirror.v1.ThinkingConfig
-	7,   // 82: sidemirror.v1.StartTurnRequest.budget:type_name -> sidemirror.v1.TurnBudget
-	2,   // 83: sidemirror.v1.StartTurnRequest.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
-	76,  // 84: sidemirror.v1.StartTurnRequest.critique_mode:type_name -> sidemirror.v1.CritiqueMode
-	13,  // 85: sidemirror.v1.StartTurnRequest.context:type_name -> sidemirror.v1.ContextWish
-	25,  // 86: sidemirror.v1.StartTurnResponse.plan:type_name -> sidemirror.v1.TurnPlan
-	11,  // 87: sidemirror.v1.ReportEventsRequest.events:type_name -> sidemirror.v1.TurnEvent
-	70,  // 88: sidemirror.v1.ReportEventsRequest.wait:type_name -> google.protobuf.Duration
-	24,  // 89: sidemirror.v1.ReportEventsResponse.directives:type_name -> sidemirror.v1.TurnDirective
-	26,  // 90: sidemirror.v1.ReportEventsResponse.ack:type_name -> sidemirror.v1.TurnAck
-	77,  // 91: sidemirror.v1.FinishTurnRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
-	31,  // 92: sidemirror.v1.FinishTurnResponse.summary:type_name -> sidemirror.v1.TurnSummary
-	32,  // 93: sidemirror.v1.GetTurnResponse.turn:type_name -> sidemirror.v1.Turn
-	33,  // 94: sidemirror.v1.GetTurnResponse.entries:type_name -> sidemirror.v1.TurnEntry
-	33,  // 95: sidemirror.v1.WatchTurnsResponse.entry:type_name -> sidemirror.v1.TurnEntry
-	5,   // 96: sidemirror.v1.ListTurnsRequest.state:type_name -> sidemirror.v1.TurnState
-	32,  // 97: sidemirror.v1.ListTurnsResponse.turns:type_name -> sidemirror.v1.Turn
-	3,   // 98: sidemirror.v1.ShouldReflectResponse.reason:type_name -> sidemirror.v1.ReflectionReason
-	3,   // 99: sidemirror.v1.ShouldReflectResponse.matches:type_name -> sidemirror.v1.ReflectionReason
-	8,   // 100: sidemirror.v1.ShouldReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	75,  // 101: sidemirror.v1.ReflectRequest.messages:type_name -> sidemirror.v1.Message
-	83,  // 102: sidemirror.v1.ReflectRequest.tool_results:type_name -> sidemirror.v1.ToolResult
-	9,   // 103: sidemirror.v1.ReflectResponse.result:type_name -> sidemirror.v1.MidTurnReflection
-	8,   // 104: sidemirror.v1.ReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	75,  // 105: sidemirror.v1.GetReflectionPromptRequest.messages:type_name -> sidemirror.v1.Message
-	83,  // 106: sidemirror.v1.GetReflectionPromptRequest.tool_results:type_name -> sidemirror.v1.ToolResult
-	36,  // 107: sidemirror.v1.ThinkingService.CreateSession:input_type -> sidemirror.v1.CreateSessionRequest
-	38,  // 108: sidemirror.v1.ThinkingService.GetSession:input_type -> sidemirror.v1.GetSessionRequest
-	40,  // 109: sidemirror.v1.ThinkingService.UpdateSession:input_type -> sidemirror.v1.UpdateSessionRequest
-	42,  // 110: sidemirror.v1.ThinkingService.ListSessions:input_type -> sidemirror.v1.ListSessionsRequest
-	44,  // 111: sidemirror.v1.ThinkingService.DeleteSession:input_type -> sidemirror.v1.DeleteSessionRequest
-	46,  // 112: sidemirror.v1.ThinkingService.GetThinkingPrompt:input_type -> sidemirror.v1.GetThinkingPromptRequest
-	48,  // 113: sidemirror.v1.ThinkingService.RunTurn:input_type -> sidemirror.v1.RunTurnRequest
-	50,  // 114: sidemirror.v1.ThinkingService.StartTurn:input_type -> sidemirror.v1.StartTurnRequest
-	52,  // 115: sidemirror.v1.ThinkingService.ReportEvents:input_type -> sidemirror.v1.ReportEventsRequest
-	54,  // 116: sidemirror.v1.ThinkingService.FinishTurn:input_type -> sidemirror.v1.FinishTurnRequest
-	56,  // 117: sidemirror.v1.ThinkingService.GetTurn:input_type -> sidemirror.v1.GetTurnRequest
-	58,  // 118: sidemirror.v1.ThinkingService.WatchTurns:input_type -> sidemirror.v1.WatchTurnsRequest
-	60,  // 119: sidemirror.v1.ThinkingService.ListTurns:input_type -> sidemirror.v1.ListTurnsRequest
-	62,  // 120: sidemirror.v1.ThinkingService.ShouldReflect:input_type -> sidemirror.v1.ShouldReflectRequest
-	64,  // 121: sidemirror.v1.ThinkingService.Reflect:input_type -> sidemirror.v1.ReflectRequest
-	66,  // 122: sidemirror.v1.ThinkingService.GetReflectionPrompt:input_type -> sidemirror.v1.GetReflectionPromptRequest
-	37,  // 123: sidemirror.v1.ThinkingService.CreateSession:output_type -> sidemirror.v1.CreateSessionResponse
-	39,  // 124: sidemirror.v1.ThinkingService.GetSession:output_type -> sidemirror.v1.GetSessionResponse
-	41,  // 125: sidemirror.v1.ThinkingService.UpdateSession:output_type -> sidemirror.v1.UpdateSessionResponse
-	43,  // 126: sidemirror.v1.ThinkingService.ListSessions:output_type -> sidemirror.v1.ListSessionsResponse
-	45,  // 127: sidemirror.v1.ThinkingService.DeleteSession:output_type -> sidemirror.v1.DeleteSessionResponse
-	47,  // 128: sidemirror.v1.ThinkingService.GetThinkingPrompt:output_type -> sidemirror.v1.GetThinkingPromptResponse
-	49,  // 129: sidemirror.v1.ThinkingService.RunTurn:output_type -> sidemirror.v1.RunTurnResponse
-	51,  // 130: sidemirror.v1.ThinkingService.StartTurn:output_type -> sidemirror.v1.StartTurnResponse
-	53,  // 131: sidemirror.v1.ThinkingService.ReportEvents:output_type -> sidemirror.v1.ReportEventsResponse
-	55,  // 132: sidemirror.v1.ThinkingService.FinishTurn:output_type -> sidemirror.v1.FinishTurnResponse
-	57,  // 133: sidemirror.v1.ThinkingService.GetTurn:output_type -> sidemirror.v1.GetTurnResponse
-	59,  // 134: sidemirror.v1.ThinkingService.WatchTurns:output_type -> sidemirror.v1.WatchTurnsResponse
-	61,  // 135: sidemirror.v1.ThinkingService.ListTurns:output_type -> sidemirror.v1.ListTurnsResponse
-	63,  // 136: sidemirror.v1.ThinkingService.ShouldReflect:output_type -> sidemirror.v1.ShouldReflectResponse
-	65,  // 137: sidemirror.v1.ThinkingService.Reflect:output_type -> sidemirror.v1.ReflectResponse
-	67,  // 138: sidemirror.v1.ThinkingService.GetReflectionPrompt:output_type -> sidemirror.v1.GetReflectionPromptResponse
-	123, // [123:139] is the sub-list for method output_type
-	107, // [107:123] is the sub-list for method input_type
-	107, // [107:107] is the sub-list for extension type_name
-	107, // [107:107] is the sub-list for extension extendee
-	0,   // [0:107] is the sub-list for field type_name
+	74,  // 7: sidemirror.v1.MidTurnReflection.lessons:type_name -> sidemirror.v1.ContextBlock
+	6,   // 8: sidemirror.v1.Session.config:type_name -> sidemirror.v1.ThinkingConfig
+	9,   // 9: sidemirror.v1.Session.last_reflection:type_name -> sidemirror.v1.MidTurnReflection
+	75,  // 10: sidemirror.v1.Session.create_time:type_name -> google.protobuf.Timestamp
+	75,  // 11: sidemirror.v1.Session.update_time:type_name -> google.protobuf.Timestamp
+	75,  // 12: sidemirror.v1.TurnEvent.time:type_name -> google.protobuf.Timestamp
+	12,  // 13: sidemirror.v1.TurnEvent.turn_started:type_name -> sidemirror.v1.TurnStarted
+	14,  // 14: sidemirror.v1.TurnEvent.user_message:type_name -> sidemirror.v1.UserMessage
+	15,  // 15: sidemirror.v1.TurnEvent.model_started:type_name -> sidemirror.v1.ModelStarted
+	16,  // 16: sidemirror.v1.TurnEvent.model_returned:type_name -> sidemirror.v1.ModelReturned
+	17,  // 17: sidemirror.v1.TurnEvent.tool_called:type_name -> sidemirror.v1.ToolCalled
+	18,  // 18: sidemirror.v1.TurnEvent.tool_returned:type_name -> sidemirror.v1.ToolReturned
+	19,  // 19: sidemirror.v1.TurnEvent.tool_failed:type_name -> sidemirror.v1.ToolFailed
+	20,  // 20: sidemirror.v1.TurnEvent.uncertainty:type_name -> sidemirror.v1.Uncertainty
+	21,  // 21: sidemirror.v1.TurnEvent.reflection_recorded:type_name -> sidemirror.v1.ReflectionRecorded
+	22,  // 22: sidemirror.v1.TurnEvent.response_drafted:type_name -> sidemirror.v1.ResponseDrafted
+	23,  // 23: sidemirror.v1.TurnEvent.turn_finished:type_name -> sidemirror.v1.TurnFinished
+	76,  // 24: sidemirror.v1.TurnStarted.messages:type_name -> sidemirror.v1.Message
+	6,   // 25: sidemirror.v1.TurnStarted.config:type_name -> sidemirror.v1.ThinkingConfig
+	7,   // 26: sidemirror.v1.TurnStarted.budget:type_name -> sidemirror.v1.TurnBudget
+	75,  // 27: sidemirror.v1.TurnStarted.deadline:type_name -> google.protobuf.Timestamp
+	2,   // 28: sidemirror.v1.TurnStarted.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
+	77,  // 29: sidemirror.v1.TurnStarted.critique_mode:type_name -> sidemirror.v1.CritiqueMode
+	13,  // 30: sidemirror.v1.TurnStarted.context:type_name -> sidemirror.v1.ContextWish
+	78,  // 31: sidemirror.v1.TurnFinished.outcome:type_name -> sidemirror.v1.TaskOutcome
+	75,  // 32: sidemirror.v1.TurnDirective.time:type_name -> google.protobuf.Timestamp
+	3,   // 33: sidemirror.v1.TurnDirective.reasons:type_name -> sidemirror.v1.ReflectionReason
+	25,  // 34: sidemirror.v1.TurnDirective.turn_plan:type_name -> sidemirror.v1.TurnPlan
+	26,  // 35: sidemirror.v1.TurnDirective.ack:type_name -> sidemirror.v1.TurnAck
+	27,  // 36: sidemirror.v1.TurnDirective.nudge:type_name -> sidemirror.v1.Nudge
+	9,   // 37: sidemirror.v1.TurnDirective.reflection:type_name -> sidemirror.v1.MidTurnReflection
+	28,  // 38: sidemirror.v1.TurnDirective.gap:type_name -> sidemirror.v1.Gap
+	29,  // 39: sidemirror.v1.TurnDirective.heartbeat:type_name -> sidemirror.v1.Heartbeat
+	30,  // 40: sidemirror.v1.TurnDirective.closing:type_name -> sidemirror.v1.Closing
+	31,  // 41: sidemirror.v1.TurnDirective.turn_summary:type_name -> sidemirror.v1.TurnSummary
+	79,  // 42: sidemirror.v1.TurnDirective.critique:type_name -> sidemirror.v1.CritiqueResult
+	80,  // 43: sidemirror.v1.TurnDirective.critique_reasons:type_name -> sidemirror.v1.CritiqueReason
+	81,  // 44: sidemirror.v1.TurnPlan.provider_parameters:type_name -> google.protobuf.Struct
+	74,  // 45: sidemirror.v1.TurnPlan.context:type_name -> sidemirror.v1.ContextBlock
+	6,   // 46: sidemirror.v1.TurnPlan.config:type_name -> sidemirror.v1.ThinkingConfig
+	2,   // 47: sidemirror.v1.TurnPlan.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
+	7,   // 48: sidemirror.v1.TurnPlan.budget:type_name -> sidemirror.v1.TurnBudget
+	77,  // 49: sidemirror.v1.TurnPlan.critique_mode:type_name -> sidemirror.v1.CritiqueMode
+	8,   // 50: sidemirror.v1.TurnAck.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	4,   // 51: sidemirror.v1.Nudge.pattern:type_name -> sidemirror.v1.Pattern
+	70,  // 52: sidemirror.v1.Closing.grace:type_name -> google.protobuf.Duration
+	78,  // 53: sidemirror.v1.TurnSummary.outcome:type_name -> sidemirror.v1.TaskOutcome
+	70,  // 54: sidemirror.v1.TurnSummary.duration:type_name -> google.protobuf.Duration
+	68,  // 55: sidemirror.v1.TurnSummary.reflections:type_name -> sidemirror.v1.TurnSummary.ReflectionsEntry
+	8,   // 56: sidemirror.v1.TurnSummary.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	69,  // 57: sidemirror.v1.TurnSummary.critiques:type_name -> sidemirror.v1.TurnSummary.CritiquesEntry
+	5,   // 58: sidemirror.v1.Turn.state:type_name -> sidemirror.v1.TurnState
+	78,  // 59: sidemirror.v1.Turn.outcome:type_name -> sidemirror.v1.TaskOutcome
+	8,   // 60: sidemirror.v1.Turn.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	75,  // 61: sidemirror.v1.Turn.start_time:type_name -> google.protobuf.Timestamp
+	75,  // 62: sidemirror.v1.Turn.update_time:type_name -> google.protobuf.Timestamp
+	11,  // 63: sidemirror.v1.TurnEntry.event:type_name -> sidemirror.v1.TurnEvent
+	24,  // 64: sidemirror.v1.TurnEntry.directive:type_name -> sidemirror.v1.TurnDirective
+	34,  // 65: sidemirror.v1.TurnEntry.claim:type_name -> sidemirror.v1.SlotClaim
+	3,   // 66: sidemirror.v1.SlotClaim.reasons:type_name -> sidemirror.v1.ReflectionReason
+	75,  // 67: sidemirror.v1.SlotClaim.time:type_name -> google.protobuf.Timestamp
+	6,   // 68: sidemirror.v1.CreateSessionRequest.config:type_name -> sidemirror.v1.ThinkingConfig
+	10,  // 69: sidemirror.v1.CreateSessionResponse.session:type_name -> sidemirror.v1.Session
+	10,  // 70: sidemirror.v1.GetSessionResponse.session:type_name -> sidemirror.v1.Session
+	6,   // 71: sidemirror.v1.UpdateSessionRequest.config:type_name -> sidemirror.v1.ThinkingConfig
+	82,  // 72: sidemirror.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	10,  // 73: sidemirror.v1.UpdateSessionResponse.session:type_name -> sidemirror.v1.Session
+	10,  // 74: sidemirror.v1.ListSessionsResponse.sessions:type_name -> sidemirror.v1.Session
+	0,   // 75: sidemirror.v1.GetThinkingPromptRequest.level:type_name -> sidemirror.v1.ThinkLevel
+	81,  // 76: sidemirror.v1.GetThinkingPromptResponse.provider_parameters:type_name -> google.protobuf.Struct
+	0,   // 77: sidemirror.v1.GetThinkingPromptResponse.requested_level:type_name -> sidemirror.v1.ThinkLevel
+	0,   // 78: sidemirror.v1.GetThinkingPromptResponse.applied_level:type_name -> sidemirror.v1.ThinkLevel
+	11,  // 79: sidemirror.v1.RunTurnRequest.events:type_name -> sidemirror.v1.TurnEvent
+	35,  // 80: sidemirror.v1.RunTurnRequest.resume:type_name -> sidemirror.v1.TurnResume
+	24,  // 81: sidemirror.v1.RunTurnResponse.directives:type_name -> sidemirror.v1.TurnDirective
+	6,   // 82: sidemirror.v1.StartTurnRequest.config:type_name -> sidemirror.v1.ThinkingConfig
+	7,   // 83: sidemirror.v1.StartTurnRequest.budget:type_name -> sidemirror.v1.TurnBudget
+	2,   // 84: sidemirror.v1.StartTurnRequest.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
+	77,  // 85: sidemirror.v1.StartTurnRequest.critique_mode:type_name -> sidemirror.v1.CritiqueMode
+	13,  // 86: sidemirror.v1.StartTurnRequest.context:type_name -> sidemirror.v1.ContextWish
+	25,  // 87: sidemirror.v1.StartTurnResponse.plan:type_name -> sidemirror.v1.TurnPlan
+	11,  // 88: sidemirror.v1.ReportEventsRequest.events:type_name -> sidemirror.v1.TurnEvent
+	70,  // 89: sidemirror.v1.ReportEventsRequest.wait:type_name -> google.protobuf.Duration
+	24,  // 90: sidemirror.v1.ReportEventsResponse.directives:type_name -> sidemirror.v1.TurnDirective
+	26,  // 91: sidemirror.v1.ReportEventsResponse.ack:type_name -> sidemirror.v1.TurnAck
+	78,  // 92: sidemirror.v1.FinishTurnRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
+	31,  // 93: sidemirror.v1.FinishTurnResponse.summary:type_name -> sidemirror.v1.TurnSummary
+	32,  // 94: sidemirror.v1.GetTurnResponse.turn:type_name -> sidemirror.v1.Turn
+	33,  // 95: sidemirror.v1.GetTurnResponse.entries:type_name -> sidemirror.v1.TurnEntry
+	33,  // 96: sidemirror.v1.WatchTurnsResponse.entry:type_name -> sidemirror.v1.TurnEntry
+	5,   // 97: sidemirror.v1.ListTurnsRequest.state:type_name -> sidemirror.v1.TurnState
+	32,  // 98: sidemirror.v1.ListTurnsResponse.turns:type_name -> sidemirror.v1.Turn
+	3,   // 99: sidemirror.v1.ShouldReflectResponse.reason:type_name -> sidemirror.v1.ReflectionReason
+	3,   // 100: sidemirror.v1.ShouldReflectResponse.matches:type_name -> sidemirror.v1.ReflectionReason
+	8,   // 101: sidemirror.v1.ShouldReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	76,  // 102: sidemirror.v1.ReflectRequest.messages:type_name -> sidemirror.v1.Message
+	83,  // 103: sidemirror.v1.ReflectRequest.tool_results:type_name -> sidemirror.v1.ToolResult
+	9,   // 104: sidemirror.v1.ReflectResponse.result:type_name -> sidemirror.v1.MidTurnReflection
+	8,   // 105: sidemirror.v1.ReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	76,  // 106: sidemirror.v1.GetReflectionPromptRequest.messages:type_name -> sidemirror.v1.Message
+	83,  // 107: sidemirror.v1.GetReflectionPromptRequest.tool_results:type_name -> sidemirror.v1.ToolResult
+	36,  // 108: sidemirror.v1.ThinkingService.CreateSession:input_type -> sidemirror.v1.CreateSessionRequest
+	38,  // 109: sidemirror.v1.ThinkingService.GetSession:input_type -> sidemirror.v1.GetSessionRequest
+	40,  // 110: sidemirror.v1.ThinkingService.UpdateSession:input_type -> sidemirror.v1.UpdateSessionRequest
+	42,  // 111: sidemirror.v1.ThinkingService.ListSessions:input_type -> sidemirror.v1.ListSessionsRequest
+	44,  // 112: sidemirror.v1.ThinkingService.DeleteSession:input_type -> sidemirror.v1.DeleteSessionRequest
+	46,  // 113: sidemirror.v1.ThinkingService.GetThinkingPrompt:input_type -> sidemirror.v1.GetThinkingPromptRequest
+	48,  // 114: sidemirror.v1.ThinkingService.RunTurn:input_type -> sidemirror.v1.RunTurnRequest
+	50,  // 115: sidemirror.v1.ThinkingService.StartTurn:input_type -> sidemirror.v1.StartTurnRequest
+	52,  // 116: sidemirror.v1.ThinkingService.ReportEvents:input_type -> sidemirror.v1.ReportEventsRequest
+	54,  // 117: sidemirror.v1.ThinkingService.FinishTurn:input_type -> sidemirror.v1.FinishTurnRequest
+	56,  // 118: sidemirror.v1.ThinkingService.GetTurn:input_type -> sidemirror.v1.GetTurnRequest
+	58,  // 119: sidemirror.v1.ThinkingService.WatchTurns:input_type -> sidemirror.v1.WatchTurnsRequest
+	60,  // 120: sidemirror.v1.ThinkingService.ListTurns:input_type -> sidemirror.v1.ListTurnsRequest
+	62,  // 121: sidemirror.v1.ThinkingService.ShouldReflect:input_type -> sidemirror.v1.ShouldReflectRequest
+	64,  // 122: sidemirror.v1.ThinkingService.Reflect:input_type -> sidemirror.v1.ReflectRequest
+	66,  // 123: sidemirror.v1.ThinkingService.GetReflectionPrompt:input_type -> sidemirror.v1.GetReflectionPromptRequest
+	37,  // 124: sidemirror.v1.ThinkingService.CreateSession:output_type -> sidemirror.v1.CreateSessionResponse
+	39,  // 125: sidemirror.v1.ThinkingService.GetSession:output_type -> sidemirror.v1.GetSessionResponse
+	41,  // 126: sidemirror.v1.ThinkingService.UpdateSession:output_type -> sidemirror.v1.UpdateSessionResponse
+	43,  // 127: sidemirror.v1.ThinkingService.ListSessions:output_type -> sidemirror.v1.ListSessionsResponse
+	45,  // 128: sidemirror.v1.ThinkingService.DeleteSession:output_type -> sidemirror.v1.DeleteSessionResponse
+	47,  // 129: sidemirror.v1.ThinkingService.GetThinkingPrompt:output_type -> sidemirror.v1.GetThinkingPromptResponse
+	49,  // 130: sidemirror.v1.ThinkingService.RunTurn:output_type -> sidemirror.v1.RunTurnResponse
+	51,  // 131: sidemirror.v1.ThinkingService.StartTurn:output_type -> sidemirror.v1.StartTurnResponse
+	53,  // 132: sidemirror.v1.ThinkingService.ReportEvents:output_type -> sidemirror.v1.ReportEventsResponse
+	55,  // 133: sidemirror.v1.ThinkingService.FinishTurn:output_type -> sidemirror.v1.FinishTurnResponse
+	57,  // 134: sidemirror.v1.ThinkingService.GetTurn:output_type -> sidemirror.v1.GetTurnResponse
+	59,  // 135: sidemirror.v1.ThinkingService.WatchTurns:output_type -> sidemirror.v1.WatchTurnsResponse
+	61,  // 136: sidemirror.v1.ThinkingService.ListTurns:output_type -> sidemirror.v1.ListTurnsResponse
+	63,  // 137: sidemirror.v1.ThinkingService.ShouldReflect:output_type -> sidemirror.v1.ShouldReflectResponse
+	65,  // 138: sidemirror.v1.ThinkingService.Reflect:output_type -> sidemirror.v1.ReflectResponse
+	67,  // 139: sidemirror.v1.ThinkingService.GetReflectionPrompt:output_type -> sidemirror.v1.GetReflectionPromptResponse
+	124, // [124:140] is the sub-list for method output_type
+	108, // [108:124] is the sub-list for method input_type
+	108, // [108:108] is the sub-list for extension type_name
+	108, // [108:108] is the sub-list for extension extendee
+	0,   // [0:108] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_thinking_proto_init() }

@@ -58,6 +58,46 @@ class SearchMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     SEARCH_MODE_FILTER: _ClassVar[SearchMode]
     SEARCH_MODE_FULL_TEXT: _ClassVar[SearchMode]
     SEARCH_MODE_HYBRID: _ClassVar[SearchMode]
+
+class ClusterKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    CLUSTER_KIND_UNSPECIFIED: _ClassVar[ClusterKind]
+    CLUSTER_KIND_ERROR_SIGNATURE: _ClassVar[ClusterKind]
+    CLUSTER_KIND_TOOL: _ClassVar[ClusterKind]
+    CLUSTER_KIND_SIMILARITY: _ClassVar[ClusterKind]
+
+class LinkKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    LINK_KIND_UNSPECIFIED: _ClassVar[LinkKind]
+    LINK_KIND_STRATEGY_OF: _ClassVar[LinkKind]
+    LINK_KIND_DERIVED_FROM: _ClassVar[LinkKind]
+    LINK_KIND_SUPERSEDES: _ClassVar[LinkKind]
+    LINK_KIND_SIMILAR_TO: _ClassVar[LinkKind]
+    LINK_KIND_SAME_ERROR: _ClassVar[LinkKind]
+    LINK_KIND_MENTIONS: _ClassVar[LinkKind]
+
+class GraphNodeKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    GRAPH_NODE_KIND_UNSPECIFIED: _ClassVar[GraphNodeKind]
+    GRAPH_NODE_KIND_MEMORY: _ClassVar[GraphNodeKind]
+    GRAPH_NODE_KIND_TOOL: _ClassVar[GraphNodeKind]
+    GRAPH_NODE_KIND_ERROR_CATEGORY: _ClassVar[GraphNodeKind]
+    GRAPH_NODE_KIND_ERROR_SIGNATURE: _ClassVar[GraphNodeKind]
+    GRAPH_NODE_KIND_NAME: _ClassVar[GraphNodeKind]
+
+class PrunedKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PRUNED_KIND_UNSPECIFIED: _ClassVar[PrunedKind]
+    PRUNED_KIND_MEMORIES: _ClassVar[PrunedKind]
+    PRUNED_KIND_TURNS: _ClassVar[PrunedKind]
+
+class LessonVerdict(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    LESSON_VERDICT_UNSPECIFIED: _ClassVar[LessonVerdict]
+    LESSON_VERDICT_HELPS: _ClassVar[LessonVerdict]
+    LESSON_VERDICT_HARMS: _ClassVar[LessonVerdict]
+    LESSON_VERDICT_INERT: _ClassVar[LessonVerdict]
+    LESSON_VERDICT_NOT_ENOUGH_DATA: _ClassVar[LessonVerdict]
 EVENT_TYPE_UNSPECIFIED: EventType
 EVENT_TYPE_TOOL_CALL: EventType
 EVENT_TYPE_TOOL_RESPONSE: EventType
@@ -89,6 +129,31 @@ SEARCH_MODE_UNSPECIFIED: SearchMode
 SEARCH_MODE_FILTER: SearchMode
 SEARCH_MODE_FULL_TEXT: SearchMode
 SEARCH_MODE_HYBRID: SearchMode
+CLUSTER_KIND_UNSPECIFIED: ClusterKind
+CLUSTER_KIND_ERROR_SIGNATURE: ClusterKind
+CLUSTER_KIND_TOOL: ClusterKind
+CLUSTER_KIND_SIMILARITY: ClusterKind
+LINK_KIND_UNSPECIFIED: LinkKind
+LINK_KIND_STRATEGY_OF: LinkKind
+LINK_KIND_DERIVED_FROM: LinkKind
+LINK_KIND_SUPERSEDES: LinkKind
+LINK_KIND_SIMILAR_TO: LinkKind
+LINK_KIND_SAME_ERROR: LinkKind
+LINK_KIND_MENTIONS: LinkKind
+GRAPH_NODE_KIND_UNSPECIFIED: GraphNodeKind
+GRAPH_NODE_KIND_MEMORY: GraphNodeKind
+GRAPH_NODE_KIND_TOOL: GraphNodeKind
+GRAPH_NODE_KIND_ERROR_CATEGORY: GraphNodeKind
+GRAPH_NODE_KIND_ERROR_SIGNATURE: GraphNodeKind
+GRAPH_NODE_KIND_NAME: GraphNodeKind
+PRUNED_KIND_UNSPECIFIED: PrunedKind
+PRUNED_KIND_MEMORIES: PrunedKind
+PRUNED_KIND_TURNS: PrunedKind
+LESSON_VERDICT_UNSPECIFIED: LessonVerdict
+LESSON_VERDICT_HELPS: LessonVerdict
+LESSON_VERDICT_HARMS: LessonVerdict
+LESSON_VERDICT_INERT: LessonVerdict
+LESSON_VERDICT_NOT_ENOUGH_DATA: LessonVerdict
 
 class ReflectionEvent(_message.Message):
     __slots__ = ("event_id", "event_type", "timestamp", "content", "metadata", "tool_name", "error")
@@ -129,7 +194,7 @@ class AppliesWhen(_message.Message):
     def __init__(self, tools: _Optional[_Iterable[str]] = ..., error_categories: _Optional[_Iterable[_Union[ErrorCategory, str]]] = ..., not_when: _Optional[str] = ...) -> None: ...
 
 class ReflectionResult(_message.Message):
-    __slots__ = ("status", "reflection_text", "strategy_text", "importance", "confidence", "tags", "error_category", "source_event_ids", "related_memory_ids", "metadata", "generated_at", "applies_when", "origin", "usage")
+    __slots__ = ("status", "reflection_text", "strategy_text", "importance", "confidence", "tags", "error_category", "source_event_ids", "related_memory_ids", "metadata", "generated_at", "applies_when", "origin", "usage", "error_signature")
     STATUS_FIELD_NUMBER: _ClassVar[int]
     REFLECTION_TEXT_FIELD_NUMBER: _ClassVar[int]
     STRATEGY_TEXT_FIELD_NUMBER: _ClassVar[int]
@@ -144,6 +209,7 @@ class ReflectionResult(_message.Message):
     APPLIES_WHEN_FIELD_NUMBER: _ClassVar[int]
     ORIGIN_FIELD_NUMBER: _ClassVar[int]
     USAGE_FIELD_NUMBER: _ClassVar[int]
+    ERROR_SIGNATURE_FIELD_NUMBER: _ClassVar[int]
     status: _common_pb2.ResultStatus
     reflection_text: str
     strategy_text: str
@@ -158,10 +224,11 @@ class ReflectionResult(_message.Message):
     applies_when: AppliesWhen
     origin: _common_pb2.Origin
     usage: _common_pb2.Usage
-    def __init__(self, status: _Optional[_Union[_common_pb2.ResultStatus, str]] = ..., reflection_text: _Optional[str] = ..., strategy_text: _Optional[str] = ..., importance: _Optional[float] = ..., confidence: _Optional[float] = ..., tags: _Optional[_Iterable[str]] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., source_event_ids: _Optional[_Iterable[str]] = ..., related_memory_ids: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., generated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., applies_when: _Optional[_Union[AppliesWhen, _Mapping]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ..., usage: _Optional[_Union[_common_pb2.Usage, _Mapping]] = ...) -> None: ...
+    error_signature: str
+    def __init__(self, status: _Optional[_Union[_common_pb2.ResultStatus, str]] = ..., reflection_text: _Optional[str] = ..., strategy_text: _Optional[str] = ..., importance: _Optional[float] = ..., confidence: _Optional[float] = ..., tags: _Optional[_Iterable[str]] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., source_event_ids: _Optional[_Iterable[str]] = ..., related_memory_ids: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., generated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., applies_when: _Optional[_Union[AppliesWhen, _Mapping]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ..., usage: _Optional[_Union[_common_pb2.Usage, _Mapping]] = ..., error_signature: _Optional[str] = ...) -> None: ...
 
 class Memory(_message.Message):
-    __slots__ = ("id", "kind", "content", "source", "importance", "layer", "tags", "metadata", "confidence", "error_category", "source_event_ids", "origin", "state", "version", "create_time", "update_time", "related_memory_ids", "strategy_of", "applies_when", "strength", "episode_count", "quarantine", "change", "reason", "tenant_id", "project_id")
+    __slots__ = ("id", "kind", "content", "source", "importance", "layer", "tags", "metadata", "confidence", "error_category", "source_event_ids", "origin", "state", "version", "create_time", "update_time", "related_memory_ids", "strategy_of", "applies_when", "strength", "episode_count", "quarantine", "change", "reason", "tenant_id", "project_id", "error_signature", "derived_from")
     ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     CONTENT_FIELD_NUMBER: _ClassVar[int]
@@ -188,6 +255,8 @@ class Memory(_message.Message):
     REASON_FIELD_NUMBER: _ClassVar[int]
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    ERROR_SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    DERIVED_FROM_FIELD_NUMBER: _ClassVar[int]
     id: str
     kind: MemoryKind
     content: str
@@ -214,7 +283,9 @@ class Memory(_message.Message):
     reason: str
     tenant_id: str
     project_id: str
-    def __init__(self, id: _Optional[str] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., content: _Optional[str] = ..., source: _Optional[str] = ..., importance: _Optional[float] = ..., layer: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confidence: _Optional[float] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., source_event_ids: _Optional[_Iterable[str]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ..., state: _Optional[_Union[MemoryState, str]] = ..., version: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., related_memory_ids: _Optional[_Iterable[str]] = ..., strategy_of: _Optional[str] = ..., applies_when: _Optional[_Union[AppliesWhen, _Mapping]] = ..., strength: _Optional[int] = ..., episode_count: _Optional[int] = ..., quarantine: _Optional[str] = ..., change: _Optional[str] = ..., reason: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ...) -> None: ...
+    error_signature: str
+    derived_from: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, id: _Optional[str] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., content: _Optional[str] = ..., source: _Optional[str] = ..., importance: _Optional[float] = ..., layer: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confidence: _Optional[float] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., source_event_ids: _Optional[_Iterable[str]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ..., state: _Optional[_Union[MemoryState, str]] = ..., version: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., related_memory_ids: _Optional[_Iterable[str]] = ..., strategy_of: _Optional[str] = ..., applies_when: _Optional[_Union[AppliesWhen, _Mapping]] = ..., strength: _Optional[int] = ..., episode_count: _Optional[int] = ..., quarantine: _Optional[str] = ..., change: _Optional[str] = ..., reason: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., error_signature: _Optional[str] = ..., derived_from: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class GenerateReflectionRequest(_message.Message):
     __slots__ = ("tenant_id", "project_id", "request_id", "events", "turn_id", "session_id", "outcome", "error", "task_description", "task_goal", "related_memory_ids", "receipt_ids", "store")
@@ -503,7 +574,7 @@ class QueryMiss(_message.Message):
     def __init__(self, id: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class BuildMemoryContextRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "task", "tools", "error_categories", "max_items", "max_tokens", "turn_id", "session_id")
+    __slots__ = ("tenant_id", "project_id", "request_id", "task", "tools", "error_categories", "max_items", "max_tokens", "turn_id", "session_id", "holdout_fraction")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
@@ -514,6 +585,7 @@ class BuildMemoryContextRequest(_message.Message):
     MAX_TOKENS_FIELD_NUMBER: _ClassVar[int]
     TURN_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    HOLDOUT_FRACTION_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     request_id: str
@@ -524,7 +596,8 @@ class BuildMemoryContextRequest(_message.Message):
     max_tokens: int
     turn_id: str
     session_id: str
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., task: _Optional[str] = ..., tools: _Optional[_Iterable[str]] = ..., error_categories: _Optional[_Iterable[_Union[ErrorCategory, str]]] = ..., max_items: _Optional[int] = ..., max_tokens: _Optional[int] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ...) -> None: ...
+    holdout_fraction: float
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., task: _Optional[str] = ..., tools: _Optional[_Iterable[str]] = ..., error_categories: _Optional[_Iterable[_Union[ErrorCategory, str]]] = ..., max_items: _Optional[int] = ..., max_tokens: _Optional[int] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., holdout_fraction: _Optional[float] = ...) -> None: ...
 
 class BuildMemoryContextResponse(_message.Message):
     __slots__ = ("block",)
@@ -533,7 +606,7 @@ class BuildMemoryContextResponse(_message.Message):
     def __init__(self, block: _Optional[_Union[_common_pb2.ContextBlock, _Mapping]] = ...) -> None: ...
 
 class ReportOutcomeRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "receipt_id", "outcome", "score", "error_category")
+    __slots__ = ("tenant_id", "project_id", "request_id", "receipt_id", "outcome", "score", "error_category", "errors")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
@@ -541,6 +614,7 @@ class ReportOutcomeRequest(_message.Message):
     OUTCOME_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
     ERROR_CATEGORY_FIELD_NUMBER: _ClassVar[int]
+    ERRORS_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     request_id: str
@@ -548,11 +622,100 @@ class ReportOutcomeRequest(_message.Message):
     outcome: _common_pb2.TaskOutcome
     score: float
     error_category: ErrorCategory
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., receipt_id: _Optional[str] = ..., outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ...) -> None: ...
+    errors: TaskErrors
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., receipt_id: _Optional[str] = ..., outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., errors: _Optional[_Union[TaskErrors, _Mapping]] = ...) -> None: ...
+
+class TaskErrors(_message.Message):
+    __slots__ = ("failed_calls",)
+    FAILED_CALLS_FIELD_NUMBER: _ClassVar[int]
+    failed_calls: _containers.RepeatedCompositeFieldContainer[FailedCall]
+    def __init__(self, failed_calls: _Optional[_Iterable[_Union[FailedCall, _Mapping]]] = ...) -> None: ...
+
+class FailedCall(_message.Message):
+    __slots__ = ("tool_name", "error_message")
+    TOOL_NAME_FIELD_NUMBER: _ClassVar[int]
+    ERROR_MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    tool_name: str
+    error_message: str
+    def __init__(self, tool_name: _Optional[str] = ..., error_message: _Optional[str] = ...) -> None: ...
 
 class ReportOutcomeResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
+
+class GetLessonStatisticsRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "reflection_ids", "page_size", "page_token")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    REFLECTION_IDS_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    reflection_ids: _containers.RepeatedScalarFieldContainer[str]
+    page_size: int
+    page_token: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., reflection_ids: _Optional[_Iterable[str]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class GetLessonStatisticsResponse(_message.Message):
+    __slots__ = ("lessons", "next_page_token")
+    LESSONS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    lessons: _containers.RepeatedCompositeFieldContainer[LessonStatistics]
+    next_page_token: str
+    def __init__(self, lessons: _Optional[_Iterable[_Union[LessonStatistics, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class LessonStatistics(_message.Message):
+    __slots__ = ("reflection_id", "from_version", "state", "reason", "shown", "held_back", "outside", "lift", "interval", "interval_at_any_look", "verdict", "detail")
+    REFLECTION_ID_FIELD_NUMBER: _ClassVar[int]
+    FROM_VERSION_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    SHOWN_FIELD_NUMBER: _ClassVar[int]
+    HELD_BACK_FIELD_NUMBER: _ClassVar[int]
+    OUTSIDE_FIELD_NUMBER: _ClassVar[int]
+    LIFT_FIELD_NUMBER: _ClassVar[int]
+    INTERVAL_FIELD_NUMBER: _ClassVar[int]
+    INTERVAL_AT_ANY_LOOK_FIELD_NUMBER: _ClassVar[int]
+    VERDICT_FIELD_NUMBER: _ClassVar[int]
+    DETAIL_FIELD_NUMBER: _ClassVar[int]
+    reflection_id: str
+    from_version: int
+    state: MemoryState
+    reason: str
+    shown: LessonArm
+    held_back: LessonArm
+    outside: LessonArm
+    lift: float
+    interval: LiftInterval
+    interval_at_any_look: LiftInterval
+    verdict: LessonVerdict
+    detail: str
+    def __init__(self, reflection_id: _Optional[str] = ..., from_version: _Optional[int] = ..., state: _Optional[_Union[MemoryState, str]] = ..., reason: _Optional[str] = ..., shown: _Optional[_Union[LessonArm, _Mapping]] = ..., held_back: _Optional[_Union[LessonArm, _Mapping]] = ..., outside: _Optional[_Union[LessonArm, _Mapping]] = ..., lift: _Optional[float] = ..., interval: _Optional[_Union[LiftInterval, _Mapping]] = ..., interval_at_any_look: _Optional[_Union[LiftInterval, _Mapping]] = ..., verdict: _Optional[_Union[LessonVerdict, str]] = ..., detail: _Optional[str] = ...) -> None: ...
+
+class LessonArm(_message.Message):
+    __slots__ = ("assigned_count", "success_count", "failure_count", "missing_count", "returned_count", "stayed_away_count")
+    ASSIGNED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    SUCCESS_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    MISSING_COUNT_FIELD_NUMBER: _ClassVar[int]
+    RETURNED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    STAYED_AWAY_COUNT_FIELD_NUMBER: _ClassVar[int]
+    assigned_count: int
+    success_count: int
+    failure_count: int
+    missing_count: int
+    returned_count: int
+    stayed_away_count: int
+    def __init__(self, assigned_count: _Optional[int] = ..., success_count: _Optional[int] = ..., failure_count: _Optional[int] = ..., missing_count: _Optional[int] = ..., returned_count: _Optional[int] = ..., stayed_away_count: _Optional[int] = ...) -> None: ...
+
+class LiftInterval(_message.Message):
+    __slots__ = ("low", "high")
+    LOW_FIELD_NUMBER: _ClassVar[int]
+    HIGH_FIELD_NUMBER: _ClassVar[int]
+    low: float
+    high: float
+    def __init__(self, low: _Optional[float] = ..., high: _Optional[float] = ...) -> None: ...
 
 class ExportReflectionsRequest(_message.Message):
     __slots__ = ("tenant_id", "project_id")
@@ -597,3 +760,255 @@ class RefusedLine(_message.Message):
     number: int
     reason: str
     def __init__(self, number: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class ListClustersRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "kind", "page_size", "page_token")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    kind: ClusterKind
+    page_size: int
+    page_token: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., kind: _Optional[_Union[ClusterKind, str]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListClustersResponse(_message.Message):
+    __slots__ = ("clusters", "next_page_token")
+    CLUSTERS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    clusters: _containers.RepeatedCompositeFieldContainer[MemoryCluster]
+    next_page_token: str
+    def __init__(self, clusters: _Optional[_Iterable[_Union[MemoryCluster, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class MemoryCluster(_message.Message):
+    __slots__ = ("id", "kind", "key", "terms", "memory_ids", "episode_count", "importance")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    TERMS_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_IDS_FIELD_NUMBER: _ClassVar[int]
+    EPISODE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    IMPORTANCE_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    kind: ClusterKind
+    key: str
+    terms: _containers.RepeatedScalarFieldContainer[str]
+    memory_ids: _containers.RepeatedScalarFieldContainer[str]
+    episode_count: int
+    importance: float
+    def __init__(self, id: _Optional[str] = ..., kind: _Optional[_Union[ClusterKind, str]] = ..., key: _Optional[str] = ..., terms: _Optional[_Iterable[str]] = ..., memory_ids: _Optional[_Iterable[str]] = ..., episode_count: _Optional[int] = ..., importance: _Optional[float] = ...) -> None: ...
+
+class GraphPoint(_message.Message):
+    __slots__ = ("kind", "id")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    kind: GraphNodeKind
+    id: str
+    def __init__(self, kind: _Optional[_Union[GraphNodeKind, str]] = ..., id: _Optional[str] = ...) -> None: ...
+
+class MemoryLink(_message.Message):
+    __slots__ = ("source", "target", "kind", "create_time")
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    TARGET_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
+    source: GraphPoint
+    target: GraphPoint
+    kind: LinkKind
+    create_time: _timestamp_pb2.Timestamp
+    def __init__(self, source: _Optional[_Union[GraphPoint, _Mapping]] = ..., target: _Optional[_Union[GraphPoint, _Mapping]] = ..., kind: _Optional[_Union[LinkKind, str]] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class LinkReflectionsRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "request_id", "links", "remove")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    LINKS_FIELD_NUMBER: _ClassVar[int]
+    REMOVE_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    request_id: str
+    links: _containers.RepeatedCompositeFieldContainer[MemoryLink]
+    remove: bool
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., links: _Optional[_Iterable[_Union[MemoryLink, _Mapping]]] = ..., remove: bool = ...) -> None: ...
+
+class LinkReflectionsResponse(_message.Message):
+    __slots__ = ("changed_count",)
+    CHANGED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    changed_count: int
+    def __init__(self, changed_count: _Optional[int] = ...) -> None: ...
+
+class ExploreGraphRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "start", "depth", "kinds", "max_nodes")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    DEPTH_FIELD_NUMBER: _ClassVar[int]
+    KINDS_FIELD_NUMBER: _ClassVar[int]
+    MAX_NODES_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    start: _containers.RepeatedCompositeFieldContainer[GraphPoint]
+    depth: int
+    kinds: _containers.RepeatedScalarFieldContainer[LinkKind]
+    max_nodes: int
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., start: _Optional[_Iterable[_Union[GraphPoint, _Mapping]]] = ..., depth: _Optional[int] = ..., kinds: _Optional[_Iterable[_Union[LinkKind, str]]] = ..., max_nodes: _Optional[int] = ...) -> None: ...
+
+class ExploreGraphResponse(_message.Message):
+    __slots__ = ("nodes", "links", "truncated")
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    LINKS_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATED_FIELD_NUMBER: _ClassVar[int]
+    nodes: _containers.RepeatedCompositeFieldContainer[GraphNode]
+    links: _containers.RepeatedCompositeFieldContainer[MemoryLink]
+    truncated: bool
+    def __init__(self, nodes: _Optional[_Iterable[_Union[GraphNode, _Mapping]]] = ..., links: _Optional[_Iterable[_Union[MemoryLink, _Mapping]]] = ..., truncated: bool = ...) -> None: ...
+
+class GraphNode(_message.Message):
+    __slots__ = ("point", "distance", "memory")
+    POINT_FIELD_NUMBER: _ClassVar[int]
+    DISTANCE_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    point: GraphPoint
+    distance: int
+    memory: Memory
+    def __init__(self, point: _Optional[_Union[GraphPoint, _Mapping]] = ..., distance: _Optional[int] = ..., memory: _Optional[_Union[Memory, _Mapping]] = ...) -> None: ...
+
+class DreamRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "request_id")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    request_id: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class DreamResponse(_message.Message):
+    __slots__ = ("progress", "dream")
+    PROGRESS_FIELD_NUMBER: _ClassVar[int]
+    DREAM_FIELD_NUMBER: _ClassVar[int]
+    progress: DreamProgress
+    dream: DreamLogEntry
+    def __init__(self, progress: _Optional[_Union[DreamProgress, _Mapping]] = ..., dream: _Optional[_Union[DreamLogEntry, _Mapping]] = ...) -> None: ...
+
+class DreamProgress(_message.Message):
+    __slots__ = ("dream_id", "waiting", "read_count", "cluster_count", "finished_cluster_count", "lesson_count")
+    DREAM_ID_FIELD_NUMBER: _ClassVar[int]
+    WAITING_FIELD_NUMBER: _ClassVar[int]
+    READ_COUNT_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FINISHED_CLUSTER_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LESSON_COUNT_FIELD_NUMBER: _ClassVar[int]
+    dream_id: str
+    waiting: bool
+    read_count: int
+    cluster_count: int
+    finished_cluster_count: int
+    lesson_count: int
+    def __init__(self, dream_id: _Optional[str] = ..., waiting: bool = ..., read_count: _Optional[int] = ..., cluster_count: _Optional[int] = ..., finished_cluster_count: _Optional[int] = ..., lesson_count: _Optional[int] = ...) -> None: ...
+
+class DreamLogEntry(_message.Message):
+    __slots__ = ("dream_id", "number", "start_time", "end_time", "status", "detail", "read_count", "left_count", "cluster_count", "known_cluster_count", "asked_count", "unsupported_count", "failed_count", "lessons", "usage")
+    DREAM_ID_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    START_TIME_FIELD_NUMBER: _ClassVar[int]
+    END_TIME_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    DETAIL_FIELD_NUMBER: _ClassVar[int]
+    READ_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LEFT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_COUNT_FIELD_NUMBER: _ClassVar[int]
+    KNOWN_CLUSTER_COUNT_FIELD_NUMBER: _ClassVar[int]
+    ASKED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    UNSUPPORTED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FAILED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LESSONS_FIELD_NUMBER: _ClassVar[int]
+    USAGE_FIELD_NUMBER: _ClassVar[int]
+    dream_id: str
+    number: int
+    start_time: _timestamp_pb2.Timestamp
+    end_time: _timestamp_pb2.Timestamp
+    status: _common_pb2.ResultStatus
+    detail: str
+    read_count: int
+    left_count: int
+    cluster_count: int
+    known_cluster_count: int
+    asked_count: int
+    unsupported_count: int
+    failed_count: int
+    lessons: _containers.RepeatedCompositeFieldContainer[DreamtLesson]
+    usage: _common_pb2.Usage
+    def __init__(self, dream_id: _Optional[str] = ..., number: _Optional[int] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., status: _Optional[_Union[_common_pb2.ResultStatus, str]] = ..., detail: _Optional[str] = ..., read_count: _Optional[int] = ..., left_count: _Optional[int] = ..., cluster_count: _Optional[int] = ..., known_cluster_count: _Optional[int] = ..., asked_count: _Optional[int] = ..., unsupported_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., lessons: _Optional[_Iterable[_Union[DreamtLesson, _Mapping]]] = ..., usage: _Optional[_Union[_common_pb2.Usage, _Mapping]] = ...) -> None: ...
+
+class DreamtLesson(_message.Message):
+    __slots__ = ("reflection_id", "strategy_id", "supporting_memory_ids", "episode_count", "is_new")
+    REFLECTION_ID_FIELD_NUMBER: _ClassVar[int]
+    STRATEGY_ID_FIELD_NUMBER: _ClassVar[int]
+    SUPPORTING_MEMORY_IDS_FIELD_NUMBER: _ClassVar[int]
+    EPISODE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    IS_NEW_FIELD_NUMBER: _ClassVar[int]
+    reflection_id: str
+    strategy_id: str
+    supporting_memory_ids: _containers.RepeatedScalarFieldContainer[str]
+    episode_count: int
+    is_new: bool
+    def __init__(self, reflection_id: _Optional[str] = ..., strategy_id: _Optional[str] = ..., supporting_memory_ids: _Optional[_Iterable[str]] = ..., episode_count: _Optional[int] = ..., is_new: bool = ...) -> None: ...
+
+class ListDreamsRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "page_size", "page_token")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    page_size: int
+    page_token: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListDreamsResponse(_message.Message):
+    __slots__ = ("dreams", "next_page_token")
+    DREAMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    dreams: _containers.RepeatedCompositeFieldContainer[DreamLogEntry]
+    next_page_token: str
+    def __init__(self, dreams: _Optional[_Iterable[_Union[DreamLogEntry, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class ListPruningsRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "page_size", "page_token")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    page_size: int
+    page_token: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListPruningsResponse(_message.Message):
+    __slots__ = ("prunings", "next_page_token")
+    PRUNINGS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    prunings: _containers.RepeatedCompositeFieldContainer[Pruning]
+    next_page_token: str
+    def __init__(self, prunings: _Optional[_Iterable[_Union[Pruning, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class Pruning(_message.Message):
+    __slots__ = ("kind", "count", "prune_time", "before_time", "importance_below")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    PRUNE_TIME_FIELD_NUMBER: _ClassVar[int]
+    BEFORE_TIME_FIELD_NUMBER: _ClassVar[int]
+    IMPORTANCE_BELOW_FIELD_NUMBER: _ClassVar[int]
+    kind: PrunedKind
+    count: int
+    prune_time: _timestamp_pb2.Timestamp
+    before_time: _timestamp_pb2.Timestamp
+    importance_below: float
+    def __init__(self, kind: _Optional[_Union[PrunedKind, str]] = ..., count: _Optional[int] = ..., prune_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., before_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., importance_below: _Optional[float] = ...) -> None: ...

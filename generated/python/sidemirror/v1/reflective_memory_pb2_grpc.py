@@ -97,6 +97,26 @@ class ReflectiveMemoryServiceStub(object):
                 request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ReportOutcomeRequest.SerializeToString,
                 response_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ReportOutcomeResponse.FromString,
                 _registered_method=True)
+        self.GetLessonStatistics = channel.unary_unary(
+                '/sidemirror.v1.ReflectiveMemoryService/GetLessonStatistics',
+                request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.GetLessonStatisticsRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.GetLessonStatisticsResponse.FromString,
+                _registered_method=True)
+        self.Dream = channel.unary_stream(
+                '/sidemirror.v1.ReflectiveMemoryService/Dream',
+                request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.DreamRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.DreamResponse.FromString,
+                _registered_method=True)
+        self.ListDreams = channel.unary_unary(
+                '/sidemirror.v1.ReflectiveMemoryService/ListDreams',
+                request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListDreamsRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListDreamsResponse.FromString,
+                _registered_method=True)
+        self.ListPrunings = channel.unary_unary(
+                '/sidemirror.v1.ReflectiveMemoryService/ListPrunings',
+                request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListPruningsRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListPruningsResponse.FromString,
+                _registered_method=True)
         self.ExportReflections = channel.unary_stream(
                 '/sidemirror.v1.ReflectiveMemoryService/ExportReflections',
                 request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ExportReflectionsRequest.SerializeToString,
@@ -106,6 +126,21 @@ class ReflectiveMemoryServiceStub(object):
                 '/sidemirror.v1.ReflectiveMemoryService/ImportReflections',
                 request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ImportReflectionsRequest.SerializeToString,
                 response_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ImportReflectionsResponse.FromString,
+                _registered_method=True)
+        self.ListClusters = channel.unary_unary(
+                '/sidemirror.v1.ReflectiveMemoryService/ListClusters',
+                request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListClustersRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListClustersResponse.FromString,
+                _registered_method=True)
+        self.LinkReflections = channel.unary_unary(
+                '/sidemirror.v1.ReflectiveMemoryService/LinkReflections',
+                request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.LinkReflectionsRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.LinkReflectionsResponse.FromString,
+                _registered_method=True)
+        self.ExploreGraph = channel.unary_unary(
+                '/sidemirror.v1.ReflectiveMemoryService/ExploreGraph',
+                request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ExploreGraphRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ExploreGraphResponse.FromString,
                 _registered_method=True)
 
 
@@ -193,7 +228,42 @@ class ReflectiveMemoryServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ReportOutcome(self, request, context):
-        """Tells what became of the task that a block was built for.
+        """Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
+        version says so and why, and ReviewReflection takes that back.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetLessonStatistics(self, request, context):
+        """Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Dream(self, request, context):
+        """Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
+        teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
+        rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
+        pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
+        dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
+        REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListDreams(self, request, context):
+        """What passes came to, the newest first. The log is permanent.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListPrunings(self, request, context):
+        """What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
+        permanent.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -210,6 +280,31 @@ class ReflectiveMemoryServiceServicer(object):
         """Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
         line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
         were learned is quarantined, and no memory is trusted more than the agent's own text, whatever its line says.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListClusters(self, request, context):
+        """Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
+        most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def LinkReflections(self, request, context):
+        """Links memories, or removes links. Those that arise from what is learned are made by the server: between a strategy
+        and its reflection, to memories that it was made with, to lessons of the same error or of much the same words, and to
+        the tools, errors and names that it mentions.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExploreGraph(self, request, context):
+        """What hangs together with a memory, a tool, an error or a name, as far as some links away. What is not there, or is
+        another tenant's, is left out.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -273,6 +368,26 @@ def add_ReflectiveMemoryServiceServicer_to_server(servicer, server):
                     request_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ReportOutcomeRequest.FromString,
                     response_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ReportOutcomeResponse.SerializeToString,
             ),
+            'GetLessonStatistics': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetLessonStatistics,
+                    request_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.GetLessonStatisticsRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.GetLessonStatisticsResponse.SerializeToString,
+            ),
+            'Dream': grpc.unary_stream_rpc_method_handler(
+                    servicer.Dream,
+                    request_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.DreamRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.DreamResponse.SerializeToString,
+            ),
+            'ListDreams': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListDreams,
+                    request_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListDreamsRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListDreamsResponse.SerializeToString,
+            ),
+            'ListPrunings': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListPrunings,
+                    request_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListPruningsRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListPruningsResponse.SerializeToString,
+            ),
             'ExportReflections': grpc.unary_stream_rpc_method_handler(
                     servicer.ExportReflections,
                     request_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ExportReflectionsRequest.FromString,
@@ -282,6 +397,21 @@ def add_ReflectiveMemoryServiceServicer_to_server(servicer, server):
                     servicer.ImportReflections,
                     request_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ImportReflectionsRequest.FromString,
                     response_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ImportReflectionsResponse.SerializeToString,
+            ),
+            'ListClusters': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListClusters,
+                    request_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListClustersRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListClustersResponse.SerializeToString,
+            ),
+            'LinkReflections': grpc.unary_unary_rpc_method_handler(
+                    servicer.LinkReflections,
+                    request_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.LinkReflectionsRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.LinkReflectionsResponse.SerializeToString,
+            ),
+            'ExploreGraph': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExploreGraph,
+                    request_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ExploreGraphRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ExploreGraphResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -600,6 +730,114 @@ class ReflectiveMemoryService(object):
             _registered_method=True)
 
     @staticmethod
+    def GetLessonStatistics(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sidemirror.v1.ReflectiveMemoryService/GetLessonStatistics',
+            sidemirror_dot_v1_dot_reflective__memory__pb2.GetLessonStatisticsRequest.SerializeToString,
+            sidemirror_dot_v1_dot_reflective__memory__pb2.GetLessonStatisticsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Dream(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/sidemirror.v1.ReflectiveMemoryService/Dream',
+            sidemirror_dot_v1_dot_reflective__memory__pb2.DreamRequest.SerializeToString,
+            sidemirror_dot_v1_dot_reflective__memory__pb2.DreamResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListDreams(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sidemirror.v1.ReflectiveMemoryService/ListDreams',
+            sidemirror_dot_v1_dot_reflective__memory__pb2.ListDreamsRequest.SerializeToString,
+            sidemirror_dot_v1_dot_reflective__memory__pb2.ListDreamsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListPrunings(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sidemirror.v1.ReflectiveMemoryService/ListPrunings',
+            sidemirror_dot_v1_dot_reflective__memory__pb2.ListPruningsRequest.SerializeToString,
+            sidemirror_dot_v1_dot_reflective__memory__pb2.ListPruningsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def ExportReflections(request,
             target,
             options=(),
@@ -643,6 +881,87 @@ class ReflectiveMemoryService(object):
             '/sidemirror.v1.ReflectiveMemoryService/ImportReflections',
             sidemirror_dot_v1_dot_reflective__memory__pb2.ImportReflectionsRequest.SerializeToString,
             sidemirror_dot_v1_dot_reflective__memory__pb2.ImportReflectionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListClusters(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sidemirror.v1.ReflectiveMemoryService/ListClusters',
+            sidemirror_dot_v1_dot_reflective__memory__pb2.ListClustersRequest.SerializeToString,
+            sidemirror_dot_v1_dot_reflective__memory__pb2.ListClustersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def LinkReflections(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sidemirror.v1.ReflectiveMemoryService/LinkReflections',
+            sidemirror_dot_v1_dot_reflective__memory__pb2.LinkReflectionsRequest.SerializeToString,
+            sidemirror_dot_v1_dot_reflective__memory__pb2.LinkReflectionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExploreGraph(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sidemirror.v1.ReflectiveMemoryService/ExploreGraph',
+            sidemirror_dot_v1_dot_reflective__memory__pb2.ExploreGraphRequest.SerializeToString,
+            sidemirror_dot_v1_dot_reflective__memory__pb2.ExploreGraphResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -66,13 +66,44 @@ class ReflectiveMemoryServiceStub:
     BuildMemoryContext: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.BuildMemoryContextRequest, _reflective_memory_pb2.BuildMemoryContextResponse]
     """The strategies and reflections that fit a task, as a block of data with a receipt."""
     ReportOutcome: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.ReportOutcomeRequest, _reflective_memory_pb2.ReportOutcomeResponse]
-    """Tells what became of the task that a block was built for."""
+    """Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
+    version says so and why, and ReviewReflection takes that back.
+    """
+    GetLessonStatistics: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.GetLessonStatisticsRequest, _reflective_memory_pb2.GetLessonStatisticsResponse]
+    """Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from."""
+    Dream: _grpc.UnaryStreamMultiCallable[_reflective_memory_pb2.DreamRequest, _reflective_memory_pb2.DreamResponse]
+    """Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
+    teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
+    rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
+    pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
+    dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
+    REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+    """
+    ListDreams: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListDreamsRequest, _reflective_memory_pb2.ListDreamsResponse]
+    """What passes came to, the newest first. The log is permanent."""
+    ListPrunings: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListPruningsRequest, _reflective_memory_pb2.ListPruningsResponse]
+    """What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
+    permanent.
+    """
     ExportReflections: _grpc.UnaryStreamMultiCallable[_reflective_memory_pb2.ExportReflectionsRequest, _reflective_memory_pb2.ExportReflectionsResponse]
     """Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first."""
     ImportReflections: _grpc.StreamUnaryMultiCallable[_reflective_memory_pb2.ImportReflectionsRequest, _reflective_memory_pb2.ImportReflectionsResponse]
     """Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
     line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
     were learned is quarantined, and no memory is trusted more than the agent's own text, whatever its line says.
+    """
+    ListClusters: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListClustersRequest, _reflective_memory_pb2.ListClustersResponse]
+    """Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
+    most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
+    """
+    LinkReflections: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.LinkReflectionsRequest, _reflective_memory_pb2.LinkReflectionsResponse]
+    """Links memories, or removes links. Those that arise from what is learned are made by the server: between a strategy
+    and its reflection, to memories that it was made with, to lessons of the same error or of much the same words, and to
+    the tools, errors and names that it mentions.
+    """
+    ExploreGraph: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.ExploreGraphRequest, _reflective_memory_pb2.ExploreGraphResponse]
+    """What hangs together with a memory, a tool, an error or a name, as far as some links away. What is not there, or is
+    another tenant's, is left out.
     """
 
 @_typing.type_check_only
@@ -113,13 +144,44 @@ class ReflectiveMemoryServiceAsyncStub(ReflectiveMemoryServiceStub):
     BuildMemoryContext: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.BuildMemoryContextRequest, _reflective_memory_pb2.BuildMemoryContextResponse]  # type: ignore[assignment]
     """The strategies and reflections that fit a task, as a block of data with a receipt."""
     ReportOutcome: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.ReportOutcomeRequest, _reflective_memory_pb2.ReportOutcomeResponse]  # type: ignore[assignment]
-    """Tells what became of the task that a block was built for."""
+    """Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
+    version says so and why, and ReviewReflection takes that back.
+    """
+    GetLessonStatistics: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.GetLessonStatisticsRequest, _reflective_memory_pb2.GetLessonStatisticsResponse]  # type: ignore[assignment]
+    """Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from."""
+    Dream: _aio.UnaryStreamMultiCallable[_reflective_memory_pb2.DreamRequest, _reflective_memory_pb2.DreamResponse]  # type: ignore[assignment]
+    """Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
+    teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
+    rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
+    pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
+    dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
+    REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+    """
+    ListDreams: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListDreamsRequest, _reflective_memory_pb2.ListDreamsResponse]  # type: ignore[assignment]
+    """What passes came to, the newest first. The log is permanent."""
+    ListPrunings: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListPruningsRequest, _reflective_memory_pb2.ListPruningsResponse]  # type: ignore[assignment]
+    """What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
+    permanent.
+    """
     ExportReflections: _aio.UnaryStreamMultiCallable[_reflective_memory_pb2.ExportReflectionsRequest, _reflective_memory_pb2.ExportReflectionsResponse]  # type: ignore[assignment]
     """Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first."""
     ImportReflections: _aio.StreamUnaryMultiCallable[_reflective_memory_pb2.ImportReflectionsRequest, _reflective_memory_pb2.ImportReflectionsResponse]  # type: ignore[assignment]
     """Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
     line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
     were learned is quarantined, and no memory is trusted more than the agent's own text, whatever its line says.
+    """
+    ListClusters: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListClustersRequest, _reflective_memory_pb2.ListClustersResponse]  # type: ignore[assignment]
+    """Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
+    most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
+    """
+    LinkReflections: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.LinkReflectionsRequest, _reflective_memory_pb2.LinkReflectionsResponse]  # type: ignore[assignment]
+    """Links memories, or removes links. Those that arise from what is learned are made by the server: between a strategy
+    and its reflection, to memories that it was made with, to lessons of the same error or of much the same words, and to
+    the tools, errors and names that it mentions.
+    """
+    ExploreGraph: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.ExploreGraphRequest, _reflective_memory_pb2.ExploreGraphResponse]  # type: ignore[assignment]
+    """What hangs together with a memory, a tool, an error or a name, as far as some links away. What is not there, or is
+    another tenant's, is left out.
     """
 
 class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -223,7 +285,49 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reflective_memory_pb2.ReportOutcomeRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_reflective_memory_pb2.ReportOutcomeResponse, _abc.Awaitable[_reflective_memory_pb2.ReportOutcomeResponse]]:
-        """Tells what became of the task that a block was built for."""
+        """Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
+        version says so and why, and ReviewReflection takes that back.
+        """
+
+    @_abc_1.abstractmethod
+    def GetLessonStatistics(
+        self,
+        request: _reflective_memory_pb2.GetLessonStatisticsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_reflective_memory_pb2.GetLessonStatisticsResponse, _abc.Awaitable[_reflective_memory_pb2.GetLessonStatisticsResponse]]:
+        """Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from."""
+
+    @_abc_1.abstractmethod
+    def Dream(
+        self,
+        request: _reflective_memory_pb2.DreamRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_reflective_memory_pb2.DreamResponse], _abc.AsyncIterator[_reflective_memory_pb2.DreamResponse]]:
+        """Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
+        teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
+        rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
+        pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
+        dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
+        REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+        """
+
+    @_abc_1.abstractmethod
+    def ListDreams(
+        self,
+        request: _reflective_memory_pb2.ListDreamsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_reflective_memory_pb2.ListDreamsResponse, _abc.Awaitable[_reflective_memory_pb2.ListDreamsResponse]]:
+        """What passes came to, the newest first. The log is permanent."""
+
+    @_abc_1.abstractmethod
+    def ListPrunings(
+        self,
+        request: _reflective_memory_pb2.ListPruningsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_reflective_memory_pb2.ListPruningsResponse, _abc.Awaitable[_reflective_memory_pb2.ListPruningsResponse]]:
+        """What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
+        permanent.
+        """
 
     @_abc_1.abstractmethod
     def ExportReflections(
@@ -242,6 +346,37 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         """Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
         line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
         were learned is quarantined, and no memory is trusted more than the agent's own text, whatever its line says.
+        """
+
+    @_abc_1.abstractmethod
+    def ListClusters(
+        self,
+        request: _reflective_memory_pb2.ListClustersRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_reflective_memory_pb2.ListClustersResponse, _abc.Awaitable[_reflective_memory_pb2.ListClustersResponse]]:
+        """Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
+        most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
+        """
+
+    @_abc_1.abstractmethod
+    def LinkReflections(
+        self,
+        request: _reflective_memory_pb2.LinkReflectionsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_reflective_memory_pb2.LinkReflectionsResponse, _abc.Awaitable[_reflective_memory_pb2.LinkReflectionsResponse]]:
+        """Links memories, or removes links. Those that arise from what is learned are made by the server: between a strategy
+        and its reflection, to memories that it was made with, to lessons of the same error or of much the same words, and to
+        the tools, errors and names that it mentions.
+        """
+
+    @_abc_1.abstractmethod
+    def ExploreGraph(
+        self,
+        request: _reflective_memory_pb2.ExploreGraphRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_reflective_memory_pb2.ExploreGraphResponse, _abc.Awaitable[_reflective_memory_pb2.ExploreGraphResponse]]:
+        """What hangs together with a memory, a tool, an error or a name, as far as some links away. What is not there, or is
+        another tenant's, is left out.
         """
 
 def add_ReflectiveMemoryServiceServicer_to_server(servicer: ReflectiveMemoryServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -127,7 +127,7 @@ class BudgetLeft(_message.Message):
     def __init__(self, reflections: _Optional[int] = ..., time: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., tokens: _Optional[int] = ..., usd: _Optional[float] = ...) -> None: ...
 
 class MidTurnReflection(_message.Message):
-    __slots__ = ("status", "detail", "reflection", "should_continue", "suggested_action", "confidence", "usage", "cited_event_ids", "origin")
+    __slots__ = ("status", "detail", "reflection", "should_continue", "suggested_action", "confidence", "usage", "cited_event_ids", "origin", "lessons")
     STATUS_FIELD_NUMBER: _ClassVar[int]
     DETAIL_FIELD_NUMBER: _ClassVar[int]
     REFLECTION_FIELD_NUMBER: _ClassVar[int]
@@ -137,6 +137,7 @@ class MidTurnReflection(_message.Message):
     USAGE_FIELD_NUMBER: _ClassVar[int]
     CITED_EVENT_IDS_FIELD_NUMBER: _ClassVar[int]
     ORIGIN_FIELD_NUMBER: _ClassVar[int]
+    LESSONS_FIELD_NUMBER: _ClassVar[int]
     status: _common_pb2.ResultStatus
     detail: str
     reflection: str
@@ -146,7 +147,8 @@ class MidTurnReflection(_message.Message):
     usage: _common_pb2.Usage
     cited_event_ids: _containers.RepeatedScalarFieldContainer[str]
     origin: _common_pb2.Origin
-    def __init__(self, status: _Optional[_Union[_common_pb2.ResultStatus, str]] = ..., detail: _Optional[str] = ..., reflection: _Optional[str] = ..., should_continue: bool = ..., suggested_action: _Optional[str] = ..., confidence: _Optional[float] = ..., usage: _Optional[_Union[_common_pb2.Usage, _Mapping]] = ..., cited_event_ids: _Optional[_Iterable[str]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ...) -> None: ...
+    lessons: _common_pb2.ContextBlock
+    def __init__(self, status: _Optional[_Union[_common_pb2.ResultStatus, str]] = ..., detail: _Optional[str] = ..., reflection: _Optional[str] = ..., should_continue: bool = ..., suggested_action: _Optional[str] = ..., confidence: _Optional[float] = ..., usage: _Optional[_Union[_common_pb2.Usage, _Mapping]] = ..., cited_event_ids: _Optional[_Iterable[str]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ..., lessons: _Optional[_Union[_common_pb2.ContextBlock, _Mapping]] = ...) -> None: ...
 
 class Session(_message.Message):
     __slots__ = ("session_id", "config", "turn_count", "last_reflection", "create_time", "update_time")
@@ -227,14 +229,16 @@ class TurnStarted(_message.Message):
     def __init__(self, session_id: _Optional[str] = ..., task: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[_common_pb2.Message, _Mapping]]] = ..., base_prompt: _Optional[str] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., config: _Optional[_Union[ThinkingConfig, _Mapping]] = ..., budget: _Optional[_Union[TurnBudget, _Mapping]] = ..., deadline: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reflection_mode: _Optional[_Union[ReflectionMode, str]] = ..., critique_mode: _Optional[_Union[_common_pb2.CritiqueMode, str]] = ..., context: _Optional[_Union[ContextWish, _Mapping]] = ...) -> None: ...
 
 class ContextWish(_message.Message):
-    __slots__ = ("goal_id", "task", "max_items")
+    __slots__ = ("goal_id", "task", "max_items", "tools")
     GOAL_ID_FIELD_NUMBER: _ClassVar[int]
     TASK_FIELD_NUMBER: _ClassVar[int]
     MAX_ITEMS_FIELD_NUMBER: _ClassVar[int]
+    TOOLS_FIELD_NUMBER: _ClassVar[int]
     goal_id: str
     task: str
     max_items: int
-    def __init__(self, goal_id: _Optional[str] = ..., task: _Optional[str] = ..., max_items: _Optional[int] = ...) -> None: ...
+    tools: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, goal_id: _Optional[str] = ..., task: _Optional[str] = ..., max_items: _Optional[int] = ..., tools: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class UserMessage(_message.Message):
     __slots__ = ("text",)

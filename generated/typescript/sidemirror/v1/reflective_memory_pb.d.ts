@@ -247,6 +247,14 @@ export declare type ReflectionResult = Message<"sidemirror.v1.ReflectionResult">
    * @generated from field: sidemirror.v1.Usage usage = 14;
    */
   usage?: Usage | undefined;
+
+  /**
+   * The failure that it is about, as `tool|category|cause`, the same in whatever words it was told; empty for none. At most
+   * 256 characters.
+   *
+   * @generated from field: string error_signature = 15;
+   */
+  errorSignature: string;
 };
 
 /**
@@ -416,7 +424,7 @@ export declare type Memory = Message<"sidemirror.v1.Memory"> & {
   quarantine: string;
 
   /**
-   * What made this version: `learned`, `updated` or `reviewed`.
+   * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
    *
    * @generated from field: string change = 23;
    */
@@ -442,6 +450,20 @@ export declare type Memory = Message<"sidemirror.v1.Memory"> & {
    * @generated from field: string project_id = 26;
    */
   projectId: string;
+
+  /**
+   * The failure that it is about, as `tool|category|cause`; empty for none.
+   *
+   * @generated from field: string error_signature = 27;
+   */
+  errorSignature: string;
+
+  /**
+   * Of what was dreamt: the memories that it rests on. At most 12.
+   *
+   * @generated from field: repeated string derived_from = 28;
+   */
+  derivedFrom: string[];
 };
 
 /**
@@ -1515,6 +1537,16 @@ export declare type BuildMemoryContextRequest = Message<"sidemirror.v1.BuildMemo
    * @generated from field: string session_id = 10;
    */
   sessionId: string;
+
+  /**
+   * Of how many tasks each lesson is held back, to learn what happens without it: 0 to 0.9, where 0 means none. It is
+   * drawn for each lesson by itself, a reflection and its strategy together, and the same again for the same request_id.
+   * What is held back stays out of the block, is named in `omitted`, and nothing takes its place. Costs as many tasks
+   * without a lesson that may help; keep it the same for all tasks, and report the outcomes of all.
+   *
+   * @generated from field: double holdout_fraction = 11;
+   */
+  holdoutFraction: number;
 };
 
 /**
@@ -1530,7 +1562,7 @@ export declare const BuildMemoryContextRequestSchema: GenMessage<BuildMemoryCont
  */
 export declare type BuildMemoryContextResponse = Message<"sidemirror.v1.BuildMemoryContextResponse"> & {
   /**
-   * The block; empty when nothing fits.
+   * The block; empty when nothing fits. When all that fits is held back, its text is empty, and its receipt is there.
    *
    * @generated from field: sidemirror.v1.ContextBlock block = 1;
    */
@@ -1598,6 +1630,14 @@ export declare type ReportOutcomeRequest = Message<"sidemirror.v1.ReportOutcomeR
    * @generated from field: sidemirror.v1.ErrorCategory error_category = 7;
    */
   errorCategory: ErrorCategory;
+
+  /**
+   * The errors that came up, also those that the agent got past: so it is known whether a lesson's error came back. When
+   * absent, those of the turn that the block was built for; when that was not recorded either, it is not known.
+   *
+   * @generated from field: sidemirror.v1.TaskErrors errors = 8;
+   */
+  errors?: TaskErrors | undefined;
 };
 
 /**
@@ -1605,6 +1645,53 @@ export declare type ReportOutcomeRequest = Message<"sidemirror.v1.ReportOutcomeR
  * Use `create(ReportOutcomeRequestSchema)` to create a new message.
  */
 export declare const ReportOutcomeRequestSchema: GenMessage<ReportOutcomeRequest>;
+
+/**
+ * The errors that came up in a task.
+ *
+ * @generated from message sidemirror.v1.TaskErrors
+ */
+export declare type TaskErrors = Message<"sidemirror.v1.TaskErrors"> & {
+  /**
+   * The calls that failed; none when all went well. At most 100.
+   *
+   * @generated from field: repeated sidemirror.v1.FailedCall failed_calls = 1;
+   */
+  failedCalls: FailedCall[];
+};
+
+/**
+ * Describes the message sidemirror.v1.TaskErrors.
+ * Use `create(TaskErrorsSchema)` to create a new message.
+ */
+export declare const TaskErrorsSchema: GenMessage<TaskErrors>;
+
+/**
+ * A call that failed.
+ *
+ * @generated from message sidemirror.v1.FailedCall
+ */
+export declare type FailedCall = Message<"sidemirror.v1.FailedCall"> & {
+  /**
+   * The tool. At most 256 characters.
+   *
+   * @generated from field: string tool_name = 1;
+   */
+  toolName: string;
+
+  /**
+   * What was said. At most 256 KiB.
+   *
+   * @generated from field: string error_message = 2;
+   */
+  errorMessage: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.FailedCall.
+ * Use `create(FailedCallSchema)` to create a new message.
+ */
+export declare const FailedCallSchema: GenMessage<FailedCall>;
 
 /**
  * The outcome is kept.
@@ -1619,6 +1706,262 @@ export declare type ReportOutcomeResponse = Message<"sidemirror.v1.ReportOutcome
  * Use `create(ReportOutcomeResponseSchema)` to create a new message.
  */
 export declare const ReportOutcomeResponseSchema: GenMessage<ReportOutcomeResponse>;
+
+/**
+ * Asks whether lessons help.
+ *
+ * @generated from message sidemirror.v1.GetLessonStatisticsRequest
+ */
+export declare type GetLessonStatisticsRequest = Message<"sidemirror.v1.GetLessonStatisticsRequest"> & {
+  /**
+   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * The lessons; empty means all that there is evidence of. At most 100. Each has at most 128 characters.
+   *
+   * @generated from field: repeated string reflection_ids = 3;
+   */
+  reflectionIds: string[];
+
+  /**
+   * How many to return at most: 0 to 1,000, where 0 means 50. Only without `reflection_ids`.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * Where to go on: the last answer's `next_page_token`. At most 1,024 characters.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.GetLessonStatisticsRequest.
+ * Use `create(GetLessonStatisticsRequestSchema)` to create a new message.
+ */
+export declare const GetLessonStatisticsRequestSchema: GenMessage<GetLessonStatisticsRequest>;
+
+/**
+ * What is known of lessons.
+ *
+ * @generated from message sidemirror.v1.GetLessonStatisticsResponse
+ */
+export declare type GetLessonStatisticsResponse = Message<"sidemirror.v1.GetLessonStatisticsResponse"> & {
+  /**
+   * One for each lesson that was asked for, in that order; else by id downwards.
+   *
+   * @generated from field: repeated sidemirror.v1.LessonStatistics lessons = 1;
+   */
+  lessons: LessonStatistics[];
+
+  /**
+   * Where to go on; empty at the end.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.GetLessonStatisticsResponse.
+ * Use `create(GetLessonStatisticsResponseSchema)` to create a new message.
+ */
+export declare const GetLessonStatisticsResponseSchema: GenMessage<GetLessonStatisticsResponse>;
+
+/**
+ * What is known of a lesson, of its present text and since it was last brought back (ReviewReflection). A success is a task
+ * whose outcome is TASK_OUTCOME_SUCCESS.
+ *
+ * @generated from message sidemirror.v1.LessonStatistics
+ */
+export declare type LessonStatistics = Message<"sidemirror.v1.LessonStatistics"> & {
+  /**
+   * Its id.
+   *
+   * @generated from field: string reflection_id = 1;
+   */
+  reflectionId: string;
+
+  /**
+   * The version from which evidence counts.
+   *
+   * @generated from field: int32 from_version = 2;
+   */
+  fromVersion: number;
+
+  /**
+   * Whether it is recalled.
+   *
+   * @generated from field: sidemirror.v1.MemoryState state = 3;
+   */
+  state: MemoryState;
+
+  /**
+   * Why, where somebody or the evidence said so.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+
+  /**
+   * Tasks that it was drawn to be shown for.
+   *
+   * @generated from field: sidemirror.v1.LessonArm shown = 5;
+   */
+  shown?: LessonArm | undefined;
+
+  /**
+   * Tasks that it was drawn to be held back from.
+   *
+   * @generated from field: sidemirror.v1.LessonArm held_back = 6;
+   */
+  heldBack?: LessonArm | undefined;
+
+  /**
+   * Tasks that it was shown for without a draw, and whose outcome was reported: they are not compared.
+   *
+   * @generated from field: sidemirror.v1.LessonArm outside = 7;
+   */
+  outside?: LessonArm | undefined;
+
+  /**
+   * How much more often tasks succeed with it than without it, -1 to 1; absent until both arms have outcomes.
+   *
+   * @generated from field: optional double lift = 8;
+   */
+  lift?: number | undefined;
+
+  /**
+   * The 95 % interval of the lift (Newcombe's), for a look whose time was chosen beforehand.
+   *
+   * @generated from field: sidemirror.v1.LiftInterval interval = 9;
+   */
+  interval?: LiftInterval | undefined;
+
+  /**
+   * The interval that covers the truth at all looks at once in 95 % of the cases (Robbins' mixture). The verdict rests on
+   * it, and is looked at after every outcome.
+   *
+   * @generated from field: sidemirror.v1.LiftInterval interval_at_any_look = 10;
+   */
+  intervalAtAnyLook?: LiftInterval | undefined;
+
+  /**
+   * What the evidence says.
+   *
+   * @generated from field: sidemirror.v1.LessonVerdict verdict = 11;
+   */
+  verdict: LessonVerdict;
+
+  /**
+   * Why, for people, and what to be careful about.
+   *
+   * @generated from field: string detail = 12;
+   */
+  detail: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.LessonStatistics.
+ * Use `create(LessonStatisticsSchema)` to create a new message.
+ */
+export declare const LessonStatisticsSchema: GenMessage<LessonStatistics>;
+
+/**
+ * The tasks of one arm.
+ *
+ * @generated from message sidemirror.v1.LessonArm
+ */
+export declare type LessonArm = Message<"sidemirror.v1.LessonArm"> & {
+  /**
+   * Tasks.
+   *
+   * @generated from field: int64 assigned_count = 1;
+   */
+  assignedCount: bigint;
+
+  /**
+   * Those that succeeded.
+   *
+   * @generated from field: int64 success_count = 2;
+   */
+  successCount: bigint;
+
+  /**
+   * Those with another outcome.
+   *
+   * @generated from field: int64 failure_count = 3;
+   */
+  failureCount: bigint;
+
+  /**
+   * Those without an outcome, so far.
+   *
+   * @generated from field: int64 missing_count = 4;
+   */
+  missingCount: bigint;
+
+  /**
+   * Those in which the lesson's error came up again.
+   *
+   * @generated from field: int64 returned_count = 5;
+   */
+  returnedCount: bigint;
+
+  /**
+   * Those in which it is known not to have come up again.
+   *
+   * @generated from field: int64 stayed_away_count = 6;
+   */
+  stayedAwayCount: bigint;
+};
+
+/**
+ * Describes the message sidemirror.v1.LessonArm.
+ * Use `create(LessonArmSchema)` to create a new message.
+ */
+export declare const LessonArmSchema: GenMessage<LessonArm>;
+
+/**
+ * A range of lifts.
+ *
+ * @generated from message sidemirror.v1.LiftInterval
+ */
+export declare type LiftInterval = Message<"sidemirror.v1.LiftInterval"> & {
+  /**
+   * The lower end, -1 to 1.
+   *
+   * @generated from field: double low = 1;
+   */
+  low: number;
+
+  /**
+   * The upper end, -1 to 1.
+   *
+   * @generated from field: double high = 2;
+   */
+  high: number;
+};
+
+/**
+ * Describes the message sidemirror.v1.LiftInterval.
+ * Use `create(LiftIntervalSchema)` to create a new message.
+ */
+export declare const LiftIntervalSchema: GenMessage<LiftInterval>;
 
 /**
  * Asks for everything.
@@ -1771,6 +2114,881 @@ export declare type RefusedLine = Message<"sidemirror.v1.RefusedLine"> & {
  * Use `create(RefusedLineSchema)` to create a new message.
  */
 export declare const RefusedLineSchema: GenMessage<RefusedLine>;
+
+/**
+ * Asks which memories belong together.
+ *
+ * @generated from message sidemirror.v1.ListClustersRequest
+ */
+export declare type ListClustersRequest = Message<"sidemirror.v1.ListClustersRequest"> & {
+  /**
+   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * Only clusters of this kind; the others' memories are grouped by it too then.
+   *
+   * @generated from field: sidemirror.v1.ClusterKind kind = 3;
+   */
+  kind: ClusterKind;
+
+  /**
+   * How many to return; 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * The token of the page before; empty for the first page. At most 1,024 characters.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.ListClustersRequest.
+ * Use `create(ListClustersRequestSchema)` to create a new message.
+ */
+export declare const ListClustersRequestSchema: GenMessage<ListClustersRequest>;
+
+/**
+ * Clusters: those with the most episodes first, then the most important, then the oldest.
+ *
+ * @generated from message sidemirror.v1.ListClustersResponse
+ */
+export declare type ListClustersResponse = Message<"sidemirror.v1.ListClustersResponse"> & {
+  /**
+   * A page of them.
+   *
+   * @generated from field: repeated sidemirror.v1.MemoryCluster clusters = 1;
+   */
+  clusters: MemoryCluster[];
+
+  /**
+   * The token of the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.ListClustersResponse.
+ * Use `create(ListClustersResponseSchema)` to create a new message.
+ */
+export declare const ListClustersResponseSchema: GenMessage<ListClustersResponse>;
+
+/**
+ * Memories that belong together, of at least two lessons.
+ *
+ * @generated from message sidemirror.v1.MemoryCluster
+ */
+export declare type MemoryCluster = Message<"sidemirror.v1.MemoryCluster"> & {
+  /**
+   * Its id; it stays while its oldest memory does.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * What they have in common.
+   *
+   * @generated from field: sidemirror.v1.ClusterKind kind = 2;
+   */
+  kind: ClusterKind;
+
+  /**
+   * The signature of the failure, or the tool; empty for CLUSTER_KIND_SIMILARITY.
+   *
+   * @generated from field: string key = 3;
+   */
+  key: string;
+
+  /**
+   * Terms that several of them have, at most 5, as they are searched for.
+   *
+   * @generated from field: repeated string terms = 4;
+   */
+  terms: string[];
+
+  /**
+   * The memories, the oldest first.
+   *
+   * @generated from field: repeated string memory_ids = 5;
+   */
+  memoryIds: string[];
+
+  /**
+   * How many distinct episodes taught them, as far as they remember.
+   *
+   * @generated from field: int32 episode_count = 6;
+   */
+  episodeCount: number;
+
+  /**
+   * How much the most important of them matters, 0 to 1.
+   *
+   * @generated from field: double importance = 7;
+   */
+  importance: number;
+};
+
+/**
+ * Describes the message sidemirror.v1.MemoryCluster.
+ * Use `create(MemoryClusterSchema)` to create a new message.
+ */
+export declare const MemoryClusterSchema: GenMessage<MemoryCluster>;
+
+/**
+ * A node of the graph, by what it is and its name.
+ *
+ * @generated from message sidemirror.v1.GraphPoint
+ */
+export declare type GraphPoint = Message<"sidemirror.v1.GraphPoint"> & {
+  /**
+   * What it is.
+   *
+   * @generated from field: sidemirror.v1.GraphNodeKind kind = 1;
+   */
+  kind: GraphNodeKind;
+
+  /**
+   * The memory's id, or the name of what it is: 1 to 256 characters, required. A memory's has at most 128.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.GraphPoint.
+ * Use `create(GraphPointSchema)` to create a new message.
+ */
+export declare const GraphPointSchema: GenMessage<GraphPoint>;
+
+/**
+ * A link from one node to another.
+ *
+ * @generated from message sidemirror.v1.MemoryLink
+ */
+export declare type MemoryLink = Message<"sidemirror.v1.MemoryLink"> & {
+  /**
+   * Where it begins: a memory. Required.
+   *
+   * @generated from field: sidemirror.v1.GraphPoint source = 1;
+   */
+  source?: GraphPoint | undefined;
+
+  /**
+   * Where it ends: another memory; for LINK_KIND_MENTIONS what is no memory. Required.
+   *
+   * @generated from field: sidemirror.v1.GraphPoint target = 2;
+   */
+  target?: GraphPoint | undefined;
+
+  /**
+   * What it says; required.
+   *
+   * @generated from field: sidemirror.v1.LinkKind kind = 3;
+   */
+  kind: LinkKind;
+
+  /**
+   * When it was made; not read where it is sent.
+   *
+   * @generated from field: google.protobuf.Timestamp create_time = 4;
+   */
+  createTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.MemoryLink.
+ * Use `create(MemoryLinkSchema)` to create a new message.
+ */
+export declare const MemoryLinkSchema: GenMessage<MemoryLink>;
+
+/**
+ * Asks to link memories.
+ *
+ * @generated from message sidemirror.v1.LinkReflectionsRequest
+ */
+export declare type LinkReflectionsRequest = Message<"sidemirror.v1.LinkReflectionsRequest"> & {
+  /**
+   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
+   * the same content is answered the same, and with other content is refused.
+   *
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+
+  /**
+   * The links; at least one. At most 100. Ends that are memories must exist, unless the links are removed.
+   *
+   * @generated from field: repeated sidemirror.v1.MemoryLink links = 4;
+   */
+  links: MemoryLink[];
+
+  /**
+   * Remove these links instead.
+   *
+   * @generated from field: bool remove = 5;
+   */
+  remove: boolean;
+};
+
+/**
+ * Describes the message sidemirror.v1.LinkReflectionsRequest.
+ * Use `create(LinkReflectionsRequestSchema)` to create a new message.
+ */
+export declare const LinkReflectionsRequestSchema: GenMessage<LinkReflectionsRequest>;
+
+/**
+ * They are linked.
+ *
+ * @generated from message sidemirror.v1.LinkReflectionsResponse
+ */
+export declare type LinkReflectionsResponse = Message<"sidemirror.v1.LinkReflectionsResponse"> & {
+  /**
+   * How many links were made, or removed: those that were there, or were not, are not counted.
+   *
+   * @generated from field: int32 changed_count = 1;
+   */
+  changedCount: number;
+};
+
+/**
+ * Describes the message sidemirror.v1.LinkReflectionsResponse.
+ * Use `create(LinkReflectionsResponseSchema)` to create a new message.
+ */
+export declare const LinkReflectionsResponseSchema: GenMessage<LinkReflectionsResponse>;
+
+/**
+ * Asks what hangs together.
+ *
+ * @generated from message sidemirror.v1.ExploreGraphRequest
+ */
+export declare type ExploreGraphRequest = Message<"sidemirror.v1.ExploreGraphRequest"> & {
+  /**
+   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * Where to begin; at least one. At most 20.
+   *
+   * @generated from field: repeated sidemirror.v1.GraphPoint start = 3;
+   */
+  start: GraphPoint[];
+
+  /**
+   * How many links away: 0 to 3, where 0 means 2.
+   *
+   * @generated from field: int32 depth = 4;
+   */
+  depth: number;
+
+  /**
+   * Only along links of these kinds; none means all. At most 6.
+   *
+   * @generated from field: repeated sidemirror.v1.LinkKind kinds = 5;
+   */
+  kinds: LinkKind[];
+
+  /**
+   * How many nodes to return: 0 to 1,000, where 0 means 100. Of a node's links of one kind at most 25 from it are
+   * followed, and the newest 25 to it.
+   *
+   * @generated from field: int32 max_nodes = 6;
+   */
+  maxNodes: number;
+};
+
+/**
+ * Describes the message sidemirror.v1.ExploreGraphRequest.
+ * Use `create(ExploreGraphRequestSchema)` to create a new message.
+ */
+export declare const ExploreGraphRequestSchema: GenMessage<ExploreGraphRequest>;
+
+/**
+ * What hangs together.
+ *
+ * @generated from message sidemirror.v1.ExploreGraphResponse
+ */
+export declare type ExploreGraphResponse = Message<"sidemirror.v1.ExploreGraphResponse"> & {
+  /**
+   * The nodes, the nearest first.
+   *
+   * @generated from field: repeated sidemirror.v1.GraphNode nodes = 1;
+   */
+  nodes: GraphNode[];
+
+  /**
+   * The links between them that were followed.
+   *
+   * @generated from field: repeated sidemirror.v1.MemoryLink links = 2;
+   */
+  links: MemoryLink[];
+
+  /**
+   * There is more than was followed or returned.
+   *
+   * @generated from field: bool truncated = 3;
+   */
+  truncated: boolean;
+};
+
+/**
+ * Describes the message sidemirror.v1.ExploreGraphResponse.
+ * Use `create(ExploreGraphResponseSchema)` to create a new message.
+ */
+export declare const ExploreGraphResponseSchema: GenMessage<ExploreGraphResponse>;
+
+/**
+ * A node that was reached.
+ *
+ * @generated from message sidemirror.v1.GraphNode
+ */
+export declare type GraphNode = Message<"sidemirror.v1.GraphNode"> & {
+  /**
+   * Which.
+   *
+   * @generated from field: sidemirror.v1.GraphPoint point = 1;
+   */
+  point?: GraphPoint | undefined;
+
+  /**
+   * How many links away from where it was begun.
+   *
+   * @generated from field: int32 distance = 2;
+   */
+  distance: number;
+
+  /**
+   * The memory, whatever its state; absent for what is none.
+   *
+   * @generated from field: sidemirror.v1.Memory memory = 3;
+   */
+  memory?: Memory | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.GraphNode.
+ * Use `create(GraphNodeSchema)` to create a new message.
+ */
+export declare const GraphNodeSchema: GenMessage<GraphNode>;
+
+/**
+ * Asks for a dream.
+ *
+ * @generated from message sidemirror.v1.DreamRequest
+ */
+export declare type DreamRequest = Message<"sidemirror.v1.DreamRequest"> & {
+  /**
+   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
+   * the same content is answered the same, and with other content is refused.
+   *
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.DreamRequest.
+ * Use `create(DreamRequestSchema)` to create a new message.
+ */
+export declare const DreamRequestSchema: GenMessage<DreamRequest>;
+
+/**
+ * One step of a dream.
+ *
+ * @generated from message sidemirror.v1.DreamResponse
+ */
+export declare type DreamResponse = Message<"sidemirror.v1.DreamResponse"> & {
+  /**
+   * What is told.
+   *
+   * @generated from oneof sidemirror.v1.DreamResponse.step
+   */
+  step: {
+    /**
+     * How far it is; whenever it has come further.
+     *
+     * @generated from field: sidemirror.v1.DreamProgress progress = 1;
+     */
+    value: DreamProgress;
+    case: "progress";
+  } | {
+    /**
+     * What it came to; always the last.
+     *
+     * @generated from field: sidemirror.v1.DreamLogEntry dream = 2;
+     */
+    value: DreamLogEntry;
+    case: "dream";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message sidemirror.v1.DreamResponse.
+ * Use `create(DreamResponseSchema)` to create a new message.
+ */
+export declare const DreamResponseSchema: GenMessage<DreamResponse>;
+
+/**
+ * How far a dream is.
+ *
+ * @generated from message sidemirror.v1.DreamProgress
+ */
+export declare type DreamProgress = Message<"sidemirror.v1.DreamProgress"> & {
+  /**
+   * The pass.
+   *
+   * @generated from field: string dream_id = 1;
+   */
+  dreamId: string;
+
+  /**
+   * No worker has begun with it.
+   *
+   * @generated from field: bool waiting = 2;
+   */
+  waiting: boolean;
+
+  /**
+   * New memories that it has read.
+   *
+   * @generated from field: int32 read_count = 3;
+   */
+  readCount: number;
+
+  /**
+   * Clusters that a model is asked about.
+   *
+   * @generated from field: int32 cluster_count = 4;
+   */
+  clusterCount: number;
+
+  /**
+   * How many of them it is through with.
+   *
+   * @generated from field: int32 finished_cluster_count = 5;
+   */
+  finishedClusterCount: number;
+
+  /**
+   * Lessons that came of these.
+   *
+   * @generated from field: int32 lesson_count = 6;
+   */
+  lessonCount: number;
+};
+
+/**
+ * Describes the message sidemirror.v1.DreamProgress.
+ * Use `create(DreamProgressSchema)` to create a new message.
+ */
+export declare const DreamProgressSchema: GenMessage<DreamProgress>;
+
+/**
+ * What a dream came to.
+ *
+ * @generated from message sidemirror.v1.DreamLogEntry
+ */
+export declare type DreamLogEntry = Message<"sidemirror.v1.DreamLogEntry"> & {
+  /**
+   * The pass.
+   *
+   * @generated from field: string dream_id = 1;
+   */
+  dreamId: string;
+
+  /**
+   * Its number among the passes of the project, from 1.
+   *
+   * @generated from field: int64 number = 2;
+   */
+  number: bigint;
+
+  /**
+   * When it began.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 3;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * When it ended.
+   *
+   * @generated from field: google.protobuf.Timestamp end_time = 4;
+   */
+  endTime?: Timestamp | undefined;
+
+  /**
+   * OK, or why clusters were not answered for: the first reason. What was not dreamt for want of money, time or a model is
+   * left to the next pass.
+   *
+   * @generated from field: sidemirror.v1.ResultStatus status = 5;
+   */
+  status: ResultStatus;
+
+  /**
+   * The same, for people.
+   *
+   * @generated from field: string detail = 6;
+   */
+  detail: string;
+
+  /**
+   * New memories that it read; no other pass reads them as new.
+   *
+   * @generated from field: int32 read_count = 7;
+   */
+  readCount: number;
+
+  /**
+   * New memories that are left to the next pass; 9,500 and more are counted as 9,500.
+   *
+   * @generated from field: int32 left_count = 8;
+   */
+  leftCount: number;
+
+  /**
+   * Groups of memories with something new in them, and with at least two distinct episodes behind them.
+   *
+   * @generated from field: int32 cluster_count = 9;
+   */
+  clusterCount: number;
+
+  /**
+   * Those of them that were not worth a question: a lesson says them already, or they have grown little.
+   *
+   * @generated from field: int32 known_cluster_count = 10;
+   */
+  knownClusterCount: number;
+
+  /**
+   * Those that a model was asked about: at most 20.
+   *
+   * @generated from field: int32 asked_count = 11;
+   */
+  askedCount: number;
+
+  /**
+   * Answers that were not kept: fewer than two episodes support them, or they matter less than `min_store_importance`.
+   *
+   * @generated from field: int32 unsupported_count = 12;
+   */
+  unsupportedCount: number;
+
+  /**
+   * Questions without an answer that can be used.
+   *
+   * @generated from field: int32 failed_count = 13;
+   */
+  failedCount: number;
+
+  /**
+   * What was made or strengthened.
+   *
+   * @generated from field: repeated sidemirror.v1.DreamtLesson lessons = 14;
+   */
+  lessons: DreamtLesson[];
+
+  /**
+   * What the questions took, together; absent when nothing was asked.
+   *
+   * @generated from field: sidemirror.v1.Usage usage = 15;
+   */
+  usage?: Usage | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.DreamLogEntry.
+ * Use `create(DreamLogEntrySchema)` to create a new message.
+ */
+export declare const DreamLogEntrySchema: GenMessage<DreamLogEntry>;
+
+/**
+ * What a dream made of one cluster.
+ *
+ * @generated from message sidemirror.v1.DreamtLesson
+ */
+export declare type DreamtLesson = Message<"sidemirror.v1.DreamtLesson"> & {
+  /**
+   * The memory that says what the episodes have in common.
+   *
+   * @generated from field: string reflection_id = 1;
+   */
+  reflectionId: string;
+
+  /**
+   * The memory that says what to do next time; empty when there is none.
+   *
+   * @generated from field: string strategy_id = 2;
+   */
+  strategyId: string;
+
+  /**
+   * The memories that it rests on.
+   *
+   * @generated from field: repeated string supporting_memory_ids = 3;
+   */
+  supportingMemoryIds: string[];
+
+  /**
+   * How many distinct episodes taught those: at least 2.
+   *
+   * @generated from field: int32 episode_count = 4;
+   */
+  episodeCount: number;
+
+  /**
+   * Whether it is new; else it was known word for word, and was strengthened.
+   *
+   * @generated from field: bool is_new = 5;
+   */
+  isNew: boolean;
+};
+
+/**
+ * Describes the message sidemirror.v1.DreamtLesson.
+ * Use `create(DreamtLessonSchema)` to create a new message.
+ */
+export declare const DreamtLessonSchema: GenMessage<DreamtLesson>;
+
+/**
+ * Asks for the log of dreams.
+ *
+ * @generated from message sidemirror.v1.ListDreamsRequest
+ */
+export declare type ListDreamsRequest = Message<"sidemirror.v1.ListDreamsRequest"> & {
+  /**
+   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * How many to return; 50 when 0, at most 1,000.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * The token of the page before; empty for the first page. At most 1,024 characters.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.ListDreamsRequest.
+ * Use `create(ListDreamsRequestSchema)` to create a new message.
+ */
+export declare const ListDreamsRequestSchema: GenMessage<ListDreamsRequest>;
+
+/**
+ * The log, the newest first.
+ *
+ * @generated from message sidemirror.v1.ListDreamsResponse
+ */
+export declare type ListDreamsResponse = Message<"sidemirror.v1.ListDreamsResponse"> & {
+  /**
+   * A page of it.
+   *
+   * @generated from field: repeated sidemirror.v1.DreamLogEntry dreams = 1;
+   */
+  dreams: DreamLogEntry[];
+
+  /**
+   * The token of the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.ListDreamsResponse.
+ * Use `create(ListDreamsResponseSchema)` to create a new message.
+ */
+export declare const ListDreamsResponseSchema: GenMessage<ListDreamsResponse>;
+
+/**
+ * Asks for the log of what was removed.
+ *
+ * @generated from message sidemirror.v1.ListPruningsRequest
+ */
+export declare type ListPruningsRequest = Message<"sidemirror.v1.ListPruningsRequest"> & {
+  /**
+   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * How many to return; 50 when 0, at most 1,000.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * The token of the page before; empty for the first page. At most 1,024 characters.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.ListPruningsRequest.
+ * Use `create(ListPruningsRequestSchema)` to create a new message.
+ */
+export declare const ListPruningsRequestSchema: GenMessage<ListPruningsRequest>;
+
+/**
+ * The log, the newest first.
+ *
+ * @generated from message sidemirror.v1.ListPruningsResponse
+ */
+export declare type ListPruningsResponse = Message<"sidemirror.v1.ListPruningsResponse"> & {
+  /**
+   * A page of it.
+   *
+   * @generated from field: repeated sidemirror.v1.Pruning prunings = 1;
+   */
+  prunings: Pruning[];
+
+  /**
+   * The token of the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.ListPruningsResponse.
+ * Use `create(ListPruningsResponseSchema)` to create a new message.
+ */
+export declare const ListPruningsResponseSchema: GenMessage<ListPruningsResponse>;
+
+/**
+ * What was removed at one time.
+ *
+ * @generated from message sidemirror.v1.Pruning
+ */
+export declare type Pruning = Message<"sidemirror.v1.Pruning"> & {
+  /**
+   * Of what.
+   *
+   * @generated from field: sidemirror.v1.PrunedKind kind = 1;
+   */
+  kind: PrunedKind;
+
+  /**
+   * How much.
+   *
+   * @generated from field: int64 count = 2;
+   */
+  count: bigint;
+
+  /**
+   * When.
+   *
+   * @generated from field: google.protobuf.Timestamp prune_time = 3;
+   */
+  pruneTime?: Timestamp | undefined;
+
+  /**
+   * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`).
+   *
+   * @generated from field: google.protobuf.Timestamp before_time = 4;
+   */
+  beforeTime?: Timestamp | undefined;
+
+  /**
+   * Memories: they mattered less than this (`retention.memory_importance`); 0 for turns.
+   *
+   * @generated from field: double importance_below = 5;
+   */
+  importanceBelow: number;
+};
+
+/**
+ * Describes the message sidemirror.v1.Pruning.
+ * Use `create(PruningSchema)` to create a new message.
+ */
+export declare const PruningSchema: GenMessage<Pruning>;
 
 /**
  * What an event of a trace is.
@@ -2050,6 +3268,241 @@ export enum SearchMode {
 export declare const SearchModeSchema: GenEnum<SearchMode>;
 
 /**
+ * What the memories of a cluster have in common.
+ *
+ * @generated from enum sidemirror.v1.ClusterKind
+ */
+export enum ClusterKind {
+  /**
+   * Not said: any.
+   *
+   * @generated from enum value: CLUSTER_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * They tell of the same failure, in whatever words.
+   *
+   * @generated from enum value: CLUSTER_KIND_ERROR_SIGNATURE = 1;
+   */
+  ERROR_SIGNATURE = 1,
+
+  /**
+   * They are about the same tool, and have many of their words in common.
+   *
+   * @generated from enum value: CLUSTER_KIND_TOOL = 2;
+   */
+  TOOL = 2,
+
+  /**
+   * They have most of their words in common.
+   *
+   * @generated from enum value: CLUSTER_KIND_SIMILARITY = 3;
+   */
+  SIMILARITY = 3,
+}
+
+/**
+ * Describes the enum sidemirror.v1.ClusterKind.
+ */
+export declare const ClusterKindSchema: GenEnum<ClusterKind>;
+
+/**
+ * What a link says of its source.
+ *
+ * @generated from enum sidemirror.v1.LinkKind
+ */
+export enum LinkKind {
+  /**
+   * Not said.
+   *
+   * @generated from enum value: LINK_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It is what to do next time, and the target says why.
+   *
+   * @generated from enum value: LINK_KIND_STRATEGY_OF = 1;
+   */
+  STRATEGY_OF = 1,
+
+  /**
+   * It was made with the target.
+   *
+   * @generated from enum value: LINK_KIND_DERIVED_FROM = 2;
+   */
+  DERIVED_FROM = 2,
+
+  /**
+   * It holds in place of the target, which is shown no more beside it.
+   *
+   * @generated from enum value: LINK_KIND_SUPERSEDES = 3;
+   */
+  SUPERSEDES = 3,
+
+  /**
+   * It says much the same as the target.
+   *
+   * @generated from enum value: LINK_KIND_SIMILAR_TO = 4;
+   */
+  SIMILAR_TO = 4,
+
+  /**
+   * It tells of the same failure as the target.
+   *
+   * @generated from enum value: LINK_KIND_SAME_ERROR = 5;
+   */
+  SAME_ERROR = 5,
+
+  /**
+   * The target, which is no memory, occurs in it.
+   *
+   * @generated from enum value: LINK_KIND_MENTIONS = 6;
+   */
+  MENTIONS = 6,
+}
+
+/**
+ * Describes the enum sidemirror.v1.LinkKind.
+ */
+export declare const LinkKindSchema: GenEnum<LinkKind>;
+
+/**
+ * What a node of the graph is.
+ *
+ * @generated from enum sidemirror.v1.GraphNodeKind
+ */
+export enum GraphNodeKind {
+  /**
+   * Not said: GRAPH_NODE_KIND_MEMORY.
+   *
+   * @generated from enum value: GRAPH_NODE_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A memory.
+   *
+   * @generated from enum value: GRAPH_NODE_KIND_MEMORY = 1;
+   */
+  MEMORY = 1,
+
+  /**
+   * A tool.
+   *
+   * @generated from enum value: GRAPH_NODE_KIND_TOOL = 2;
+   */
+  TOOL = 2,
+
+  /**
+   * An error category, by its name in lower case, such as `timeout`.
+   *
+   * @generated from enum value: GRAPH_NODE_KIND_ERROR_CATEGORY = 3;
+   */
+  ERROR_CATEGORY = 3,
+
+  /**
+   * A failure, by its signature.
+   *
+   * @generated from enum value: GRAPH_NODE_KIND_ERROR_SIGNATURE = 4;
+   */
+  ERROR_SIGNATURE = 4,
+
+  /**
+   * A name that occurs in a text, such as `find_user`, in lower case.
+   *
+   * @generated from enum value: GRAPH_NODE_KIND_NAME = 5;
+   */
+  NAME = 5,
+}
+
+/**
+ * Describes the enum sidemirror.v1.GraphNodeKind.
+ */
+export declare const GraphNodeKindSchema: GenEnum<GraphNodeKind>;
+
+/**
+ * What was removed because it was old.
+ *
+ * @generated from enum sidemirror.v1.PrunedKind
+ */
+export enum PrunedKind {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: PRUNED_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Memories that mattered little.
+   *
+   * @generated from enum value: PRUNED_KIND_MEMORIES = 1;
+   */
+  MEMORIES = 1,
+
+  /**
+   * Turns that had ended, with their events and directives.
+   *
+   * @generated from enum value: PRUNED_KIND_TURNS = 2;
+   */
+  TURNS = 2,
+}
+
+/**
+ * Describes the enum sidemirror.v1.PrunedKind.
+ */
+export declare const PrunedKindSchema: GenEnum<PrunedKind>;
+
+/**
+ * What the evidence says of a lesson.
+ *
+ * @generated from enum sidemirror.v1.LessonVerdict
+ */
+export enum LessonVerdict {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: LESSON_VERDICT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Tasks succeed more often with it.
+   *
+   * @generated from enum value: LESSON_VERDICT_HELPS = 1;
+   */
+  HELPS = 1,
+
+  /**
+   * Tasks succeed less often with it.
+   *
+   * @generated from enum value: LESSON_VERDICT_HARMS = 2;
+   */
+  HARMS = 2,
+
+  /**
+   * It makes a difference of less than 10 points, if any.
+   *
+   * @generated from enum value: LESSON_VERDICT_INERT = 3;
+   */
+  INERT = 3,
+
+  /**
+   * There are too few outcomes to tell: fewer than 30 in an arm, or a lift that chance may have made.
+   *
+   * @generated from enum value: LESSON_VERDICT_NOT_ENOUGH_DATA = 4;
+   */
+  NOT_ENOUGH_DATA = 4,
+}
+
+/**
+ * Describes the enum sidemirror.v1.LessonVerdict.
+ */
+export declare const LessonVerdictSchema: GenEnum<LessonVerdict>;
+
+/**
  * What did this teach, and what was learned that fits here?
  *
  * A reflection says what happened and why, a strategy what to do next time. Both are kept for good, found again by what
@@ -2165,7 +3618,8 @@ export declare const ReflectiveMemoryService: GenService<{
     output: typeof BuildMemoryContextResponseSchema;
   },
   /**
-   * Tells what became of the task that a block was built for.
+   * Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
+   * version says so and why, and ReviewReflection takes that back.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.ReportOutcome
    */
@@ -2173,6 +3627,52 @@ export declare const ReflectiveMemoryService: GenService<{
     methodKind: "unary";
     input: typeof ReportOutcomeRequestSchema;
     output: typeof ReportOutcomeResponseSchema;
+  },
+  /**
+   * Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from.
+   *
+   * @generated from rpc sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics
+   */
+  getLessonStatistics: {
+    methodKind: "unary";
+    input: typeof GetLessonStatisticsRequestSchema;
+    output: typeof GetLessonStatisticsResponseSchema;
+  },
+  /**
+   * Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
+   * teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
+   * rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
+   * pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
+   * dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
+   * REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+   *
+   * @generated from rpc sidemirror.v1.ReflectiveMemoryService.Dream
+   */
+  dream: {
+    methodKind: "server_streaming";
+    input: typeof DreamRequestSchema;
+    output: typeof DreamResponseSchema;
+  },
+  /**
+   * What passes came to, the newest first. The log is permanent.
+   *
+   * @generated from rpc sidemirror.v1.ReflectiveMemoryService.ListDreams
+   */
+  listDreams: {
+    methodKind: "unary";
+    input: typeof ListDreamsRequestSchema;
+    output: typeof ListDreamsResponseSchema;
+  },
+  /**
+   * What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
+   * permanent.
+   *
+   * @generated from rpc sidemirror.v1.ReflectiveMemoryService.ListPrunings
+   */
+  listPrunings: {
+    methodKind: "unary";
+    input: typeof ListPruningsRequestSchema;
+    output: typeof ListPruningsResponseSchema;
   },
   /**
    * Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first.
@@ -2195,6 +3695,40 @@ export declare const ReflectiveMemoryService: GenService<{
     methodKind: "client_streaming";
     input: typeof ImportReflectionsRequestSchema;
     output: typeof ImportReflectionsResponseSchema;
+  },
+  /**
+   * Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
+   * most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
+   *
+   * @generated from rpc sidemirror.v1.ReflectiveMemoryService.ListClusters
+   */
+  listClusters: {
+    methodKind: "unary";
+    input: typeof ListClustersRequestSchema;
+    output: typeof ListClustersResponseSchema;
+  },
+  /**
+   * Links memories, or removes links. Those that arise from what is learned are made by the server: between a strategy
+   * and its reflection, to memories that it was made with, to lessons of the same error or of much the same words, and to
+   * the tools, errors and names that it mentions.
+   *
+   * @generated from rpc sidemirror.v1.ReflectiveMemoryService.LinkReflections
+   */
+  linkReflections: {
+    methodKind: "unary";
+    input: typeof LinkReflectionsRequestSchema;
+    output: typeof LinkReflectionsResponseSchema;
+  },
+  /**
+   * What hangs together with a memory, a tool, an error or a name, as far as some links away. What is not there, or is
+   * another tenant's, is left out.
+   *
+   * @generated from rpc sidemirror.v1.ReflectiveMemoryService.ExploreGraph
+   */
+  exploreGraph: {
+    methodKind: "unary";
+    input: typeof ExploreGraphRequestSchema;
+    output: typeof ExploreGraphResponseSchema;
   },
 }>;
 

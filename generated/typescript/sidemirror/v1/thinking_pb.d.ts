@@ -210,6 +210,14 @@ export declare type MidTurnReflection = Message<"sidemirror.v1.MidTurnReflection
    * @generated from field: sidemirror.v1.Origin origin = 9;
    */
   origin: Origin;
+
+  /**
+   * Lessons from earlier work for what failed, at most 2, with a receipt: the same failure, or one of the same category of
+   * the same tool. Absent when none fits, when nothing failed, or when an earlier reflection of the turn brought them.
+   *
+   * @generated from field: sidemirror.v1.ContextBlock lessons = 10;
+   */
+  lessons?: ContextBlock | undefined;
 };
 
 /**
@@ -536,6 +544,14 @@ export declare type ContextWish = Message<"sidemirror.v1.ContextWish"> & {
    * @generated from field: int32 max_items = 3;
    */
   maxItems: number;
+
+  /**
+   * The tools that the turn has: a lesson for one of them comes first, one for other tools only is left out. At most 100.
+   * Each has at most 256 characters.
+   *
+   * @generated from field: repeated string tools = 4;
+   */
+  tools: string[];
 };
 
 /**

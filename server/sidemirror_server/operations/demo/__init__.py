@@ -10,12 +10,12 @@ one starts.
 import tempfile
 from pathlib import Path
 
-from sidemirror.v1 import thinking_pb2_grpc
+from sidemirror.v1 import common_pb2, thinking_pb2_grpc
 from sidemirror_server.models.language_model import LanguageModel
 from sidemirror_server.operations.demo.attempt import Attempt, Onlooker, alone, attempt
 from sidemirror_server.operations.demo.books import QUESTION, right_answer, write_books
 from sidemirror_server.operations.demo.goal import report_goal
-from sidemirror_server.operations.demo.memory import reflect, what_fits
+from sidemirror_server.operations.demo.memory import reflect, tell, what_fits
 from sidemirror_server.operations.demo.review import Witness, reviews
 from sidemirror_server.operations.demo.service import Service
 from sidemirror_server.operations.demo.tools import Tools
@@ -43,16 +43,18 @@ async def _show(*, without_sidecar: bool) -> int:
         "The agent has the books as a SQLite file and a service for payments and rates over HTTP. Both are real."
     )
     screen.title("First attempt: the agent alone")
-    first = Witness(screen)
+    first, second = Witness(screen), Witness(screen)
     attempts = {"alone": await alone_attempt(first)}
     if not without_sidecar:
         screen.title("Second attempt: the same agent, with a sidecar beside it")
-        witness = Witness(screen)
-        attempts["with a sidecar"] = await sidecar_attempt(witness, after=first)
+        attempts["with a sidecar"] = await sidecar_attempt(second, after=first)
         screen.title("Before the answer leaves: two drafts of it, and does each hold up?")
-        for review in await reviews(witness.results):
+        for review in await reviews(second.results):
             screen.review(review)
     screen.compare(attempts)
+    if not without_sidecar:
+        screen.title("What became of the lessons: does memory help?")
+        screen.told(second.known)
     answers = [attempt.answer for attempt in attempts.values()]
     return 0 if answers[-1] == right_answer() else EXIT_NO_ANSWER
 
@@ -77,13 +79,16 @@ async def sidecar_attempt(
             own_sidecar(model) as address,
             dial(address) as channel,
         ):
-            lessons = ""
+            block = common_pb2.ContextBlock()
             if after is not None:
                 onlooker.learned(await report_goal(channel, after.results))
                 onlooker.kept(await reflect(channel, after.made))
-                lessons = (await what_fits(channel, after.made)).text
+                block = await what_fits(channel, after.made)
+            witness = Witness(onlooker)
             async with TurnStream(thinking_pb2_grpc.ThinkingServiceStub(channel)) as stream:
-                return await attempt(_tools(Path(folder), service), stream.report, onlooker, lessons)
+                result = await attempt(_tools(Path(folder), service), stream.report, witness, block.text)
+            onlooker.told(await tell(channel, block, witness.made, succeeded=result.answer is not None))
+            return result
 
 
 def _tools(folder: Path, service: Service) -> Tools:

@@ -11,6 +11,7 @@ from sidemirror.v1 import common_pb2, goal_reflection_pb2, reflective_memory_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.operations.demo.books import QUESTION
 from sidemirror_server.operations.demo.goal import GOAL_ID
+from sidemirror_server.operations.demo.memory import Told
 from sidemirror_server.operations.demo.policy import Policy, Step, Tactic
 from sidemirror_server.operations.demo.tools import Call, Outcome, Tools
 
@@ -36,6 +37,9 @@ class Onlooker(Protocol):
 
     def heard(self, directives: Sequence[pb.TurnDirective], tactic: Tactic | None) -> None:
         """The sidecar has spoken, and the agent does this because of it."""
+
+    def told(self, told: Told | None) -> None:
+        """The agent has told what became of its task, and this is what is known of the lessons that it was shown."""
 
 
 class Attempt(msgspec.Struct):

@@ -1,5 +1,6 @@
 """Between the demonstration's attempts, too: the agent has the attempt that failed reflected on and what it taught kept
-for good. Before the next one it asks what fits the task and the tools that it has."""
+for good. Before the next one it asks what fits the task and the tools that it has, and after it tells what became of
+the task."""
 
 from collections.abc import Sequence
 
@@ -21,6 +22,15 @@ class Made(msgspec.Struct, frozen=True):
 
     step: Step
     outcome: Outcome
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What became of the task that lessons were shown for: the receipt of their block, the outcome that was reported,
+    and what the sidecar knows of each lesson after that, with its text."""
+
+    receipt_id: str
+    succeeded: bool
+    lessons: tuple[tuple[str, pb.LessonStatistics], ...]
 
 
 async def reflect(channel: grpc.aio.Channel, made: Sequence[Made]) -> pb.ReflectionResult | None:
@@ -47,6 +57,30 @@ async def what_fits(channel: grpc.aio.Channel, made: Sequence[Made]) -> common_p
     request = pb.BuildMemoryContextRequest(task=QUESTION, tools=tools)
     stub = reflective_memory_pb2_grpc.ReflectiveMemoryServiceStub(channel)
     return (await stub.BuildMemoryContext(request, timeout=_PATIENCE_S)).block
+
+
+async def tell(
+    channel: grpc.aio.Channel, block: common_pb2.ContextBlock, made: Sequence[Made], *, succeeded: bool
+) -> Told | None:
+    """Reports what became of the task that the block was for, and which calls failed on the way; None for a block that
+    had nothing to say."""
+    if not block.receipt_id:
+        return None
+    stub = reflective_memory_pb2_grpc.ReflectiveMemoryServiceStub(channel)
+    failed = [
+        pb.FailedCall(tool_name=one.step.call.name, error_message=one.outcome.text)
+        for one in made
+        if one.outcome.failed
+    ]
+    outcome = common_pb2.TASK_OUTCOME_SUCCESS if succeeded else common_pb2.TASK_OUTCOME_FAILURE
+    report = pb.ReportOutcomeRequest(
+        receipt_id=block.receipt_id, outcome=outcome, errors=pb.TaskErrors(failed_calls=failed)
+    )
+    await stub.ReportOutcome(report, timeout=_PATIENCE_S)
+    asked = pb.GetLessonStatisticsRequest(reflection_ids=[item.id for item in block.items])
+    known = (await stub.GetLessonStatistics(asked, timeout=_PATIENCE_S)).lessons
+    texts = [item.text for item in block.items]
+    return Told(block.receipt_id, succeeded, tuple(zip(texts, known, strict=True)))
 
 
 def _events(number: int, made: Made) -> tuple[pb.ReflectionEvent, pb.ReflectionEvent]:

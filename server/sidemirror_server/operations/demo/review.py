@@ -13,7 +13,7 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.models.language_model import LanguageModel
 from sidemirror_server.operations.demo.attempt import Onlooker
 from sidemirror_server.operations.demo.books import CUSTOMER, QUESTION
-from sidemirror_server.operations.demo.memory import Made
+from sidemirror_server.operations.demo.memory import Made, Told
 from sidemirror_server.operations.demo.policy import Step, Tactic
 from sidemirror_server.operations.demo.tools import Outcome
 from sidemirror_server.operations.own_sidecar import own_sidecar
@@ -39,12 +39,14 @@ class Review(msgspec.Struct, frozen=True):
 
 
 class Witness:
-    """An onlooker that passes everything on, and remembers each step and what tools returned."""
+    """An onlooker that passes on what happens, and remembers each step, what tools returned, and what is known of
+    lessons in the end."""
 
     def __init__(self, onlooker: Onlooker) -> None:
         self._onlooker = onlooker
         self.results: list[common_pb2.ToolResult] = []
         self.made: list[Made] = []
+        self.known: Told | None = None
 
     def learned(self, reflection: goal_reflection_pb2.GoalReflection | None) -> None:
         self._onlooker.learned(reflection)
@@ -63,6 +65,9 @@ class Witness:
 
     def heard(self, directives: Sequence[pb.TurnDirective], tactic: Tactic | None) -> None:
         self._onlooker.heard(directives, tactic)
+
+    def told(self, told: Told | None) -> None:
+        self.known = told
 
 
 async def reviews(results: Sequence[common_pb2.ToolResult], model: LanguageModel | None = None) -> list[Review]:

@@ -11,6 +11,7 @@ from sidemirror.v1 import common_pb2, goal_reflection_pb2, reflective_memory_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.operations.demo.attempt import STEP_LIMIT, Attempt
 from sidemirror_server.operations.demo.books import right_answer
+from sidemirror_server.operations.demo.memory import Told
 from sidemirror_server.operations.demo.policy import Step, Tactic
 from sidemirror_server.operations.demo.review import Review
 from sidemirror_server.operations.demo.tools import Outcome
@@ -117,6 +118,26 @@ class Screen:
             table.add_row(label, *figures)
         self._console.print()
         self._console.print(table)
+
+    def told(self, told: Told | None) -> None:
+        """What became of the task, and what is known of the lessons that were shown for it."""
+        if told is None:
+            self.say("No lesson was shown.")
+            return
+        self._sidecar("receipt", told.receipt_id)
+        outcome = "success" if told.succeeded else "failure"
+        self._line(Text(f"agent: I report the outcome of that receipt: {outcome}", style="bold yellow"))
+        for text, lesson in told.lessons:
+            self._sidecar("lesson", text)
+            seen = lesson.outside
+            known = seen.returned_count + seen.stayed_away_count
+            self._sidecar(
+                "statistics",
+                f"{seen.success_count} of {seen.assigned_count} tasks with it succeeded; "
+                f"the error that it is about came up again in {seen.returned_count} of {known}",
+            )
+            verdict = reflective_memory_pb2.LessonVerdict.Name(lesson.verdict).removeprefix("LESSON_VERDICT_")
+            self._sidecar("verdict", f"{verdict}: {lesson.detail}")
 
     def _sidecar(self, kind: str, text: str) -> None:
         self._line(Text.assemble((f"sidecar {kind}: ", "bold cyan"), (text, "cyan")))

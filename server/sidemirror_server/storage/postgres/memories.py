@@ -27,6 +27,7 @@ from sidemirror_server.memory.record import (
 from sidemirror_server.memory.store import LESSON_KEPT_US, MemoryKey
 from sidemirror_server.memory.terms import terms_of
 from sidemirror_server.storage.postgres.database import Database, Transaction
+from sidemirror_server.storage.postgres.memory_graph import keep_links
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.errors import NotFound, WrongState
 from sidemirror_server.vocabulary.scope import Scope
@@ -96,15 +97,14 @@ class PostgresMemories:
 
     async def delete(self, scope: Scope, memory_id: str) -> None:
         async with self._database.transaction(scope) as transaction:
-            if await transaction.change(_SQL["delete"], *_scope(scope), memory_id) == 0:
+            if not await remove(transaction, scope, memory_id):
                 raise NotFound("reflection", memory_id)
-            await transaction.change(_SQL["delete_versions"], *_scope(scope), memory_id)
-            await transaction.change(_SQL["delete_keys"], *_scope(scope), memory_id)
 
     async def put(self, scope: Scope, kept: Kept) -> bool:
         async with self._database.transaction(scope) as transaction:
             if not await _add(transaction, scope, kept.memory):
                 return False
+            await keep_links(transaction, scope, kept.memory, kept.links)
             for earlier in kept.earlier:
                 await _keep_version(transaction, scope, earlier)
         return True
@@ -120,6 +120,15 @@ class PostgresMemories:
         return None if row is None else TaskOutcome(*row)
 
 
+async def remove(transaction: Transaction, scope: Scope, memory_id: str) -> bool:
+    """Removes a memory with all that belongs to it; whether there was one."""
+    if await transaction.change(_SQL["delete"], *_scope(scope), memory_id) == 0:
+        return False
+    await transaction.change(_SQL["delete_versions"], *_scope(scope), memory_id)
+    await transaction.change(_SQL["delete_keys"], *_scope(scope), memory_id)
+    return True
+
+
 async def _learn(transaction: Transaction, scope: Scope, lesson: Lesson, now_us: int) -> Learned:
     if lesson.lesson_id:
         named = (*_scope(scope), lesson.lesson_id)
@@ -128,10 +137,12 @@ async def _learn(transaction: Transaction, scope: Scope, lesson: Lesson, now_us:
             return await _as_learned(transaction, scope, lesson, *row)
         await transaction.change(_SQL["forget_lessons"], *_scope(scope), now_us - LESSON_KEPT_US)
     reflection = await _settle(transaction, scope, lesson.reflection, now_us)
+    await keep_links(transaction, scope, replace(lesson.reflection, memory_id=reflection.memory_id), lesson.links)
     strategy = None
     if lesson.strategy is not None:
         draft = replace(lesson.strategy, strategy_of=reflection.memory_id)
         strategy = await _settle(transaction, scope, draft, now_us)
+        await keep_links(transaction, scope, replace(draft, memory_id=strategy.memory_id))
     if lesson.lesson_id:
         came_to = (reflection.memory_id, strategy.memory_id if strategy else "", now_us)
         await transaction.change(_SQL["keep_lesson"], *_scope(scope), lesson.lesson_id, *came_to)

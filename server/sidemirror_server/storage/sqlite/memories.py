@@ -29,6 +29,7 @@ from sidemirror_server.memory.store import LESSON_KEPT_US, MemoryKey
 from sidemirror_server.memory.terms import terms_of
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.memory_graph import keep_links
 from sidemirror_server.vocabulary.errors import NotFound, WrongState
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -100,10 +101,8 @@ class SqliteMemories:
 
     async def delete(self, scope: Scope, memory_id: str) -> None:
         def change(connection: sqlite3.Connection) -> None:
-            if connection.execute(_SQL["delete"], _key(scope, memory_id)).rowcount == 0:
+            if not remove(connection, scope, memory_id):
                 raise NotFound("reflection", memory_id)
-            connection.execute(_SQL["delete_versions"], _key(scope, memory_id))
-            connection.execute(_SQL["delete_keys"], _key(scope, memory_id))
 
         await self._database.write(change)
 
@@ -111,6 +110,7 @@ class SqliteMemories:
         def change(connection: sqlite3.Connection) -> bool:
             if not _add(connection, scope, kept.memory):
                 return False
+            keep_links(connection, scope, kept.memory, kept.links)
             for earlier in kept.earlier:
                 _keep_version(connection, scope, earlier)
             return True
@@ -127,6 +127,15 @@ class SqliteMemories:
         return None if row is None else TaskOutcome(*row)
 
 
+def remove(connection: sqlite3.Connection, scope: Scope, memory_id: str) -> bool:
+    """Removes a memory with all that belongs to it; whether there was one."""
+    if connection.execute(_SQL["delete"], _key(scope, memory_id)).rowcount == 0:
+        return False
+    connection.execute(_SQL["delete_versions"], _key(scope, memory_id))
+    connection.execute(_SQL["delete_keys"], _key(scope, memory_id))
+    return True
+
+
 def _learn(connection: sqlite3.Connection, scope: Scope, lesson: Lesson, now_us: int) -> Learned:
     named = {**_scope(scope), "lesson_id": lesson.lesson_id, "after_us": now_us - LESSON_KEPT_US}
     if lesson.lesson_id:
@@ -135,10 +144,12 @@ def _learn(connection: sqlite3.Connection, scope: Scope, lesson: Lesson, now_us:
             return _as_learned(connection, scope, lesson, *row)
         connection.execute(_SQL["forget_lessons"], named)
     reflection = _settle(connection, scope, lesson.reflection, now_us)
+    keep_links(connection, scope, replace(lesson.reflection, memory_id=reflection.memory_id), lesson.links)
     strategy = None
     if lesson.strategy is not None:
         draft = replace(lesson.strategy, strategy_of=reflection.memory_id)
         strategy = _settle(connection, scope, draft, now_us)
+        keep_links(connection, scope, replace(draft, memory_id=strategy.memory_id))
     if lesson.lesson_id:
         came_to = {"reflection_id": reflection.memory_id, "strategy_id": strategy.memory_id if strategy else ""}
         connection.execute(_SQL["keep_lesson"], {**named, **came_to, "learned_us": now_us})

@@ -1532,6 +1532,119 @@ pub mod reflective_memory_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
+        pub async fn get_lesson_statistics(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetLessonStatisticsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetLessonStatisticsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/GetLessonStatistics",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.ReflectiveMemoryService",
+                        "GetLessonStatistics",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn dream(
+            &mut self,
+            request: impl tonic::IntoRequest<super::DreamRequest>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::DreamResponse>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/Dream",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("sidemirror.v1.ReflectiveMemoryService", "Dream"),
+                );
+            self.inner.server_streaming(req, path, codec).await
+        }
+        pub async fn list_dreams(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListDreamsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListDreamsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/ListDreams",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.ReflectiveMemoryService",
+                        "ListDreams",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn list_prunings(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListPruningsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListPruningsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/ListPrunings",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.ReflectiveMemoryService",
+                        "ListPrunings",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
         pub async fn export_reflections(
             &mut self,
             request: impl tonic::IntoRequest<super::ExportReflectionsRequest>,
@@ -1591,6 +1704,93 @@ pub mod reflective_memory_service_client {
                     ),
                 );
             self.inner.client_streaming(req, path, codec).await
+        }
+        pub async fn list_clusters(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListClustersRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListClustersResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/ListClusters",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.ReflectiveMemoryService",
+                        "ListClusters",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn link_reflections(
+            &mut self,
+            request: impl tonic::IntoRequest<super::LinkReflectionsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::LinkReflectionsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/LinkReflections",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.ReflectiveMemoryService",
+                        "LinkReflections",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn explore_graph(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ExploreGraphRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ExploreGraphResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/ExploreGraph",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.ReflectiveMemoryService",
+                        "ExploreGraph",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
         }
     }
 }

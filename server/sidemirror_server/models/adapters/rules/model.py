@@ -9,6 +9,7 @@ import msgspec
 
 from sidemirror_server.models.adapters.rules.comparison import comparison_answer
 from sidemirror_server.models.adapters.rules.critique import critique_answer
+from sidemirror_server.models.adapters.rules.dream import dream_answer
 from sidemirror_server.models.adapters.rules.goal import goal_answer
 from sidemirror_server.models.adapters.rules.memory_reflection import memory_reflection_answer
 from sidemirror_server.models.adapters.rules.mid_turn import mid_turn_answer
@@ -23,6 +24,7 @@ _ANSWERS: dict[Purpose, Callable[[Evidence], msgspec.Struct]] = {
     Purpose.COMPARISON: comparison_answer,
     Purpose.GOAL_REFLECTION: goal_answer,
     Purpose.MEMORY_REFLECTION: memory_reflection_answer,
+    Purpose.DREAMING: dream_answer,
 }
 # Evidence up to this long is read at once: a few milliseconds, where the way to a thread and back would cost a short
 # one most of its time. The longest takes half a second. Chosen here.

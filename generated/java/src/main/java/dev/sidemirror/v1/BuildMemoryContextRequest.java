@@ -502,6 +502,24 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int HOLDOUT_FRACTION_FIELD_NUMBER = 11;
+  private double holdoutFraction_ = 0D;
+  /**
+   * <pre>
+   * Of how many tasks each lesson is held back, to learn what happens without it: 0 to 0.9, where 0 means none. It is
+   * drawn for each lesson by itself, a reflection and its strategy together, and the same again for the same request_id.
+   * What is held back stays out of the block, is named in `omitted`, and nothing takes its place. Costs as many tasks
+   * without a lesson that may help; keep it the same for all tasks, and report the outcomes of all.
+   * </pre>
+   *
+   * <code>double holdout_fraction = 11 [json_name = "holdoutFraction"];</code>
+   * @return The holdoutFraction.
+   */
+  @java.lang.Override
+  public double getHoldoutFraction() {
+    return holdoutFraction_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -550,6 +568,9 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(sessionId_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 10, sessionId_);
+    }
+    if (java.lang.Double.doubleToRawLongBits(holdoutFraction_) != 0) {
+      output.writeDouble(11, holdoutFraction_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -606,6 +627,10 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(sessionId_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(10, sessionId_);
     }
+    if (java.lang.Double.doubleToRawLongBits(holdoutFraction_) != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeDoubleSize(11, holdoutFraction_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -640,6 +665,9 @@ private static final long serialVersionUID = 0L;
         .equals(other.getTurnId())) return false;
     if (!getSessionId()
         .equals(other.getSessionId())) return false;
+    if (java.lang.Double.doubleToLongBits(getHoldoutFraction())
+        != java.lang.Double.doubleToLongBits(
+            other.getHoldoutFraction())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -675,6 +703,9 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + getTurnId().hashCode();
     hash = (37 * hash) + SESSION_ID_FIELD_NUMBER;
     hash = (53 * hash) + getSessionId().hashCode();
+    hash = (37 * hash) + HOLDOUT_FRACTION_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        java.lang.Double.doubleToLongBits(getHoldoutFraction()));
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -821,6 +852,7 @@ private static final long serialVersionUID = 0L;
       maxTokens_ = 0;
       turnId_ = "";
       sessionId_ = "";
+      holdoutFraction_ = 0D;
       return this;
     }
 
@@ -885,6 +917,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000200) != 0)) {
         result.sessionId_ = sessionId_;
+      }
+      if (((from_bitField0_ & 0x00000400) != 0)) {
+        result.holdoutFraction_ = holdoutFraction_;
       }
     }
 
@@ -956,6 +991,9 @@ private static final long serialVersionUID = 0L;
         sessionId_ = other.sessionId_;
         bitField0_ |= 0x00000200;
         onChanged();
+      }
+      if (java.lang.Double.doubleToRawLongBits(other.getHoldoutFraction()) != 0) {
+        setHoldoutFraction(other.getHoldoutFraction());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1045,6 +1083,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000200;
               break;
             } // case 82
+            case 89: {
+              holdoutFraction_ = input.readDouble();
+              bitField0_ |= 0x00000400;
+              break;
+            } // case 89
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2034,6 +2077,59 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       sessionId_ = value;
       bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+
+    private double holdoutFraction_ ;
+    /**
+     * <pre>
+     * Of how many tasks each lesson is held back, to learn what happens without it: 0 to 0.9, where 0 means none. It is
+     * drawn for each lesson by itself, a reflection and its strategy together, and the same again for the same request_id.
+     * What is held back stays out of the block, is named in `omitted`, and nothing takes its place. Costs as many tasks
+     * without a lesson that may help; keep it the same for all tasks, and report the outcomes of all.
+     * </pre>
+     *
+     * <code>double holdout_fraction = 11 [json_name = "holdoutFraction"];</code>
+     * @return The holdoutFraction.
+     */
+    @java.lang.Override
+    public double getHoldoutFraction() {
+      return holdoutFraction_;
+    }
+    /**
+     * <pre>
+     * Of how many tasks each lesson is held back, to learn what happens without it: 0 to 0.9, where 0 means none. It is
+     * drawn for each lesson by itself, a reflection and its strategy together, and the same again for the same request_id.
+     * What is held back stays out of the block, is named in `omitted`, and nothing takes its place. Costs as many tasks
+     * without a lesson that may help; keep it the same for all tasks, and report the outcomes of all.
+     * </pre>
+     *
+     * <code>double holdout_fraction = 11 [json_name = "holdoutFraction"];</code>
+     * @param value The holdoutFraction to set.
+     * @return This builder for chaining.
+     */
+    public Builder setHoldoutFraction(double value) {
+
+      holdoutFraction_ = value;
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Of how many tasks each lesson is held back, to learn what happens without it: 0 to 0.9, where 0 means none. It is
+     * drawn for each lesson by itself, a reflection and its strategy together, and the same again for the same request_id.
+     * What is held back stays out of the block, is named in `omitted`, and nothing takes its place. Costs as many tasks
+     * without a lesson that may help; keep it the same for all tasks, and report the outcomes of all.
+     * </pre>
+     *
+     * <code>double holdout_fraction = 11 [json_name = "holdoutFraction"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearHoldoutFraction() {
+      bitField0_ = (bitField0_ & ~0x00000400);
+      holdoutFraction_ = 0D;
       onChanged();
       return this;
     }

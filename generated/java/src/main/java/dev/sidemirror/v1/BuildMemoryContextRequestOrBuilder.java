@@ -241,4 +241,17 @@ public interface BuildMemoryContextRequestOrBuilder extends
    */
   com.google.protobuf.ByteString
       getSessionIdBytes();
+
+  /**
+   * <pre>
+   * Of how many tasks each lesson is held back, to learn what happens without it: 0 to 0.9, where 0 means none. It is
+   * drawn for each lesson by itself, a reflection and its strategy together, and the same again for the same request_id.
+   * What is held back stays out of the block, is named in `omitted`, and nothing takes its place. Costs as many tasks
+   * without a lesson that may help; keep it the same for all tasks, and report the outcomes of all.
+   * </pre>
+   *
+   * <code>double holdout_fraction = 11 [json_name = "holdoutFraction"];</code>
+   * @return The holdoutFraction.
+   */
+  double getHoldoutFraction();
 }

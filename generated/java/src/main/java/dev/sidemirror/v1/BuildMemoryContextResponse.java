@@ -52,7 +52,7 @@ private static final long serialVersionUID = 0L;
   private dev.sidemirror.v1.ContextBlock block_;
   /**
    * <pre>
-   * The block; empty when nothing fits.
+   * The block; empty when nothing fits. When all that fits is held back, its text is empty, and its receipt is there.
    * </pre>
    *
    * <code>.sidemirror.v1.ContextBlock block = 1 [json_name = "block"];</code>
@@ -64,7 +64,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The block; empty when nothing fits.
+   * The block; empty when nothing fits. When all that fits is held back, its text is empty, and its receipt is there.
    * </pre>
    *
    * <code>.sidemirror.v1.ContextBlock block = 1 [json_name = "block"];</code>
@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The block; empty when nothing fits.
+   * The block; empty when nothing fits. When all that fits is held back, its text is empty, and its receipt is there.
    * </pre>
    *
    * <code>.sidemirror.v1.ContextBlock block = 1 [json_name = "block"];</code>
@@ -410,7 +410,7 @@ private static final long serialVersionUID = 0L;
         dev.sidemirror.v1.ContextBlock, dev.sidemirror.v1.ContextBlock.Builder, dev.sidemirror.v1.ContextBlockOrBuilder> blockBuilder_;
     /**
      * <pre>
-     * The block; empty when nothing fits.
+     * The block; empty when nothing fits. When all that fits is held back, its text is empty, and its receipt is there.
      * </pre>
      *
      * <code>.sidemirror.v1.ContextBlock block = 1 [json_name = "block"];</code>
@@ -421,7 +421,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The block; empty when nothing fits.
+     * The block; empty when nothing fits. When all that fits is held back, its text is empty, and its receipt is there.
      * </pre>
      *
      * <code>.sidemirror.v1.ContextBlock block = 1 [json_name = "block"];</code>
@@ -436,7 +436,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The block; empty when nothing fits.
+     * The block; empty when nothing fits. When all that fits is held back, its text is empty, and its receipt is there.
      * </pre>
      *
      * <code>.sidemirror.v1.ContextBlock block = 1 [json_name = "block"];</code>
@@ -456,7 +456,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The block; empty when nothing fits.
+     * The block; empty when nothing fits. When all that fits is held back, its text is empty, and its receipt is there.
      * </pre>
      *
      * <code>.sidemirror.v1.ContextBlock block = 1 [json_name = "block"];</code>
@@ -474,7 +474,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The block; empty when nothing fits.
+     * The block; empty when nothing fits. When all that fits is held back, its text is empty, and its receipt is there.
      * </pre>
      *
      * <code>.sidemirror.v1.ContextBlock block = 1 [json_name = "block"];</code>
@@ -499,7 +499,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The block; empty when nothing fits.
+     * The block; empty when nothing fits. When all that fits is held back, its text is empty, and its receipt is there.
      * </pre>
      *
      * <code>.sidemirror.v1.ContextBlock block = 1 [json_name = "block"];</code>
@@ -516,7 +516,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The block; empty when nothing fits.
+     * The block; empty when nothing fits. When all that fits is held back, its text is empty, and its receipt is there.
      * </pre>
      *
      * <code>.sidemirror.v1.ContextBlock block = 1 [json_name = "block"];</code>
@@ -528,7 +528,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The block; empty when nothing fits.
+     * The block; empty when nothing fits. When all that fits is held back, its text is empty, and its receipt is there.
      * </pre>
      *
      * <code>.sidemirror.v1.ContextBlock block = 1 [json_name = "block"];</code>
@@ -543,7 +543,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The block; empty when nothing fits.
+     * The block; empty when nothing fits. When all that fits is held back, its text is empty, and its receipt is there.
      * </pre>
      *
      * <code>.sidemirror.v1.ContextBlock block = 1 [json_name = "block"];</code>

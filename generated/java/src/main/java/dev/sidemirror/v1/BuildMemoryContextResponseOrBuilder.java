@@ -12,7 +12,7 @@ public interface BuildMemoryContextResponseOrBuilder extends
 
   /**
    * <pre>
-   * The block; empty when nothing fits.
+   * The block; empty when nothing fits. When all that fits is held back, its text is empty, and its receipt is there.
    * </pre>
    *
    * <code>.sidemirror.v1.ContextBlock block = 1 [json_name = "block"];</code>
@@ -21,7 +21,7 @@ public interface BuildMemoryContextResponseOrBuilder extends
   boolean hasBlock();
   /**
    * <pre>
-   * The block; empty when nothing fits.
+   * The block; empty when nothing fits. When all that fits is held back, its text is empty, and its receipt is there.
    * </pre>
    *
    * <code>.sidemirror.v1.ContextBlock block = 1 [json_name = "block"];</code>
@@ -30,7 +30,7 @@ public interface BuildMemoryContextResponseOrBuilder extends
   dev.sidemirror.v1.ContextBlock getBlock();
   /**
    * <pre>
-   * The block; empty when nothing fits.
+   * The block; empty when nothing fits. When all that fits is held back, its text is empty, and its receipt is there.
    * </pre>
    *
    * <code>.sidemirror.v1.ContextBlock block = 1 [json_name = "block"];</code>

@@ -36,6 +36,8 @@ private static final long serialVersionUID = 0L;
   private ContextWish() {
     goalId_ = "";
     task_ = "";
+    tools_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -160,6 +162,63 @@ private static final long serialVersionUID = 0L;
     return maxItems_;
   }
 
+  public static final int TOOLS_FIELD_NUMBER = 4;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.LazyStringArrayList tools_ =
+      com.google.protobuf.LazyStringArrayList.emptyList();
+  /**
+   * <pre>
+   * The tools that the turn has: a lesson for one of them comes first, one for other tools only is left out. At most 100.
+   * Each has at most 256 characters.
+   * </pre>
+   *
+   * <code>repeated string tools = 4 [json_name = "tools"];</code>
+   * @return A list containing the tools.
+   */
+  public com.google.protobuf.ProtocolStringList
+      getToolsList() {
+    return tools_;
+  }
+  /**
+   * <pre>
+   * The tools that the turn has: a lesson for one of them comes first, one for other tools only is left out. At most 100.
+   * Each has at most 256 characters.
+   * </pre>
+   *
+   * <code>repeated string tools = 4 [json_name = "tools"];</code>
+   * @return The count of tools.
+   */
+  public int getToolsCount() {
+    return tools_.size();
+  }
+  /**
+   * <pre>
+   * The tools that the turn has: a lesson for one of them comes first, one for other tools only is left out. At most 100.
+   * Each has at most 256 characters.
+   * </pre>
+   *
+   * <code>repeated string tools = 4 [json_name = "tools"];</code>
+   * @param index The index of the element to return.
+   * @return The tools at the given index.
+   */
+  public java.lang.String getTools(int index) {
+    return tools_.get(index);
+  }
+  /**
+   * <pre>
+   * The tools that the turn has: a lesson for one of them comes first, one for other tools only is left out. At most 100.
+   * Each has at most 256 characters.
+   * </pre>
+   *
+   * <code>repeated string tools = 4 [json_name = "tools"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the tools at the given index.
+   */
+  public com.google.protobuf.ByteString
+      getToolsBytes(int index) {
+    return tools_.getByteString(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -183,6 +242,9 @@ private static final long serialVersionUID = 0L;
     if (maxItems_ != 0) {
       output.writeInt32(3, maxItems_);
     }
+    for (int i = 0; i < tools_.size(); i++) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 4, tools_.getRaw(i));
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -201,6 +263,14 @@ private static final long serialVersionUID = 0L;
     if (maxItems_ != 0) {
       size += com.google.protobuf.CodedOutputStream
         .computeInt32Size(3, maxItems_);
+    }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < tools_.size(); i++) {
+        dataSize += computeStringSizeNoTag(tools_.getRaw(i));
+      }
+      size += dataSize;
+      size += 1 * getToolsList().size();
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -223,6 +293,8 @@ private static final long serialVersionUID = 0L;
         .equals(other.getTask())) return false;
     if (getMaxItems()
         != other.getMaxItems()) return false;
+    if (!getToolsList()
+        .equals(other.getToolsList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -240,6 +312,10 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + getTask().hashCode();
     hash = (37 * hash) + MAX_ITEMS_FIELD_NUMBER;
     hash = (53 * hash) + getMaxItems();
+    if (getToolsCount() > 0) {
+      hash = (37 * hash) + TOOLS_FIELD_NUMBER;
+      hash = (53 * hash) + getToolsList().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -380,6 +456,8 @@ private static final long serialVersionUID = 0L;
       goalId_ = "";
       task_ = "";
       maxItems_ = 0;
+      tools_ =
+          com.google.protobuf.LazyStringArrayList.emptyList();
       return this;
     }
 
@@ -422,6 +500,10 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000004) != 0)) {
         result.maxItems_ = maxItems_;
       }
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        tools_.makeImmutable();
+        result.tools_ = tools_;
+      }
     }
 
     @java.lang.Override
@@ -448,6 +530,16 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getMaxItems() != 0) {
         setMaxItems(other.getMaxItems());
+      }
+      if (!other.tools_.isEmpty()) {
+        if (tools_.isEmpty()) {
+          tools_ = other.tools_;
+          bitField0_ |= 0x00000008;
+        } else {
+          ensureToolsIsMutable();
+          tools_.addAll(other.tools_);
+        }
+        onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -490,6 +582,12 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000004;
               break;
             } // case 24
+            case 34: {
+              java.lang.String s = input.readStringRequireUtf8();
+              ensureToolsIsMutable();
+              tools_.add(s);
+              break;
+            } // case 34
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -731,6 +829,162 @@ private static final long serialVersionUID = 0L;
     public Builder clearMaxItems() {
       bitField0_ = (bitField0_ & ~0x00000004);
       maxItems_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.LazyStringArrayList tools_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    private void ensureToolsIsMutable() {
+      if (!tools_.isModifiable()) {
+        tools_ = new com.google.protobuf.LazyStringArrayList(tools_);
+      }
+      bitField0_ |= 0x00000008;
+    }
+    /**
+     * <pre>
+     * The tools that the turn has: a lesson for one of them comes first, one for other tools only is left out. At most 100.
+     * Each has at most 256 characters.
+     * </pre>
+     *
+     * <code>repeated string tools = 4 [json_name = "tools"];</code>
+     * @return A list containing the tools.
+     */
+    public com.google.protobuf.ProtocolStringList
+        getToolsList() {
+      tools_.makeImmutable();
+      return tools_;
+    }
+    /**
+     * <pre>
+     * The tools that the turn has: a lesson for one of them comes first, one for other tools only is left out. At most 100.
+     * Each has at most 256 characters.
+     * </pre>
+     *
+     * <code>repeated string tools = 4 [json_name = "tools"];</code>
+     * @return The count of tools.
+     */
+    public int getToolsCount() {
+      return tools_.size();
+    }
+    /**
+     * <pre>
+     * The tools that the turn has: a lesson for one of them comes first, one for other tools only is left out. At most 100.
+     * Each has at most 256 characters.
+     * </pre>
+     *
+     * <code>repeated string tools = 4 [json_name = "tools"];</code>
+     * @param index The index of the element to return.
+     * @return The tools at the given index.
+     */
+    public java.lang.String getTools(int index) {
+      return tools_.get(index);
+    }
+    /**
+     * <pre>
+     * The tools that the turn has: a lesson for one of them comes first, one for other tools only is left out. At most 100.
+     * Each has at most 256 characters.
+     * </pre>
+     *
+     * <code>repeated string tools = 4 [json_name = "tools"];</code>
+     * @param index The index of the value to return.
+     * @return The bytes of the tools at the given index.
+     */
+    public com.google.protobuf.ByteString
+        getToolsBytes(int index) {
+      return tools_.getByteString(index);
+    }
+    /**
+     * <pre>
+     * The tools that the turn has: a lesson for one of them comes first, one for other tools only is left out. At most 100.
+     * Each has at most 256 characters.
+     * </pre>
+     *
+     * <code>repeated string tools = 4 [json_name = "tools"];</code>
+     * @param index The index to set the value at.
+     * @param value The tools to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTools(
+        int index, java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureToolsIsMutable();
+      tools_.set(index, value);
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The tools that the turn has: a lesson for one of them comes first, one for other tools only is left out. At most 100.
+     * Each has at most 256 characters.
+     * </pre>
+     *
+     * <code>repeated string tools = 4 [json_name = "tools"];</code>
+     * @param value The tools to add.
+     * @return This builder for chaining.
+     */
+    public Builder addTools(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureToolsIsMutable();
+      tools_.add(value);
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The tools that the turn has: a lesson for one of them comes first, one for other tools only is left out. At most 100.
+     * Each has at most 256 characters.
+     * </pre>
+     *
+     * <code>repeated string tools = 4 [json_name = "tools"];</code>
+     * @param values The tools to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllTools(
+        java.lang.Iterable<java.lang.String> values) {
+      ensureToolsIsMutable();
+      com.google.protobuf.AbstractMessageLite.Builder.addAll(
+          values, tools_);
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The tools that the turn has: a lesson for one of them comes first, one for other tools only is left out. At most 100.
+     * Each has at most 256 characters.
+     * </pre>
+     *
+     * <code>repeated string tools = 4 [json_name = "tools"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearTools() {
+      tools_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+      bitField0_ = (bitField0_ & ~0x00000008);;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The tools that the turn has: a lesson for one of them comes first, one for other tools only is left out. At most 100.
+     * Each has at most 256 characters.
+     * </pre>
+     *
+     * <code>repeated string tools = 4 [json_name = "tools"];</code>
+     * @param value The bytes of the tools to add.
+     * @return This builder for chaining.
+     */
+    public Builder addToolsBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      ensureToolsIsMutable();
+      tools_.add(value);
+      bitField0_ |= 0x00000008;
       onChanged();
       return this;
     }

@@ -59,4 +59,49 @@ public interface ContextWishOrBuilder extends
    * @return The maxItems.
    */
   int getMaxItems();
+
+  /**
+   * <pre>
+   * The tools that the turn has: a lesson for one of them comes first, one for other tools only is left out. At most 100.
+   * Each has at most 256 characters.
+   * </pre>
+   *
+   * <code>repeated string tools = 4 [json_name = "tools"];</code>
+   * @return A list containing the tools.
+   */
+  java.util.List<java.lang.String>
+      getToolsList();
+  /**
+   * <pre>
+   * The tools that the turn has: a lesson for one of them comes first, one for other tools only is left out. At most 100.
+   * Each has at most 256 characters.
+   * </pre>
+   *
+   * <code>repeated string tools = 4 [json_name = "tools"];</code>
+   * @return The count of tools.
+   */
+  int getToolsCount();
+  /**
+   * <pre>
+   * The tools that the turn has: a lesson for one of them comes first, one for other tools only is left out. At most 100.
+   * Each has at most 256 characters.
+   * </pre>
+   *
+   * <code>repeated string tools = 4 [json_name = "tools"];</code>
+   * @param index The index of the element to return.
+   * @return The tools at the given index.
+   */
+  java.lang.String getTools(int index);
+  /**
+   * <pre>
+   * The tools that the turn has: a lesson for one of them comes first, one for other tools only is left out. At most 100.
+   * Each has at most 256 characters.
+   * </pre>
+   *
+   * <code>repeated string tools = 4 [json_name = "tools"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the tools at the given index.
+   */
+  com.google.protobuf.ByteString
+      getToolsBytes(int index);
 }

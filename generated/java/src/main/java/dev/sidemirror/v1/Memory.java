@@ -52,6 +52,9 @@ private static final long serialVersionUID = 0L;
     reason_ = "";
     tenantId_ = "";
     projectId_ = "";
+    errorSignature_ = "";
+    derivedFrom_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -857,7 +860,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object change_ = "";
   /**
    * <pre>
-   * What made this version: `learned`, `updated` or `reviewed`.
+   * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
    * </pre>
    *
    * <code>string change = 23 [json_name = "change"];</code>
@@ -878,7 +881,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What made this version: `learned`, `updated` or `reviewed`.
+   * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
    * </pre>
    *
    * <code>string change = 23 [json_name = "change"];</code>
@@ -1040,6 +1043,106 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int ERROR_SIGNATURE_FIELD_NUMBER = 27;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object errorSignature_ = "";
+  /**
+   * <pre>
+   * The failure that it is about, as `tool|category|cause`; empty for none.
+   * </pre>
+   *
+   * <code>string error_signature = 27 [json_name = "errorSignature"];</code>
+   * @return The errorSignature.
+   */
+  @java.lang.Override
+  public java.lang.String getErrorSignature() {
+    java.lang.Object ref = errorSignature_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      errorSignature_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The failure that it is about, as `tool|category|cause`; empty for none.
+   * </pre>
+   *
+   * <code>string error_signature = 27 [json_name = "errorSignature"];</code>
+   * @return The bytes for errorSignature.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getErrorSignatureBytes() {
+    java.lang.Object ref = errorSignature_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      errorSignature_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int DERIVED_FROM_FIELD_NUMBER = 28;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.LazyStringArrayList derivedFrom_ =
+      com.google.protobuf.LazyStringArrayList.emptyList();
+  /**
+   * <pre>
+   * Of what was dreamt: the memories that it rests on. At most 12.
+   * </pre>
+   *
+   * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
+   * @return A list containing the derivedFrom.
+   */
+  public com.google.protobuf.ProtocolStringList
+      getDerivedFromList() {
+    return derivedFrom_;
+  }
+  /**
+   * <pre>
+   * Of what was dreamt: the memories that it rests on. At most 12.
+   * </pre>
+   *
+   * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
+   * @return The count of derivedFrom.
+   */
+  public int getDerivedFromCount() {
+    return derivedFrom_.size();
+  }
+  /**
+   * <pre>
+   * Of what was dreamt: the memories that it rests on. At most 12.
+   * </pre>
+   *
+   * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
+   * @param index The index of the element to return.
+   * @return The derivedFrom at the given index.
+   */
+  public java.lang.String getDerivedFrom(int index) {
+    return derivedFrom_.get(index);
+  }
+  /**
+   * <pre>
+   * Of what was dreamt: the memories that it rests on. At most 12.
+   * </pre>
+   *
+   * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the derivedFrom at the given index.
+   */
+  public com.google.protobuf.ByteString
+      getDerivedFromBytes(int index) {
+    return derivedFrom_.getByteString(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -1131,6 +1234,12 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(projectId_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 26, projectId_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(errorSignature_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 27, errorSignature_);
+    }
+    for (int i = 0; i < derivedFrom_.size(); i++) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 28, derivedFrom_.getRaw(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -1247,6 +1356,17 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(projectId_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(26, projectId_);
     }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(errorSignature_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(27, errorSignature_);
+    }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < derivedFrom_.size(); i++) {
+        dataSize += computeStringSizeNoTag(derivedFrom_.getRaw(i));
+      }
+      size += dataSize;
+      size += 2 * getDerivedFromList().size();
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -1327,6 +1447,10 @@ private static final long serialVersionUID = 0L;
         .equals(other.getTenantId())) return false;
     if (!getProjectId()
         .equals(other.getProjectId())) return false;
+    if (!getErrorSignature()
+        .equals(other.getErrorSignature())) return false;
+    if (!getDerivedFromList()
+        .equals(other.getDerivedFromList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -1408,6 +1532,12 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + getTenantId().hashCode();
     hash = (37 * hash) + PROJECT_ID_FIELD_NUMBER;
     hash = (53 * hash) + getProjectId().hashCode();
+    hash = (37 * hash) + ERROR_SIGNATURE_FIELD_NUMBER;
+    hash = (53 * hash) + getErrorSignature().hashCode();
+    if (getDerivedFromCount() > 0) {
+      hash = (37 * hash) + DERIVED_FROM_FIELD_NUMBER;
+      hash = (53 * hash) + getDerivedFromList().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1597,6 +1727,9 @@ private static final long serialVersionUID = 0L;
       reason_ = "";
       tenantId_ = "";
       projectId_ = "";
+      errorSignature_ = "";
+      derivedFrom_ =
+          com.google.protobuf.LazyStringArrayList.emptyList();
       return this;
     }
 
@@ -1724,6 +1857,13 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x02000000) != 0)) {
         result.projectId_ = projectId_;
+      }
+      if (((from_bitField0_ & 0x04000000) != 0)) {
+        result.errorSignature_ = errorSignature_;
+      }
+      if (((from_bitField0_ & 0x08000000) != 0)) {
+        derivedFrom_.makeImmutable();
+        result.derivedFrom_ = derivedFrom_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1857,6 +1997,21 @@ private static final long serialVersionUID = 0L;
       if (!other.getProjectId().isEmpty()) {
         projectId_ = other.projectId_;
         bitField0_ |= 0x02000000;
+        onChanged();
+      }
+      if (!other.getErrorSignature().isEmpty()) {
+        errorSignature_ = other.errorSignature_;
+        bitField0_ |= 0x04000000;
+        onChanged();
+      }
+      if (!other.derivedFrom_.isEmpty()) {
+        if (derivedFrom_.isEmpty()) {
+          derivedFrom_ = other.derivedFrom_;
+          bitField0_ |= 0x08000000;
+        } else {
+          ensureDerivedFromIsMutable();
+          derivedFrom_.addAll(other.derivedFrom_);
+        }
         onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
@@ -2026,6 +2181,17 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x02000000;
               break;
             } // case 210
+            case 218: {
+              errorSignature_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x04000000;
+              break;
+            } // case 218
+            case 226: {
+              java.lang.String s = input.readStringRequireUtf8();
+              ensureDerivedFromIsMutable();
+              derivedFrom_.add(s);
+              break;
+            } // case 226
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -4183,7 +4349,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object change_ = "";
     /**
      * <pre>
-     * What made this version: `learned`, `updated` or `reviewed`.
+     * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
      * </pre>
      *
      * <code>string change = 23 [json_name = "change"];</code>
@@ -4203,7 +4369,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made this version: `learned`, `updated` or `reviewed`.
+     * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
      * </pre>
      *
      * <code>string change = 23 [json_name = "change"];</code>
@@ -4224,7 +4390,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made this version: `learned`, `updated` or `reviewed`.
+     * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
      * </pre>
      *
      * <code>string change = 23 [json_name = "change"];</code>
@@ -4241,7 +4407,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made this version: `learned`, `updated` or `reviewed`.
+     * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
      * </pre>
      *
      * <code>string change = 23 [json_name = "change"];</code>
@@ -4255,7 +4421,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made this version: `learned`, `updated` or `reviewed`.
+     * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
      * </pre>
      *
      * <code>string change = 23 [json_name = "change"];</code>
@@ -4544,6 +4710,245 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       projectId_ = value;
       bitField0_ |= 0x02000000;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object errorSignature_ = "";
+    /**
+     * <pre>
+     * The failure that it is about, as `tool|category|cause`; empty for none.
+     * </pre>
+     *
+     * <code>string error_signature = 27 [json_name = "errorSignature"];</code>
+     * @return The errorSignature.
+     */
+    public java.lang.String getErrorSignature() {
+      java.lang.Object ref = errorSignature_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        errorSignature_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The failure that it is about, as `tool|category|cause`; empty for none.
+     * </pre>
+     *
+     * <code>string error_signature = 27 [json_name = "errorSignature"];</code>
+     * @return The bytes for errorSignature.
+     */
+    public com.google.protobuf.ByteString
+        getErrorSignatureBytes() {
+      java.lang.Object ref = errorSignature_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        errorSignature_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The failure that it is about, as `tool|category|cause`; empty for none.
+     * </pre>
+     *
+     * <code>string error_signature = 27 [json_name = "errorSignature"];</code>
+     * @param value The errorSignature to set.
+     * @return This builder for chaining.
+     */
+    public Builder setErrorSignature(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      errorSignature_ = value;
+      bitField0_ |= 0x04000000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The failure that it is about, as `tool|category|cause`; empty for none.
+     * </pre>
+     *
+     * <code>string error_signature = 27 [json_name = "errorSignature"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearErrorSignature() {
+      errorSignature_ = getDefaultInstance().getErrorSignature();
+      bitField0_ = (bitField0_ & ~0x04000000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The failure that it is about, as `tool|category|cause`; empty for none.
+     * </pre>
+     *
+     * <code>string error_signature = 27 [json_name = "errorSignature"];</code>
+     * @param value The bytes for errorSignature to set.
+     * @return This builder for chaining.
+     */
+    public Builder setErrorSignatureBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      errorSignature_ = value;
+      bitField0_ |= 0x04000000;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.LazyStringArrayList derivedFrom_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    private void ensureDerivedFromIsMutable() {
+      if (!derivedFrom_.isModifiable()) {
+        derivedFrom_ = new com.google.protobuf.LazyStringArrayList(derivedFrom_);
+      }
+      bitField0_ |= 0x08000000;
+    }
+    /**
+     * <pre>
+     * Of what was dreamt: the memories that it rests on. At most 12.
+     * </pre>
+     *
+     * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
+     * @return A list containing the derivedFrom.
+     */
+    public com.google.protobuf.ProtocolStringList
+        getDerivedFromList() {
+      derivedFrom_.makeImmutable();
+      return derivedFrom_;
+    }
+    /**
+     * <pre>
+     * Of what was dreamt: the memories that it rests on. At most 12.
+     * </pre>
+     *
+     * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
+     * @return The count of derivedFrom.
+     */
+    public int getDerivedFromCount() {
+      return derivedFrom_.size();
+    }
+    /**
+     * <pre>
+     * Of what was dreamt: the memories that it rests on. At most 12.
+     * </pre>
+     *
+     * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
+     * @param index The index of the element to return.
+     * @return The derivedFrom at the given index.
+     */
+    public java.lang.String getDerivedFrom(int index) {
+      return derivedFrom_.get(index);
+    }
+    /**
+     * <pre>
+     * Of what was dreamt: the memories that it rests on. At most 12.
+     * </pre>
+     *
+     * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
+     * @param index The index of the value to return.
+     * @return The bytes of the derivedFrom at the given index.
+     */
+    public com.google.protobuf.ByteString
+        getDerivedFromBytes(int index) {
+      return derivedFrom_.getByteString(index);
+    }
+    /**
+     * <pre>
+     * Of what was dreamt: the memories that it rests on. At most 12.
+     * </pre>
+     *
+     * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
+     * @param index The index to set the value at.
+     * @param value The derivedFrom to set.
+     * @return This builder for chaining.
+     */
+    public Builder setDerivedFrom(
+        int index, java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureDerivedFromIsMutable();
+      derivedFrom_.set(index, value);
+      bitField0_ |= 0x08000000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Of what was dreamt: the memories that it rests on. At most 12.
+     * </pre>
+     *
+     * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
+     * @param value The derivedFrom to add.
+     * @return This builder for chaining.
+     */
+    public Builder addDerivedFrom(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureDerivedFromIsMutable();
+      derivedFrom_.add(value);
+      bitField0_ |= 0x08000000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Of what was dreamt: the memories that it rests on. At most 12.
+     * </pre>
+     *
+     * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
+     * @param values The derivedFrom to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllDerivedFrom(
+        java.lang.Iterable<java.lang.String> values) {
+      ensureDerivedFromIsMutable();
+      com.google.protobuf.AbstractMessageLite.Builder.addAll(
+          values, derivedFrom_);
+      bitField0_ |= 0x08000000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Of what was dreamt: the memories that it rests on. At most 12.
+     * </pre>
+     *
+     * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearDerivedFrom() {
+      derivedFrom_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+      bitField0_ = (bitField0_ & ~0x08000000);;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Of what was dreamt: the memories that it rests on. At most 12.
+     * </pre>
+     *
+     * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
+     * @param value The bytes of the derivedFrom to add.
+     * @return This builder for chaining.
+     */
+    public Builder addDerivedFromBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      ensureDerivedFromIsMutable();
+      derivedFrom_.add(value);
+      bitField0_ |= 0x08000000;
       onChanged();
       return this;
     }

@@ -498,7 +498,7 @@ public interface MemoryOrBuilder extends
 
   /**
    * <pre>
-   * What made this version: `learned`, `updated` or `reviewed`.
+   * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
    * </pre>
    *
    * <code>string change = 23 [json_name = "change"];</code>
@@ -507,7 +507,7 @@ public interface MemoryOrBuilder extends
   java.lang.String getChange();
   /**
    * <pre>
-   * What made this version: `learned`, `updated` or `reviewed`.
+   * What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
    * </pre>
    *
    * <code>string change = 23 [json_name = "change"];</code>
@@ -575,4 +575,65 @@ public interface MemoryOrBuilder extends
    */
   com.google.protobuf.ByteString
       getProjectIdBytes();
+
+  /**
+   * <pre>
+   * The failure that it is about, as `tool|category|cause`; empty for none.
+   * </pre>
+   *
+   * <code>string error_signature = 27 [json_name = "errorSignature"];</code>
+   * @return The errorSignature.
+   */
+  java.lang.String getErrorSignature();
+  /**
+   * <pre>
+   * The failure that it is about, as `tool|category|cause`; empty for none.
+   * </pre>
+   *
+   * <code>string error_signature = 27 [json_name = "errorSignature"];</code>
+   * @return The bytes for errorSignature.
+   */
+  com.google.protobuf.ByteString
+      getErrorSignatureBytes();
+
+  /**
+   * <pre>
+   * Of what was dreamt: the memories that it rests on. At most 12.
+   * </pre>
+   *
+   * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
+   * @return A list containing the derivedFrom.
+   */
+  java.util.List<java.lang.String>
+      getDerivedFromList();
+  /**
+   * <pre>
+   * Of what was dreamt: the memories that it rests on. At most 12.
+   * </pre>
+   *
+   * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
+   * @return The count of derivedFrom.
+   */
+  int getDerivedFromCount();
+  /**
+   * <pre>
+   * Of what was dreamt: the memories that it rests on. At most 12.
+   * </pre>
+   *
+   * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
+   * @param index The index of the element to return.
+   * @return The derivedFrom at the given index.
+   */
+  java.lang.String getDerivedFrom(int index);
+  /**
+   * <pre>
+   * Of what was dreamt: the memories that it rests on. At most 12.
+   * </pre>
+   *
+   * <code>repeated string derived_from = 28 [json_name = "derivedFrom"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the derivedFrom at the given index.
+   */
+  com.google.protobuf.ByteString
+      getDerivedFromBytes(int index);
 }

@@ -381,6 +381,47 @@ private static final long serialVersionUID = 0L;
     return result == null ? dev.sidemirror.v1.Origin.UNRECOGNIZED : result;
   }
 
+  public static final int LESSONS_FIELD_NUMBER = 10;
+  private dev.sidemirror.v1.ContextBlock lessons_;
+  /**
+   * <pre>
+   * Lessons from earlier work for what failed, at most 2, with a receipt: the same failure, or one of the same category of
+   * the same tool. Absent when none fits, when nothing failed, or when an earlier reflection of the turn brought them.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.ContextBlock lessons = 10 [json_name = "lessons"];</code>
+   * @return Whether the lessons field is set.
+   */
+  @java.lang.Override
+  public boolean hasLessons() {
+    return ((bitField0_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * Lessons from earlier work for what failed, at most 2, with a receipt: the same failure, or one of the same category of
+   * the same tool. Absent when none fits, when nothing failed, or when an earlier reflection of the turn brought them.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.ContextBlock lessons = 10 [json_name = "lessons"];</code>
+   * @return The lessons.
+   */
+  @java.lang.Override
+  public dev.sidemirror.v1.ContextBlock getLessons() {
+    return lessons_ == null ? dev.sidemirror.v1.ContextBlock.getDefaultInstance() : lessons_;
+  }
+  /**
+   * <pre>
+   * Lessons from earlier work for what failed, at most 2, with a receipt: the same failure, or one of the same category of
+   * the same tool. Absent when none fits, when nothing failed, or when an earlier reflection of the turn brought them.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.ContextBlock lessons = 10 [json_name = "lessons"];</code>
+   */
+  @java.lang.Override
+  public dev.sidemirror.v1.ContextBlockOrBuilder getLessonsOrBuilder() {
+    return lessons_ == null ? dev.sidemirror.v1.ContextBlock.getDefaultInstance() : lessons_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -421,6 +462,9 @@ private static final long serialVersionUID = 0L;
     }
     if (origin_ != dev.sidemirror.v1.Origin.ORIGIN_UNSPECIFIED.getNumber()) {
       output.writeEnum(9, origin_);
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      output.writeMessage(10, getLessons());
     }
     getUnknownFields().writeTo(output);
   }
@@ -468,6 +512,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeEnumSize(9, origin_);
     }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(10, getLessons());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -506,6 +554,11 @@ private static final long serialVersionUID = 0L;
     if (!getCitedEventIdsList()
         .equals(other.getCitedEventIdsList())) return false;
     if (origin_ != other.origin_) return false;
+    if (hasLessons() != other.hasLessons()) return false;
+    if (hasLessons()) {
+      if (!getLessons()
+          .equals(other.getLessons())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -543,6 +596,10 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + ORIGIN_FIELD_NUMBER;
     hash = (53 * hash) + origin_;
+    if (hasLessons()) {
+      hash = (37 * hash) + LESSONS_FIELD_NUMBER;
+      hash = (53 * hash) + getLessons().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -678,6 +735,7 @@ private static final long serialVersionUID = 0L;
       if (com.google.protobuf.GeneratedMessage
               .alwaysUseFieldBuilders) {
         internalGetUsageFieldBuilder();
+        internalGetLessonsFieldBuilder();
       }
     }
     @java.lang.Override
@@ -698,6 +756,11 @@ private static final long serialVersionUID = 0L;
       citedEventIds_ =
           com.google.protobuf.LazyStringArrayList.emptyList();
       origin_ = 0;
+      lessons_ = null;
+      if (lessonsBuilder_ != null) {
+        lessonsBuilder_.dispose();
+        lessonsBuilder_ = null;
+      }
       return this;
     }
 
@@ -764,6 +827,12 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000100) != 0)) {
         result.origin_ = origin_;
       }
+      if (((from_bitField0_ & 0x00000200) != 0)) {
+        result.lessons_ = lessonsBuilder_ == null
+            ? lessons_
+            : lessonsBuilder_.build();
+        to_bitField0_ |= 0x00000004;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -818,6 +887,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.origin_ != 0) {
         setOriginValue(other.getOriginValue());
+      }
+      if (other.hasLessons()) {
+        mergeLessons(other.getLessons());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -893,6 +965,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000100;
               break;
             } // case 72
+            case 82: {
+              input.readMessage(
+                  internalGetLessonsFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000200;
+              break;
+            } // case 82
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1729,6 +1808,172 @@ private static final long serialVersionUID = 0L;
       origin_ = 0;
       onChanged();
       return this;
+    }
+
+    private dev.sidemirror.v1.ContextBlock lessons_;
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.sidemirror.v1.ContextBlock, dev.sidemirror.v1.ContextBlock.Builder, dev.sidemirror.v1.ContextBlockOrBuilder> lessonsBuilder_;
+    /**
+     * <pre>
+     * Lessons from earlier work for what failed, at most 2, with a receipt: the same failure, or one of the same category of
+     * the same tool. Absent when none fits, when nothing failed, or when an earlier reflection of the turn brought them.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextBlock lessons = 10 [json_name = "lessons"];</code>
+     * @return Whether the lessons field is set.
+     */
+    public boolean hasLessons() {
+      return ((bitField0_ & 0x00000200) != 0);
+    }
+    /**
+     * <pre>
+     * Lessons from earlier work for what failed, at most 2, with a receipt: the same failure, or one of the same category of
+     * the same tool. Absent when none fits, when nothing failed, or when an earlier reflection of the turn brought them.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextBlock lessons = 10 [json_name = "lessons"];</code>
+     * @return The lessons.
+     */
+    public dev.sidemirror.v1.ContextBlock getLessons() {
+      if (lessonsBuilder_ == null) {
+        return lessons_ == null ? dev.sidemirror.v1.ContextBlock.getDefaultInstance() : lessons_;
+      } else {
+        return lessonsBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Lessons from earlier work for what failed, at most 2, with a receipt: the same failure, or one of the same category of
+     * the same tool. Absent when none fits, when nothing failed, or when an earlier reflection of the turn brought them.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextBlock lessons = 10 [json_name = "lessons"];</code>
+     */
+    public Builder setLessons(dev.sidemirror.v1.ContextBlock value) {
+      if (lessonsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        lessons_ = value;
+      } else {
+        lessonsBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Lessons from earlier work for what failed, at most 2, with a receipt: the same failure, or one of the same category of
+     * the same tool. Absent when none fits, when nothing failed, or when an earlier reflection of the turn brought them.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextBlock lessons = 10 [json_name = "lessons"];</code>
+     */
+    public Builder setLessons(
+        dev.sidemirror.v1.ContextBlock.Builder builderForValue) {
+      if (lessonsBuilder_ == null) {
+        lessons_ = builderForValue.build();
+      } else {
+        lessonsBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Lessons from earlier work for what failed, at most 2, with a receipt: the same failure, or one of the same category of
+     * the same tool. Absent when none fits, when nothing failed, or when an earlier reflection of the turn brought them.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextBlock lessons = 10 [json_name = "lessons"];</code>
+     */
+    public Builder mergeLessons(dev.sidemirror.v1.ContextBlock value) {
+      if (lessonsBuilder_ == null) {
+        if (((bitField0_ & 0x00000200) != 0) &&
+          lessons_ != null &&
+          lessons_ != dev.sidemirror.v1.ContextBlock.getDefaultInstance()) {
+          getLessonsBuilder().mergeFrom(value);
+        } else {
+          lessons_ = value;
+        }
+      } else {
+        lessonsBuilder_.mergeFrom(value);
+      }
+      if (lessons_ != null) {
+        bitField0_ |= 0x00000200;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Lessons from earlier work for what failed, at most 2, with a receipt: the same failure, or one of the same category of
+     * the same tool. Absent when none fits, when nothing failed, or when an earlier reflection of the turn brought them.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextBlock lessons = 10 [json_name = "lessons"];</code>
+     */
+    public Builder clearLessons() {
+      bitField0_ = (bitField0_ & ~0x00000200);
+      lessons_ = null;
+      if (lessonsBuilder_ != null) {
+        lessonsBuilder_.dispose();
+        lessonsBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Lessons from earlier work for what failed, at most 2, with a receipt: the same failure, or one of the same category of
+     * the same tool. Absent when none fits, when nothing failed, or when an earlier reflection of the turn brought them.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextBlock lessons = 10 [json_name = "lessons"];</code>
+     */
+    public dev.sidemirror.v1.ContextBlock.Builder getLessonsBuilder() {
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return internalGetLessonsFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Lessons from earlier work for what failed, at most 2, with a receipt: the same failure, or one of the same category of
+     * the same tool. Absent when none fits, when nothing failed, or when an earlier reflection of the turn brought them.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextBlock lessons = 10 [json_name = "lessons"];</code>
+     */
+    public dev.sidemirror.v1.ContextBlockOrBuilder getLessonsOrBuilder() {
+      if (lessonsBuilder_ != null) {
+        return lessonsBuilder_.getMessageOrBuilder();
+      } else {
+        return lessons_ == null ?
+            dev.sidemirror.v1.ContextBlock.getDefaultInstance() : lessons_;
+      }
+    }
+    /**
+     * <pre>
+     * Lessons from earlier work for what failed, at most 2, with a receipt: the same failure, or one of the same category of
+     * the same tool. Absent when none fits, when nothing failed, or when an earlier reflection of the turn brought them.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.ContextBlock lessons = 10 [json_name = "lessons"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.sidemirror.v1.ContextBlock, dev.sidemirror.v1.ContextBlock.Builder, dev.sidemirror.v1.ContextBlockOrBuilder> 
+        internalGetLessonsFieldBuilder() {
+      if (lessonsBuilder_ == null) {
+        lessonsBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            dev.sidemirror.v1.ContextBlock, dev.sidemirror.v1.ContextBlock.Builder, dev.sidemirror.v1.ContextBlockOrBuilder>(
+                getLessons(),
+                getParentForChildren(),
+                isClean());
+        lessons_ = null;
+      }
+      return lessonsBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:sidemirror.v1.MidTurnReflection)

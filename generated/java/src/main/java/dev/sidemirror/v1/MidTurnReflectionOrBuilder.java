@@ -204,4 +204,34 @@ public interface MidTurnReflectionOrBuilder extends
    * @return The origin.
    */
   dev.sidemirror.v1.Origin getOrigin();
+
+  /**
+   * <pre>
+   * Lessons from earlier work for what failed, at most 2, with a receipt: the same failure, or one of the same category of
+   * the same tool. Absent when none fits, when nothing failed, or when an earlier reflection of the turn brought them.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.ContextBlock lessons = 10 [json_name = "lessons"];</code>
+   * @return Whether the lessons field is set.
+   */
+  boolean hasLessons();
+  /**
+   * <pre>
+   * Lessons from earlier work for what failed, at most 2, with a receipt: the same failure, or one of the same category of
+   * the same tool. Absent when none fits, when nothing failed, or when an earlier reflection of the turn brought them.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.ContextBlock lessons = 10 [json_name = "lessons"];</code>
+   * @return The lessons.
+   */
+  dev.sidemirror.v1.ContextBlock getLessons();
+  /**
+   * <pre>
+   * Lessons from earlier work for what failed, at most 2, with a receipt: the same failure, or one of the same category of
+   * the same tool. Absent when none fits, when nothing failed, or when an earlier reflection of the turn brought them.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.ContextBlock lessons = 10 [json_name = "lessons"];</code>
+   */
+  dev.sidemirror.v1.ContextBlockOrBuilder getLessonsOrBuilder();
 }

@@ -43,6 +43,7 @@ private static final long serialVersionUID = 0L;
     relatedMemoryIds_ =
         com.google.protobuf.LazyStringArrayList.emptyList();
     origin_ = 0;
+    errorSignature_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -601,6 +602,55 @@ private static final long serialVersionUID = 0L;
     return usage_ == null ? dev.sidemirror.v1.Usage.getDefaultInstance() : usage_;
   }
 
+  public static final int ERROR_SIGNATURE_FIELD_NUMBER = 15;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object errorSignature_ = "";
+  /**
+   * <pre>
+   * The failure that it is about, as `tool|category|cause`, the same in whatever words it was told; empty for none. At most
+   * 256 characters.
+   * </pre>
+   *
+   * <code>string error_signature = 15 [json_name = "errorSignature"];</code>
+   * @return The errorSignature.
+   */
+  @java.lang.Override
+  public java.lang.String getErrorSignature() {
+    java.lang.Object ref = errorSignature_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      errorSignature_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The failure that it is about, as `tool|category|cause`, the same in whatever words it was told; empty for none. At most
+   * 256 characters.
+   * </pre>
+   *
+   * <code>string error_signature = 15 [json_name = "errorSignature"];</code>
+   * @return The bytes for errorSignature.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getErrorSignatureBytes() {
+    java.lang.Object ref = errorSignature_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      errorSignature_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -656,6 +706,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000020) != 0)) {
       output.writeMessage(14, getUsage());
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(errorSignature_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 15, errorSignature_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -732,6 +785,9 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(14, getUsage());
     }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(errorSignature_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(15, errorSignature_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -792,6 +848,8 @@ private static final long serialVersionUID = 0L;
       if (!getUsage()
           .equals(other.getUsage())) return false;
     }
+    if (!getErrorSignature()
+        .equals(other.getErrorSignature())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -851,6 +909,8 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + USAGE_FIELD_NUMBER;
       hash = (53 * hash) + getUsage().hashCode();
     }
+    hash = (37 * hash) + ERROR_SIGNATURE_FIELD_NUMBER;
+    hash = (53 * hash) + getErrorSignature().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1028,6 +1088,7 @@ private static final long serialVersionUID = 0L;
         usageBuilder_.dispose();
         usageBuilder_ = null;
       }
+      errorSignature_ = "";
       return this;
     }
 
@@ -1121,6 +1182,9 @@ private static final long serialVersionUID = 0L;
             : usageBuilder_.build();
         to_bitField0_ |= 0x00000020;
       }
+      if (((from_bitField0_ & 0x00004000) != 0)) {
+        result.errorSignature_ = errorSignature_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -1202,6 +1266,11 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasUsage()) {
         mergeUsage(other.getUsage());
+      }
+      if (!other.getErrorSignature().isEmpty()) {
+        errorSignature_ = other.errorSignature_;
+        bitField0_ |= 0x00004000;
+        onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1310,6 +1379,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00002000;
               break;
             } // case 114
+            case 122: {
+              errorSignature_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00004000;
+              break;
+            } // case 122
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2917,6 +2991,103 @@ private static final long serialVersionUID = 0L;
         usage_ = null;
       }
       return usageBuilder_;
+    }
+
+    private java.lang.Object errorSignature_ = "";
+    /**
+     * <pre>
+     * The failure that it is about, as `tool|category|cause`, the same in whatever words it was told; empty for none. At most
+     * 256 characters.
+     * </pre>
+     *
+     * <code>string error_signature = 15 [json_name = "errorSignature"];</code>
+     * @return The errorSignature.
+     */
+    public java.lang.String getErrorSignature() {
+      java.lang.Object ref = errorSignature_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        errorSignature_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The failure that it is about, as `tool|category|cause`, the same in whatever words it was told; empty for none. At most
+     * 256 characters.
+     * </pre>
+     *
+     * <code>string error_signature = 15 [json_name = "errorSignature"];</code>
+     * @return The bytes for errorSignature.
+     */
+    public com.google.protobuf.ByteString
+        getErrorSignatureBytes() {
+      java.lang.Object ref = errorSignature_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        errorSignature_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The failure that it is about, as `tool|category|cause`, the same in whatever words it was told; empty for none. At most
+     * 256 characters.
+     * </pre>
+     *
+     * <code>string error_signature = 15 [json_name = "errorSignature"];</code>
+     * @param value The errorSignature to set.
+     * @return This builder for chaining.
+     */
+    public Builder setErrorSignature(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      errorSignature_ = value;
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The failure that it is about, as `tool|category|cause`, the same in whatever words it was told; empty for none. At most
+     * 256 characters.
+     * </pre>
+     *
+     * <code>string error_signature = 15 [json_name = "errorSignature"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearErrorSignature() {
+      errorSignature_ = getDefaultInstance().getErrorSignature();
+      bitField0_ = (bitField0_ & ~0x00004000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The failure that it is about, as `tool|category|cause`, the same in whatever words it was told; empty for none. At most
+     * 256 characters.
+     * </pre>
+     *
+     * <code>string error_signature = 15 [json_name = "errorSignature"];</code>
+     * @param value The bytes for errorSignature to set.
+     * @return This builder for chaining.
+     */
+    public Builder setErrorSignatureBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      errorSignature_ = value;
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
     }
 
     // @@protoc_insertion_point(builder_scope:sidemirror.v1.ReflectionResult)

@@ -380,4 +380,26 @@ public interface ReflectionResultOrBuilder extends
    * <code>.sidemirror.v1.Usage usage = 14 [json_name = "usage"];</code>
    */
   dev.sidemirror.v1.UsageOrBuilder getUsageOrBuilder();
+
+  /**
+   * <pre>
+   * The failure that it is about, as `tool|category|cause`, the same in whatever words it was told; empty for none. At most
+   * 256 characters.
+   * </pre>
+   *
+   * <code>string error_signature = 15 [json_name = "errorSignature"];</code>
+   * @return The errorSignature.
+   */
+  java.lang.String getErrorSignature();
+  /**
+   * <pre>
+   * The failure that it is about, as `tool|category|cause`, the same in whatever words it was told; empty for none. At most
+   * 256 characters.
+   * </pre>
+   *
+   * <code>string error_signature = 15 [json_name = "errorSignature"];</code>
+   * @return The bytes for errorSignature.
+   */
+  com.google.protobuf.ByteString
+      getErrorSignatureBytes();
 }

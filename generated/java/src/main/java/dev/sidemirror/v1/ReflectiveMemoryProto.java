@@ -182,10 +182,45 @@ public final class ReflectiveMemoryProto {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_sidemirror_v1_ReportOutcomeRequest_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_TaskErrors_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_TaskErrors_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_FailedCall_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_FailedCall_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_sidemirror_v1_ReportOutcomeResponse_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_sidemirror_v1_ReportOutcomeResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_GetLessonStatisticsRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_GetLessonStatisticsRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_GetLessonStatisticsResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_GetLessonStatisticsResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_LessonStatistics_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_LessonStatistics_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_LessonArm_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_LessonArm_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_LiftInterval_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_LiftInterval_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
     internal_static_sidemirror_v1_ExportReflectionsRequest_descriptor;
   static final 
@@ -211,6 +246,106 @@ public final class ReflectiveMemoryProto {
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_sidemirror_v1_RefusedLine_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_ListClustersRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_ListClustersRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_ListClustersResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_ListClustersResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_MemoryCluster_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_MemoryCluster_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_GraphPoint_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_GraphPoint_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_MemoryLink_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_MemoryLink_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_LinkReflectionsRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_LinkReflectionsRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_LinkReflectionsResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_LinkReflectionsResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_ExploreGraphRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_ExploreGraphRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_ExploreGraphResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_ExploreGraphResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_GraphNode_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_GraphNode_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_DreamRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_DreamRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_DreamResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_DreamResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_DreamProgress_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_DreamProgress_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_DreamLogEntry_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_DreamLogEntry_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_DreamtLesson_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_DreamtLesson_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_ListDreamsRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_ListDreamsRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_ListDreamsResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_ListDreamsResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_ListPruningsRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_ListPruningsRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_ListPruningsResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_ListPruningsResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sidemirror_v1_Pruning_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sidemirror_v1_Pruning_fieldAccessorTable;
 
   public static com.google.protobuf.Descriptors.FileDescriptor
       getDescriptor() {
@@ -240,7 +375,7 @@ public final class ReflectiveMemoryProto {
       "hen\022\024\n\005tools\030\001 \003(\tR\005tools\022G\n\020error_categ" +
       "ories\030\002 \003(\0162\034.sidemirror.v1.ErrorCategor" +
       "yR\017errorCategories\022\031\n\010not_when\030\003 \001(\tR\007no" +
-      "tWhen\"\274\005\n\020ReflectionResult\0223\n\006status\030\001 \001" +
+      "tWhen\"\345\005\n\020ReflectionResult\0223\n\006status\030\001 \001" +
       "(\0162\033.sidemirror.v1.ResultStatusR\006status\022" +
       "\'\n\017reflection_text\030\002 \001(\tR\016reflectionText" +
       "\022#\n\rstrategy_text\030\003 \001(\tR\014strategyText\022#\n" +
@@ -256,157 +391,196 @@ public final class ReflectiveMemoryProto {
       "edAt\022=\n\014applies_when\030\014 \001(\0132\032.sidemirror." +
       "v1.AppliesWhenR\013appliesWhen\022-\n\006origin\030\r " +
       "\001(\0162\025.sidemirror.v1.OriginR\006origin\022*\n\005us" +
-      "age\030\016 \001(\0132\024.sidemirror.v1.UsageR\005usageB\r" +
-      "\n\013_importanceB\r\n\013_confidence\"\353\007\n\006Memory\022" +
-      "\016\n\002id\030\001 \001(\tR\002id\022-\n\004kind\030\002 \001(\0162\031.sidemirr" +
-      "or.v1.MemoryKindR\004kind\022\030\n\007content\030\003 \001(\tR" +
-      "\007content\022\026\n\006source\030\004 \001(\tR\006source\022\036\n\nimpo" +
-      "rtance\030\005 \001(\001R\nimportance\022\024\n\005layer\030\006 \001(\tR" +
-      "\005layer\022\022\n\004tags\030\007 \003(\tR\004tags\0223\n\010metadata\030\010" +
-      " \001(\0132\027.google.protobuf.StructR\010metadata\022" +
-      "#\n\nconfidence\030\t \001(\001H\000R\nconfidence\210\001\001\022C\n\016" +
-      "error_category\030\n \001(\0162\034.sidemirror.v1.Err" +
-      "orCategoryR\rerrorCategory\022(\n\020source_even" +
-      "t_ids\030\013 \003(\tR\016sourceEventIds\022-\n\006origin\030\014 " +
-      "\001(\0162\025.sidemirror.v1.OriginR\006origin\0220\n\005st" +
-      "ate\030\r \001(\0162\032.sidemirror.v1.MemoryStateR\005s" +
-      "tate\022\030\n\007version\030\016 \001(\005R\007version\022;\n\013create" +
-      "_time\030\017 \001(\0132\032.google.protobuf.TimestampR" +
-      "\ncreateTime\022;\n\013update_time\030\020 \001(\0132\032.googl" +
-      "e.protobuf.TimestampR\nupdateTime\022,\n\022rela" +
-      "ted_memory_ids\030\021 \003(\tR\020relatedMemoryIds\022\037" +
-      "\n\013strategy_of\030\022 \001(\tR\nstrategyOf\022=\n\014appli" +
-      "es_when\030\023 \001(\0132\032.sidemirror.v1.AppliesWhe" +
-      "nR\013appliesWhen\022\032\n\010strength\030\024 \001(\005R\010streng" +
-      "th\022#\n\repisode_count\030\025 \001(\005R\014episodeCount\022" +
-      "\036\n\nquarantine\030\026 \001(\tR\nquarantine\022\026\n\006chang" +
-      "e\030\027 \001(\tR\006change\022\026\n\006reason\030\030 \001(\tR\006reason\022" +
-      "\033\n\ttenant_id\030\031 \001(\tR\010tenantId\022\035\n\nproject_" +
-      "id\030\032 \001(\tR\tprojectIdB\r\n\013_confidence\"\371\003\n\031G" +
-      "enerateReflectionRequest\022\033\n\ttenant_id\030\001 " +
-      "\001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tproje" +
-      "ctId\022\035\n\nrequest_id\030\003 \001(\tR\trequestId\0226\n\006e" +
-      "vents\030\004 \003(\0132\036.sidemirror.v1.ReflectionEv" +
-      "entR\006events\022\027\n\007turn_id\030\005 \001(\tR\006turnId\022\035\n\n" +
-      "session_id\030\006 \001(\tR\tsessionId\0224\n\007outcome\030\007" +
-      " \001(\0162\032.sidemirror.v1.TaskOutcomeR\007outcom" +
-      "e\022.\n\005error\030\010 \001(\0132\030.sidemirror.v1.TaskErr" +
-      "orR\005error\022)\n\020task_description\030\t \001(\tR\017tas" +
-      "kDescription\022\033\n\ttask_goal\030\n \001(\tR\010taskGoa" +
-      "l\022,\n\022related_memory_ids\030\013 \003(\tR\020relatedMe" +
-      "moryIds\022\037\n\013receipt_ids\030\014 \003(\tR\nreceiptIds" +
-      "\022\024\n\005store\030\r \001(\010R\005store\"\307\001\n\032GenerateRefle" +
-      "ctionResponse\0227\n\006result\030\001 \001(\0132\037.sidemirr" +
-      "or.v1.ReflectionResultR\006result\022#\n\rreflec" +
-      "tion_id\030\002 \001(\tR\014reflectionId\022\037\n\013strategy_" +
-      "id\030\003 \001(\tR\nstrategyId\022*\n\021not_stored_reaso" +
-      "n\030\004 \001(\tR\017notStoredReason\"\313\001\n\026StoreReflec" +
-      "tionRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId" +
-      "\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n\nreque" +
-      "st_id\030\003 \001(\tR\trequestId\0227\n\006result\030\004 \001(\0132\037" +
-      ".sidemirror.v1.ReflectionResultR\006result\022" +
-      "\035\n\nsession_id\030\005 \001(\tR\tsessionId\"\213\001\n\027Store" +
-      "ReflectionResponse\022#\n\rreflection_id\030\001 \001(" +
-      "\tR\014reflectionId\022\037\n\013strategy_id\030\002 \001(\tR\nst" +
-      "rategyId\022*\n\021not_stored_reason\030\003 \001(\tR\017not" +
-      "StoredReason\"w\n\024GetReflectionRequest\022\033\n\t" +
-      "tenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030" +
-      "\002 \001(\tR\tprojectId\022#\n\rreflection_id\030\003 \001(\tR" +
-      "\014reflectionId\"F\n\025GetReflectionResponse\022-" +
-      "\n\006memory\030\001 \001(\0132\025.sidemirror.v1.MemoryR\006m" +
-      "emory\"\361\001\n\026ListReflectionsRequest\022\033\n\ttena" +
+      "age\030\016 \001(\0132\024.sidemirror.v1.UsageR\005usage\022\'" +
+      "\n\017error_signature\030\017 \001(\tR\016errorSignatureB" +
+      "\r\n\013_importanceB\r\n\013_confidence\"\267\010\n\006Memory" +
+      "\022\016\n\002id\030\001 \001(\tR\002id\022-\n\004kind\030\002 \001(\0162\031.sidemir" +
+      "ror.v1.MemoryKindR\004kind\022\030\n\007content\030\003 \001(\t" +
+      "R\007content\022\026\n\006source\030\004 \001(\tR\006source\022\036\n\nimp" +
+      "ortance\030\005 \001(\001R\nimportance\022\024\n\005layer\030\006 \001(\t" +
+      "R\005layer\022\022\n\004tags\030\007 \003(\tR\004tags\0223\n\010metadata\030" +
+      "\010 \001(\0132\027.google.protobuf.StructR\010metadata" +
+      "\022#\n\nconfidence\030\t \001(\001H\000R\nconfidence\210\001\001\022C\n" +
+      "\016error_category\030\n \001(\0162\034.sidemirror.v1.Er" +
+      "rorCategoryR\rerrorCategory\022(\n\020source_eve" +
+      "nt_ids\030\013 \003(\tR\016sourceEventIds\022-\n\006origin\030\014" +
+      " \001(\0162\025.sidemirror.v1.OriginR\006origin\0220\n\005s" +
+      "tate\030\r \001(\0162\032.sidemirror.v1.MemoryStateR\005" +
+      "state\022\030\n\007version\030\016 \001(\005R\007version\022;\n\013creat" +
+      "e_time\030\017 \001(\0132\032.google.protobuf.Timestamp" +
+      "R\ncreateTime\022;\n\013update_time\030\020 \001(\0132\032.goog" +
+      "le.protobuf.TimestampR\nupdateTime\022,\n\022rel" +
+      "ated_memory_ids\030\021 \003(\tR\020relatedMemoryIds\022" +
+      "\037\n\013strategy_of\030\022 \001(\tR\nstrategyOf\022=\n\014appl" +
+      "ies_when\030\023 \001(\0132\032.sidemirror.v1.AppliesWh" +
+      "enR\013appliesWhen\022\032\n\010strength\030\024 \001(\005R\010stren" +
+      "gth\022#\n\repisode_count\030\025 \001(\005R\014episodeCount" +
+      "\022\036\n\nquarantine\030\026 \001(\tR\nquarantine\022\026\n\006chan" +
+      "ge\030\027 \001(\tR\006change\022\026\n\006reason\030\030 \001(\tR\006reason" +
+      "\022\033\n\ttenant_id\030\031 \001(\tR\010tenantId\022\035\n\nproject" +
+      "_id\030\032 \001(\tR\tprojectId\022\'\n\017error_signature\030" +
+      "\033 \001(\tR\016errorSignature\022!\n\014derived_from\030\034 " +
+      "\003(\tR\013derivedFromB\r\n\013_confidence\"\371\003\n\031Gene" +
+      "rateReflectionRequest\022\033\n\ttenant_id\030\001 \001(\t" +
+      "R\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectI" +
+      "d\022\035\n\nrequest_id\030\003 \001(\tR\trequestId\0226\n\006even" +
+      "ts\030\004 \003(\0132\036.sidemirror.v1.ReflectionEvent" +
+      "R\006events\022\027\n\007turn_id\030\005 \001(\tR\006turnId\022\035\n\nses" +
+      "sion_id\030\006 \001(\tR\tsessionId\0224\n\007outcome\030\007 \001(" +
+      "\0162\032.sidemirror.v1.TaskOutcomeR\007outcome\022." +
+      "\n\005error\030\010 \001(\0132\030.sidemirror.v1.TaskErrorR" +
+      "\005error\022)\n\020task_description\030\t \001(\tR\017taskDe" +
+      "scription\022\033\n\ttask_goal\030\n \001(\tR\010taskGoal\022," +
+      "\n\022related_memory_ids\030\013 \003(\tR\020relatedMemor" +
+      "yIds\022\037\n\013receipt_ids\030\014 \003(\tR\nreceiptIds\022\024\n" +
+      "\005store\030\r \001(\010R\005store\"\307\001\n\032GenerateReflecti" +
+      "onResponse\0227\n\006result\030\001 \001(\0132\037.sidemirror." +
+      "v1.ReflectionResultR\006result\022#\n\rreflectio" +
+      "n_id\030\002 \001(\tR\014reflectionId\022\037\n\013strategy_id\030" +
+      "\003 \001(\tR\nstrategyId\022*\n\021not_stored_reason\030\004" +
+      " \001(\tR\017notStoredReason\"\313\001\n\026StoreReflectio" +
+      "nRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n" +
+      "\nproject_id\030\002 \001(\tR\tprojectId\022\035\n\nrequest_" +
+      "id\030\003 \001(\tR\trequestId\0227\n\006result\030\004 \001(\0132\037.si" +
+      "demirror.v1.ReflectionResultR\006result\022\035\n\n" +
+      "session_id\030\005 \001(\tR\tsessionId\"\213\001\n\027StoreRef" +
+      "lectionResponse\022#\n\rreflection_id\030\001 \001(\tR\014" +
+      "reflectionId\022\037\n\013strategy_id\030\002 \001(\tR\nstrat" +
+      "egyId\022*\n\021not_stored_reason\030\003 \001(\tR\017notSto" +
+      "redReason\"w\n\024GetReflectionRequest\022\033\n\tten" +
+      "ant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001" +
+      "(\tR\tprojectId\022#\n\rreflection_id\030\003 \001(\tR\014re" +
+      "flectionId\"F\n\025GetReflectionResponse\022-\n\006m" +
+      "emory\030\001 \001(\0132\025.sidemirror.v1.MemoryR\006memo" +
+      "ry\"\361\001\n\026ListReflectionsRequest\022\033\n\ttenant_" +
+      "id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\t" +
+      "projectId\022-\n\004kind\030\003 \001(\0162\031.sidemirror.v1." +
+      "MemoryKindR\004kind\0220\n\005state\030\004 \001(\0162\032.sidemi" +
+      "rror.v1.MemoryStateR\005state\022\033\n\tpage_size\030" +
+      "\005 \001(\005R\010pageSize\022\035\n\npage_token\030\006 \001(\tR\tpag" +
+      "eToken\"t\n\027ListReflectionsResponse\0221\n\010mem" +
+      "ories\030\001 \003(\0132\025.sidemirror.v1.MemoryR\010memo" +
+      "ries\022&\n\017next_page_token\030\002 \001(\tR\rnextPageT" +
+      "oken\"\305\002\n\027UpdateReflectionRequest\022\033\n\ttena" +
       "nt_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(" +
-      "\tR\tprojectId\022-\n\004kind\030\003 \001(\0162\031.sidemirror." +
-      "v1.MemoryKindR\004kind\0220\n\005state\030\004 \001(\0162\032.sid" +
-      "emirror.v1.MemoryStateR\005state\022\033\n\tpage_si" +
-      "ze\030\005 \001(\005R\010pageSize\022\035\n\npage_token\030\006 \001(\tR\t" +
-      "pageToken\"t\n\027ListReflectionsResponse\0221\n\010" +
-      "memories\030\001 \003(\0132\025.sidemirror.v1.MemoryR\010m" +
-      "emories\022&\n\017next_page_token\030\002 \001(\tR\rnextPa" +
-      "geToken\"\305\002\n\027UpdateReflectionRequest\022\033\n\tt" +
-      "enant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002" +
-      " \001(\tR\tprojectId\022\035\n\nrequest_id\030\003 \001(\tR\treq" +
-      "uestId\022#\n\rreflection_id\030\004 \001(\tR\014reflectio" +
-      "nId\0226\n\007changes\030\005 \001(\0132\034.sidemirror.v1.Mem" +
-      "oryChangesR\007changes\022;\n\013update_mask\030\006 \001(\013" +
-      "2\032.google.protobuf.FieldMaskR\nupdateMask" +
-      "\022\035\n\nif_version\030\007 \001(\005R\tifVersion\022\026\n\006reaso" +
-      "n\030\010 \001(\tR\006reason\"\370\002\n\rMemoryChanges\022\030\n\007con" +
-      "tent\030\001 \001(\tR\007content\022\036\n\nimportance\030\002 \001(\001R" +
-      "\nimportance\022#\n\nconfidence\030\003 \001(\001H\000R\nconfi" +
-      "dence\210\001\001\022\022\n\004tags\030\004 \003(\tR\004tags\022C\n\016error_ca" +
-      "tegory\030\005 \001(\0162\034.sidemirror.v1.ErrorCatego" +
-      "ryR\rerrorCategory\0223\n\010metadata\030\006 \001(\0132\027.go" +
-      "ogle.protobuf.StructR\010metadata\022=\n\014applie" +
-      "s_when\030\007 \001(\0132\032.sidemirror.v1.AppliesWhen" +
-      "R\013appliesWhen\022,\n\022related_memory_ids\030\010 \003(" +
-      "\tR\020relatedMemoryIdsB\r\n\013_confidence\"I\n\030Up" +
-      "dateReflectionResponse\022-\n\006memory\030\001 \001(\0132\025" +
-      ".sidemirror.v1.MemoryR\006memory\"\231\001\n\027Delete" +
-      "ReflectionRequest\022\033\n\ttenant_id\030\001 \001(\tR\010te" +
-      "nantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n" +
-      "\nrequest_id\030\003 \001(\tR\trequestId\022#\n\rreflecti" +
-      "on_id\030\004 \001(\tR\014reflectionId\"\032\n\030DeleteRefle" +
-      "ctionResponse\"\274\001\n\035ListReflectionVersions" +
-      "Request\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\n" +
-      "project_id\030\002 \001(\tR\tprojectId\022#\n\rreflectio" +
-      "n_id\030\003 \001(\tR\014reflectionId\022\033\n\tpage_size\030\004 " +
-      "\001(\005R\010pageSize\022\035\n\npage_token\030\005 \001(\tR\tpageT" +
-      "oken\"{\n\036ListReflectionVersionsResponse\0221" +
-      "\n\010versions\030\001 \003(\0132\025.sidemirror.v1.MemoryR" +
-      "\010versions\022&\n\017next_page_token\030\002 \001(\tR\rnext" +
-      "PageToken\"\343\001\n\027ReviewReflectionRequest\022\033\n" +
-      "\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id" +
-      "\030\002 \001(\tR\tprojectId\022\035\n\nrequest_id\030\003 \001(\tR\tr" +
-      "equestId\022#\n\rreflection_id\030\004 \001(\tR\014reflect" +
-      "ionId\0220\n\005state\030\005 \001(\0162\032.sidemirror.v1.Mem" +
-      "oryStateR\005state\022\026\n\006reason\030\006 \001(\tR\006reason\"" +
-      "I\n\030ReviewReflectionResponse\022-\n\006memory\030\001 " +
-      "\001(\0132\025.sidemirror.v1.MemoryR\006memory\"\223\003\n\027Q" +
-      "ueryReflectionsRequest\022\033\n\ttenant_id\030\001 \001(" +
-      "\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tproject" +
-      "Id\022\035\n\nquery_text\030\003 \001(\tR\tqueryText\022\014\n\001k\030\004" +
-      " \001(\005R\001k\022*\n\016min_importance\030\005 \001(\001H\000R\rminIm" +
-      "portance\210\001\001\022\022\n\004tags\030\006 \003(\tR\004tags\022\030\n\007expla" +
-      "in\030\007 \001(\010R\007explain\022/\n\023include_quarantined" +
-      "\030\010 \001(\010R\022includeQuarantined\022\037\n\013explain_id" +
-      "s\030\t \003(\tR\nexplainIds\022!\n\014newest_first\030\n \001(" +
-      "\010R\013newestFirst\022-\n\004kind\030\013 \001(\0162\031.sidemirro" +
-      "r.v1.MemoryKindR\004kindB\021\n\017_min_importance" +
-      "\"\265\001\n\030QueryReflectionsResponse\022+\n\004hits\030\001 " +
-      "\003(\0132\027.sidemirror.v1.QueryHitR\004hits\022:\n\013se" +
-      "arch_mode\030\002 \001(\0162\031.sidemirror.v1.SearchMo" +
-      "deR\nsearchMode\0220\n\006misses\030\003 \003(\0132\030.sidemir" +
-      "ror.v1.QueryMissR\006misses\"\220\001\n\010QueryHit\022-\n" +
-      "\006memory\030\001 \001(\0132\025.sidemirror.v1.MemoryR\006me" +
-      "mory\022\024\n\005score\030\002 \001(\001R\005score\022?\n\013explanatio" +
-      "n\030\003 \001(\0132\035.sidemirror.v1.HitExplanationR\013" +
-      "explanation\"\177\n\016HitExplanation\022\030\n\007summary" +
-      "\030\001 \001(\tR\007summary\022.\n\005parts\030\002 \003(\0132\030.sidemir" +
-      "ror.v1.ScorePartR\005parts\022#\n\rmatched_terms" +
-      "\030\003 \003(\tR\014matchedTerms\"I\n\tScorePart\022\022\n\004nam" +
-      "e\030\001 \001(\tR\004name\022\024\n\005value\030\002 \001(\001R\005value\022\022\n\004r" +
-      "ank\030\003 \001(\005R\004rank\"3\n\tQueryMiss\022\016\n\002id\030\001 \001(\t" +
-      "R\002id\022\026\n\006reason\030\002 \001(\tR\006reason\"\335\002\n\031BuildMe" +
-      "moryContextRequest\022\033\n\ttenant_id\030\001 \001(\tR\010t" +
-      "enantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035" +
-      "\n\nrequest_id\030\003 \001(\tR\trequestId\022\022\n\004task\030\004 " +
-      "\001(\tR\004task\022\024\n\005tools\030\005 \003(\tR\005tools\022G\n\020error" +
-      "_categories\030\006 \003(\0162\034.sidemirror.v1.ErrorC" +
-      "ategoryR\017errorCategories\022\033\n\tmax_items\030\007 " +
-      "\001(\005R\010maxItems\022\035\n\nmax_tokens\030\010 \001(\005R\tmaxTo" +
-      "kens\022\027\n\007turn_id\030\t \001(\tR\006turnId\022\035\n\nsession" +
-      "_id\030\n \001(\tR\tsessionId\"O\n\032BuildMemoryConte" +
+      "\tR\tprojectId\022\035\n\nrequest_id\030\003 \001(\tR\treques" +
+      "tId\022#\n\rreflection_id\030\004 \001(\tR\014reflectionId" +
+      "\0226\n\007changes\030\005 \001(\0132\034.sidemirror.v1.Memory" +
+      "ChangesR\007changes\022;\n\013update_mask\030\006 \001(\0132\032." +
+      "google.protobuf.FieldMaskR\nupdateMask\022\035\n" +
+      "\nif_version\030\007 \001(\005R\tifVersion\022\026\n\006reason\030\010" +
+      " \001(\tR\006reason\"\370\002\n\rMemoryChanges\022\030\n\007conten" +
+      "t\030\001 \001(\tR\007content\022\036\n\nimportance\030\002 \001(\001R\nim" +
+      "portance\022#\n\nconfidence\030\003 \001(\001H\000R\nconfiden" +
+      "ce\210\001\001\022\022\n\004tags\030\004 \003(\tR\004tags\022C\n\016error_categ" +
+      "ory\030\005 \001(\0162\034.sidemirror.v1.ErrorCategoryR" +
+      "\rerrorCategory\0223\n\010metadata\030\006 \001(\0132\027.googl" +
+      "e.protobuf.StructR\010metadata\022=\n\014applies_w" +
+      "hen\030\007 \001(\0132\032.sidemirror.v1.AppliesWhenR\013a" +
+      "ppliesWhen\022,\n\022related_memory_ids\030\010 \003(\tR\020" +
+      "relatedMemoryIdsB\r\n\013_confidence\"I\n\030Updat" +
+      "eReflectionResponse\022-\n\006memory\030\001 \001(\0132\025.si" +
+      "demirror.v1.MemoryR\006memory\"\231\001\n\027DeleteRef" +
+      "lectionRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenan" +
+      "tId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n\nre" +
+      "quest_id\030\003 \001(\tR\trequestId\022#\n\rreflection_" +
+      "id\030\004 \001(\tR\014reflectionId\"\032\n\030DeleteReflecti" +
+      "onResponse\"\274\001\n\035ListReflectionVersionsReq" +
+      "uest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\npro" +
+      "ject_id\030\002 \001(\tR\tprojectId\022#\n\rreflection_i" +
+      "d\030\003 \001(\tR\014reflectionId\022\033\n\tpage_size\030\004 \001(\005" +
+      "R\010pageSize\022\035\n\npage_token\030\005 \001(\tR\tpageToke" +
+      "n\"{\n\036ListReflectionVersionsResponse\0221\n\010v" +
+      "ersions\030\001 \003(\0132\025.sidemirror.v1.MemoryR\010ve" +
+      "rsions\022&\n\017next_page_token\030\002 \001(\tR\rnextPag" +
+      "eToken\"\343\001\n\027ReviewReflectionRequest\022\033\n\tte" +
+      "nant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 " +
+      "\001(\tR\tprojectId\022\035\n\nrequest_id\030\003 \001(\tR\trequ" +
+      "estId\022#\n\rreflection_id\030\004 \001(\tR\014reflection" +
+      "Id\0220\n\005state\030\005 \001(\0162\032.sidemirror.v1.Memory" +
+      "StateR\005state\022\026\n\006reason\030\006 \001(\tR\006reason\"I\n\030" +
+      "ReviewReflectionResponse\022-\n\006memory\030\001 \001(\013" +
+      "2\025.sidemirror.v1.MemoryR\006memory\"\223\003\n\027Quer" +
+      "yReflectionsRequest\022\033\n\ttenant_id\030\001 \001(\tR\010" +
+      "tenantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022" +
+      "\035\n\nquery_text\030\003 \001(\tR\tqueryText\022\014\n\001k\030\004 \001(" +
+      "\005R\001k\022*\n\016min_importance\030\005 \001(\001H\000R\rminImpor" +
+      "tance\210\001\001\022\022\n\004tags\030\006 \003(\tR\004tags\022\030\n\007explain\030" +
+      "\007 \001(\010R\007explain\022/\n\023include_quarantined\030\010 " +
+      "\001(\010R\022includeQuarantined\022\037\n\013explain_ids\030\t" +
+      " \003(\tR\nexplainIds\022!\n\014newest_first\030\n \001(\010R\013" +
+      "newestFirst\022-\n\004kind\030\013 \001(\0162\031.sidemirror.v" +
+      "1.MemoryKindR\004kindB\021\n\017_min_importance\"\265\001" +
+      "\n\030QueryReflectionsResponse\022+\n\004hits\030\001 \003(\013" +
+      "2\027.sidemirror.v1.QueryHitR\004hits\022:\n\013searc" +
+      "h_mode\030\002 \001(\0162\031.sidemirror.v1.SearchModeR" +
+      "\nsearchMode\0220\n\006misses\030\003 \003(\0132\030.sidemirror" +
+      ".v1.QueryMissR\006misses\"\220\001\n\010QueryHit\022-\n\006me" +
+      "mory\030\001 \001(\0132\025.sidemirror.v1.MemoryR\006memor" +
+      "y\022\024\n\005score\030\002 \001(\001R\005score\022?\n\013explanation\030\003" +
+      " \001(\0132\035.sidemirror.v1.HitExplanationR\013exp" +
+      "lanation\"\177\n\016HitExplanation\022\030\n\007summary\030\001 " +
+      "\001(\tR\007summary\022.\n\005parts\030\002 \003(\0132\030.sidemirror" +
+      ".v1.ScorePartR\005parts\022#\n\rmatched_terms\030\003 " +
+      "\003(\tR\014matchedTerms\"I\n\tScorePart\022\022\n\004name\030\001" +
+      " \001(\tR\004name\022\024\n\005value\030\002 \001(\001R\005value\022\022\n\004rank" +
+      "\030\003 \001(\005R\004rank\"3\n\tQueryMiss\022\016\n\002id\030\001 \001(\tR\002i" +
+      "d\022\026\n\006reason\030\002 \001(\tR\006reason\"\210\003\n\031BuildMemor" +
+      "yContextRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tena" +
+      "ntId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n\nr" +
+      "equest_id\030\003 \001(\tR\trequestId\022\022\n\004task\030\004 \001(\t" +
+      "R\004task\022\024\n\005tools\030\005 \003(\tR\005tools\022G\n\020error_ca" +
+      "tegories\030\006 \003(\0162\034.sidemirror.v1.ErrorCate" +
+      "goryR\017errorCategories\022\033\n\tmax_items\030\007 \001(\005" +
+      "R\010maxItems\022\035\n\nmax_tokens\030\010 \001(\005R\tmaxToken" +
+      "s\022\027\n\007turn_id\030\t \001(\tR\006turnId\022\035\n\nsession_id" +
+      "\030\n \001(\tR\tsessionId\022)\n\020holdout_fraction\030\013 " +
+      "\001(\001R\017holdoutFraction\"O\n\032BuildMemoryConte" +
       "xtResponse\0221\n\005block\030\001 \001(\0132\033.sidemirror.v" +
-      "1.ContextBlockR\005block\"\260\002\n\024ReportOutcomeR" +
+      "1.ContextBlockR\005block\"\343\002\n\024ReportOutcomeR" +
       "equest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\np" +
       "roject_id\030\002 \001(\tR\tprojectId\022\035\n\nrequest_id" +
       "\030\003 \001(\tR\trequestId\022\035\n\nreceipt_id\030\004 \001(\tR\tr" +
       "eceiptId\0224\n\007outcome\030\005 \001(\0162\032.sidemirror.v" +
       "1.TaskOutcomeR\007outcome\022\031\n\005score\030\006 \001(\001H\000R" +
       "\005score\210\001\001\022C\n\016error_category\030\007 \001(\0162\034.side" +
-      "mirror.v1.ErrorCategoryR\rerrorCategoryB\010" +
-      "\n\006_score\"\027\n\025ReportOutcomeResponse\"V\n\030Exp" +
+      "mirror.v1.ErrorCategoryR\rerrorCategory\0221" +
+      "\n\006errors\030\010 \001(\0132\031.sidemirror.v1.TaskError" +
+      "sR\006errorsB\010\n\006_score\"J\n\nTaskErrors\022<\n\014fai" +
+      "led_calls\030\001 \003(\0132\031.sidemirror.v1.FailedCa" +
+      "llR\013failedCalls\"N\n\nFailedCall\022\033\n\ttool_na" +
+      "me\030\001 \001(\tR\010toolName\022#\n\rerror_message\030\002 \001(" +
+      "\tR\014errorMessage\"\027\n\025ReportOutcomeResponse" +
+      "\"\273\001\n\032GetLessonStatisticsRequest\022\033\n\ttenan" +
+      "t_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\t" +
+      "R\tprojectId\022%\n\016reflection_ids\030\003 \003(\tR\rref" +
+      "lectionIds\022\033\n\tpage_size\030\004 \001(\005R\010pageSize\022" +
+      "\035\n\npage_token\030\005 \001(\tR\tpageToken\"\200\001\n\033GetLe" +
+      "ssonStatisticsResponse\0229\n\007lessons\030\001 \003(\0132" +
+      "\037.sidemirror.v1.LessonStatisticsR\007lesson" +
+      "s\022&\n\017next_page_token\030\002 \001(\tR\rnextPageToke" +
+      "n\"\270\004\n\020LessonStatistics\022#\n\rreflection_id\030" +
+      "\001 \001(\tR\014reflectionId\022!\n\014from_version\030\002 \001(" +
+      "\005R\013fromVersion\0220\n\005state\030\003 \001(\0162\032.sidemirr" +
+      "or.v1.MemoryStateR\005state\022\026\n\006reason\030\004 \001(\t" +
+      "R\006reason\022.\n\005shown\030\005 \001(\0132\030.sidemirror.v1." +
+      "LessonArmR\005shown\0225\n\theld_back\030\006 \001(\0132\030.si" +
+      "demirror.v1.LessonArmR\010heldBack\0222\n\007outsi" +
+      "de\030\007 \001(\0132\030.sidemirror.v1.LessonArmR\007outs" +
+      "ide\022\027\n\004lift\030\010 \001(\001H\000R\004lift\210\001\001\0227\n\010interval" +
+      "\030\t \001(\0132\033.sidemirror.v1.LiftIntervalR\010int" +
+      "erval\022L\n\024interval_at_any_look\030\n \001(\0132\033.si" +
+      "demirror.v1.LiftIntervalR\021intervalAtAnyL" +
+      "ook\0226\n\007verdict\030\013 \001(\0162\034.sidemirror.v1.Les" +
+      "sonVerdictR\007verdict\022\026\n\006detail\030\014 \001(\tR\006det" +
+      "ailB\007\n\005_lift\"\364\001\n\tLessonArm\022%\n\016assigned_c" +
+      "ount\030\001 \001(\003R\rassignedCount\022#\n\rsuccess_cou" +
+      "nt\030\002 \001(\003R\014successCount\022#\n\rfailure_count\030" +
+      "\003 \001(\003R\014failureCount\022#\n\rmissing_count\030\004 \001" +
+      "(\003R\014missingCount\022%\n\016returned_count\030\005 \001(\003" +
+      "R\rreturnedCount\022*\n\021stayed_away_count\030\006 \001" +
+      "(\003R\017stayedAwayCount\"4\n\014LiftInterval\022\020\n\003l" +
+      "ow\030\001 \001(\001R\003low\022\022\n\004high\030\002 \001(\001R\004high\"V\n\030Exp" +
       "ortReflectionsRequest\022\033\n\ttenant_id\030\001 \001(\t" +
       "R\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectI" +
       "d\"1\n\031ExportReflectionsResponse\022\024\n\005lines\030" +
@@ -419,70 +593,198 @@ public final class ReflectiveMemoryProto {
       "t\030\003 \001(\003R\014refusedCount\0224\n\007refused\030\004 \003(\0132\032" +
       ".sidemirror.v1.RefusedLineR\007refused\"=\n\013R" +
       "efusedLine\022\026\n\006number\030\001 \001(\003R\006number\022\026\n\006re" +
-      "ason\030\002 \001(\tR\006reason*\353\001\n\tEventType\022\032\n\026EVEN" +
-      "T_TYPE_UNSPECIFIED\020\000\022\030\n\024EVENT_TYPE_TOOL_" +
-      "CALL\020\001\022\034\n\030EVENT_TYPE_TOOL_RESPONSE\020\002\022\027\n\023" +
-      "EVENT_TYPE_LLM_CALL\020\003\022\033\n\027EVENT_TYPE_LLM_" +
-      "RESPONSE\020\004\022\032\n\026EVENT_TYPE_ERROR_EVENT\020\005\022\033" +
-      "\n\027EVENT_TYPE_SYSTEM_EVENT\020\006\022\033\n\027EVENT_TYP" +
-      "E_USER_MESSAGE\020\007*\252\003\n\rErrorCategory\022\036\n\032ER" +
-      "ROR_CATEGORY_UNSPECIFIED\020\000\022 \n\034ERROR_CATE" +
-      "GORY_TIMEOUT_ERROR\020\001\022#\n\037ERROR_CATEGORY_V" +
-      "ALIDATION_ERROR\020\002\022#\n\037ERROR_CATEGORY_PERM" +
-      "ISSION_ERROR\020\003\022\"\n\036ERROR_CATEGORY_NOT_FOU" +
-      "ND_ERROR\020\004\022#\n\037ERROR_CATEGORY_RATE_LIMIT_" +
-      "ERROR\020\005\022 \n\034ERROR_CATEGORY_NETWORK_ERROR\020" +
-      "\006\022\035\n\031ERROR_CATEGORY_TOOL_ERROR\020\007\022\036\n\032ERRO" +
-      "R_CATEGORY_MODEL_ERROR\020\010\022!\n\035ERROR_CATEGO" +
-      "RY_RESOURCE_ERROR\020\t\022\036\n\032ERROR_CATEGORY_LO" +
-      "GIC_ERROR\020\n\022 \n\034ERROR_CATEGORY_UNKNOWN_ER" +
-      "ROR\020\013*_\n\nMemoryKind\022\033\n\027MEMORY_KIND_UNSPE" +
-      "CIFIED\020\000\022\032\n\026MEMORY_KIND_REFLECTION\020\001\022\030\n\024" +
-      "MEMORY_KIND_STRATEGY\020\002*|\n\013MemoryState\022\034\n" +
-      "\030MEMORY_STATE_UNSPECIFIED\020\000\022\027\n\023MEMORY_ST" +
-      "ATE_ACTIVE\020\001\022\034\n\030MEMORY_STATE_QUARANTINED" +
-      "\020\002\022\030\n\024MEMORY_STATE_RETIRED\020\003*t\n\nSearchMo" +
-      "de\022\033\n\027SEARCH_MODE_UNSPECIFIED\020\000\022\026\n\022SEARC" +
-      "H_MODE_FILTER\020\001\022\031\n\025SEARCH_MODE_FULL_TEXT" +
-      "\020\002\022\026\n\022SEARCH_MODE_HYBRID\020\0032\343\n\n\027Reflectiv" +
-      "eMemoryService\022i\n\022GenerateReflection\022(.s" +
-      "idemirror.v1.GenerateReflectionRequest\032)" +
-      ".sidemirror.v1.GenerateReflectionRespons" +
-      "e\022`\n\017StoreReflection\022%.sidemirror.v1.Sto" +
-      "reReflectionRequest\032&.sidemirror.v1.Stor" +
-      "eReflectionResponse\022_\n\rGetReflection\022#.s" +
-      "idemirror.v1.GetReflectionRequest\032$.side" +
-      "mirror.v1.GetReflectionResponse\"\003\220\002\001\022e\n\017" +
-      "ListReflections\022%.sidemirror.v1.ListRefl" +
-      "ectionsRequest\032&.sidemirror.v1.ListRefle" +
-      "ctionsResponse\"\003\220\002\001\022c\n\020UpdateReflection\022" +
-      "&.sidemirror.v1.UpdateReflectionRequest\032" +
-      "\'.sidemirror.v1.UpdateReflectionResponse" +
-      "\022c\n\020DeleteReflection\022&.sidemirror.v1.Del" +
-      "eteReflectionRequest\032\'.sidemirror.v1.Del" +
-      "eteReflectionResponse\022z\n\026ListReflectionV" +
-      "ersions\022,.sidemirror.v1.ListReflectionVe" +
-      "rsionsRequest\032-.sidemirror.v1.ListReflec" +
-      "tionVersionsResponse\"\003\220\002\001\022c\n\020ReviewRefle" +
-      "ction\022&.sidemirror.v1.ReviewReflectionRe" +
-      "quest\032\'.sidemirror.v1.ReviewReflectionRe" +
-      "sponse\022h\n\020QueryReflections\022&.sidemirror." +
-      "v1.QueryReflectionsRequest\032\'.sidemirror." +
-      "v1.QueryReflectionsResponse\"\003\220\002\001\022i\n\022Buil" +
-      "dMemoryContext\022(.sidemirror.v1.BuildMemo" +
-      "ryContextRequest\032).sidemirror.v1.BuildMe" +
-      "moryContextResponse\022Z\n\rReportOutcome\022#.s" +
-      "idemirror.v1.ReportOutcomeRequest\032$.side" +
-      "mirror.v1.ReportOutcomeResponse\022m\n\021Expor" +
-      "tReflections\022\'.sidemirror.v1.ExportRefle" +
-      "ctionsRequest\032(.sidemirror.v1.ExportRefl" +
-      "ectionsResponse\"\003\220\002\0010\001\022h\n\021ImportReflecti" +
-      "ons\022\'.sidemirror.v1.ImportReflectionsReq" +
-      "uest\032(.sidemirror.v1.ImportReflectionsRe" +
-      "sponse(\001B\177\n\021dev.sidemirror.v1B\025Reflectiv" +
-      "eMemoryProtoP\001\242\002\003SXX\252\002\rSidemirror.V1\312\002\rS" +
-      "idemirror\\V1\342\002\031Sidemirror\\V1\\GPBMetadata" +
-      "\352\002\016Sidemirror::V1b\006proto3"
+      "ason\030\002 \001(\tR\006reason\"\275\001\n\023ListClustersReque" +
+      "st\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproje" +
+      "ct_id\030\002 \001(\tR\tprojectId\022.\n\004kind\030\003 \001(\0162\032.s" +
+      "idemirror.v1.ClusterKindR\004kind\022\033\n\tpage_s" +
+      "ize\030\004 \001(\005R\010pageSize\022\035\n\npage_token\030\005 \001(\tR" +
+      "\tpageToken\"x\n\024ListClustersResponse\0228\n\010cl" +
+      "usters\030\001 \003(\0132\034.sidemirror.v1.MemoryClust" +
+      "erR\010clusters\022&\n\017next_page_token\030\002 \001(\tR\rn" +
+      "extPageToken\"\333\001\n\rMemoryCluster\022\016\n\002id\030\001 \001" +
+      "(\tR\002id\022.\n\004kind\030\002 \001(\0162\032.sidemirror.v1.Clu" +
+      "sterKindR\004kind\022\020\n\003key\030\003 \001(\tR\003key\022\024\n\005term" +
+      "s\030\004 \003(\tR\005terms\022\035\n\nmemory_ids\030\005 \003(\tR\tmemo" +
+      "ryIds\022#\n\repisode_count\030\006 \001(\005R\014episodeCou" +
+      "nt\022\036\n\nimportance\030\007 \001(\001R\nimportance\"N\n\nGr" +
+      "aphPoint\0220\n\004kind\030\001 \001(\0162\034.sidemirror.v1.G" +
+      "raphNodeKindR\004kind\022\016\n\002id\030\002 \001(\tR\002id\"\334\001\n\nM" +
+      "emoryLink\0221\n\006source\030\001 \001(\0132\031.sidemirror.v" +
+      "1.GraphPointR\006source\0221\n\006target\030\002 \001(\0132\031.s" +
+      "idemirror.v1.GraphPointR\006target\022+\n\004kind\030" +
+      "\003 \001(\0162\027.sidemirror.v1.LinkKindR\004kind\022;\n\013" +
+      "create_time\030\004 \001(\0132\032.google.protobuf.Time" +
+      "stampR\ncreateTime\"\274\001\n\026LinkReflectionsReq" +
+      "uest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\npro" +
+      "ject_id\030\002 \001(\tR\tprojectId\022\035\n\nrequest_id\030\003" +
+      " \001(\tR\trequestId\022/\n\005links\030\004 \003(\0132\031.sidemir" +
+      "ror.v1.MemoryLinkR\005links\022\026\n\006remove\030\005 \001(\010" +
+      "R\006remove\">\n\027LinkReflectionsResponse\022#\n\rc" +
+      "hanged_count\030\001 \001(\005R\014changedCount\"\344\001\n\023Exp" +
+      "loreGraphRequest\022\033\n\ttenant_id\030\001 \001(\tR\010ten" +
+      "antId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022/\n\005" +
+      "start\030\003 \003(\0132\031.sidemirror.v1.GraphPointR\005" +
+      "start\022\024\n\005depth\030\004 \001(\005R\005depth\022-\n\005kinds\030\005 \003" +
+      "(\0162\027.sidemirror.v1.LinkKindR\005kinds\022\033\n\tma" +
+      "x_nodes\030\006 \001(\005R\010maxNodes\"\225\001\n\024ExploreGraph" +
+      "Response\022.\n\005nodes\030\001 \003(\0132\030.sidemirror.v1." +
+      "GraphNodeR\005nodes\022/\n\005links\030\002 \003(\0132\031.sidemi" +
+      "rror.v1.MemoryLinkR\005links\022\034\n\ttruncated\030\003" +
+      " \001(\010R\ttruncated\"\207\001\n\tGraphNode\022/\n\005point\030\001" +
+      " \001(\0132\031.sidemirror.v1.GraphPointR\005point\022\032" +
+      "\n\010distance\030\002 \001(\005R\010distance\022-\n\006memory\030\003 \001" +
+      "(\0132\025.sidemirror.v1.MemoryR\006memory\"i\n\014Dre" +
+      "amRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035" +
+      "\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n\nrequest" +
+      "_id\030\003 \001(\tR\trequestId\"\211\001\n\rDreamResponse\022:" +
+      "\n\010progress\030\001 \001(\0132\034.sidemirror.v1.DreamPr" +
+      "ogressH\000R\010progress\0224\n\005dream\030\002 \001(\0132\034.side" +
+      "mirror.v1.DreamLogEntryH\000R\005dreamB\006\n\004step" +
+      "\"\341\001\n\rDreamProgress\022\031\n\010dream_id\030\001 \001(\tR\007dr" +
+      "eamId\022\030\n\007waiting\030\002 \001(\010R\007waiting\022\035\n\nread_" +
+      "count\030\003 \001(\005R\treadCount\022#\n\rcluster_count\030" +
+      "\004 \001(\005R\014clusterCount\0224\n\026finished_cluster_" +
+      "count\030\005 \001(\005R\024finishedClusterCount\022!\n\014les" +
+      "son_count\030\006 \001(\005R\013lessonCount\"\350\004\n\rDreamLo" +
+      "gEntry\022\031\n\010dream_id\030\001 \001(\tR\007dreamId\022\026\n\006num" +
+      "ber\030\002 \001(\003R\006number\0229\n\nstart_time\030\003 \001(\0132\032." +
+      "google.protobuf.TimestampR\tstartTime\0225\n\010" +
+      "end_time\030\004 \001(\0132\032.google.protobuf.Timesta" +
+      "mpR\007endTime\0223\n\006status\030\005 \001(\0162\033.sidemirror" +
+      ".v1.ResultStatusR\006status\022\026\n\006detail\030\006 \001(\t" +
+      "R\006detail\022\035\n\nread_count\030\007 \001(\005R\treadCount\022" +
+      "\035\n\nleft_count\030\010 \001(\005R\tleftCount\022#\n\rcluste" +
+      "r_count\030\t \001(\005R\014clusterCount\022.\n\023known_clu" +
+      "ster_count\030\n \001(\005R\021knownClusterCount\022\037\n\013a" +
+      "sked_count\030\013 \001(\005R\naskedCount\022+\n\021unsuppor" +
+      "ted_count\030\014 \001(\005R\020unsupportedCount\022!\n\014fai" +
+      "led_count\030\r \001(\005R\013failedCount\0225\n\007lessons\030" +
+      "\016 \003(\0132\033.sidemirror.v1.DreamtLessonR\007less" +
+      "ons\022*\n\005usage\030\017 \001(\0132\024.sidemirror.v1.Usage" +
+      "R\005usage\"\304\001\n\014DreamtLesson\022#\n\rreflection_i" +
+      "d\030\001 \001(\tR\014reflectionId\022\037\n\013strategy_id\030\002 \001" +
+      "(\tR\nstrategyId\0222\n\025supporting_memory_ids\030" +
+      "\003 \003(\tR\023supportingMemoryIds\022#\n\repisode_co" +
+      "unt\030\004 \001(\005R\014episodeCount\022\025\n\006is_new\030\005 \001(\010R" +
+      "\005isNew\"\213\001\n\021ListDreamsRequest\022\033\n\ttenant_i" +
+      "d\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tp" +
+      "rojectId\022\033\n\tpage_size\030\003 \001(\005R\010pageSize\022\035\n" +
+      "\npage_token\030\004 \001(\tR\tpageToken\"r\n\022ListDrea" +
+      "msResponse\0224\n\006dreams\030\001 \003(\0132\034.sidemirror." +
+      "v1.DreamLogEntryR\006dreams\022&\n\017next_page_to" +
+      "ken\030\002 \001(\tR\rnextPageToken\"\215\001\n\023ListPruning" +
+      "sRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n" +
+      "\nproject_id\030\002 \001(\tR\tprojectId\022\033\n\tpage_siz" +
+      "e\030\003 \001(\005R\010pageSize\022\035\n\npage_token\030\004 \001(\tR\tp" +
+      "ageToken\"r\n\024ListPruningsResponse\0222\n\010prun" +
+      "ings\030\001 \003(\0132\026.sidemirror.v1.PruningR\010prun" +
+      "ings\022&\n\017next_page_token\030\002 \001(\tR\rnextPageT" +
+      "oken\"\361\001\n\007Pruning\022-\n\004kind\030\001 \001(\0162\031.sidemir" +
+      "ror.v1.PrunedKindR\004kind\022\024\n\005count\030\002 \001(\003R\005" +
+      "count\0229\n\nprune_time\030\003 \001(\0132\032.google.proto" +
+      "buf.TimestampR\tpruneTime\022;\n\013before_time\030" +
+      "\004 \001(\0132\032.google.protobuf.TimestampR\nbefor" +
+      "eTime\022)\n\020importance_below\030\005 \001(\001R\017importa" +
+      "nceBelow*\353\001\n\tEventType\022\032\n\026EVENT_TYPE_UNS" +
+      "PECIFIED\020\000\022\030\n\024EVENT_TYPE_TOOL_CALL\020\001\022\034\n\030" +
+      "EVENT_TYPE_TOOL_RESPONSE\020\002\022\027\n\023EVENT_TYPE" +
+      "_LLM_CALL\020\003\022\033\n\027EVENT_TYPE_LLM_RESPONSE\020\004" +
+      "\022\032\n\026EVENT_TYPE_ERROR_EVENT\020\005\022\033\n\027EVENT_TY" +
+      "PE_SYSTEM_EVENT\020\006\022\033\n\027EVENT_TYPE_USER_MES" +
+      "SAGE\020\007*\252\003\n\rErrorCategory\022\036\n\032ERROR_CATEGO" +
+      "RY_UNSPECIFIED\020\000\022 \n\034ERROR_CATEGORY_TIMEO" +
+      "UT_ERROR\020\001\022#\n\037ERROR_CATEGORY_VALIDATION_" +
+      "ERROR\020\002\022#\n\037ERROR_CATEGORY_PERMISSION_ERR" +
+      "OR\020\003\022\"\n\036ERROR_CATEGORY_NOT_FOUND_ERROR\020\004" +
+      "\022#\n\037ERROR_CATEGORY_RATE_LIMIT_ERROR\020\005\022 \n" +
+      "\034ERROR_CATEGORY_NETWORK_ERROR\020\006\022\035\n\031ERROR" +
+      "_CATEGORY_TOOL_ERROR\020\007\022\036\n\032ERROR_CATEGORY" +
+      "_MODEL_ERROR\020\010\022!\n\035ERROR_CATEGORY_RESOURC" +
+      "E_ERROR\020\t\022\036\n\032ERROR_CATEGORY_LOGIC_ERROR\020" +
+      "\n\022 \n\034ERROR_CATEGORY_UNKNOWN_ERROR\020\013*_\n\nM" +
+      "emoryKind\022\033\n\027MEMORY_KIND_UNSPECIFIED\020\000\022\032" +
+      "\n\026MEMORY_KIND_REFLECTION\020\001\022\030\n\024MEMORY_KIN" +
+      "D_STRATEGY\020\002*|\n\013MemoryState\022\034\n\030MEMORY_ST" +
+      "ATE_UNSPECIFIED\020\000\022\027\n\023MEMORY_STATE_ACTIVE" +
+      "\020\001\022\034\n\030MEMORY_STATE_QUARANTINED\020\002\022\030\n\024MEMO" +
+      "RY_STATE_RETIRED\020\003*t\n\nSearchMode\022\033\n\027SEAR" +
+      "CH_MODE_UNSPECIFIED\020\000\022\026\n\022SEARCH_MODE_FIL" +
+      "TER\020\001\022\031\n\025SEARCH_MODE_FULL_TEXT\020\002\022\026\n\022SEAR" +
+      "CH_MODE_HYBRID\020\003*\201\001\n\013ClusterKind\022\034\n\030CLUS" +
+      "TER_KIND_UNSPECIFIED\020\000\022 \n\034CLUSTER_KIND_E" +
+      "RROR_SIGNATURE\020\001\022\025\n\021CLUSTER_KIND_TOOL\020\002\022" +
+      "\033\n\027CLUSTER_KIND_SIMILARITY\020\003*\302\001\n\010LinkKin" +
+      "d\022\031\n\025LINK_KIND_UNSPECIFIED\020\000\022\031\n\025LINK_KIN" +
+      "D_STRATEGY_OF\020\001\022\032\n\026LINK_KIND_DERIVED_FRO" +
+      "M\020\002\022\030\n\024LINK_KIND_SUPERSEDES\020\003\022\030\n\024LINK_KI" +
+      "ND_SIMILAR_TO\020\004\022\030\n\024LINK_KIND_SAME_ERROR\020" +
+      "\005\022\026\n\022LINK_KIND_MENTIONS\020\006*\311\001\n\rGraphNodeK" +
+      "ind\022\037\n\033GRAPH_NODE_KIND_UNSPECIFIED\020\000\022\032\n\026" +
+      "GRAPH_NODE_KIND_MEMORY\020\001\022\030\n\024GRAPH_NODE_K" +
+      "IND_TOOL\020\002\022\"\n\036GRAPH_NODE_KIND_ERROR_CATE" +
+      "GORY\020\003\022#\n\037GRAPH_NODE_KIND_ERROR_SIGNATUR" +
+      "E\020\004\022\030\n\024GRAPH_NODE_KIND_NAME\020\005*Z\n\nPrunedK" +
+      "ind\022\033\n\027PRUNED_KIND_UNSPECIFIED\020\000\022\030\n\024PRUN" +
+      "ED_KIND_MEMORIES\020\001\022\025\n\021PRUNED_KIND_TURNS\020" +
+      "\002*\241\001\n\rLessonVerdict\022\036\n\032LESSON_VERDICT_UN" +
+      "SPECIFIED\020\000\022\030\n\024LESSON_VERDICT_HELPS\020\001\022\030\n" +
+      "\024LESSON_VERDICT_HARMS\020\002\022\030\n\024LESSON_VERDIC" +
+      "T_INERT\020\003\022\"\n\036LESSON_VERDICT_NOT_ENOUGH_D" +
+      "ATA\020\0042\360\017\n\027ReflectiveMemoryService\022i\n\022Gen" +
+      "erateReflection\022(.sidemirror.v1.Generate" +
+      "ReflectionRequest\032).sidemirror.v1.Genera" +
+      "teReflectionResponse\022`\n\017StoreReflection\022" +
+      "%.sidemirror.v1.StoreReflectionRequest\032&" +
+      ".sidemirror.v1.StoreReflectionResponse\022_" +
+      "\n\rGetReflection\022#.sidemirror.v1.GetRefle" +
+      "ctionRequest\032$.sidemirror.v1.GetReflecti" +
+      "onResponse\"\003\220\002\001\022e\n\017ListReflections\022%.sid" +
+      "emirror.v1.ListReflectionsRequest\032&.side" +
+      "mirror.v1.ListReflectionsResponse\"\003\220\002\001\022c" +
+      "\n\020UpdateReflection\022&.sidemirror.v1.Updat" +
+      "eReflectionRequest\032\'.sidemirror.v1.Updat" +
+      "eReflectionResponse\022c\n\020DeleteReflection\022" +
+      "&.sidemirror.v1.DeleteReflectionRequest\032" +
+      "\'.sidemirror.v1.DeleteReflectionResponse" +
+      "\022z\n\026ListReflectionVersions\022,.sidemirror." +
+      "v1.ListReflectionVersionsRequest\032-.sidem" +
+      "irror.v1.ListReflectionVersionsResponse\"" +
+      "\003\220\002\001\022c\n\020ReviewReflection\022&.sidemirror.v1" +
+      ".ReviewReflectionRequest\032\'.sidemirror.v1" +
+      ".ReviewReflectionResponse\022h\n\020QueryReflec" +
+      "tions\022&.sidemirror.v1.QueryReflectionsRe" +
+      "quest\032\'.sidemirror.v1.QueryReflectionsRe" +
+      "sponse\"\003\220\002\001\022i\n\022BuildMemoryContext\022(.side",
+      "mirror.v1.BuildMemoryContextRequest\032).si" +
+      "demirror.v1.BuildMemoryContextResponse\022Z" +
+      "\n\rReportOutcome\022#.sidemirror.v1.ReportOu" +
+      "tcomeRequest\032$.sidemirror.v1.ReportOutco" +
+      "meResponse\022q\n\023GetLessonStatistics\022).side" +
+      "mirror.v1.GetLessonStatisticsRequest\032*.s" +
+      "idemirror.v1.GetLessonStatisticsResponse" +
+      "\"\003\220\002\001\022D\n\005Dream\022\033.sidemirror.v1.DreamRequ" +
+      "est\032\034.sidemirror.v1.DreamResponse0\001\022V\n\nL" +
+      "istDreams\022 .sidemirror.v1.ListDreamsRequ" +
+      "est\032!.sidemirror.v1.ListDreamsResponse\"\003" +
+      "\220\002\001\022\\\n\014ListPrunings\022\".sidemirror.v1.List" +
+      "PruningsRequest\032#.sidemirror.v1.ListPrun" +
+      "ingsResponse\"\003\220\002\001\022m\n\021ExportReflections\022\'" +
+      ".sidemirror.v1.ExportReflectionsRequest\032" +
+      "(.sidemirror.v1.ExportReflectionsRespons" +
+      "e\"\003\220\002\0010\001\022h\n\021ImportReflections\022\'.sidemirr" +
+      "or.v1.ImportReflectionsRequest\032(.sidemir" +
+      "ror.v1.ImportReflectionsResponse(\001\022\\\n\014Li" +
+      "stClusters\022\".sidemirror.v1.ListClustersR" +
+      "equest\032#.sidemirror.v1.ListClustersRespo" +
+      "nse\"\003\220\002\001\022`\n\017LinkReflections\022%.sidemirror" +
+      ".v1.LinkReflectionsRequest\032&.sidemirror." +
+      "v1.LinkReflectionsResponse\022\\\n\014ExploreGra" +
+      "ph\022\".sidemirror.v1.ExploreGraphRequest\032#" +
+      ".sidemirror.v1.ExploreGraphResponse\"\003\220\002\001" +
+      "B\177\n\021dev.sidemirror.v1B\025ReflectiveMemoryP" +
+      "rotoP\001\242\002\003SXX\252\002\rSidemirror.V1\312\002\rSidemirro" +
+      "r\\V1\342\002\031Sidemirror\\V1\\GPBMetadata\352\002\016Sidem" +
+      "irror::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -515,13 +817,13 @@ public final class ReflectiveMemoryProto {
     internal_static_sidemirror_v1_ReflectionResult_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ReflectionResult_descriptor,
-        new java.lang.String[] { "Status", "ReflectionText", "StrategyText", "Importance", "Confidence", "Tags", "ErrorCategory", "SourceEventIds", "RelatedMemoryIds", "Metadata", "GeneratedAt", "AppliesWhen", "Origin", "Usage", });
+        new java.lang.String[] { "Status", "ReflectionText", "StrategyText", "Importance", "Confidence", "Tags", "ErrorCategory", "SourceEventIds", "RelatedMemoryIds", "Metadata", "GeneratedAt", "AppliesWhen", "Origin", "Usage", "ErrorSignature", });
     internal_static_sidemirror_v1_Memory_descriptor =
       getDescriptor().getMessageTypes().get(4);
     internal_static_sidemirror_v1_Memory_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_Memory_descriptor,
-        new java.lang.String[] { "Id", "Kind", "Content", "Source", "Importance", "Layer", "Tags", "Metadata", "Confidence", "ErrorCategory", "SourceEventIds", "Origin", "State", "Version", "CreateTime", "UpdateTime", "RelatedMemoryIds", "StrategyOf", "AppliesWhen", "Strength", "EpisodeCount", "Quarantine", "Change", "Reason", "TenantId", "ProjectId", });
+        new java.lang.String[] { "Id", "Kind", "Content", "Source", "Importance", "Layer", "Tags", "Metadata", "Confidence", "ErrorCategory", "SourceEventIds", "Origin", "State", "Version", "CreateTime", "UpdateTime", "RelatedMemoryIds", "StrategyOf", "AppliesWhen", "Strength", "EpisodeCount", "Quarantine", "Change", "Reason", "TenantId", "ProjectId", "ErrorSignature", "DerivedFrom", });
     internal_static_sidemirror_v1_GenerateReflectionRequest_descriptor =
       getDescriptor().getMessageTypes().get(5);
     internal_static_sidemirror_v1_GenerateReflectionRequest_fieldAccessorTable = new
@@ -665,7 +967,7 @@ public final class ReflectiveMemoryProto {
     internal_static_sidemirror_v1_BuildMemoryContextRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_BuildMemoryContextRequest_descriptor,
-        new java.lang.String[] { "TenantId", "ProjectId", "RequestId", "Task", "Tools", "ErrorCategories", "MaxItems", "MaxTokens", "TurnId", "SessionId", });
+        new java.lang.String[] { "TenantId", "ProjectId", "RequestId", "Task", "Tools", "ErrorCategories", "MaxItems", "MaxTokens", "TurnId", "SessionId", "HoldoutFraction", });
     internal_static_sidemirror_v1_BuildMemoryContextResponse_descriptor =
       getDescriptor().getMessageTypes().get(29);
     internal_static_sidemirror_v1_BuildMemoryContextResponse_fieldAccessorTable = new
@@ -677,43 +979,205 @@ public final class ReflectiveMemoryProto {
     internal_static_sidemirror_v1_ReportOutcomeRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ReportOutcomeRequest_descriptor,
-        new java.lang.String[] { "TenantId", "ProjectId", "RequestId", "ReceiptId", "Outcome", "Score", "ErrorCategory", });
-    internal_static_sidemirror_v1_ReportOutcomeResponse_descriptor =
+        new java.lang.String[] { "TenantId", "ProjectId", "RequestId", "ReceiptId", "Outcome", "Score", "ErrorCategory", "Errors", });
+    internal_static_sidemirror_v1_TaskErrors_descriptor =
       getDescriptor().getMessageTypes().get(31);
+    internal_static_sidemirror_v1_TaskErrors_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_TaskErrors_descriptor,
+        new java.lang.String[] { "FailedCalls", });
+    internal_static_sidemirror_v1_FailedCall_descriptor =
+      getDescriptor().getMessageTypes().get(32);
+    internal_static_sidemirror_v1_FailedCall_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_FailedCall_descriptor,
+        new java.lang.String[] { "ToolName", "ErrorMessage", });
+    internal_static_sidemirror_v1_ReportOutcomeResponse_descriptor =
+      getDescriptor().getMessageTypes().get(33);
     internal_static_sidemirror_v1_ReportOutcomeResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ReportOutcomeResponse_descriptor,
         new java.lang.String[] { });
+    internal_static_sidemirror_v1_GetLessonStatisticsRequest_descriptor =
+      getDescriptor().getMessageTypes().get(34);
+    internal_static_sidemirror_v1_GetLessonStatisticsRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_GetLessonStatisticsRequest_descriptor,
+        new java.lang.String[] { "TenantId", "ProjectId", "ReflectionIds", "PageSize", "PageToken", });
+    internal_static_sidemirror_v1_GetLessonStatisticsResponse_descriptor =
+      getDescriptor().getMessageTypes().get(35);
+    internal_static_sidemirror_v1_GetLessonStatisticsResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_GetLessonStatisticsResponse_descriptor,
+        new java.lang.String[] { "Lessons", "NextPageToken", });
+    internal_static_sidemirror_v1_LessonStatistics_descriptor =
+      getDescriptor().getMessageTypes().get(36);
+    internal_static_sidemirror_v1_LessonStatistics_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_LessonStatistics_descriptor,
+        new java.lang.String[] { "ReflectionId", "FromVersion", "State", "Reason", "Shown", "HeldBack", "Outside", "Lift", "Interval", "IntervalAtAnyLook", "Verdict", "Detail", });
+    internal_static_sidemirror_v1_LessonArm_descriptor =
+      getDescriptor().getMessageTypes().get(37);
+    internal_static_sidemirror_v1_LessonArm_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_LessonArm_descriptor,
+        new java.lang.String[] { "AssignedCount", "SuccessCount", "FailureCount", "MissingCount", "ReturnedCount", "StayedAwayCount", });
+    internal_static_sidemirror_v1_LiftInterval_descriptor =
+      getDescriptor().getMessageTypes().get(38);
+    internal_static_sidemirror_v1_LiftInterval_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_LiftInterval_descriptor,
+        new java.lang.String[] { "Low", "High", });
     internal_static_sidemirror_v1_ExportReflectionsRequest_descriptor =
-      getDescriptor().getMessageTypes().get(32);
+      getDescriptor().getMessageTypes().get(39);
     internal_static_sidemirror_v1_ExportReflectionsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ExportReflectionsRequest_descriptor,
         new java.lang.String[] { "TenantId", "ProjectId", });
     internal_static_sidemirror_v1_ExportReflectionsResponse_descriptor =
-      getDescriptor().getMessageTypes().get(33);
+      getDescriptor().getMessageTypes().get(40);
     internal_static_sidemirror_v1_ExportReflectionsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ExportReflectionsResponse_descriptor,
         new java.lang.String[] { "Lines", });
     internal_static_sidemirror_v1_ImportReflectionsRequest_descriptor =
-      getDescriptor().getMessageTypes().get(34);
+      getDescriptor().getMessageTypes().get(41);
     internal_static_sidemirror_v1_ImportReflectionsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ImportReflectionsRequest_descriptor,
         new java.lang.String[] { "TenantId", "ProjectId", "Lines", });
     internal_static_sidemirror_v1_ImportReflectionsResponse_descriptor =
-      getDescriptor().getMessageTypes().get(35);
+      getDescriptor().getMessageTypes().get(42);
     internal_static_sidemirror_v1_ImportReflectionsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ImportReflectionsResponse_descriptor,
         new java.lang.String[] { "ImportedCount", "KnownCount", "RefusedCount3", "Refused4", });
     internal_static_sidemirror_v1_RefusedLine_descriptor =
-      getDescriptor().getMessageTypes().get(36);
+      getDescriptor().getMessageTypes().get(43);
     internal_static_sidemirror_v1_RefusedLine_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_RefusedLine_descriptor,
         new java.lang.String[] { "Number", "Reason", });
+    internal_static_sidemirror_v1_ListClustersRequest_descriptor =
+      getDescriptor().getMessageTypes().get(44);
+    internal_static_sidemirror_v1_ListClustersRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_ListClustersRequest_descriptor,
+        new java.lang.String[] { "TenantId", "ProjectId", "Kind", "PageSize", "PageToken", });
+    internal_static_sidemirror_v1_ListClustersResponse_descriptor =
+      getDescriptor().getMessageTypes().get(45);
+    internal_static_sidemirror_v1_ListClustersResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_ListClustersResponse_descriptor,
+        new java.lang.String[] { "Clusters", "NextPageToken", });
+    internal_static_sidemirror_v1_MemoryCluster_descriptor =
+      getDescriptor().getMessageTypes().get(46);
+    internal_static_sidemirror_v1_MemoryCluster_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_MemoryCluster_descriptor,
+        new java.lang.String[] { "Id", "Kind", "Key", "Terms", "MemoryIds", "EpisodeCount", "Importance", });
+    internal_static_sidemirror_v1_GraphPoint_descriptor =
+      getDescriptor().getMessageTypes().get(47);
+    internal_static_sidemirror_v1_GraphPoint_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_GraphPoint_descriptor,
+        new java.lang.String[] { "Kind", "Id", });
+    internal_static_sidemirror_v1_MemoryLink_descriptor =
+      getDescriptor().getMessageTypes().get(48);
+    internal_static_sidemirror_v1_MemoryLink_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_MemoryLink_descriptor,
+        new java.lang.String[] { "Source", "Target", "Kind", "CreateTime", });
+    internal_static_sidemirror_v1_LinkReflectionsRequest_descriptor =
+      getDescriptor().getMessageTypes().get(49);
+    internal_static_sidemirror_v1_LinkReflectionsRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_LinkReflectionsRequest_descriptor,
+        new java.lang.String[] { "TenantId", "ProjectId", "RequestId", "Links", "Remove", });
+    internal_static_sidemirror_v1_LinkReflectionsResponse_descriptor =
+      getDescriptor().getMessageTypes().get(50);
+    internal_static_sidemirror_v1_LinkReflectionsResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_LinkReflectionsResponse_descriptor,
+        new java.lang.String[] { "ChangedCount", });
+    internal_static_sidemirror_v1_ExploreGraphRequest_descriptor =
+      getDescriptor().getMessageTypes().get(51);
+    internal_static_sidemirror_v1_ExploreGraphRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_ExploreGraphRequest_descriptor,
+        new java.lang.String[] { "TenantId", "ProjectId", "Start", "Depth", "Kinds", "MaxNodes", });
+    internal_static_sidemirror_v1_ExploreGraphResponse_descriptor =
+      getDescriptor().getMessageTypes().get(52);
+    internal_static_sidemirror_v1_ExploreGraphResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_ExploreGraphResponse_descriptor,
+        new java.lang.String[] { "Nodes", "Links", "Truncated", });
+    internal_static_sidemirror_v1_GraphNode_descriptor =
+      getDescriptor().getMessageTypes().get(53);
+    internal_static_sidemirror_v1_GraphNode_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_GraphNode_descriptor,
+        new java.lang.String[] { "Point", "Distance", "Memory", });
+    internal_static_sidemirror_v1_DreamRequest_descriptor =
+      getDescriptor().getMessageTypes().get(54);
+    internal_static_sidemirror_v1_DreamRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_DreamRequest_descriptor,
+        new java.lang.String[] { "TenantId", "ProjectId", "RequestId", });
+    internal_static_sidemirror_v1_DreamResponse_descriptor =
+      getDescriptor().getMessageTypes().get(55);
+    internal_static_sidemirror_v1_DreamResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_DreamResponse_descriptor,
+        new java.lang.String[] { "Progress", "Dream", "Step", });
+    internal_static_sidemirror_v1_DreamProgress_descriptor =
+      getDescriptor().getMessageTypes().get(56);
+    internal_static_sidemirror_v1_DreamProgress_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_DreamProgress_descriptor,
+        new java.lang.String[] { "DreamId", "Waiting", "ReadCount", "ClusterCount", "FinishedClusterCount", "LessonCount", });
+    internal_static_sidemirror_v1_DreamLogEntry_descriptor =
+      getDescriptor().getMessageTypes().get(57);
+    internal_static_sidemirror_v1_DreamLogEntry_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_DreamLogEntry_descriptor,
+        new java.lang.String[] { "DreamId", "Number", "StartTime", "EndTime", "Status", "Detail", "ReadCount", "LeftCount", "ClusterCount", "KnownClusterCount", "AskedCount", "UnsupportedCount", "FailedCount", "Lessons", "Usage", });
+    internal_static_sidemirror_v1_DreamtLesson_descriptor =
+      getDescriptor().getMessageTypes().get(58);
+    internal_static_sidemirror_v1_DreamtLesson_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_DreamtLesson_descriptor,
+        new java.lang.String[] { "ReflectionId", "StrategyId", "SupportingMemoryIds", "EpisodeCount", "IsNew", });
+    internal_static_sidemirror_v1_ListDreamsRequest_descriptor =
+      getDescriptor().getMessageTypes().get(59);
+    internal_static_sidemirror_v1_ListDreamsRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_ListDreamsRequest_descriptor,
+        new java.lang.String[] { "TenantId", "ProjectId", "PageSize", "PageToken", });
+    internal_static_sidemirror_v1_ListDreamsResponse_descriptor =
+      getDescriptor().getMessageTypes().get(60);
+    internal_static_sidemirror_v1_ListDreamsResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_ListDreamsResponse_descriptor,
+        new java.lang.String[] { "Dreams", "NextPageToken", });
+    internal_static_sidemirror_v1_ListPruningsRequest_descriptor =
+      getDescriptor().getMessageTypes().get(61);
+    internal_static_sidemirror_v1_ListPruningsRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_ListPruningsRequest_descriptor,
+        new java.lang.String[] { "TenantId", "ProjectId", "PageSize", "PageToken", });
+    internal_static_sidemirror_v1_ListPruningsResponse_descriptor =
+      getDescriptor().getMessageTypes().get(62);
+    internal_static_sidemirror_v1_ListPruningsResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_ListPruningsResponse_descriptor,
+        new java.lang.String[] { "Prunings", "NextPageToken", });
+    internal_static_sidemirror_v1_Pruning_descriptor =
+      getDescriptor().getMessageTypes().get(63);
+    internal_static_sidemirror_v1_Pruning_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sidemirror_v1_Pruning_descriptor,
+        new java.lang.String[] { "Kind", "Count", "PruneTime", "BeforeTime", "ImportanceBelow", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.FieldMaskProto.getDescriptor();
     com.google.protobuf.StructProto.getDescriptor();

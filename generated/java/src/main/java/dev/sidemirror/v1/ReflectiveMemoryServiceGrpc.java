@@ -365,6 +365,133 @@ public final class ReflectiveMemoryServiceGrpc {
     return getReportOutcomeMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.GetLessonStatisticsRequest,
+      dev.sidemirror.v1.GetLessonStatisticsResponse> getGetLessonStatisticsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "GetLessonStatistics",
+      requestType = dev.sidemirror.v1.GetLessonStatisticsRequest.class,
+      responseType = dev.sidemirror.v1.GetLessonStatisticsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.sidemirror.v1.GetLessonStatisticsRequest,
+      dev.sidemirror.v1.GetLessonStatisticsResponse> getGetLessonStatisticsMethod() {
+    io.grpc.MethodDescriptor<dev.sidemirror.v1.GetLessonStatisticsRequest, dev.sidemirror.v1.GetLessonStatisticsResponse> getGetLessonStatisticsMethod;
+    if ((getGetLessonStatisticsMethod = ReflectiveMemoryServiceGrpc.getGetLessonStatisticsMethod) == null) {
+      synchronized (ReflectiveMemoryServiceGrpc.class) {
+        if ((getGetLessonStatisticsMethod = ReflectiveMemoryServiceGrpc.getGetLessonStatisticsMethod) == null) {
+          ReflectiveMemoryServiceGrpc.getGetLessonStatisticsMethod = getGetLessonStatisticsMethod =
+              io.grpc.MethodDescriptor.<dev.sidemirror.v1.GetLessonStatisticsRequest, dev.sidemirror.v1.GetLessonStatisticsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "GetLessonStatistics"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.GetLessonStatisticsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.GetLessonStatisticsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ReflectiveMemoryServiceMethodDescriptorSupplier("GetLessonStatistics"))
+              .build();
+        }
+      }
+    }
+    return getGetLessonStatisticsMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.DreamRequest,
+      dev.sidemirror.v1.DreamResponse> getDreamMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "Dream",
+      requestType = dev.sidemirror.v1.DreamRequest.class,
+      responseType = dev.sidemirror.v1.DreamResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.SERVER_STREAMING)
+  public static io.grpc.MethodDescriptor<dev.sidemirror.v1.DreamRequest,
+      dev.sidemirror.v1.DreamResponse> getDreamMethod() {
+    io.grpc.MethodDescriptor<dev.sidemirror.v1.DreamRequest, dev.sidemirror.v1.DreamResponse> getDreamMethod;
+    if ((getDreamMethod = ReflectiveMemoryServiceGrpc.getDreamMethod) == null) {
+      synchronized (ReflectiveMemoryServiceGrpc.class) {
+        if ((getDreamMethod = ReflectiveMemoryServiceGrpc.getDreamMethod) == null) {
+          ReflectiveMemoryServiceGrpc.getDreamMethod = getDreamMethod =
+              io.grpc.MethodDescriptor.<dev.sidemirror.v1.DreamRequest, dev.sidemirror.v1.DreamResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.SERVER_STREAMING)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "Dream"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.DreamRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.DreamResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ReflectiveMemoryServiceMethodDescriptorSupplier("Dream"))
+              .build();
+        }
+      }
+    }
+    return getDreamMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.ListDreamsRequest,
+      dev.sidemirror.v1.ListDreamsResponse> getListDreamsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ListDreams",
+      requestType = dev.sidemirror.v1.ListDreamsRequest.class,
+      responseType = dev.sidemirror.v1.ListDreamsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.sidemirror.v1.ListDreamsRequest,
+      dev.sidemirror.v1.ListDreamsResponse> getListDreamsMethod() {
+    io.grpc.MethodDescriptor<dev.sidemirror.v1.ListDreamsRequest, dev.sidemirror.v1.ListDreamsResponse> getListDreamsMethod;
+    if ((getListDreamsMethod = ReflectiveMemoryServiceGrpc.getListDreamsMethod) == null) {
+      synchronized (ReflectiveMemoryServiceGrpc.class) {
+        if ((getListDreamsMethod = ReflectiveMemoryServiceGrpc.getListDreamsMethod) == null) {
+          ReflectiveMemoryServiceGrpc.getListDreamsMethod = getListDreamsMethod =
+              io.grpc.MethodDescriptor.<dev.sidemirror.v1.ListDreamsRequest, dev.sidemirror.v1.ListDreamsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListDreams"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.ListDreamsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.ListDreamsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ReflectiveMemoryServiceMethodDescriptorSupplier("ListDreams"))
+              .build();
+        }
+      }
+    }
+    return getListDreamsMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.ListPruningsRequest,
+      dev.sidemirror.v1.ListPruningsResponse> getListPruningsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ListPrunings",
+      requestType = dev.sidemirror.v1.ListPruningsRequest.class,
+      responseType = dev.sidemirror.v1.ListPruningsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.sidemirror.v1.ListPruningsRequest,
+      dev.sidemirror.v1.ListPruningsResponse> getListPruningsMethod() {
+    io.grpc.MethodDescriptor<dev.sidemirror.v1.ListPruningsRequest, dev.sidemirror.v1.ListPruningsResponse> getListPruningsMethod;
+    if ((getListPruningsMethod = ReflectiveMemoryServiceGrpc.getListPruningsMethod) == null) {
+      synchronized (ReflectiveMemoryServiceGrpc.class) {
+        if ((getListPruningsMethod = ReflectiveMemoryServiceGrpc.getListPruningsMethod) == null) {
+          ReflectiveMemoryServiceGrpc.getListPruningsMethod = getListPruningsMethod =
+              io.grpc.MethodDescriptor.<dev.sidemirror.v1.ListPruningsRequest, dev.sidemirror.v1.ListPruningsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListPrunings"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.ListPruningsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.ListPruningsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ReflectiveMemoryServiceMethodDescriptorSupplier("ListPrunings"))
+              .build();
+        }
+      }
+    }
+    return getListPruningsMethod;
+  }
+
   private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.ExportReflectionsRequest,
       dev.sidemirror.v1.ExportReflectionsResponse> getExportReflectionsMethod;
 
@@ -426,6 +553,101 @@ public final class ReflectiveMemoryServiceGrpc {
       }
     }
     return getImportReflectionsMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.ListClustersRequest,
+      dev.sidemirror.v1.ListClustersResponse> getListClustersMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ListClusters",
+      requestType = dev.sidemirror.v1.ListClustersRequest.class,
+      responseType = dev.sidemirror.v1.ListClustersResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.sidemirror.v1.ListClustersRequest,
+      dev.sidemirror.v1.ListClustersResponse> getListClustersMethod() {
+    io.grpc.MethodDescriptor<dev.sidemirror.v1.ListClustersRequest, dev.sidemirror.v1.ListClustersResponse> getListClustersMethod;
+    if ((getListClustersMethod = ReflectiveMemoryServiceGrpc.getListClustersMethod) == null) {
+      synchronized (ReflectiveMemoryServiceGrpc.class) {
+        if ((getListClustersMethod = ReflectiveMemoryServiceGrpc.getListClustersMethod) == null) {
+          ReflectiveMemoryServiceGrpc.getListClustersMethod = getListClustersMethod =
+              io.grpc.MethodDescriptor.<dev.sidemirror.v1.ListClustersRequest, dev.sidemirror.v1.ListClustersResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListClusters"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.ListClustersRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.ListClustersResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ReflectiveMemoryServiceMethodDescriptorSupplier("ListClusters"))
+              .build();
+        }
+      }
+    }
+    return getListClustersMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.LinkReflectionsRequest,
+      dev.sidemirror.v1.LinkReflectionsResponse> getLinkReflectionsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "LinkReflections",
+      requestType = dev.sidemirror.v1.LinkReflectionsRequest.class,
+      responseType = dev.sidemirror.v1.LinkReflectionsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.sidemirror.v1.LinkReflectionsRequest,
+      dev.sidemirror.v1.LinkReflectionsResponse> getLinkReflectionsMethod() {
+    io.grpc.MethodDescriptor<dev.sidemirror.v1.LinkReflectionsRequest, dev.sidemirror.v1.LinkReflectionsResponse> getLinkReflectionsMethod;
+    if ((getLinkReflectionsMethod = ReflectiveMemoryServiceGrpc.getLinkReflectionsMethod) == null) {
+      synchronized (ReflectiveMemoryServiceGrpc.class) {
+        if ((getLinkReflectionsMethod = ReflectiveMemoryServiceGrpc.getLinkReflectionsMethod) == null) {
+          ReflectiveMemoryServiceGrpc.getLinkReflectionsMethod = getLinkReflectionsMethod =
+              io.grpc.MethodDescriptor.<dev.sidemirror.v1.LinkReflectionsRequest, dev.sidemirror.v1.LinkReflectionsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "LinkReflections"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.LinkReflectionsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.LinkReflectionsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ReflectiveMemoryServiceMethodDescriptorSupplier("LinkReflections"))
+              .build();
+        }
+      }
+    }
+    return getLinkReflectionsMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.sidemirror.v1.ExploreGraphRequest,
+      dev.sidemirror.v1.ExploreGraphResponse> getExploreGraphMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ExploreGraph",
+      requestType = dev.sidemirror.v1.ExploreGraphRequest.class,
+      responseType = dev.sidemirror.v1.ExploreGraphResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.sidemirror.v1.ExploreGraphRequest,
+      dev.sidemirror.v1.ExploreGraphResponse> getExploreGraphMethod() {
+    io.grpc.MethodDescriptor<dev.sidemirror.v1.ExploreGraphRequest, dev.sidemirror.v1.ExploreGraphResponse> getExploreGraphMethod;
+    if ((getExploreGraphMethod = ReflectiveMemoryServiceGrpc.getExploreGraphMethod) == null) {
+      synchronized (ReflectiveMemoryServiceGrpc.class) {
+        if ((getExploreGraphMethod = ReflectiveMemoryServiceGrpc.getExploreGraphMethod) == null) {
+          ReflectiveMemoryServiceGrpc.getExploreGraphMethod = getExploreGraphMethod =
+              io.grpc.MethodDescriptor.<dev.sidemirror.v1.ExploreGraphRequest, dev.sidemirror.v1.ExploreGraphResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ExploreGraph"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.ExploreGraphRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.sidemirror.v1.ExploreGraphResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ReflectiveMemoryServiceMethodDescriptorSupplier("ExploreGraph"))
+              .build();
+        }
+      }
+    }
+    return getExploreGraphMethod;
   }
 
   /**
@@ -603,12 +825,59 @@ public final class ReflectiveMemoryServiceGrpc {
 
     /**
      * <pre>
-     * Tells what became of the task that a block was built for.
+     * Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
+     * version says so and why, and ReviewReflection takes that back.
      * </pre>
      */
     default void reportOutcome(dev.sidemirror.v1.ReportOutcomeRequest request,
         io.grpc.stub.StreamObserver<dev.sidemirror.v1.ReportOutcomeResponse> responseObserver) {
       io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getReportOutcomeMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from.
+     * </pre>
+     */
+    default void getLessonStatistics(dev.sidemirror.v1.GetLessonStatisticsRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.GetLessonStatisticsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getGetLessonStatisticsMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
+     * teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
+     * rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
+     * pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
+     * dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
+     * REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+     * </pre>
+     */
+    default void dream(dev.sidemirror.v1.DreamRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.DreamResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getDreamMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * What passes came to, the newest first. The log is permanent.
+     * </pre>
+     */
+    default void listDreams(dev.sidemirror.v1.ListDreamsRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.ListDreamsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListDreamsMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
+     * permanent.
+     * </pre>
+     */
+    default void listPrunings(dev.sidemirror.v1.ListPruningsRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.ListPruningsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListPruningsMethod(), responseObserver);
     }
 
     /**
@@ -631,6 +900,40 @@ public final class ReflectiveMemoryServiceGrpc {
     default io.grpc.stub.StreamObserver<dev.sidemirror.v1.ImportReflectionsRequest> importReflections(
         io.grpc.stub.StreamObserver<dev.sidemirror.v1.ImportReflectionsResponse> responseObserver) {
       return io.grpc.stub.ServerCalls.asyncUnimplementedStreamingCall(getImportReflectionsMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
+     * most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
+     * </pre>
+     */
+    default void listClusters(dev.sidemirror.v1.ListClustersRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.ListClustersResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListClustersMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Links memories, or removes links. Those that arise from what is learned are made by the server: between a strategy
+     * and its reflection, to memories that it was made with, to lessons of the same error or of much the same words, and to
+     * the tools, errors and names that it mentions.
+     * </pre>
+     */
+    default void linkReflections(dev.sidemirror.v1.LinkReflectionsRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.LinkReflectionsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getLinkReflectionsMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * What hangs together with a memory, a tool, an error or a name, as far as some links away. What is not there, or is
+     * another tenant's, is left out.
+     * </pre>
+     */
+    default void exploreGraph(dev.sidemirror.v1.ExploreGraphRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.ExploreGraphResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getExploreGraphMethod(), responseObserver);
     }
   }
 
@@ -791,13 +1094,64 @@ public final class ReflectiveMemoryServiceGrpc {
 
     /**
      * <pre>
-     * Tells what became of the task that a block was built for.
+     * Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
+     * version says so and why, and ReviewReflection takes that back.
      * </pre>
      */
     public void reportOutcome(dev.sidemirror.v1.ReportOutcomeRequest request,
         io.grpc.stub.StreamObserver<dev.sidemirror.v1.ReportOutcomeResponse> responseObserver) {
       io.grpc.stub.ClientCalls.asyncUnaryCall(
           getChannel().newCall(getReportOutcomeMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from.
+     * </pre>
+     */
+    public void getLessonStatistics(dev.sidemirror.v1.GetLessonStatisticsRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.GetLessonStatisticsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getGetLessonStatisticsMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
+     * teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
+     * rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
+     * pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
+     * dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
+     * REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+     * </pre>
+     */
+    public void dream(dev.sidemirror.v1.DreamRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.DreamResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncServerStreamingCall(
+          getChannel().newCall(getDreamMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * What passes came to, the newest first. The log is permanent.
+     * </pre>
+     */
+    public void listDreams(dev.sidemirror.v1.ListDreamsRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.ListDreamsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getListDreamsMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
+     * permanent.
+     * </pre>
+     */
+    public void listPrunings(dev.sidemirror.v1.ListPruningsRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.ListPruningsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getListPruningsMethod(), getCallOptions()), request, responseObserver);
     }
 
     /**
@@ -822,6 +1176,43 @@ public final class ReflectiveMemoryServiceGrpc {
         io.grpc.stub.StreamObserver<dev.sidemirror.v1.ImportReflectionsResponse> responseObserver) {
       return io.grpc.stub.ClientCalls.asyncClientStreamingCall(
           getChannel().newCall(getImportReflectionsMethod(), getCallOptions()), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
+     * most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
+     * </pre>
+     */
+    public void listClusters(dev.sidemirror.v1.ListClustersRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.ListClustersResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getListClustersMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Links memories, or removes links. Those that arise from what is learned are made by the server: between a strategy
+     * and its reflection, to memories that it was made with, to lessons of the same error or of much the same words, and to
+     * the tools, errors and names that it mentions.
+     * </pre>
+     */
+    public void linkReflections(dev.sidemirror.v1.LinkReflectionsRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.LinkReflectionsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getLinkReflectionsMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * What hangs together with a memory, a tool, an error or a name, as far as some links away. What is not there, or is
+     * another tenant's, is left out.
+     * </pre>
+     */
+    public void exploreGraph(dev.sidemirror.v1.ExploreGraphRequest request,
+        io.grpc.stub.StreamObserver<dev.sidemirror.v1.ExploreGraphResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getExploreGraphMethod(), getCallOptions()), request, responseObserver);
     }
   }
 
@@ -953,12 +1344,61 @@ public final class ReflectiveMemoryServiceGrpc {
 
     /**
      * <pre>
-     * Tells what became of the task that a block was built for.
+     * Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
+     * version says so and why, and ReviewReflection takes that back.
      * </pre>
      */
     public dev.sidemirror.v1.ReportOutcomeResponse reportOutcome(dev.sidemirror.v1.ReportOutcomeRequest request) throws io.grpc.StatusException {
       return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
           getChannel(), getReportOutcomeMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from.
+     * </pre>
+     */
+    public dev.sidemirror.v1.GetLessonStatisticsResponse getLessonStatistics(dev.sidemirror.v1.GetLessonStatisticsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getGetLessonStatisticsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
+     * teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
+     * rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
+     * pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
+     * dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
+     * REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+     * </pre>
+     */
+    @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
+    public io.grpc.stub.BlockingClientCall<?, dev.sidemirror.v1.DreamResponse>
+        dream(dev.sidemirror.v1.DreamRequest request) {
+      return io.grpc.stub.ClientCalls.blockingV2ServerStreamingCall(
+          getChannel(), getDreamMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * What passes came to, the newest first. The log is permanent.
+     * </pre>
+     */
+    public dev.sidemirror.v1.ListDreamsResponse listDreams(dev.sidemirror.v1.ListDreamsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getListDreamsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
+     * permanent.
+     * </pre>
+     */
+    public dev.sidemirror.v1.ListPruningsResponse listPrunings(dev.sidemirror.v1.ListPruningsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getListPruningsMethod(), getCallOptions(), request);
     }
 
     /**
@@ -985,6 +1425,40 @@ public final class ReflectiveMemoryServiceGrpc {
         importReflections() {
       return io.grpc.stub.ClientCalls.blockingClientStreamingCall(
           getChannel(), getImportReflectionsMethod(), getCallOptions());
+    }
+
+    /**
+     * <pre>
+     * Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
+     * most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
+     * </pre>
+     */
+    public dev.sidemirror.v1.ListClustersResponse listClusters(dev.sidemirror.v1.ListClustersRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getListClustersMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Links memories, or removes links. Those that arise from what is learned are made by the server: between a strategy
+     * and its reflection, to memories that it was made with, to lessons of the same error or of much the same words, and to
+     * the tools, errors and names that it mentions.
+     * </pre>
+     */
+    public dev.sidemirror.v1.LinkReflectionsResponse linkReflections(dev.sidemirror.v1.LinkReflectionsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getLinkReflectionsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * What hangs together with a memory, a tool, an error or a name, as far as some links away. What is not there, or is
+     * another tenant's, is left out.
+     * </pre>
+     */
+    public dev.sidemirror.v1.ExploreGraphResponse exploreGraph(dev.sidemirror.v1.ExploreGraphRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getExploreGraphMethod(), getCallOptions(), request);
     }
   }
 
@@ -1116,12 +1590,60 @@ public final class ReflectiveMemoryServiceGrpc {
 
     /**
      * <pre>
-     * Tells what became of the task that a block was built for.
+     * Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
+     * version says so and why, and ReviewReflection takes that back.
      * </pre>
      */
     public dev.sidemirror.v1.ReportOutcomeResponse reportOutcome(dev.sidemirror.v1.ReportOutcomeRequest request) {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
           getChannel(), getReportOutcomeMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from.
+     * </pre>
+     */
+    public dev.sidemirror.v1.GetLessonStatisticsResponse getLessonStatistics(dev.sidemirror.v1.GetLessonStatisticsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getGetLessonStatisticsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
+     * teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
+     * rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
+     * pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
+     * dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
+     * REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+     * </pre>
+     */
+    public java.util.Iterator<dev.sidemirror.v1.DreamResponse> dream(
+        dev.sidemirror.v1.DreamRequest request) {
+      return io.grpc.stub.ClientCalls.blockingServerStreamingCall(
+          getChannel(), getDreamMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * What passes came to, the newest first. The log is permanent.
+     * </pre>
+     */
+    public dev.sidemirror.v1.ListDreamsResponse listDreams(dev.sidemirror.v1.ListDreamsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getListDreamsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
+     * permanent.
+     * </pre>
+     */
+    public dev.sidemirror.v1.ListPruningsResponse listPrunings(dev.sidemirror.v1.ListPruningsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getListPruningsMethod(), getCallOptions(), request);
     }
 
     /**
@@ -1133,6 +1655,40 @@ public final class ReflectiveMemoryServiceGrpc {
         dev.sidemirror.v1.ExportReflectionsRequest request) {
       return io.grpc.stub.ClientCalls.blockingServerStreamingCall(
           getChannel(), getExportReflectionsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
+     * most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
+     * </pre>
+     */
+    public dev.sidemirror.v1.ListClustersResponse listClusters(dev.sidemirror.v1.ListClustersRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getListClustersMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Links memories, or removes links. Those that arise from what is learned are made by the server: between a strategy
+     * and its reflection, to memories that it was made with, to lessons of the same error or of much the same words, and to
+     * the tools, errors and names that it mentions.
+     * </pre>
+     */
+    public dev.sidemirror.v1.LinkReflectionsResponse linkReflections(dev.sidemirror.v1.LinkReflectionsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getLinkReflectionsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * What hangs together with a memory, a tool, an error or a name, as far as some links away. What is not there, or is
+     * another tenant's, is left out.
+     * </pre>
+     */
+    public dev.sidemirror.v1.ExploreGraphResponse exploreGraph(dev.sidemirror.v1.ExploreGraphRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getExploreGraphMethod(), getCallOptions(), request);
     }
   }
 
@@ -1274,13 +1830,85 @@ public final class ReflectiveMemoryServiceGrpc {
 
     /**
      * <pre>
-     * Tells what became of the task that a block was built for.
+     * Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
+     * version says so and why, and ReviewReflection takes that back.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.sidemirror.v1.ReportOutcomeResponse> reportOutcome(
         dev.sidemirror.v1.ReportOutcomeRequest request) {
       return io.grpc.stub.ClientCalls.futureUnaryCall(
           getChannel().newCall(getReportOutcomeMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.sidemirror.v1.GetLessonStatisticsResponse> getLessonStatistics(
+        dev.sidemirror.v1.GetLessonStatisticsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getGetLessonStatisticsMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * What passes came to, the newest first. The log is permanent.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.sidemirror.v1.ListDreamsResponse> listDreams(
+        dev.sidemirror.v1.ListDreamsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getListDreamsMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
+     * permanent.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.sidemirror.v1.ListPruningsResponse> listPrunings(
+        dev.sidemirror.v1.ListPruningsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getListPruningsMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
+     * most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.sidemirror.v1.ListClustersResponse> listClusters(
+        dev.sidemirror.v1.ListClustersRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getListClustersMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Links memories, or removes links. Those that arise from what is learned are made by the server: between a strategy
+     * and its reflection, to memories that it was made with, to lessons of the same error or of much the same words, and to
+     * the tools, errors and names that it mentions.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.sidemirror.v1.LinkReflectionsResponse> linkReflections(
+        dev.sidemirror.v1.LinkReflectionsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getLinkReflectionsMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * What hangs together with a memory, a tool, an error or a name, as far as some links away. What is not there, or is
+     * another tenant's, is left out.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.sidemirror.v1.ExploreGraphResponse> exploreGraph(
+        dev.sidemirror.v1.ExploreGraphRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getExploreGraphMethod(), getCallOptions()), request);
     }
   }
 
@@ -1295,8 +1923,15 @@ public final class ReflectiveMemoryServiceGrpc {
   private static final int METHODID_QUERY_REFLECTIONS = 8;
   private static final int METHODID_BUILD_MEMORY_CONTEXT = 9;
   private static final int METHODID_REPORT_OUTCOME = 10;
-  private static final int METHODID_EXPORT_REFLECTIONS = 11;
-  private static final int METHODID_IMPORT_REFLECTIONS = 12;
+  private static final int METHODID_GET_LESSON_STATISTICS = 11;
+  private static final int METHODID_DREAM = 12;
+  private static final int METHODID_LIST_DREAMS = 13;
+  private static final int METHODID_LIST_PRUNINGS = 14;
+  private static final int METHODID_EXPORT_REFLECTIONS = 15;
+  private static final int METHODID_LIST_CLUSTERS = 16;
+  private static final int METHODID_LINK_REFLECTIONS = 17;
+  private static final int METHODID_EXPLORE_GRAPH = 18;
+  private static final int METHODID_IMPORT_REFLECTIONS = 19;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -1359,9 +1994,37 @@ public final class ReflectiveMemoryServiceGrpc {
           serviceImpl.reportOutcome((dev.sidemirror.v1.ReportOutcomeRequest) request,
               (io.grpc.stub.StreamObserver<dev.sidemirror.v1.ReportOutcomeResponse>) responseObserver);
           break;
+        case METHODID_GET_LESSON_STATISTICS:
+          serviceImpl.getLessonStatistics((dev.sidemirror.v1.GetLessonStatisticsRequest) request,
+              (io.grpc.stub.StreamObserver<dev.sidemirror.v1.GetLessonStatisticsResponse>) responseObserver);
+          break;
+        case METHODID_DREAM:
+          serviceImpl.dream((dev.sidemirror.v1.DreamRequest) request,
+              (io.grpc.stub.StreamObserver<dev.sidemirror.v1.DreamResponse>) responseObserver);
+          break;
+        case METHODID_LIST_DREAMS:
+          serviceImpl.listDreams((dev.sidemirror.v1.ListDreamsRequest) request,
+              (io.grpc.stub.StreamObserver<dev.sidemirror.v1.ListDreamsResponse>) responseObserver);
+          break;
+        case METHODID_LIST_PRUNINGS:
+          serviceImpl.listPrunings((dev.sidemirror.v1.ListPruningsRequest) request,
+              (io.grpc.stub.StreamObserver<dev.sidemirror.v1.ListPruningsResponse>) responseObserver);
+          break;
         case METHODID_EXPORT_REFLECTIONS:
           serviceImpl.exportReflections((dev.sidemirror.v1.ExportReflectionsRequest) request,
               (io.grpc.stub.StreamObserver<dev.sidemirror.v1.ExportReflectionsResponse>) responseObserver);
+          break;
+        case METHODID_LIST_CLUSTERS:
+          serviceImpl.listClusters((dev.sidemirror.v1.ListClustersRequest) request,
+              (io.grpc.stub.StreamObserver<dev.sidemirror.v1.ListClustersResponse>) responseObserver);
+          break;
+        case METHODID_LINK_REFLECTIONS:
+          serviceImpl.linkReflections((dev.sidemirror.v1.LinkReflectionsRequest) request,
+              (io.grpc.stub.StreamObserver<dev.sidemirror.v1.LinkReflectionsResponse>) responseObserver);
+          break;
+        case METHODID_EXPLORE_GRAPH:
+          serviceImpl.exploreGraph((dev.sidemirror.v1.ExploreGraphRequest) request,
+              (io.grpc.stub.StreamObserver<dev.sidemirror.v1.ExploreGraphResponse>) responseObserver);
           break;
         default:
           throw new AssertionError();
@@ -1462,6 +2125,34 @@ public final class ReflectiveMemoryServiceGrpc {
               dev.sidemirror.v1.ReportOutcomeResponse>(
                 service, METHODID_REPORT_OUTCOME)))
         .addMethod(
+          getGetLessonStatisticsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.sidemirror.v1.GetLessonStatisticsRequest,
+              dev.sidemirror.v1.GetLessonStatisticsResponse>(
+                service, METHODID_GET_LESSON_STATISTICS)))
+        .addMethod(
+          getDreamMethod(),
+          io.grpc.stub.ServerCalls.asyncServerStreamingCall(
+            new MethodHandlers<
+              dev.sidemirror.v1.DreamRequest,
+              dev.sidemirror.v1.DreamResponse>(
+                service, METHODID_DREAM)))
+        .addMethod(
+          getListDreamsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.sidemirror.v1.ListDreamsRequest,
+              dev.sidemirror.v1.ListDreamsResponse>(
+                service, METHODID_LIST_DREAMS)))
+        .addMethod(
+          getListPruningsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.sidemirror.v1.ListPruningsRequest,
+              dev.sidemirror.v1.ListPruningsResponse>(
+                service, METHODID_LIST_PRUNINGS)))
+        .addMethod(
           getExportReflectionsMethod(),
           io.grpc.stub.ServerCalls.asyncServerStreamingCall(
             new MethodHandlers<
@@ -1475,6 +2166,27 @@ public final class ReflectiveMemoryServiceGrpc {
               dev.sidemirror.v1.ImportReflectionsRequest,
               dev.sidemirror.v1.ImportReflectionsResponse>(
                 service, METHODID_IMPORT_REFLECTIONS)))
+        .addMethod(
+          getListClustersMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.sidemirror.v1.ListClustersRequest,
+              dev.sidemirror.v1.ListClustersResponse>(
+                service, METHODID_LIST_CLUSTERS)))
+        .addMethod(
+          getLinkReflectionsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.sidemirror.v1.LinkReflectionsRequest,
+              dev.sidemirror.v1.LinkReflectionsResponse>(
+                service, METHODID_LINK_REFLECTIONS)))
+        .addMethod(
+          getExploreGraphMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.sidemirror.v1.ExploreGraphRequest,
+              dev.sidemirror.v1.ExploreGraphResponse>(
+                service, METHODID_EXPLORE_GRAPH)))
         .build();
   }
 
@@ -1534,8 +2246,15 @@ public final class ReflectiveMemoryServiceGrpc {
               .addMethod(getQueryReflectionsMethod())
               .addMethod(getBuildMemoryContextMethod())
               .addMethod(getReportOutcomeMethod())
+              .addMethod(getGetLessonStatisticsMethod())
+              .addMethod(getDreamMethod())
+              .addMethod(getListDreamsMethod())
+              .addMethod(getListPruningsMethod())
               .addMethod(getExportReflectionsMethod())
               .addMethod(getImportReflectionsMethod())
+              .addMethod(getListClustersMethod())
+              .addMethod(getLinkReflectionsMethod())
+              .addMethod(getExploreGraphMethod())
               .build();
         }
       }

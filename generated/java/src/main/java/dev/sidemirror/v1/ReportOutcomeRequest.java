@@ -323,6 +323,47 @@ private static final long serialVersionUID = 0L;
     return result == null ? dev.sidemirror.v1.ErrorCategory.UNRECOGNIZED : result;
   }
 
+  public static final int ERRORS_FIELD_NUMBER = 8;
+  private dev.sidemirror.v1.TaskErrors errors_;
+  /**
+   * <pre>
+   * The errors that came up, also those that the agent got past: so it is known whether a lesson's error came back. When
+   * absent, those of the turn that the block was built for; when that was not recorded either, it is not known.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.TaskErrors errors = 8 [json_name = "errors"];</code>
+   * @return Whether the errors field is set.
+   */
+  @java.lang.Override
+  public boolean hasErrors() {
+    return ((bitField0_ & 0x00000002) != 0);
+  }
+  /**
+   * <pre>
+   * The errors that came up, also those that the agent got past: so it is known whether a lesson's error came back. When
+   * absent, those of the turn that the block was built for; when that was not recorded either, it is not known.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.TaskErrors errors = 8 [json_name = "errors"];</code>
+   * @return The errors.
+   */
+  @java.lang.Override
+  public dev.sidemirror.v1.TaskErrors getErrors() {
+    return errors_ == null ? dev.sidemirror.v1.TaskErrors.getDefaultInstance() : errors_;
+  }
+  /**
+   * <pre>
+   * The errors that came up, also those that the agent got past: so it is known whether a lesson's error came back. When
+   * absent, those of the turn that the block was built for; when that was not recorded either, it is not known.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.TaskErrors errors = 8 [json_name = "errors"];</code>
+   */
+  @java.lang.Override
+  public dev.sidemirror.v1.TaskErrorsOrBuilder getErrorsOrBuilder() {
+    return errors_ == null ? dev.sidemirror.v1.TaskErrors.getDefaultInstance() : errors_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -358,6 +399,9 @@ private static final long serialVersionUID = 0L;
     if (errorCategory_ != dev.sidemirror.v1.ErrorCategory.ERROR_CATEGORY_UNSPECIFIED.getNumber()) {
       output.writeEnum(7, errorCategory_);
     }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      output.writeMessage(8, getErrors());
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -391,6 +435,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeEnumSize(7, errorCategory_);
     }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(8, getErrors());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -422,6 +470,11 @@ private static final long serialVersionUID = 0L;
               other.getScore())) return false;
     }
     if (errorCategory_ != other.errorCategory_) return false;
+    if (hasErrors() != other.hasErrors()) return false;
+    if (hasErrors()) {
+      if (!getErrors()
+          .equals(other.getErrors())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -450,6 +503,10 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + ERROR_CATEGORY_FIELD_NUMBER;
     hash = (53 * hash) + errorCategory_;
+    if (hasErrors()) {
+      hash = (37 * hash) + ERRORS_FIELD_NUMBER;
+      hash = (53 * hash) + getErrors().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -573,13 +630,19 @@ private static final long serialVersionUID = 0L;
 
     // Construct using dev.sidemirror.v1.ReportOutcomeRequest.newBuilder()
     private Builder() {
-
+      maybeForceBuilderInitialization();
     }
 
     private Builder(
         com.google.protobuf.GeneratedMessage.BuilderParent parent) {
       super(parent);
-
+      maybeForceBuilderInitialization();
+    }
+    private void maybeForceBuilderInitialization() {
+      if (com.google.protobuf.GeneratedMessage
+              .alwaysUseFieldBuilders) {
+        internalGetErrorsFieldBuilder();
+      }
     }
     @java.lang.Override
     public Builder clear() {
@@ -592,6 +655,11 @@ private static final long serialVersionUID = 0L;
       outcome_ = 0;
       score_ = 0D;
       errorCategory_ = 0;
+      errors_ = null;
+      if (errorsBuilder_ != null) {
+        errorsBuilder_.dispose();
+        errorsBuilder_ = null;
+      }
       return this;
     }
 
@@ -648,6 +716,12 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000040) != 0)) {
         result.errorCategory_ = errorCategory_;
       }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.errors_ = errorsBuilder_ == null
+            ? errors_
+            : errorsBuilder_.build();
+        to_bitField0_ |= 0x00000002;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -691,6 +765,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.errorCategory_ != 0) {
         setErrorCategoryValue(other.getErrorCategoryValue());
+      }
+      if (other.hasErrors()) {
+        mergeErrors(other.getErrors());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -753,6 +830,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000040;
               break;
             } // case 56
+            case 66: {
+              input.readMessage(
+                  internalGetErrorsFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000080;
+              break;
+            } // case 66
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1339,6 +1423,172 @@ private static final long serialVersionUID = 0L;
       errorCategory_ = 0;
       onChanged();
       return this;
+    }
+
+    private dev.sidemirror.v1.TaskErrors errors_;
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.sidemirror.v1.TaskErrors, dev.sidemirror.v1.TaskErrors.Builder, dev.sidemirror.v1.TaskErrorsOrBuilder> errorsBuilder_;
+    /**
+     * <pre>
+     * The errors that came up, also those that the agent got past: so it is known whether a lesson's error came back. When
+     * absent, those of the turn that the block was built for; when that was not recorded either, it is not known.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.TaskErrors errors = 8 [json_name = "errors"];</code>
+     * @return Whether the errors field is set.
+     */
+    public boolean hasErrors() {
+      return ((bitField0_ & 0x00000080) != 0);
+    }
+    /**
+     * <pre>
+     * The errors that came up, also those that the agent got past: so it is known whether a lesson's error came back. When
+     * absent, those of the turn that the block was built for; when that was not recorded either, it is not known.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.TaskErrors errors = 8 [json_name = "errors"];</code>
+     * @return The errors.
+     */
+    public dev.sidemirror.v1.TaskErrors getErrors() {
+      if (errorsBuilder_ == null) {
+        return errors_ == null ? dev.sidemirror.v1.TaskErrors.getDefaultInstance() : errors_;
+      } else {
+        return errorsBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * The errors that came up, also those that the agent got past: so it is known whether a lesson's error came back. When
+     * absent, those of the turn that the block was built for; when that was not recorded either, it is not known.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.TaskErrors errors = 8 [json_name = "errors"];</code>
+     */
+    public Builder setErrors(dev.sidemirror.v1.TaskErrors value) {
+      if (errorsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        errors_ = value;
+      } else {
+        errorsBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The errors that came up, also those that the agent got past: so it is known whether a lesson's error came back. When
+     * absent, those of the turn that the block was built for; when that was not recorded either, it is not known.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.TaskErrors errors = 8 [json_name = "errors"];</code>
+     */
+    public Builder setErrors(
+        dev.sidemirror.v1.TaskErrors.Builder builderForValue) {
+      if (errorsBuilder_ == null) {
+        errors_ = builderForValue.build();
+      } else {
+        errorsBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The errors that came up, also those that the agent got past: so it is known whether a lesson's error came back. When
+     * absent, those of the turn that the block was built for; when that was not recorded either, it is not known.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.TaskErrors errors = 8 [json_name = "errors"];</code>
+     */
+    public Builder mergeErrors(dev.sidemirror.v1.TaskErrors value) {
+      if (errorsBuilder_ == null) {
+        if (((bitField0_ & 0x00000080) != 0) &&
+          errors_ != null &&
+          errors_ != dev.sidemirror.v1.TaskErrors.getDefaultInstance()) {
+          getErrorsBuilder().mergeFrom(value);
+        } else {
+          errors_ = value;
+        }
+      } else {
+        errorsBuilder_.mergeFrom(value);
+      }
+      if (errors_ != null) {
+        bitField0_ |= 0x00000080;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The errors that came up, also those that the agent got past: so it is known whether a lesson's error came back. When
+     * absent, those of the turn that the block was built for; when that was not recorded either, it is not known.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.TaskErrors errors = 8 [json_name = "errors"];</code>
+     */
+    public Builder clearErrors() {
+      bitField0_ = (bitField0_ & ~0x00000080);
+      errors_ = null;
+      if (errorsBuilder_ != null) {
+        errorsBuilder_.dispose();
+        errorsBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The errors that came up, also those that the agent got past: so it is known whether a lesson's error came back. When
+     * absent, those of the turn that the block was built for; when that was not recorded either, it is not known.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.TaskErrors errors = 8 [json_name = "errors"];</code>
+     */
+    public dev.sidemirror.v1.TaskErrors.Builder getErrorsBuilder() {
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return internalGetErrorsFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * The errors that came up, also those that the agent got past: so it is known whether a lesson's error came back. When
+     * absent, those of the turn that the block was built for; when that was not recorded either, it is not known.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.TaskErrors errors = 8 [json_name = "errors"];</code>
+     */
+    public dev.sidemirror.v1.TaskErrorsOrBuilder getErrorsOrBuilder() {
+      if (errorsBuilder_ != null) {
+        return errorsBuilder_.getMessageOrBuilder();
+      } else {
+        return errors_ == null ?
+            dev.sidemirror.v1.TaskErrors.getDefaultInstance() : errors_;
+      }
+    }
+    /**
+     * <pre>
+     * The errors that came up, also those that the agent got past: so it is known whether a lesson's error came back. When
+     * absent, those of the turn that the block was built for; when that was not recorded either, it is not known.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.TaskErrors errors = 8 [json_name = "errors"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.sidemirror.v1.TaskErrors, dev.sidemirror.v1.TaskErrors.Builder, dev.sidemirror.v1.TaskErrorsOrBuilder> 
+        internalGetErrorsFieldBuilder() {
+      if (errorsBuilder_ == null) {
+        errorsBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            dev.sidemirror.v1.TaskErrors, dev.sidemirror.v1.TaskErrors.Builder, dev.sidemirror.v1.TaskErrorsOrBuilder>(
+                getErrors(),
+                getParentForChildren(),
+                isClean());
+        errors_ = null;
+      }
+      return errorsBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:sidemirror.v1.ReportOutcomeRequest)

@@ -148,4 +148,34 @@ public interface ReportOutcomeRequestOrBuilder extends
    * @return The errorCategory.
    */
   dev.sidemirror.v1.ErrorCategory getErrorCategory();
+
+  /**
+   * <pre>
+   * The errors that came up, also those that the agent got past: so it is known whether a lesson's error came back. When
+   * absent, those of the turn that the block was built for; when that was not recorded either, it is not known.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.TaskErrors errors = 8 [json_name = "errors"];</code>
+   * @return Whether the errors field is set.
+   */
+  boolean hasErrors();
+  /**
+   * <pre>
+   * The errors that came up, also those that the agent got past: so it is known whether a lesson's error came back. When
+   * absent, those of the turn that the block was built for; when that was not recorded either, it is not known.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.TaskErrors errors = 8 [json_name = "errors"];</code>
+   * @return The errors.
+   */
+  dev.sidemirror.v1.TaskErrors getErrors();
+  /**
+   * <pre>
+   * The errors that came up, also those that the agent got past: so it is known whether a lesson's error came back. When
+   * absent, those of the turn that the block was built for; when that was not recorded either, it is not known.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.TaskErrors errors = 8 [json_name = "errors"];</code>
+   */
+  dev.sidemirror.v1.TaskErrorsOrBuilder getErrorsOrBuilder();
 }

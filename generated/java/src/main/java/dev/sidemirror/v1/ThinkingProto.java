@@ -378,7 +378,7 @@ public final class ThinkingProto {
       "ctions\030\001 \001(\005R\013reflections\022-\n\004time\030\002 \001(\0132" +
       "\031.google.protobuf.DurationR\004time\022\033\n\006toke" +
       "ns\030\003 \001(\003H\000R\006tokens\210\001\001\022\025\n\003usd\030\004 \001(\001H\001R\003us" +
-      "d\210\001\001B\t\n\007_tokensB\006\n\004_usd\"\221\003\n\021MidTurnRefle" +
+      "d\210\001\001B\t\n\007_tokensB\006\n\004_usd\"\310\003\n\021MidTurnRefle" +
       "ction\0223\n\006status\030\001 \001(\0162\033.sidemirror.v1.Re" +
       "sultStatusR\006status\022\026\n\006detail\030\002 \001(\tR\006deta" +
       "il\022\036\n\nreflection\030\003 \001(\tR\nreflection\022\'\n\017sh" +
@@ -388,363 +388,365 @@ public final class ThinkingProto {
       "sage\030\007 \001(\0132\024.sidemirror.v1.UsageR\005usage\022" +
       "&\n\017cited_event_ids\030\010 \003(\tR\rcitedEventIds\022" +
       "-\n\006origin\030\t \001(\0162\025.sidemirror.v1.OriginR\006" +
-      "originB\023\n\021_suggested_action\"\303\002\n\007Session\022" +
-      "\035\n\nsession_id\030\001 \001(\tR\tsessionId\0225\n\006config" +
-      "\030\002 \001(\0132\035.sidemirror.v1.ThinkingConfigR\006c" +
-      "onfig\022\035\n\nturn_count\030\003 \001(\005R\tturnCount\022I\n\017" +
-      "last_reflection\030\004 \001(\0132 .sidemirror.v1.Mi" +
-      "dTurnReflectionR\016lastReflection\022;\n\013creat" +
-      "e_time\030\005 \001(\0132\032.google.protobuf.Timestamp" +
-      "R\ncreateTime\022;\n\013update_time\030\006 \001(\0132\032.goog" +
-      "le.protobuf.TimestampR\nupdateTime\"\201\007\n\tTu" +
-      "rnEvent\022\031\n\010event_id\030\001 \001(\tR\007eventId\022\027\n\007tu" +
-      "rn_id\030\002 \001(\tR\006turnId\022.\n\004time\030\003 \001(\0132\032.goog" +
-      "le.protobuf.TimestampR\004time\022\024\n\005agent\030\004 \001" +
-      "(\tR\005agent\022?\n\014turn_started\030\005 \001(\0132\032.sidemi" +
-      "rror.v1.TurnStartedH\000R\013turnStarted\022?\n\014us" +
-      "er_message\030\006 \001(\0132\032.sidemirror.v1.UserMes" +
-      "sageH\000R\013userMessage\022B\n\rmodel_started\030\007 \001" +
-      "(\0132\033.sidemirror.v1.ModelStartedH\000R\014model" +
-      "Started\022E\n\016model_returned\030\010 \001(\0132\034.sidemi" +
-      "rror.v1.ModelReturnedH\000R\rmodelReturned\022<" +
-      "\n\013tool_called\030\t \001(\0132\031.sidemirror.v1.Tool" +
-      "CalledH\000R\ntoolCalled\022B\n\rtool_returned\030\n " +
-      "\001(\0132\033.sidemirror.v1.ToolReturnedH\000R\014tool" +
-      "Returned\022<\n\013tool_failed\030\013 \001(\0132\031.sidemirr" +
-      "or.v1.ToolFailedH\000R\ntoolFailed\022>\n\013uncert" +
-      "ainty\030\014 \001(\0132\032.sidemirror.v1.UncertaintyH" +
-      "\000R\013uncertainty\022T\n\023reflection_recorded\030\r " +
-      "\001(\0132!.sidemirror.v1.ReflectionRecordedH\000" +
-      "R\022reflectionRecorded\022K\n\020response_drafted" +
-      "\030\016 \001(\0132\036.sidemirror.v1.ResponseDraftedH\000" +
-      "R\017responseDrafted\022B\n\rturn_finished\030\017 \001(\013" +
-      "2\033.sidemirror.v1.TurnFinishedH\000R\014turnFin" +
-      "ishedB\006\n\004kind\"\251\004\n\013TurnStarted\022\035\n\nsession" +
-      "_id\030\001 \001(\tR\tsessionId\022\022\n\004task\030\002 \001(\tR\004task" +
-      "\0222\n\010messages\030\003 \003(\0132\026.sidemirror.v1.Messa" +
-      "geR\010messages\022\037\n\013base_prompt\030\004 \001(\tR\nbaseP" +
-      "rompt\022\032\n\010provider\030\005 \001(\tR\010provider\022\024\n\005mod" +
-      "el\030\006 \001(\tR\005model\0225\n\006config\030\007 \001(\0132\035.sidemi" +
-      "rror.v1.ThinkingConfigR\006config\0221\n\006budget" +
-      "\030\010 \001(\0132\031.sidemirror.v1.TurnBudgetR\006budge" +
-      "t\0226\n\010deadline\030\t \001(\0132\032.google.protobuf.Ti" +
-      "mestampR\010deadline\022F\n\017reflection_mode\030\n \001" +
-      "(\0162\035.sidemirror.v1.ReflectionModeR\016refle" +
-      "ctionMode\022@\n\rcritique_mode\030\013 \001(\0162\033.sidem" +
-      "irror.v1.CritiqueModeR\014critiqueMode\0224\n\007c" +
-      "ontext\030\014 \001(\0132\032.sidemirror.v1.ContextWish" +
-      "R\007context\"W\n\013ContextWish\022\027\n\007goal_id\030\001 \001(" +
-      "\tR\006goalId\022\022\n\004task\030\002 \001(\tR\004task\022\033\n\tmax_ite" +
-      "ms\030\003 \001(\005R\010maxItems\"!\n\013UserMessage\022\022\n\004tex" +
-      "t\030\001 \001(\tR\004text\"@\n\014ModelStarted\022\032\n\010provide" +
-      "r\030\001 \001(\tR\010provider\022\024\n\005model\030\002 \001(\tR\005model\"" +
-      "k\n\rModelReturned\022\022\n\004text\030\001 \001(\tR\004text\022!\n\014" +
-      "input_tokens\030\002 \001(\003R\013inputTokens\022#\n\routpu" +
-      "t_tokens\030\003 \001(\003R\014outputTokens\"q\n\nToolCall" +
-      "ed\022\027\n\007call_id\030\001 \001(\tR\006callId\022\022\n\004name\030\002 \001(" +
-      "\tR\004name\022\034\n\targuments\030\003 \001(\tR\targuments\022\030\n" +
-      "\007polling\030\004 \001(\010R\007polling\"\\\n\014ToolReturned\022" +
-      "\027\n\007call_id\030\001 \001(\tR\006callId\022\030\n\007content\030\002 \001(" +
-      "\tR\007content\022\031\n\010is_error\030\003 \001(\010R\007isError\";\n" +
-      "\nToolFailed\022\027\n\007call_id\030\001 \001(\tR\006callId\022\024\n\005" +
-      "error\030\002 \001(\tR\005error\";\n\013Uncertainty\022\024\n\005sco" +
-      "re\030\001 \001(\001R\005score\022\026\n\006detail\030\002 \001(\tR\006detail\"" +
-      "\255\001\n\022ReflectionRecorded\022\036\n\nreflection\030\001 \001" +
-      "(\tR\nreflection\022.\n\020suggested_action\030\002 \001(\t" +
-      "H\000R\017suggestedAction\210\001\001\022#\n\nconfidence\030\003 \001" +
-      "(\001H\001R\nconfidence\210\001\001B\023\n\021_suggested_action" +
-      "B\r\n\013_confidence\"%\n\017ResponseDrafted\022\022\n\004te" +
-      "xt\030\001 \001(\tR\004text\"i\n\014TurnFinished\0224\n\007outcom" +
-      "e\030\001 \001(\0162\032.sidemirror.v1.TaskOutcomeR\007out" +
-      "come\022\031\n\005score\030\002 \001(\001H\000R\005score\210\001\001B\010\n\006_scor" +
-      "e\"\253\006\n\rTurnDirective\022!\n\014directive_id\030\001 \001(" +
-      "\tR\013directiveId\022\027\n\007turn_id\030\002 \001(\tR\006turnId\022" +
-      "\032\n\010sequence\030\003 \001(\004R\010sequence\022.\n\004time\030\004 \001(" +
-      "\0132\032.google.protobuf.TimestampR\004time\022\033\n\tc" +
-      "aused_by\030\005 \003(\tR\010causedBy\0229\n\007reasons\030\006 \003(" +
-      "\0162\037.sidemirror.v1.ReflectionReasonR\007reas" +
-      "ons\0226\n\tturn_plan\030\007 \001(\0132\027.sidemirror.v1.T" +
-      "urnPlanH\000R\010turnPlan\022*\n\003ack\030\010 \001(\0132\026.sidem" +
-      "irror.v1.TurnAckH\000R\003ack\022,\n\005nudge\030\t \001(\0132\024" +
-      ".sidemirror.v1.NudgeH\000R\005nudge\022B\n\nreflect" +
-      "ion\030\n \001(\0132 .sidemirror.v1.MidTurnReflect" +
-      "ionH\000R\nreflection\022&\n\003gap\030\013 \001(\0132\022.sidemir" +
-      "ror.v1.GapH\000R\003gap\0228\n\theartbeat\030\014 \001(\0132\030.s" +
-      "idemirror.v1.HeartbeatH\000R\theartbeat\0222\n\007c" +
-      "losing\030\r \001(\0132\026.sidemirror.v1.ClosingH\000R\007" +
-      "closing\022?\n\014turn_summary\030\016 \001(\0132\032.sidemirr" +
-      "or.v1.TurnSummaryH\000R\013turnSummary\022;\n\010crit" +
-      "ique\030\017 \001(\0132\035.sidemirror.v1.CritiqueResul" +
-      "tH\000R\010critique\022H\n\020critique_reasons\030\020 \003(\0162" +
-      "\035.sidemirror.v1.CritiqueReasonR\017critique" +
-      "ReasonsB\006\n\004kind\"\272\004\n\010TurnPlan\022\027\n\007turn_id\030" +
-      "\001 \001(\tR\006turnId\022\035\n\nsession_id\030\002 \001(\tR\tsessi" +
-      "onId\022\035\n\nturn_count\030\003 \001(\005R\tturnCount\022#\n\rs" +
-      "ystem_prompt\030\004 \001(\tR\014systemPrompt\022!\n\014toke" +
-      "n_budget\030\005 \001(\005R\013tokenBudget\022H\n\023provider_" +
-      "parameters\030\006 \001(\0132\027.google.protobuf.Struc" +
-      "tR\022providerParameters\0225\n\007context\030\007 \001(\0132\033" +
-      ".sidemirror.v1.ContextBlockR\007context\022\032\n\010" +
-      "warnings\030\010 \003(\tR\010warnings\0225\n\006config\030\t \001(\013" +
-      "2\035.sidemirror.v1.ThinkingConfigR\006config\022" +
-      "F\n\017reflection_mode\030\n \001(\0162\035.sidemirror.v1" +
-      ".ReflectionModeR\016reflectionMode\0221\n\006budge" +
-      "t\030\013 \001(\0132\031.sidemirror.v1.TurnBudgetR\006budg" +
-      "et\022@\n\rcritique_mode\030\014 \001(\0162\033.sidemirror.v" +
-      "1.CritiqueModeR\014critiqueMode\"\234\001\n\007TurnAck" +
-      "\022\032\n\010received\030\001 \001(\004R\010received\022\030\n\007durable\030" +
-      "\002 \001(\004R\007durable\022\037\n\013pending_ids\030\003 \003(\tR\npen" +
-      "dingIds\022:\n\013budget_left\030\004 \001(\0132\031.sidemirro" +
-      "r.v1.BudgetLeftR\nbudgetLeft\"S\n\005Nudge\0220\n\007" +
-      "pattern\030\001 \001(\0162\026.sidemirror.v1.PatternR\007p" +
-      "attern\022\030\n\007message\030\002 \001(\tR\007message\"i\n\003Gap\022" +
-      "%\n\016first_sequence\030\001 \001(\004R\rfirstSequence\022#" +
-      "\n\rlast_sequence\030\002 \001(\004R\014lastSequence\022\026\n\006r" +
-      "eason\030\003 \001(\tR\006reason\"\013\n\tHeartbeat\"R\n\007Clos" +
-      "ing\022\026\n\006reason\030\001 \001(\tR\006reason\022/\n\005grace\030\002 \001" +
-      "(\0132\031.google.protobuf.DurationR\005grace\"\205\005\n" +
-      "\013TurnSummary\0224\n\007outcome\030\001 \001(\0162\032.sidemirr" +
-      "or.v1.TaskOutcomeR\007outcome\022\031\n\005score\030\002 \001(" +
-      "\001H\000R\005score\210\001\001\0225\n\010duration\030\003 \001(\0132\031.google" +
-      ".protobuf.DurationR\010duration\022\037\n\013event_co" +
-      "unt\030\004 \001(\005R\neventCount\022&\n\017tool_call_count" +
-      "\030\005 \001(\005R\rtoolCallCount\022(\n\020tool_error_coun" +
-      "t\030\006 \001(\005R\016toolErrorCount\022\037\n\013nudge_count\030\007" +
-      " \001(\005R\nnudgeCount\022M\n\013reflections\030\010 \003(\0132+." +
-      "sidemirror.v1.TurnSummary.ReflectionsEnt" +
-      "ryR\013reflections\022:\n\013budget_left\030\t \001(\0132\031.s" +
-      "idemirror.v1.BudgetLeftR\nbudgetLeft\022G\n\tc" +
-      "ritiques\030\n \003(\0132).sidemirror.v1.TurnSumma" +
-      "ry.CritiquesEntryR\tcritiques\032>\n\020Reflecti" +
-      "onsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(" +
-      "\005R\005value:\0028\001\032<\n\016CritiquesEntry\022\020\n\003key\030\001 " +
-      "\001(\tR\003key\022\024\n\005value\030\002 \001(\005R\005value:\0028\001B\010\n\006_s" +
-      "core\"\227\004\n\004Turn\022\027\n\007turn_id\030\001 \001(\tR\006turnId\022\035" +
-      "\n\nsession_id\030\002 \001(\tR\tsessionId\022\035\n\nturn_co" +
-      "unt\030\003 \001(\005R\tturnCount\022.\n\005state\030\004 \001(\0162\030.si" +
-      "demirror.v1.TurnStateR\005state\022\022\n\004task\030\005 \001" +
-      "(\tR\004task\0224\n\007outcome\030\006 \001(\0162\032.sidemirror.v" +
-      "1.TaskOutcomeR\007outcome\022\031\n\005score\030\007 \001(\001H\000R" +
-      "\005score\210\001\001\022#\n\rlast_sequence\030\010 \001(\004R\014lastSe" +
-      "quence\022\037\n\013event_count\030\t \001(\005R\neventCount\022" +
-      ":\n\013budget_left\030\n \001(\0132\031.sidemirror.v1.Bud" +
-      "getLeftR\nbudgetLeft\022\037\n\013pending_ids\030\013 \003(\t" +
-      "R\npendingIds\0229\n\nstart_time\030\014 \001(\0132\032.googl" +
-      "e.protobuf.TimestampR\tstartTime\022;\n\013updat" +
-      "e_time\030\r \001(\0132\032.google.protobuf.Timestamp" +
-      "R\nupdateTimeB\010\n\006_score\"\203\002\n\tTurnEntry\022\026\n\006" +
-      "cursor\030\001 \001(\tR\006cursor\022\032\n\010sequence\030\002 \001(\004R\010" +
-      "sequence\022\027\n\007turn_id\030\003 \001(\tR\006turnId\0220\n\005eve" +
-      "nt\030\004 \001(\0132\030.sidemirror.v1.TurnEventH\000R\005ev" +
-      "ent\022<\n\tdirective\030\005 \001(\0132\034.sidemirror.v1.T" +
-      "urnDirectiveH\000R\tdirective\0220\n\005claim\030\006 \001(\013" +
-      "2\030.sidemirror.v1.SlotClaimH\000R\005claimB\007\n\005e" +
-      "ntry\"\322\001\n\tSlotClaim\022!\n\014directive_id\030\001 \001(\t" +
-      "R\013directiveId\0229\n\007reasons\030\002 \003(\0162\037.sidemir" +
-      "ror.v1.ReflectionReasonR\007reasons\022\033\n\tcaus" +
-      "ed_by\030\003 \003(\tR\010causedBy\022.\n\004time\030\004 \001(\0132\032.go" +
-      "ogle.protobuf.TimestampR\004time\022\032\n\010critiqu" +
-      "e\030\005 \001(\010R\010critique\"L\n\nTurnResume\022\027\n\007turn_" +
-      "id\030\001 \001(\tR\006turnId\022%\n\016after_sequence\030\002 \001(\004" +
-      "R\rafterSequence\"\307\001\n\024CreateSessionRequest" +
-      "\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject" +
-      "_id\030\002 \001(\tR\tprojectId\022\035\n\nrequest_id\030\003 \001(\t" +
-      "R\trequestId\022\035\n\nsession_id\030\004 \001(\tR\tsession" +
-      "Id\0225\n\006config\030\005 \001(\0132\035.sidemirror.v1.Think" +
-      "ingConfigR\006config\"I\n\025CreateSessionRespon" +
-      "se\0220\n\007session\030\001 \001(\0132\026.sidemirror.v1.Sess" +
-      "ionR\007session\"n\n\021GetSessionRequest\022\033\n\tten" +
-      "ant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001" +
-      "(\tR\tprojectId\022\035\n\nsession_id\030\003 \001(\tR\tsessi" +
-      "onId\"F\n\022GetSessionResponse\0220\n\007session\030\001 " +
-      "\001(\0132\026.sidemirror.v1.SessionR\007session\"\204\002\n" +
-      "\024UpdateSessionRequest\022\033\n\ttenant_id\030\001 \001(\t" +
-      "R\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectI" +
-      "d\022\035\n\nrequest_id\030\003 \001(\tR\trequestId\022\035\n\nsess" +
-      "ion_id\030\004 \001(\tR\tsessionId\0225\n\006config\030\005 \001(\0132" +
-      "\035.sidemirror.v1.ThinkingConfigR\006config\022;" +
-      "\n\013update_mask\030\006 \001(\0132\032.google.protobuf.Fi" +
-      "eldMaskR\nupdateMask\"I\n\025UpdateSessionResp" +
-      "onse\0220\n\007session\030\001 \001(\0132\026.sidemirror.v1.Se" +
-      "ssionR\007session\"\215\001\n\023ListSessionsRequest\022\033" +
-      "\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_i" +
-      "d\030\002 \001(\tR\tprojectId\022\033\n\tpage_size\030\003 \001(\005R\010p" +
-      "ageSize\022\035\n\npage_token\030\004 \001(\tR\tpageToken\"r" +
-      "\n\024ListSessionsResponse\0222\n\010sessions\030\001 \003(\013" +
-      "2\026.sidemirror.v1.SessionR\010sessions\022&\n\017ne" +
-      "xt_page_token\030\002 \001(\tR\rnextPageToken\"\220\001\n\024D" +
-      "eleteSessionRequest\022\033\n\ttenant_id\030\001 \001(\tR\010" +
-      "tenantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022" +
-      "\035\n\nrequest_id\030\003 \001(\tR\trequestId\022\035\n\nsessio" +
-      "n_id\030\004 \001(\tR\tsessionId\"\027\n\025DeleteSessionRe" +
-      "sponse\"\332\001\n\030GetThinkingPromptRequest\022\033\n\tt" +
+      "origin\0225\n\007lessons\030\n \001(\0132\033.sidemirror.v1." +
+      "ContextBlockR\007lessonsB\023\n\021_suggested_acti" +
+      "on\"\303\002\n\007Session\022\035\n\nsession_id\030\001 \001(\tR\tsess" +
+      "ionId\0225\n\006config\030\002 \001(\0132\035.sidemirror.v1.Th" +
+      "inkingConfigR\006config\022\035\n\nturn_count\030\003 \001(\005" +
+      "R\tturnCount\022I\n\017last_reflection\030\004 \001(\0132 .s" +
+      "idemirror.v1.MidTurnReflectionR\016lastRefl" +
+      "ection\022;\n\013create_time\030\005 \001(\0132\032.google.pro" +
+      "tobuf.TimestampR\ncreateTime\022;\n\013update_ti" +
+      "me\030\006 \001(\0132\032.google.protobuf.TimestampR\nup" +
+      "dateTime\"\201\007\n\tTurnEvent\022\031\n\010event_id\030\001 \001(\t" +
+      "R\007eventId\022\027\n\007turn_id\030\002 \001(\tR\006turnId\022.\n\004ti" +
+      "me\030\003 \001(\0132\032.google.protobuf.TimestampR\004ti" +
+      "me\022\024\n\005agent\030\004 \001(\tR\005agent\022?\n\014turn_started" +
+      "\030\005 \001(\0132\032.sidemirror.v1.TurnStartedH\000R\013tu" +
+      "rnStarted\022?\n\014user_message\030\006 \001(\0132\032.sidemi" +
+      "rror.v1.UserMessageH\000R\013userMessage\022B\n\rmo" +
+      "del_started\030\007 \001(\0132\033.sidemirror.v1.ModelS" +
+      "tartedH\000R\014modelStarted\022E\n\016model_returned" +
+      "\030\010 \001(\0132\034.sidemirror.v1.ModelReturnedH\000R\r" +
+      "modelReturned\022<\n\013tool_called\030\t \001(\0132\031.sid" +
+      "emirror.v1.ToolCalledH\000R\ntoolCalled\022B\n\rt" +
+      "ool_returned\030\n \001(\0132\033.sidemirror.v1.ToolR" +
+      "eturnedH\000R\014toolReturned\022<\n\013tool_failed\030\013" +
+      " \001(\0132\031.sidemirror.v1.ToolFailedH\000R\ntoolF" +
+      "ailed\022>\n\013uncertainty\030\014 \001(\0132\032.sidemirror." +
+      "v1.UncertaintyH\000R\013uncertainty\022T\n\023reflect" +
+      "ion_recorded\030\r \001(\0132!.sidemirror.v1.Refle" +
+      "ctionRecordedH\000R\022reflectionRecorded\022K\n\020r" +
+      "esponse_drafted\030\016 \001(\0132\036.sidemirror.v1.Re" +
+      "sponseDraftedH\000R\017responseDrafted\022B\n\rturn" +
+      "_finished\030\017 \001(\0132\033.sidemirror.v1.TurnFini" +
+      "shedH\000R\014turnFinishedB\006\n\004kind\"\251\004\n\013TurnSta" +
+      "rted\022\035\n\nsession_id\030\001 \001(\tR\tsessionId\022\022\n\004t" +
+      "ask\030\002 \001(\tR\004task\0222\n\010messages\030\003 \003(\0132\026.side" +
+      "mirror.v1.MessageR\010messages\022\037\n\013base_prom" +
+      "pt\030\004 \001(\tR\nbasePrompt\022\032\n\010provider\030\005 \001(\tR\010" +
+      "provider\022\024\n\005model\030\006 \001(\tR\005model\0225\n\006config" +
+      "\030\007 \001(\0132\035.sidemirror.v1.ThinkingConfigR\006c" +
+      "onfig\0221\n\006budget\030\010 \001(\0132\031.sidemirror.v1.Tu" +
+      "rnBudgetR\006budget\0226\n\010deadline\030\t \001(\0132\032.goo" +
+      "gle.protobuf.TimestampR\010deadline\022F\n\017refl" +
+      "ection_mode\030\n \001(\0162\035.sidemirror.v1.Reflec" +
+      "tionModeR\016reflectionMode\022@\n\rcritique_mod" +
+      "e\030\013 \001(\0162\033.sidemirror.v1.CritiqueModeR\014cr" +
+      "itiqueMode\0224\n\007context\030\014 \001(\0132\032.sidemirror" +
+      ".v1.ContextWishR\007context\"m\n\013ContextWish\022" +
+      "\027\n\007goal_id\030\001 \001(\tR\006goalId\022\022\n\004task\030\002 \001(\tR\004" +
+      "task\022\033\n\tmax_items\030\003 \001(\005R\010maxItems\022\024\n\005too" +
+      "ls\030\004 \003(\tR\005tools\"!\n\013UserMessage\022\022\n\004text\030\001" +
+      " \001(\tR\004text\"@\n\014ModelStarted\022\032\n\010provider\030\001" +
+      " \001(\tR\010provider\022\024\n\005model\030\002 \001(\tR\005model\"k\n\r" +
+      "ModelReturned\022\022\n\004text\030\001 \001(\tR\004text\022!\n\014inp" +
+      "ut_tokens\030\002 \001(\003R\013inputTokens\022#\n\routput_t" +
+      "okens\030\003 \001(\003R\014outputTokens\"q\n\nToolCalled\022" +
+      "\027\n\007call_id\030\001 \001(\tR\006callId\022\022\n\004name\030\002 \001(\tR\004" +
+      "name\022\034\n\targuments\030\003 \001(\tR\targuments\022\030\n\007po" +
+      "lling\030\004 \001(\010R\007polling\"\\\n\014ToolReturned\022\027\n\007" +
+      "call_id\030\001 \001(\tR\006callId\022\030\n\007content\030\002 \001(\tR\007" +
+      "content\022\031\n\010is_error\030\003 \001(\010R\007isError\";\n\nTo" +
+      "olFailed\022\027\n\007call_id\030\001 \001(\tR\006callId\022\024\n\005err" +
+      "or\030\002 \001(\tR\005error\";\n\013Uncertainty\022\024\n\005score\030" +
+      "\001 \001(\001R\005score\022\026\n\006detail\030\002 \001(\tR\006detail\"\255\001\n" +
+      "\022ReflectionRecorded\022\036\n\nreflection\030\001 \001(\tR" +
+      "\nreflection\022.\n\020suggested_action\030\002 \001(\tH\000R" +
+      "\017suggestedAction\210\001\001\022#\n\nconfidence\030\003 \001(\001H" +
+      "\001R\nconfidence\210\001\001B\023\n\021_suggested_actionB\r\n" +
+      "\013_confidence\"%\n\017ResponseDrafted\022\022\n\004text\030" +
+      "\001 \001(\tR\004text\"i\n\014TurnFinished\0224\n\007outcome\030\001" +
+      " \001(\0162\032.sidemirror.v1.TaskOutcomeR\007outcom" +
+      "e\022\031\n\005score\030\002 \001(\001H\000R\005score\210\001\001B\010\n\006_score\"\253" +
+      "\006\n\rTurnDirective\022!\n\014directive_id\030\001 \001(\tR\013" +
+      "directiveId\022\027\n\007turn_id\030\002 \001(\tR\006turnId\022\032\n\010" +
+      "sequence\030\003 \001(\004R\010sequence\022.\n\004time\030\004 \001(\0132\032" +
+      ".google.protobuf.TimestampR\004time\022\033\n\tcaus" +
+      "ed_by\030\005 \003(\tR\010causedBy\0229\n\007reasons\030\006 \003(\0162\037" +
+      ".sidemirror.v1.ReflectionReasonR\007reasons" +
+      "\0226\n\tturn_plan\030\007 \001(\0132\027.sidemirror.v1.Turn" +
+      "PlanH\000R\010turnPlan\022*\n\003ack\030\010 \001(\0132\026.sidemirr" +
+      "or.v1.TurnAckH\000R\003ack\022,\n\005nudge\030\t \001(\0132\024.si" +
+      "demirror.v1.NudgeH\000R\005nudge\022B\n\nreflection" +
+      "\030\n \001(\0132 .sidemirror.v1.MidTurnReflection" +
+      "H\000R\nreflection\022&\n\003gap\030\013 \001(\0132\022.sidemirror" +
+      ".v1.GapH\000R\003gap\0228\n\theartbeat\030\014 \001(\0132\030.side" +
+      "mirror.v1.HeartbeatH\000R\theartbeat\0222\n\007clos" +
+      "ing\030\r \001(\0132\026.sidemirror.v1.ClosingH\000R\007clo" +
+      "sing\022?\n\014turn_summary\030\016 \001(\0132\032.sidemirror." +
+      "v1.TurnSummaryH\000R\013turnSummary\022;\n\010critiqu" +
+      "e\030\017 \001(\0132\035.sidemirror.v1.CritiqueResultH\000" +
+      "R\010critique\022H\n\020critique_reasons\030\020 \003(\0162\035.s" +
+      "idemirror.v1.CritiqueReasonR\017critiqueRea" +
+      "sonsB\006\n\004kind\"\272\004\n\010TurnPlan\022\027\n\007turn_id\030\001 \001" +
+      "(\tR\006turnId\022\035\n\nsession_id\030\002 \001(\tR\tsessionI" +
+      "d\022\035\n\nturn_count\030\003 \001(\005R\tturnCount\022#\n\rsyst" +
+      "em_prompt\030\004 \001(\tR\014systemPrompt\022!\n\014token_b" +
+      "udget\030\005 \001(\005R\013tokenBudget\022H\n\023provider_par" +
+      "ameters\030\006 \001(\0132\027.google.protobuf.StructR\022" +
+      "providerParameters\0225\n\007context\030\007 \001(\0132\033.si" +
+      "demirror.v1.ContextBlockR\007context\022\032\n\010war" +
+      "nings\030\010 \003(\tR\010warnings\0225\n\006config\030\t \001(\0132\035." +
+      "sidemirror.v1.ThinkingConfigR\006config\022F\n\017" +
+      "reflection_mode\030\n \001(\0162\035.sidemirror.v1.Re" +
+      "flectionModeR\016reflectionMode\0221\n\006budget\030\013" +
+      " \001(\0132\031.sidemirror.v1.TurnBudgetR\006budget\022" +
+      "@\n\rcritique_mode\030\014 \001(\0162\033.sidemirror.v1.C" +
+      "ritiqueModeR\014critiqueMode\"\234\001\n\007TurnAck\022\032\n" +
+      "\010received\030\001 \001(\004R\010received\022\030\n\007durable\030\002 \001" +
+      "(\004R\007durable\022\037\n\013pending_ids\030\003 \003(\tR\npendin" +
+      "gIds\022:\n\013budget_left\030\004 \001(\0132\031.sidemirror.v" +
+      "1.BudgetLeftR\nbudgetLeft\"S\n\005Nudge\0220\n\007pat" +
+      "tern\030\001 \001(\0162\026.sidemirror.v1.PatternR\007patt" +
+      "ern\022\030\n\007message\030\002 \001(\tR\007message\"i\n\003Gap\022%\n\016" +
+      "first_sequence\030\001 \001(\004R\rfirstSequence\022#\n\rl" +
+      "ast_sequence\030\002 \001(\004R\014lastSequence\022\026\n\006reas" +
+      "on\030\003 \001(\tR\006reason\"\013\n\tHeartbeat\"R\n\007Closing" +
+      "\022\026\n\006reason\030\001 \001(\tR\006reason\022/\n\005grace\030\002 \001(\0132" +
+      "\031.google.protobuf.DurationR\005grace\"\205\005\n\013Tu" +
+      "rnSummary\0224\n\007outcome\030\001 \001(\0162\032.sidemirror." +
+      "v1.TaskOutcomeR\007outcome\022\031\n\005score\030\002 \001(\001H\000" +
+      "R\005score\210\001\001\0225\n\010duration\030\003 \001(\0132\031.google.pr" +
+      "otobuf.DurationR\010duration\022\037\n\013event_count" +
+      "\030\004 \001(\005R\neventCount\022&\n\017tool_call_count\030\005 " +
+      "\001(\005R\rtoolCallCount\022(\n\020tool_error_count\030\006" +
+      " \001(\005R\016toolErrorCount\022\037\n\013nudge_count\030\007 \001(" +
+      "\005R\nnudgeCount\022M\n\013reflections\030\010 \003(\0132+.sid" +
+      "emirror.v1.TurnSummary.ReflectionsEntryR" +
+      "\013reflections\022:\n\013budget_left\030\t \001(\0132\031.side" +
+      "mirror.v1.BudgetLeftR\nbudgetLeft\022G\n\tcrit" +
+      "iques\030\n \003(\0132).sidemirror.v1.TurnSummary." +
+      "CritiquesEntryR\tcritiques\032>\n\020Reflections" +
+      "Entry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\005R\005" +
+      "value:\0028\001\032<\n\016CritiquesEntry\022\020\n\003key\030\001 \001(\t" +
+      "R\003key\022\024\n\005value\030\002 \001(\005R\005value:\0028\001B\010\n\006_scor" +
+      "e\"\227\004\n\004Turn\022\027\n\007turn_id\030\001 \001(\tR\006turnId\022\035\n\ns" +
+      "ession_id\030\002 \001(\tR\tsessionId\022\035\n\nturn_count" +
+      "\030\003 \001(\005R\tturnCount\022.\n\005state\030\004 \001(\0162\030.sidem" +
+      "irror.v1.TurnStateR\005state\022\022\n\004task\030\005 \001(\tR" +
+      "\004task\0224\n\007outcome\030\006 \001(\0162\032.sidemirror.v1.T" +
+      "askOutcomeR\007outcome\022\031\n\005score\030\007 \001(\001H\000R\005sc" +
+      "ore\210\001\001\022#\n\rlast_sequence\030\010 \001(\004R\014lastSeque" +
+      "nce\022\037\n\013event_count\030\t \001(\005R\neventCount\022:\n\013" +
+      "budget_left\030\n \001(\0132\031.sidemirror.v1.Budget" +
+      "LeftR\nbudgetLeft\022\037\n\013pending_ids\030\013 \003(\tR\np" +
+      "endingIds\0229\n\nstart_time\030\014 \001(\0132\032.google.p" +
+      "rotobuf.TimestampR\tstartTime\022;\n\013update_t" +
+      "ime\030\r \001(\0132\032.google.protobuf.TimestampR\nu" +
+      "pdateTimeB\010\n\006_score\"\203\002\n\tTurnEntry\022\026\n\006cur" +
+      "sor\030\001 \001(\tR\006cursor\022\032\n\010sequence\030\002 \001(\004R\010seq" +
+      "uence\022\027\n\007turn_id\030\003 \001(\tR\006turnId\0220\n\005event\030" +
+      "\004 \001(\0132\030.sidemirror.v1.TurnEventH\000R\005event" +
+      "\022<\n\tdirective\030\005 \001(\0132\034.sidemirror.v1.Turn" +
+      "DirectiveH\000R\tdirective\0220\n\005claim\030\006 \001(\0132\030." +
+      "sidemirror.v1.SlotClaimH\000R\005claimB\007\n\005entr" +
+      "y\"\322\001\n\tSlotClaim\022!\n\014directive_id\030\001 \001(\tR\013d" +
+      "irectiveId\0229\n\007reasons\030\002 \003(\0162\037.sidemirror" +
+      ".v1.ReflectionReasonR\007reasons\022\033\n\tcaused_" +
+      "by\030\003 \003(\tR\010causedBy\022.\n\004time\030\004 \001(\0132\032.googl" +
+      "e.protobuf.TimestampR\004time\022\032\n\010critique\030\005" +
+      " \001(\010R\010critique\"L\n\nTurnResume\022\027\n\007turn_id\030" +
+      "\001 \001(\tR\006turnId\022%\n\016after_sequence\030\002 \001(\004R\ra" +
+      "fterSequence\"\307\001\n\024CreateSessionRequest\022\033\n" +
+      "\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id" +
+      "\030\002 \001(\tR\tprojectId\022\035\n\nrequest_id\030\003 \001(\tR\tr" +
+      "equestId\022\035\n\nsession_id\030\004 \001(\tR\tsessionId\022" +
+      "5\n\006config\030\005 \001(\0132\035.sidemirror.v1.Thinking" +
+      "ConfigR\006config\"I\n\025CreateSessionResponse\022" +
+      "0\n\007session\030\001 \001(\0132\026.sidemirror.v1.Session" +
+      "R\007session\"n\n\021GetSessionRequest\022\033\n\ttenant" +
+      "_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR" +
+      "\tprojectId\022\035\n\nsession_id\030\003 \001(\tR\tsessionI" +
+      "d\"F\n\022GetSessionResponse\0220\n\007session\030\001 \001(\013" +
+      "2\026.sidemirror.v1.SessionR\007session\"\204\002\n\024Up" +
+      "dateSessionRequest\022\033\n\ttenant_id\030\001 \001(\tR\010t" +
+      "enantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035" +
+      "\n\nrequest_id\030\003 \001(\tR\trequestId\022\035\n\nsession" +
+      "_id\030\004 \001(\tR\tsessionId\0225\n\006config\030\005 \001(\0132\035.s" +
+      "idemirror.v1.ThinkingConfigR\006config\022;\n\013u" +
+      "pdate_mask\030\006 \001(\0132\032.google.protobuf.Field" +
+      "MaskR\nupdateMask\"I\n\025UpdateSessionRespons" +
+      "e\0220\n\007session\030\001 \001(\0132\026.sidemirror.v1.Sessi" +
+      "onR\007session\"\215\001\n\023ListSessionsRequest\022\033\n\tt" +
       "enant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002" +
-      " \001(\tR\tprojectId\022\037\n\013base_prompt\030\003 \001(\tR\nba" +
-      "sePrompt\022/\n\005level\030\004 \001(\0162\031.sidemirror.v1." +
-      "ThinkLevelR\005level\022\032\n\010provider\030\005 \001(\tR\010pro" +
-      "vider\022\024\n\005model\030\006 \001(\tR\005model\"\274\002\n\031GetThink" +
-      "ingPromptResponse\022\026\n\006prompt\030\001 \001(\tR\006promp" +
-      "t\022!\n\014token_budget\030\002 \001(\005R\013tokenBudget\022H\n\023" +
-      "provider_parameters\030\003 \001(\0132\027.google.proto" +
-      "buf.StructR\022providerParameters\022\026\n\006clamps" +
-      "\030\004 \003(\tR\006clamps\022B\n\017requested_level\030\005 \001(\0162" +
-      "\031.sidemirror.v1.ThinkLevelR\016requestedLev" +
-      "el\022>\n\rapplied_level\030\006 \001(\0162\031.sidemirror.v" +
-      "1.ThinkLevelR\014appliedLevel\"\320\001\n\016RunTurnRe" +
-      "quest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\npr" +
-      "oject_id\030\002 \001(\tR\tprojectId\022\035\n\nrequest_id\030" +
-      "\003 \001(\tR\trequestId\0220\n\006events\030\004 \003(\0132\030.sidem" +
-      "irror.v1.TurnEventR\006events\0221\n\006resume\030\005 \001" +
-      "(\0132\031.sidemirror.v1.TurnResumeR\006resume\"O\n" +
-      "\017RunTurnResponse\022<\n\ndirectives\030\001 \003(\0132\034.s" +
-      "idemirror.v1.TurnDirectiveR\ndirectives\"\331" +
-      "\004\n\020StartTurnRequest\022\033\n\ttenant_id\030\001 \001(\tR\010" +
-      "tenantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022" +
-      "\035\n\nrequest_id\030\003 \001(\tR\trequestId\022\035\n\nsessio" +
-      "n_id\030\004 \001(\tR\tsessionId\022\027\n\007turn_id\030\005 \001(\tR\006" +
-      "turnId\022\022\n\004task\030\006 \001(\tR\004task\022\037\n\013base_promp" +
-      "t\030\007 \001(\tR\nbasePrompt\022!\n\014user_message\030\010 \001(" +
-      "\tR\013userMessage\022\032\n\010provider\030\t \001(\tR\010provid" +
-      "er\022\024\n\005model\030\n \001(\tR\005model\0225\n\006config\030\013 \001(\013" +
-      "2\035.sidemirror.v1.ThinkingConfigR\006config\022" +
-      "1\n\006budget\030\014 \001(\0132\031.sidemirror.v1.TurnBudg" +
-      "etR\006budget\022F\n\017reflection_mode\030\r \001(\0162\035.si" +
-      "demirror.v1.ReflectionModeR\016reflectionMo" +
-      "de\022@\n\rcritique_mode\030\016 \001(\0162\033.sidemirror.v" +
-      "1.CritiqueModeR\014critiqueMode\0224\n\007context\030" +
-      "\017 \001(\0132\032.sidemirror.v1.ContextWishR\007conte" +
-      "xt\"@\n\021StartTurnResponse\022+\n\004plan\030\001 \001(\0132\027." +
-      "sidemirror.v1.TurnPlanR\004plan\"\352\001\n\023ReportE" +
-      "ventsRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantI" +
+      " \001(\tR\tprojectId\022\033\n\tpage_size\030\003 \001(\005R\010page" +
+      "Size\022\035\n\npage_token\030\004 \001(\tR\tpageToken\"r\n\024L" +
+      "istSessionsResponse\0222\n\010sessions\030\001 \003(\0132\026." +
+      "sidemirror.v1.SessionR\010sessions\022&\n\017next_" +
+      "page_token\030\002 \001(\tR\rnextPageToken\"\220\001\n\024Dele" +
+      "teSessionRequest\022\033\n\ttenant_id\030\001 \001(\tR\010ten" +
+      "antId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n\n" +
+      "request_id\030\003 \001(\tR\trequestId\022\035\n\nsession_i" +
+      "d\030\004 \001(\tR\tsessionId\"\027\n\025DeleteSessionRespo" +
+      "nse\"\332\001\n\030GetThinkingPromptRequest\022\033\n\ttena" +
+      "nt_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(" +
+      "\tR\tprojectId\022\037\n\013base_prompt\030\003 \001(\tR\nbaseP" +
+      "rompt\022/\n\005level\030\004 \001(\0162\031.sidemirror.v1.Thi" +
+      "nkLevelR\005level\022\032\n\010provider\030\005 \001(\tR\010provid" +
+      "er\022\024\n\005model\030\006 \001(\tR\005model\"\274\002\n\031GetThinking" +
+      "PromptResponse\022\026\n\006prompt\030\001 \001(\tR\006prompt\022!" +
+      "\n\014token_budget\030\002 \001(\005R\013tokenBudget\022H\n\023pro" +
+      "vider_parameters\030\003 \001(\0132\027.google.protobuf" +
+      ".StructR\022providerParameters\022\026\n\006clamps\030\004 " +
+      "\003(\tR\006clamps\022B\n\017requested_level\030\005 \001(\0162\031.s" +
+      "idemirror.v1.ThinkLevelR\016requestedLevel\022" +
+      ">\n\rapplied_level\030\006 \001(\0162\031.sidemirror.v1.T" +
+      "hinkLevelR\014appliedLevel\"\320\001\n\016RunTurnReque" +
+      "st\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproje" +
+      "ct_id\030\002 \001(\tR\tprojectId\022\035\n\nrequest_id\030\003 \001" +
+      "(\tR\trequestId\0220\n\006events\030\004 \003(\0132\030.sidemirr" +
+      "or.v1.TurnEventR\006events\0221\n\006resume\030\005 \001(\0132" +
+      "\031.sidemirror.v1.TurnResumeR\006resume\"O\n\017Ru" +
+      "nTurnResponse\022<\n\ndirectives\030\001 \003(\0132\034.side" +
+      "mirror.v1.TurnDirectiveR\ndirectives\"\331\004\n\020" +
+      "StartTurnRequest\022\033\n\ttenant_id\030\001 \001(\tR\010ten" +
+      "antId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n\n" +
+      "request_id\030\003 \001(\tR\trequestId\022\035\n\nsession_i" +
+      "d\030\004 \001(\tR\tsessionId\022\027\n\007turn_id\030\005 \001(\tR\006tur" +
+      "nId\022\022\n\004task\030\006 \001(\tR\004task\022\037\n\013base_prompt\030\007" +
+      " \001(\tR\nbasePrompt\022!\n\014user_message\030\010 \001(\tR\013" +
+      "userMessage\022\032\n\010provider\030\t \001(\tR\010provider\022" +
+      "\024\n\005model\030\n \001(\tR\005model\0225\n\006config\030\013 \001(\0132\035." +
+      "sidemirror.v1.ThinkingConfigR\006config\0221\n\006" +
+      "budget\030\014 \001(\0132\031.sidemirror.v1.TurnBudgetR" +
+      "\006budget\022F\n\017reflection_mode\030\r \001(\0162\035.sidem" +
+      "irror.v1.ReflectionModeR\016reflectionMode\022" +
+      "@\n\rcritique_mode\030\016 \001(\0162\033.sidemirror.v1.C" +
+      "ritiqueModeR\014critiqueMode\0224\n\007context\030\017 \001" +
+      "(\0132\032.sidemirror.v1.ContextWishR\007context\"" +
+      "@\n\021StartTurnResponse\022+\n\004plan\030\001 \001(\0132\027.sid" +
+      "emirror.v1.TurnPlanR\004plan\"\352\001\n\023ReportEven" +
+      "tsRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantId\022\035" +
+      "\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n\nrequest" +
+      "_id\030\003 \001(\tR\trequestId\022\027\n\007turn_id\030\004 \001(\tR\006t" +
+      "urnId\0220\n\006events\030\005 \003(\0132\030.sidemirror.v1.Tu" +
+      "rnEventR\006events\022-\n\004wait\030\006 \001(\0132\031.google.p" +
+      "rotobuf.DurationR\004wait\"~\n\024ReportEventsRe" +
+      "sponse\022<\n\ndirectives\030\001 \003(\0132\034.sidemirror." +
+      "v1.TurnDirectiveR\ndirectives\022(\n\003ack\030\002 \001(" +
+      "\0132\026.sidemirror.v1.TurnAckR\003ack\"\342\001\n\021Finis" +
+      "hTurnRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tenantI" +
       "d\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n\nrequ" +
       "est_id\030\003 \001(\tR\trequestId\022\027\n\007turn_id\030\004 \001(\t" +
-      "R\006turnId\0220\n\006events\030\005 \003(\0132\030.sidemirror.v1" +
-      ".TurnEventR\006events\022-\n\004wait\030\006 \001(\0132\031.googl" +
-      "e.protobuf.DurationR\004wait\"~\n\024ReportEvent" +
-      "sResponse\022<\n\ndirectives\030\001 \003(\0132\034.sidemirr" +
-      "or.v1.TurnDirectiveR\ndirectives\022(\n\003ack\030\002" +
-      " \001(\0132\026.sidemirror.v1.TurnAckR\003ack\"\342\001\n\021Fi" +
-      "nishTurnRequest\022\033\n\ttenant_id\030\001 \001(\tR\010tena" +
-      "ntId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\035\n\nr" +
-      "equest_id\030\003 \001(\tR\trequestId\022\027\n\007turn_id\030\004 " +
-      "\001(\tR\006turnId\0224\n\007outcome\030\005 \001(\0162\032.sidemirro" +
-      "r.v1.TaskOutcomeR\007outcome\022\031\n\005score\030\006 \001(\001" +
-      "H\000R\005score\210\001\001B\010\n\006_score\"J\n\022FinishTurnResp" +
-      "onse\0224\n\007summary\030\001 \001(\0132\032.sidemirror.v1.Tu" +
-      "rnSummaryR\007summary\"\310\001\n\016GetTurnRequest\022\033\n" +
-      "\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id" +
-      "\030\002 \001(\tR\tprojectId\022\027\n\007turn_id\030\003 \001(\tR\006turn" +
-      "Id\022%\n\016after_sequence\030\004 \001(\004R\rafterSequenc" +
-      "e\022\033\n\tpage_size\030\005 \001(\005R\010pageSize\022\035\n\npage_t" +
-      "oken\030\006 \001(\tR\tpageToken\"\226\001\n\017GetTurnRespons" +
-      "e\022\'\n\004turn\030\001 \001(\0132\023.sidemirror.v1.TurnR\004tu" +
-      "rn\0222\n\007entries\030\002 \003(\0132\030.sidemirror.v1.Turn" +
-      "EntryR\007entries\022&\n\017next_page_token\030\003 \001(\tR" +
-      "\rnextPageToken\"\311\001\n\021WatchTurnsRequest\022\033\n\t" +
-      "tenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030" +
-      "\002 \001(\tR\tprojectId\022\035\n\nsession_id\030\003 \001(\tR\tse" +
-      "ssionId\022\026\n\006cursor\030\004 \001(\tR\006cursor\022\033\n\006follo" +
-      "w\030\005 \001(\010H\000R\006follow\210\001\001\022\031\n\010new_only\030\006 \001(\010R\007" +
-      "newOnlyB\t\n\007_follow\"D\n\022WatchTurnsResponse" +
-      "\022.\n\005entry\030\001 \001(\0132\030.sidemirror.v1.TurnEntr" +
-      "yR\005entry\"\331\001\n\020ListTurnsRequest\022\033\n\ttenant_" +
-      "id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\t" +
-      "projectId\022\035\n\nsession_id\030\003 \001(\tR\tsessionId" +
-      "\022.\n\005state\030\004 \001(\0162\030.sidemirror.v1.TurnStat" +
-      "eR\005state\022\033\n\tpage_size\030\005 \001(\005R\010pageSize\022\035\n" +
-      "\npage_token\030\006 \001(\tR\tpageToken\"f\n\021ListTurn" +
-      "sResponse\022)\n\005turns\030\001 \003(\0132\023.sidemirror.v1" +
-      ".TurnR\005turns\022&\n\017next_page_token\030\002 \001(\tR\rn" +
-      "extPageToken\"\230\001\n\024ShouldReflectRequest\022\033\n" +
-      "\ttenant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id" +
-      "\030\002 \001(\tR\tprojectId\022\031\n\007turn_id\030\003 \001(\tH\000R\006tu" +
-      "rnId\022\037\n\nsession_id\030\004 \001(\tH\000R\tsessionIdB\010\n" +
-      "\006target\"\356\001\n\025ShouldReflectResponse\022%\n\016sho" +
-      "uld_reflect\030\001 \001(\010R\rshouldReflect\0227\n\006reas" +
-      "on\030\002 \001(\0162\037.sidemirror.v1.ReflectionReaso" +
-      "nR\006reason\0229\n\007matches\030\003 \003(\0162\037.sidemirror." +
-      "v1.ReflectionReasonR\007matches\022:\n\013budget_l" +
-      "eft\030\004 \001(\0132\031.sidemirror.v1.BudgetLeftR\nbu" +
-      "dgetLeft\"\366\001\n\016ReflectRequest\022\033\n\ttenant_id" +
-      "\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tpr" +
-      "ojectId\022\035\n\nrequest_id\030\003 \001(\tR\trequestId\022\027" +
-      "\n\007turn_id\030\004 \001(\tR\006turnId\0222\n\010messages\030\005 \003(" +
+      "R\006turnId\0224\n\007outcome\030\005 \001(\0162\032.sidemirror.v" +
+      "1.TaskOutcomeR\007outcome\022\031\n\005score\030\006 \001(\001H\000R" +
+      "\005score\210\001\001B\010\n\006_score\"J\n\022FinishTurnRespons" +
+      "e\0224\n\007summary\030\001 \001(\0132\032.sidemirror.v1.TurnS" +
+      "ummaryR\007summary\"\310\001\n\016GetTurnRequest\022\033\n\tte" +
+      "nant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 " +
+      "\001(\tR\tprojectId\022\027\n\007turn_id\030\003 \001(\tR\006turnId\022" +
+      "%\n\016after_sequence\030\004 \001(\004R\rafterSequence\022\033" +
+      "\n\tpage_size\030\005 \001(\005R\010pageSize\022\035\n\npage_toke" +
+      "n\030\006 \001(\tR\tpageToken\"\226\001\n\017GetTurnResponse\022\'" +
+      "\n\004turn\030\001 \001(\0132\023.sidemirror.v1.TurnR\004turn\022" +
+      "2\n\007entries\030\002 \003(\0132\030.sidemirror.v1.TurnEnt" +
+      "ryR\007entries\022&\n\017next_page_token\030\003 \001(\tR\rne" +
+      "xtPageToken\"\311\001\n\021WatchTurnsRequest\022\033\n\tten" +
+      "ant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001" +
+      "(\tR\tprojectId\022\035\n\nsession_id\030\003 \001(\tR\tsessi" +
+      "onId\022\026\n\006cursor\030\004 \001(\tR\006cursor\022\033\n\006follow\030\005" +
+      " \001(\010H\000R\006follow\210\001\001\022\031\n\010new_only\030\006 \001(\010R\007new" +
+      "OnlyB\t\n\007_follow\"D\n\022WatchTurnsResponse\022.\n" +
+      "\005entry\030\001 \001(\0132\030.sidemirror.v1.TurnEntryR\005" +
+      "entry\"\331\001\n\020ListTurnsRequest\022\033\n\ttenant_id\030" +
+      "\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tpro" +
+      "jectId\022\035\n\nsession_id\030\003 \001(\tR\tsessionId\022.\n" +
+      "\005state\030\004 \001(\0162\030.sidemirror.v1.TurnStateR\005" +
+      "state\022\033\n\tpage_size\030\005 \001(\005R\010pageSize\022\035\n\npa" +
+      "ge_token\030\006 \001(\tR\tpageToken\"f\n\021ListTurnsRe" +
+      "sponse\022)\n\005turns\030\001 \003(\0132\023.sidemirror.v1.Tu" +
+      "rnR\005turns\022&\n\017next_page_token\030\002 \001(\tR\rnext" +
+      "PageToken\"\230\001\n\024ShouldReflectRequest\022\033\n\tte" +
+      "nant_id\030\001 \001(\tR\010tenantId\022\035\n\nproject_id\030\002 " +
+      "\001(\tR\tprojectId\022\031\n\007turn_id\030\003 \001(\tH\000R\006turnI" +
+      "d\022\037\n\nsession_id\030\004 \001(\tH\000R\tsessionIdB\010\n\006ta" +
+      "rget\"\356\001\n\025ShouldReflectResponse\022%\n\016should" +
+      "_reflect\030\001 \001(\010R\rshouldReflect\0227\n\006reason\030" +
+      "\002 \001(\0162\037.sidemirror.v1.ReflectionReasonR\006" +
+      "reason\0229\n\007matches\030\003 \003(\0162\037.sidemirror.v1." +
+      "ReflectionReasonR\007matches\022:\n\013budget_left" +
+      "\030\004 \001(\0132\031.sidemirror.v1.BudgetLeftR\nbudge" +
+      "tLeft\"\366\001\n\016ReflectRequest\022\033\n\ttenant_id\030\001 " +
+      "\001(\tR\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tproje" +
+      "ctId\022\035\n\nrequest_id\030\003 \001(\tR\trequestId\022\027\n\007t" +
+      "urn_id\030\004 \001(\tR\006turnId\0222\n\010messages\030\005 \003(\0132\026" +
+      ".sidemirror.v1.MessageR\010messages\022<\n\014tool" +
+      "_results\030\006 \003(\0132\031.sidemirror.v1.ToolResul" +
+      "tR\013toolResults\"\252\001\n\017ReflectResponse\0228\n\006re" +
+      "sult\030\001 \001(\0132 .sidemirror.v1.MidTurnReflec" +
+      "tionR\006result\022!\n\014directive_id\030\002 \001(\tR\013dire" +
+      "ctiveId\022:\n\013budget_left\030\003 \001(\0132\031.sidemirro" +
+      "r.v1.BudgetLeftR\nbudgetLeft\"\343\001\n\032GetRefle" +
+      "ctionPromptRequest\022\033\n\ttenant_id\030\001 \001(\tR\010t" +
+      "enantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectId\022\027" +
+      "\n\007turn_id\030\003 \001(\tR\006turnId\0222\n\010messages\030\004 \003(" +
       "\0132\026.sidemirror.v1.MessageR\010messages\022<\n\014t" +
-      "ool_results\030\006 \003(\0132\031.sidemirror.v1.ToolRe" +
-      "sultR\013toolResults\"\252\001\n\017ReflectResponse\0228\n" +
-      "\006result\030\001 \001(\0132 .sidemirror.v1.MidTurnRef" +
-      "lectionR\006result\022!\n\014directive_id\030\002 \001(\tR\013d" +
-      "irectiveId\022:\n\013budget_left\030\003 \001(\0132\031.sidemi" +
-      "rror.v1.BudgetLeftR\nbudgetLeft\"\343\001\n\032GetRe" +
-      "flectionPromptRequest\022\033\n\ttenant_id\030\001 \001(\t" +
-      "R\010tenantId\022\035\n\nproject_id\030\002 \001(\tR\tprojectI" +
-      "d\022\027\n\007turn_id\030\003 \001(\tR\006turnId\0222\n\010messages\030\004" +
-      " \003(\0132\026.sidemirror.v1.MessageR\010messages\022<" +
-      "\n\014tool_results\030\005 \003(\0132\031.sidemirror.v1.Too" +
-      "lResultR\013toolResults\"M\n\033GetReflectionPro" +
-      "mptResponse\022\026\n\006system\030\001 \001(\tR\006system\022\026\n\006p" +
-      "rompt\030\002 \001(\tR\006prompt*\201\001\n\nThinkLevel\022\033\n\027TH" +
-      "INK_LEVEL_UNSPECIFIED\020\000\022\023\n\017THINK_LEVEL_O" +
-      "FF\020\001\022\023\n\017THINK_LEVEL_LOW\020\002\022\026\n\022THINK_LEVEL" +
-      "_MEDIUM\020\003\022\024\n\020THINK_LEVEL_HIGH\020\004*a\n\rPerio" +
-      "dicScope\022\036\n\032PERIODIC_SCOPE_UNSPECIFIED\020\000" +
-      "\022\027\n\023PERIODIC_SCOPE_TURN\020\001\022\027\n\023PERIODIC_SC" +
-      "OPE_STEP\020\002*k\n\016ReflectionMode\022\037\n\033REFLECTI" +
-      "ON_MODE_UNSPECIFIED\020\000\022\030\n\024REFLECTION_MODE" +
-      "_AUTO\020\001\022\036\n\032REFLECTION_MODE_ON_REQUEST\020\002*" +
-      "\225\002\n\020ReflectionReason\022!\n\035REFLECTION_REASO" +
-      "N_UNSPECIFIED\020\000\022\037\n\033REFLECTION_REASON_LEV" +
-      "EL_OFF\020\001\022 \n\034REFLECTION_REASON_TOOL_ERROR" +
-      "\020\002\022\036\n\032REFLECTION_REASON_PERIODIC\020\003\022!\n\035RE" +
-      "FLECTION_REASON_UNCERTAINTY\020\004\022\033\n\027REFLECT" +
-      "ION_REASON_STUCK\020\005\022\032\n\026REFLECTION_REASON_" +
-      "NONE\020\006\022\037\n\033REFLECTION_REASON_REQUESTED\020\007*" +
-      "\211\001\n\007Pattern\022\027\n\023PATTERN_UNSPECIFIED\020\000\022\031\n\025" +
-      "PATTERN_REPEATED_CALL\020\001\022\027\n\023PATTERN_ALTER" +
-      "NATION\020\002\022\030\n\024PATTERN_ERROR_STREAK\020\003\022\027\n\023PA" +
-      "TTERN_NOTHING_NEW\020\004*o\n\tTurnState\022\032\n\026TURN" +
-      "_STATE_UNSPECIFIED\020\000\022\023\n\017TURN_STATE_OPEN\020" +
-      "\001\022\027\n\023TURN_STATE_FINISHED\020\002\022\030\n\024TURN_STATE" +
-      "_ABANDONED\020\0032\256\013\n\017ThinkingService\022Z\n\rCrea" +
-      "teSession\022#.sidemirror.v1.CreateSessionR" +
-      "equest\032$.sidemirror.v1.CreateSessionResp" +
-      "onse\022V\n\nGetSession\022 .sidemirror.v1.GetSe" +
-      "ssionRequest\032!.sidemirror.v1.GetSessionR" +
-      "esponse\"\003\220\002\001\022Z\n\rUpdateSession\022#.sidemirr" +
-      "or.v1.UpdateSessionRequest\032$.sidemirror." +
-      "v1.UpdateSessionResponse\022\\\n\014ListSessions" +
-      "\022\".sidemirror.v1.ListSessionsRequest\032#.s" +
-      "idemirror.v1.ListSessionsResponse\"\003\220\002\001\022Z" +
-      "\n\rDeleteSession\022#.sidemirror.v1.DeleteSe" +
-      "ssionRequest\032$.sidemirror.v1.DeleteSessi" +
-      "onResponse\022k\n\021GetThinkingPrompt\022\'.sidemi" +
-      "rror.v1.GetThinkingPromptRequest\032(.sidem" +
-      "irror.v1.GetThinkingPromptResponse\"\003\220\002\001\022" +
-      "L\n\007RunTurn\022\035.sidemirror.v1.RunTurnReques" +
-      "t\032\036.sidemirror.v1.RunTurnResponse(\0010\001\022N\n" +
-      "\tStartTurn\022\037.sidemirror.v1.StartTurnRequ" +
-      "est\032 .sidemirror.v1.StartTurnResponse\022W\n" +
-      "\014ReportEvents\022\".sidemirror.v1.ReportEven" +
-      "tsRequest\032#.sidemirror.v1.ReportEventsRe" +
-      "sponse\022Q\n\nFinishTurn\022 .sidemirror.v1.Fin" +
-      "ishTurnRequest\032!.sidemirror.v1.FinishTur" +
-      "nResponse\022M\n\007GetTurn\022\035.sidemirror.v1.Get" +
-      "TurnRequest\032\036.sidemirror.v1.GetTurnRespo" +
-      "nse\"\003\220\002\001\022X\n\nWatchTurns\022 .sidemirror.v1.W" +
-      "atchTurnsRequest\032!.sidemirror.v1.WatchTu" +
-      "rnsResponse\"\003\220\002\0010\001\022S\n\tListTurns\022\037.sidemi" +
-      "rror.v1.ListTurnsRequest\032 .sidemirror.v1" +
-      ".ListTurnsResponse\"\003\220\002\001\022_\n\rShouldReflect" +
-      "\022#.sidemirror.v1.ShouldReflectRequest\032$." +
-      "sidemirror.v1.ShouldReflectResponse\"\003\220\002\001" +
-      "\022H\n\007Reflect\022\035.sidemirror.v1.ReflectReque" +
-      "st\032\036.sidemirror.v1.ReflectResponse\022q\n\023Ge" +
-      "tReflectionPrompt\022).sidemirror.v1.GetRef" +
-      "lectionPromptRequest\032*.sidemirror.v1.Get" +
-      "ReflectionPromptResponse\"\003\220\002\001Bw\n\021dev.sid" +
-      "emirror.v1B\rThinkingProtoP\001\242\002\003SXX\252\002\rSide" +
-      "mirror.V1\312\002\rSidemirror\\V1\342\002\031Sidemirror\\V" +
-      "1\\GPBMetadata\352\002\016Sidemirror::V1b\006proto3"
+      "ool_results\030\005 \003(\0132\031.sidemirror.v1.ToolRe" +
+      "sultR\013toolResults\"M\n\033GetReflectionPrompt" +
+      "Response\022\026\n\006system\030\001 \001(\tR\006system\022\026\n\006prom" +
+      "pt\030\002 \001(\tR\006prompt*\201\001\n\nThinkLevel\022\033\n\027THINK" +
+      "_LEVEL_UNSPECIFIED\020\000\022\023\n\017THINK_LEVEL_OFF\020" +
+      "\001\022\023\n\017THINK_LEVEL_LOW\020\002\022\026\n\022THINK_LEVEL_ME" +
+      "DIUM\020\003\022\024\n\020THINK_LEVEL_HIGH\020\004*a\n\rPeriodic" +
+      "Scope\022\036\n\032PERIODIC_SCOPE_UNSPECIFIED\020\000\022\027\n" +
+      "\023PERIODIC_SCOPE_TURN\020\001\022\027\n\023PERIODIC_SCOPE" +
+      "_STEP\020\002*k\n\016ReflectionMode\022\037\n\033REFLECTION_" +
+      "MODE_UNSPECIFIED\020\000\022\030\n\024REFLECTION_MODE_AU" +
+      "TO\020\001\022\036\n\032REFLECTION_MODE_ON_REQUEST\020\002*\225\002\n" +
+      "\020ReflectionReason\022!\n\035REFLECTION_REASON_U" +
+      "NSPECIFIED\020\000\022\037\n\033REFLECTION_REASON_LEVEL_" +
+      "OFF\020\001\022 \n\034REFLECTION_REASON_TOOL_ERROR\020\002\022" +
+      "\036\n\032REFLECTION_REASON_PERIODIC\020\003\022!\n\035REFLE" +
+      "CTION_REASON_UNCERTAINTY\020\004\022\033\n\027REFLECTION" +
+      "_REASON_STUCK\020\005\022\032\n\026REFLECTION_REASON_NON" +
+      "E\020\006\022\037\n\033REFLECTION_REASON_REQUESTED\020\007*\211\001\n" +
+      "\007Pattern\022\027\n\023PATTERN_UNSPECIFIED\020\000\022\031\n\025PAT" +
+      "TERN_REPEATED_CALL\020\001\022\027\n\023PATTERN_ALTERNAT" +
+      "ION\020\002\022\030\n\024PATTERN_ERROR_STREAK\020\003\022\027\n\023PATTE" +
+      "RN_NOTHING_NEW\020\004*o\n\tTurnState\022\032\n\026TURN_ST" +
+      "ATE_UNSPECIFIED\020\000\022\023\n\017TURN_STATE_OPEN\020\001\022\027" +
+      "\n\023TURN_STATE_FINISHED\020\002\022\030\n\024TURN_STATE_AB" +
+      "ANDONED\020\0032\256\013\n\017ThinkingService\022Z\n\rCreateS" +
+      "ession\022#.sidemirror.v1.CreateSessionRequ" +
+      "est\032$.sidemirror.v1.CreateSessionRespons" +
+      "e\022V\n\nGetSession\022 .sidemirror.v1.GetSessi" +
+      "onRequest\032!.sidemirror.v1.GetSessionResp" +
+      "onse\"\003\220\002\001\022Z\n\rUpdateSession\022#.sidemirror." +
+      "v1.UpdateSessionRequest\032$.sidemirror.v1." +
+      "UpdateSessionResponse\022\\\n\014ListSessions\022\"." +
+      "sidemirror.v1.ListSessionsRequest\032#.side" +
+      "mirror.v1.ListSessionsResponse\"\003\220\002\001\022Z\n\rD" +
+      "eleteSession\022#.sidemirror.v1.DeleteSessi" +
+      "onRequest\032$.sidemirror.v1.DeleteSessionR" +
+      "esponse\022k\n\021GetThinkingPrompt\022\'.sidemirro" +
+      "r.v1.GetThinkingPromptRequest\032(.sidemirr" +
+      "or.v1.GetThinkingPromptResponse\"\003\220\002\001\022L\n\007" +
+      "RunTurn\022\035.sidemirror.v1.RunTurnRequest\032\036" +
+      ".sidemirror.v1.RunTurnResponse(\0010\001\022N\n\tSt" +
+      "artTurn\022\037.sidemirror.v1.StartTurnRequest" +
+      "\032 .sidemirror.v1.StartTurnResponse\022W\n\014Re" +
+      "portEvents\022\".sidemirror.v1.ReportEventsR" +
+      "equest\032#.sidemirror.v1.ReportEventsRespo" +
+      "nse\022Q\n\nFinishTurn\022 .sidemirror.v1.Finish" +
+      "TurnRequest\032!.sidemirror.v1.FinishTurnRe" +
+      "sponse\022M\n\007GetTurn\022\035.sidemirror.v1.GetTur" +
+      "nRequest\032\036.sidemirror.v1.GetTurnResponse" +
+      "\"\003\220\002\001\022X\n\nWatchTurns\022 .sidemirror.v1.Watc" +
+      "hTurnsRequest\032!.sidemirror.v1.WatchTurns" +
+      "Response\"\003\220\002\0010\001\022S\n\tListTurns\022\037.sidemirro" +
+      "r.v1.ListTurnsRequest\032 .sidemirror.v1.Li" +
+      "stTurnsResponse\"\003\220\002\001\022_\n\rShouldReflect\022#." +
+      "sidemirror.v1.ShouldReflectRequest\032$.sid" +
+      "emirror.v1.ShouldReflectResponse\"\003\220\002\001\022H\n" +
+      "\007Reflect\022\035.sidemirror.v1.ReflectRequest\032" +
+      "\036.sidemirror.v1.ReflectResponse\022q\n\023GetRe" +
+      "flectionPrompt\022).sidemirror.v1.GetReflec" +
+      "tionPromptRequest\032*.sidemirror.v1.GetRef" +
+      "lectionPromptResponse\"\003\220\002\001Bw\n\021dev.sidemi" +
+      "rror.v1B\rThinkingProtoP\001\242\002\003SXX\252\002\rSidemir" +
+      "ror.V1\312\002\rSidemirror\\V1\342\002\031Sidemirror\\V1\\G" +
+      "PBMetadata\352\002\016Sidemirror::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -778,7 +780,7 @@ public final class ThinkingProto {
     internal_static_sidemirror_v1_MidTurnReflection_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_MidTurnReflection_descriptor,
-        new java.lang.String[] { "Status", "Detail", "Reflection", "ShouldContinue", "SuggestedAction", "Confidence", "Usage", "CitedEventIds", "Origin", });
+        new java.lang.String[] { "Status", "Detail", "Reflection", "ShouldContinue", "SuggestedAction", "Confidence", "Usage", "CitedEventIds", "Origin", "Lessons", });
     internal_static_sidemirror_v1_Session_descriptor =
       getDescriptor().getMessageTypes().get(4);
     internal_static_sidemirror_v1_Session_fieldAccessorTable = new
@@ -802,7 +804,7 @@ public final class ThinkingProto {
     internal_static_sidemirror_v1_ContextWish_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_ContextWish_descriptor,
-        new java.lang.String[] { "GoalId", "Task", "MaxItems", });
+        new java.lang.String[] { "GoalId", "Task", "MaxItems", "Tools", });
     internal_static_sidemirror_v1_UserMessage_descriptor =
       getDescriptor().getMessageTypes().get(8);
     internal_static_sidemirror_v1_UserMessage_fieldAccessorTable = new

@@ -1,0 +1,74 @@
+"""What a server forgets by itself, a part at a time, and says how much that was. Called by `assembly/sidecar.py`."""
+
+import logging
+
+from sidemirror_server.assembly.stores import Stores
+from sidemirror_server.goals.report import KIND as GOAL_REPORT
+from sidemirror_server.memory.dreaming import KIND as DREAM
+from sidemirror_server.memory.trials import KEPT_FOR_US as TRIALS_KEPT_FOR_US
+from sidemirror_server.models.ledger import US_PER_DAY, day_of
+from sidemirror_server.settings import Retention
+from sidemirror_server.trace.receipts import KEPT_FOR_US as RECEIPTS_KEPT_FOR_US
+from sidemirror_server.vocabulary.clock import Clock
+
+_log = logging.getLogger(__name__)
+
+_AT_ONCE = 1_000
+# How long the reports of finished goals are kept. Design section 7 says 7 days, and so long they are shown; the rest is
+# for a clock that is ahead for a while.
+_REPORTS_KEPT_US = 16 * US_PER_DAY
+# How long reports and dreams are kept that nothing could be made of. Chosen here: long after anybody would still try
+# them again.
+_DEAD_KEPT_US = 90 * US_PER_DAY
+# How long the jobs of dreams are kept, whose log is permanent. Chosen here: who follows one has long seen its end.
+_DREAMS_KEPT_US = US_PER_DAY
+# How often to look for memories and turns that are old. Chosen here: what is kept for weeks may stay some minutes
+# longer, and who has many unimportant memories is not looked through all the time.
+_PRUNE_EVERY_S = 600.0
+# Turns to remove at once. Chosen here: one may have 10,000 events.
+_TURNS_AT_ONCE = 50
+
+
+class KeptFor:
+    """Forgets what the settings say."""
+
+    def __init__(self, kept: Retention, stores: Stores, clock: Clock) -> None:
+        self._kept = kept
+        self._stores = stores
+        self._clock = clock
+        self._prune_at_s = clock.monotonic_s()
+
+    async def forget(self) -> None:
+        """Removes what is kept no longer. Raises what the stores raise."""
+        stores, kept, now_us = self._stores, self._kept, self._clock.now_us()
+        counts = {
+            "requests": await stores.requests.forget(now_us, _AT_ONCE),
+            "reports": await stores.work.purge((GOAL_REPORT,), now_us - _REPORTS_KEPT_US, _AT_ONCE),
+            "dead": await stores.work.purge_dead((GOAL_REPORT, DREAM), now_us - _DEAD_KEPT_US, _AT_ONCE),
+            "dreams": await stores.work.purge((DREAM,), now_us - _DREAMS_KEPT_US, _AT_ONCE),
+            "receipts": await stores.receipts.forget(now_us - RECEIPTS_KEPT_FOR_US, _AT_ONCE),
+            "trials": await stores.trials.forget(now_us - TRIALS_KEPT_FOR_US, _AT_ONCE),
+        }
+        if kept.spend_days is not None:
+            first_day = day_of(now_us) - kept.spend_days
+            counts["spend"] = await stores.ledger.forget(first_day, _AT_ONCE, now_us)
+        if kept.critique_days is not None:
+            before_us = now_us - kept.critique_days * US_PER_DAY
+            counts["critiques"] = await stores.critiques.forget(before_us, _AT_ONCE)
+        if self._clock.monotonic_s() >= self._prune_at_s:
+            counts |= await self._prune(now_us)
+        if any(counts.values()):
+            _log.info("forgotten", extra=counts)
+
+    async def _prune(self, now_us: int) -> dict[str, int]:
+        """Removes memories and turns. Where there were as many as one look removes, the next look comes at once."""
+        pruning, kept = self._stores.pruning, self._kept
+        memories = turns = 0
+        if kept.memory_days is not None:
+            before_us = now_us - kept.memory_days * US_PER_DAY
+            memories = await pruning.prune_memories(kept.memory_importance, before_us, _AT_ONCE, now_us)
+        if kept.trace_days is not None:
+            turns = await pruning.prune_turns(now_us - kept.trace_days * US_PER_DAY, _TURNS_AT_ONCE, now_us)
+        if memories < _AT_ONCE and turns < _TURNS_AT_ONCE:
+            self._prune_at_s = self._clock.monotonic_s() + _PRUNE_EVERY_S
+        return {"memories": memories, "turns": turns}

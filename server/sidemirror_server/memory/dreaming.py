@@ -1,0 +1,443 @@
+"""Dreaming: what new memories teach together with those that are like them, while nobody waits (design section 8).
+
+A pass is a job of the durable queue (`work/worker.py`), one for each number of a project's passes, so that a project
+has one dreamer, whichever sidecar puts or runs it. It reads what no pass has read, gathers it with recent memories into
+clusters, asks a model about those that several episodes support, keeps what comes of it, and closes itself in the
+log. It deletes nothing and rewrites nothing.
+
+Every answer is noted with the job before anything is done with it, and keeping it again changes nothing: a job that is
+run again after a crash goes on where it was. A job whose claim was lost ends at its next note.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from sidemirror_server.memory.asking import Asking
+from sidemirror_server.memory.clusters import clusters, facts_of
+from sidemirror_server.memory.dream_lesson import lesson_of_dream
+from sidemirror_server.memory.dream_prompts import DreamPrompts, evidence_of
+from sidemirror_server.memory.dreams import Dream, Dreams, DreamtLesson, dream_body, is_due, rest_until
+from sidemirror_server.memory.keep import Trust
+from sidemirror_server.memory.record import Lesson, MemoryKind, MemoryRecord, MemoryState
+from sidemirror_server.memory.scoring import Scorer, models_own
+from sidemirror_server.memory.store import Memories
+from sidemirror_server.models.answers import DreamAnswer
+from sidemirror_server.models.language_model import Ask, Purpose
+from sidemirror_server.trace.log import TurnLog
+from sidemirror_server.vocabulary.budget import LONGEST_MODEL_CALL_S
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.errors import ModelFailed, SidemirrorError, StoreUnavailable
+from sidemirror_server.vocabulary.ids import JobId, derived_id
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.status import ResultStatus, Usage
+from sidemirror_server.work.queue import Job, JobState, NewJob, Work
+from sidemirror_server.work.worker import NotNow, Task
+
+_log = logging.getLogger(__name__)
+
+# The kind of the jobs. Stored; never changes.
+KIND = "dream"
+# Chosen here, as for reports of goals: with the worker's waits a store may be away for an hour.
+MAX_ATTEMPTS = 20
+# Memories that one pass reads as new, and recent ones that it compares them with. Chosen here: a day of a busy agent,
+# and little enough to be gathered within a second.
+MOST_READ, MOST_RECENT = 500, 1_000
+# Questions of one pass. Chosen here: with a small model's prices a pass stays below a tenth of the day's cap.
+MOST_ASKED = 20
+# Memories in one question. Chosen here: what a small model reads with attention.
+MOST_IN_ONE = 12
+# Of the visible answer; as for a reflection on an episode.
+_MAX_TOKENS = 800
+_TEMPERATURE = 0.1
+# How many memories are read at once on the loop.
+_AT_ONCE = 50
+_MOST_LEFT = 10_000
+_SCOPES_AT_ONCE = 1_000
+_LOOK_EVERY_S = 60.0
+_PATIENCE_S = 20.0
+_LOOK_AGAIN_S = 0.25
+
+# No model was asked.
+_NOT_ASKED = frozenset(
+    (
+        ResultStatus.SKIPPED_SPEND,
+        ResultStatus.SKIPPED_DISABLED,
+        ResultStatus.SKIPPED_DEADLINE,
+        ResultStatus.SKIPPED_BUDGET,
+    )
+)
+# After these there is no use in asking about the next cluster: what it would have read is left to the next pass. Other
+# failures are about one question, and asking it again would cost as much and fail again.
+_ENDS_THE_PASS = frozenset((*_NOT_ASKED, ResultStatus.FAILED_MODEL))
+
+# Failures in a row after which a pass gives up. Chosen here: a model that answers three questions in another form will
+# not answer the fourth, and each takes three attempts.
+_GIVES_UP_AFTER = 3
+
+_T = TypeVar("_T")
+
+
+class _Pass(msgspec.Struct, frozen=True):
+    """The payload of a job: which of its project's passes it is."""
+
+    number: int
+
+
+class _Answered(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What came of one cluster. `lesson`: None where there is none to keep; `supporting_ids` and `episodes`: what it
+    rests on."""
+
+    status: ResultStatus = ResultStatus.OK
+    detail: str = ""
+    lesson: Lesson | None = None
+    supporting_ids: tuple[str, ...] = ()
+    episodes: int = 0
+    usage: Usage | None = None
+
+
+class _Group(msgspec.Struct, frozen=True):
+    """A cluster to ask about: the memories that stand for it, and all of it that is new."""
+
+    sample: tuple[str, ...]
+    new_ids: tuple[str, ...]
+
+
+class _Notes(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a job notes: what it read as new, the clusters to ask about, the new memories of those that it leaves to the
+    next pass at once, and what came of the first ones. `found` clusters, of which a lesson said `known` already; `left`
+    unread memories were not even looked at."""
+
+    started_us: int
+    new_ids: tuple[str, ...]
+    found: int = 0
+    known: int = 0
+    left: int = 0
+    groups: tuple[_Group, ...] = ()
+    left_ids: tuple[str, ...] = ()
+    answered: tuple[_Answered, ...] = ()
+
+
+_encode = msgspec.json.Encoder().encode
+_decode_pass = msgspec.json.Decoder(_Pass).decode
+_decode_notes = msgspec.json.Decoder(_Notes).decode
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far a pass is. `is_waiting`: no worker has begun."""
+
+    dream_id: str
+    is_waiting: bool
+    read: int = 0
+    clusters: int = 0
+    finished: int = 0
+    lessons: int = 0
+
+
+def progress_of(job: Job) -> Progress:
+    """How far the pass of a job is, whichever sidecar runs it."""
+    if job.checkpoint is None:
+        return Progress(job.job_id, job.state is not JobState.RUNNING)
+    notes = _decode_notes(job.checkpoint)
+    lessons = sum(answered.lesson is not None for answered in notes.answered)
+    return Progress(job.job_id, False, len(notes.new_ids), len(notes.groups), len(notes.answered), lessons)
+
+
+class DreamSchedule:
+    """Puts passes into the queue: on request, and by itself for every project that is due."""
+
+    def __init__(self, dreams: Dreams, work: Work, log: TurnLog, clock: Clock) -> None:
+        self._dreams = dreams
+        self._work = work
+        self._log = log
+        self._clock = clock
+
+    async def start(self, scope: Scope) -> JobId:
+        """The project's next pass, which may have begun already. Raises what the stores raise."""
+        number = (await self._dreams.standing(scope)).dreams + 1
+        job_id = JobId(derived_id(scope, KIND, str(number)))
+        now_us = self._clock.now_us()
+        job = await self._work.put(scope, NewJob(job_id, KIND, _encode(_Pass(number)), MAX_ATTEMPTS), now_us)
+        if job.state is JobState.DEAD:
+            await self._work.revive(scope, job_id, now_us)
+        return job_id
+
+    async def run(self) -> None:
+        """Looks for projects that are due every minute, until cancelled."""
+        while True:
+            await asyncio.sleep(_LOOK_EVERY_S)
+            try:
+                await self.look()
+            except SidemirrorError as error:
+                _log.warning("dreams_not_scheduled", extra={"reason": str(error)})
+
+    async def look(self) -> int:
+        """Starts a pass of each project that is due; returns how many. Raises what the stores raise."""
+        started = 0
+        for waiting in await self._dreams.waiting(self._clock.now_us(), _SCOPES_AT_ONCE):
+            heads = await self._log.heads(waiting.scope, None, None, None, 1)
+            last_active_us = heads[0].updated_us if heads else 0
+            if is_due(waiting, last_active_us, self._clock.now_us()):
+                await self.start(waiting.scope)
+                started += 1
+        return started
+
+
+class Dreamer:
+    """Runs passes: the worker's handler."""
+
+    def __init__(
+        self,
+        model: Asking,
+        prompts: DreamPrompts,
+        memories: Memories,
+        dreams: Dreams,
+        clock: Clock,
+        trust: Trust,
+        scorer: Scorer = models_own,
+        learned: Callable[[Scope, str], None] = lambda _scope, _memory_id: None,
+    ) -> None:
+        """`learned` is told of each lesson that is kept."""
+        self._model = model
+        self._prompts = prompts
+        self._memories = memories
+        self._dreams = dreams
+        self._clock = clock
+        self._trust = trust
+        self._scorer = scorer
+        self._learned = learned
+
+    async def handle(self, task: Task) -> bytes:
+        """One pass; its result is its entry in the log. Raises NotNow, LostClaim and what the stores raise."""
+        scope, number = task.job.scope, _decode_pass(task.job.payload).number
+        until_s = self._clock.monotonic_s() + _PATIENCE_S
+        kept = await self._patiently(lambda: self._dreams.list(scope, number + 1, 1), until_s)
+        if kept and kept[0].number == number:
+            return dream_body(kept[0])
+        if task.job.checkpoint is None:
+            notes = await self._patiently(lambda: self._begin(scope), until_s)
+            await self._note(task, notes)
+        else:
+            notes = _decode_notes(task.job.checkpoint)
+        lessons: list[DreamtLesson] = []
+        for place, group in enumerate(notes.groups):
+            if place == len(notes.answered):
+                answered = await self._ask(scope, group.sample, f"{task.job.job_id}/{place}")
+                notes = msgspec.structs.replace(notes, answered=(*notes.answered, answered))
+                await self._note(task, notes)
+            lessons += await self._keep(scope, notes.answered[place])
+            if _is_over(notes.answered[: place + 1]):
+                break
+        return dream_body(await self._close(task.job, number, notes, tuple(lessons)))
+
+    async def _note(self, task: Task, notes: _Notes) -> None:
+        until_s = self._clock.monotonic_s() + _PATIENCE_S
+        await self._patiently(lambda: task.checkpoint(_encode(notes)), until_s)
+
+    async def _patiently(self, step: Callable[[], Awaitable[_T]], until_s: float) -> _T:
+        """What `step` comes to, which is tried again while its store is away. Raises NotNow after `until_s`."""
+        while True:
+            try:
+                return await step()
+            except StoreUnavailable as error:
+                if self._clock.monotonic_s() >= until_s:
+                    raise NotNow(str(error)) from error
+                await asyncio.sleep(_LOOK_AGAIN_S)
+
+    async def _begin(self, scope: Scope) -> _Notes:
+        """Reads what is new, and gathers it with what is recent."""
+        started_us = self._clock.now_us()
+        unread = await self._dreams.unread(scope, _MOST_LEFT)
+        new_ids, left = unread[:MOST_READ], len(unread[MOST_READ:])
+        _log.info("dream_started", extra={**_of(scope), "new": len(new_ids)})
+        if not new_ids:
+            return _Notes(started_us, ())
+        new = await self._get(scope, new_ids)
+        recent = await self._memories.list(scope, MemoryKind.REFLECTION, MemoryState.ACTIVE, None, MOST_RECENT)
+        found = await asyncio.to_thread(_gathered, new, recent)
+        later = tuple(memory_id for group in found.groups[MOST_ASKED:] for memory_id in group.new_ids)
+        return _Notes(started_us, new_ids, found.count, found.known, left, found.groups[:MOST_ASKED], later)
+
+    async def _get(self, scope: Scope, memory_ids: Sequence[str]) -> list[MemoryRecord]:
+        found: list[MemoryRecord] = []
+        for at in range(0, len(memory_ids), _AT_ONCE):
+            found += await self._memories.get(scope, tuple(memory_ids[at : at + _AT_ONCE]))
+            await asyncio.sleep(0)
+        return found
+
+    async def _ask(self, scope: Scope, memory_ids: tuple[str, ...], named: str) -> _Answered:
+        """What a model makes of a cluster. A failure is an answer too: it is noted, and changes nothing."""
+        members = [memory for memory in await self._get(scope, memory_ids) if memory.state is MemoryState.ACTIVE]
+        if _episodes(members) < 2:
+            return _Answered()  # deleted or retired since it was gathered
+        ask = Ask(
+            purpose=Purpose.DREAMING,
+            system=self._prompts.system(),
+            prompt=self._prompts.prompt(members),
+            answer_type=DreamAnswer,
+            evidence=evidence_of(members),
+            max_tokens=_MAX_TOKENS,
+            temperature=_TEMPERATURE,
+        )
+        try:
+            completion = await self._model.ask(scope, ask, LONGEST_MODEL_CALL_S)
+        except ModelFailed as failure:
+            _log.warning("dream_not_answered", extra={**_of(scope), "status": failure.status.value})
+            return _Answered(failure.status, failure.detail, usage=failure.usage)
+        answer, usage = completion.answer, completion.usage
+        cited = [memory for memory in members if memory.memory_id in answer.supporting_memory_ids]
+        if not answer.lesson.strip() or _episodes(cited) < 2:
+            return _Answered(usage=usage)
+        named_ids = (derived_id(scope, "dreamt reflection", named), derived_id(scope, "dreamt strategy", named))
+        lesson = await asyncio.to_thread(
+            lesson_of_dream, answer, cited, named_ids, self._trust, self._scorer, self._clock.now_us()
+        )
+        if lesson.reflection.importance < self._trust.min_store_importance:
+            return _Answered(usage=usage)
+        return _Answered(
+            lesson=lesson,
+            supporting_ids=tuple(memory.memory_id for memory in cited),
+            episodes=_episodes(cited),
+            usage=usage,
+        )
+
+    async def _keep(self, scope: Scope, answered: _Answered) -> list[DreamtLesson]:
+        """Keeps a lesson, as far as an earlier try has not."""
+        lesson = answered.lesson
+        if lesson is None:
+            return []
+        until_s = self._clock.monotonic_s() + _PATIENCE_S
+        learned = await self._patiently(lambda: self._memories.learn(scope, lesson, self._clock.now_us()), until_s)
+        kept_id = learned.reflection.memory_id
+        self._learned(scope, kept_id)
+        strategy_id = learned.strategy.memory_id if learned.strategy else ""
+        is_new = kept_id == lesson.reflection.memory_id
+        return [DreamtLesson(kept_id, strategy_id, answered.supporting_ids, answered.episodes, is_new)]
+
+    async def _close(self, job: Job, number: int, notes: _Notes, lessons: tuple[DreamtLesson, ...]) -> Dream:
+        """Keeps the pass in the log. What belongs to a cluster that was not dreamt is left to the next one."""
+        ended = next((one for one in notes.answered if one.status in _ENDS_THE_PASS), None)
+        dreamt = len(notes.answered) - (ended is not None)
+        not_dreamt = (memory_id for group in notes.groups[dreamt:] for memory_id in group.new_ids)
+        left_ids = {*notes.left_ids, *not_dreamt}
+        read_ids = tuple(memory_id for memory_id in notes.new_ids if memory_id not in left_ids)
+        failed = [one for one in notes.answered if one.status is not ResultStatus.OK]
+        told = ended or (failed[0] if failed else _Answered())
+        dream = Dream(
+            dream_id=job.job_id,
+            number=number,
+            started_us=notes.started_us,
+            ended_us=self._clock.now_us(),
+            status=told.status,
+            detail=told.detail,
+            read=len(read_ids),
+            left=notes.left + len(notes.new_ids) - len(read_ids),
+            clusters=notes.found,
+            known=notes.known,
+            asked=sum(one.status not in _NOT_ASKED for one in notes.answered),
+            unsupported=sum(one.status is ResultStatus.OK and one.lesson is None for one in notes.answered),
+            failed=len(failed),
+            lessons=lessons,
+            usage=_total(notes.answered),
+        )
+        until_s = self._clock.monotonic_s() + _PATIENCE_S
+        standing = await self._patiently(lambda: self._dreams.standing(job.scope), until_s)
+        rest_us = rest_until(standing, dream)
+        closed = await self._patiently(lambda: self._dreams.close(job.scope, dream, read_ids, rest_us), until_s)
+        counts = {"read": closed.read, "asked": closed.asked, "lessons": len(closed.lessons), "left": closed.left}
+        _log.info("dream_ended", extra={**_of(job.scope), "status": closed.status.value, **counts})
+        return closed
+
+
+class _Gathered(msgspec.Struct, frozen=True):
+    """Clusters with something new that two episodes or more support. `count`: all of them; `known`: those that are not
+    worth a question, because a lesson says them already or they have grown little; `groups`: the others."""
+
+    count: int
+    known: int
+    groups: tuple[_Group, ...]
+
+
+def _gathered(new: Sequence[MemoryRecord], recent: Sequence[MemoryRecord]) -> _Gathered:
+    """The clusters of these memories. What was dreamt is gathered too, for it shows what is said already; neither that
+    nor what is not recalled is evidence."""
+    dreamt = {memory.memory_id: memory for memory in recent if memory.derived_from}
+    records = {
+        memory.memory_id: memory
+        for memory in (*recent, *new)
+        if not memory.derived_from and memory.state is MemoryState.ACTIVE and memory.kind is MemoryKind.REFLECTION
+    }
+    new_ids = {memory.memory_id for memory in new} & records.keys()
+    found = 0
+    groups: list[_Group] = []
+    for cluster in clusters(map(facts_of, (*records.values(), *dreamt.values()))):
+        members = [records[memory_id] for memory_id in cluster.memory_ids if memory_id in records]
+        ids = {memory.memory_id for memory in members}
+        if not new_ids & ids or _episodes(members) < 2:
+            continue
+        found += 1
+        beside = [dreamt[memory_id] for memory_id in cluster.memory_ids if memory_id in dreamt]
+        if _has_grown(ids, new_ids) and not _is_said(ids, beside, dreamt.values()):
+            groups.append(_Group(_sample(members), tuple(sorted(new_ids & ids))))
+    return _Gathered(found, found - len(groups), tuple(groups))
+
+
+def _has_grown(ids: Collection[str], new_ids: Collection[str]) -> bool:
+    """It has come to twice its size, or past a power of two: a cluster that grows by one each day is asked about less
+    and less, and never at all without something new. Chosen here."""
+    earlier = sum(memory_id not in new_ids for memory_id in ids)
+    return len(ids).bit_length() > max(1, earlier).bit_length()
+
+
+def _is_said(ids: Collection[str], beside: Sequence[MemoryRecord], dreamt: Iterable[MemoryRecord]) -> bool:
+    """A lesson was made of these memories, or stands beside them, and rests on more than half as many."""
+    made = [*beside, *(memory for memory in dreamt if set(ids) & set(memory.derived_from))]
+    return any(2 * max(len(memory.derived_from), len(memory.episodes)) > len(ids) for memory in made)
+
+
+def _sample(members: Iterable[MemoryRecord]) -> tuple[str, ...]:
+    """The most important of a cluster, the newest first among equals; each brings an episode that the others have not,
+    as long as there are such."""
+    ordered = sorted(members, key=lambda one: (-one.importance, -one.created_us))
+    seen: set[str] = set()
+    first: list[str] = []
+    rest: list[str] = []
+    for memory in ordered:
+        (rest if set(memory.episodes) <= seen else first).append(memory.memory_id)
+        seen.update(memory.episodes)
+    return tuple((first + rest)[:MOST_IN_ONE])
+
+
+def _is_over(answered: Sequence[_Answered]) -> bool:
+    """No further question in this pass: there is no use in it, or the last ones all came to nothing."""
+    failed = [one.status is not ResultStatus.OK for one in answered[-_GIVES_UP_AFTER:]]
+    return answered[-1].status in _ENDS_THE_PASS or (len(failed) == _GIVES_UP_AFTER and all(failed))
+
+
+def _episodes(memories: Sequence[MemoryRecord]) -> int:
+    """How many distinct episodes taught these memories; none where it is one memory alone."""
+    return len({episode for memory in memories for episode in memory.episodes}) if len(memories) > 1 else 0
+
+
+def _total(answered: Sequence[_Answered]) -> Usage | None:
+    """What all questions took; None where none was asked."""
+    took = [one.usage for one in answered if one.usage is not None]
+    if not took:
+        return None
+    return Usage(
+        provider=took[-1].provider,
+        model=took[-1].model,
+        input_tokens=sum(one.input_tokens for one in took),
+        output_tokens=sum(one.output_tokens for one in took),
+        cache_read_tokens=sum(one.cache_read_tokens for one in took),
+        cache_write_tokens=sum(one.cache_write_tokens for one in took),
+        cost_usd=None if any(one.cost_usd is None for one in took) else sum(one.cost_usd or 0.0 for one in took),
+        latency_us=sum(one.latency_us for one in took),
+    )
+
+
+def _of(scope: Scope) -> dict[str, str]:
+    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id}

@@ -1,0 +1,60 @@
+"""The log of dreams in Postgres."""
+
+from pathlib import Path
+
+from sidemirror_server.memory.dreams import Dream, Standing, Waiting, dream_body, dream_in
+from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.vocabulary.errors import WrongState
+from sidemirror_server.vocabulary.scope import Scope
+
+_SQL = load_statements(Path(__file__).with_name("dreams.sql"))
+_LAST_NUMBER = 2**63 - 1
+
+
+class PostgresDreams:
+    """The port `Dreams` on the shared store. What is unread is kept by triggers on `memories`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def unread(self, scope: Scope, limit: int) -> tuple[str, ...]:
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            rows = await transaction.fetch(_SQL["unread"], *_scope(scope), limit)
+        return tuple(row[0] for row in rows)
+
+    async def close(self, scope: Scope, dream: Dream, read_ids: tuple[str, ...], rest_until_us: int) -> Dream:
+        async with self._database.transaction(scope) as transaction:
+            await transaction.change(_SQL["make"], *_scope(scope))
+            (standing,) = await transaction.fetch(_SQL["hold"], *_scope(scope))
+            kept = await transaction.first(_SQL["kept"], *_scope(scope), dream.number)
+            if kept is not None:
+                return dream_in(kept[0])
+            if dream.number != standing[0] + 1:
+                raise WrongState("dream", dream.dream_id, "another pass has its place")
+            await transaction.change(_SQL["add"], *_scope(scope), dream.number, dream.dream_id, dream_body(dream))
+            counted = (dream.number, dream.changed, dream.ended_us, rest_until_us)
+            await transaction.change(_SQL["count"], *_scope(scope), *counted)
+            await transaction.change(_SQL["read"], *_scope(scope), list(read_ids))
+        return dream
+
+    async def standing(self, scope: Scope) -> Standing:
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            row = await transaction.first(_SQL["standing"], *_scope(scope))
+        return Standing() if row is None else Standing(*row)
+
+    async def waiting(self, now_us: int, limit: int) -> tuple[Waiting, ...]:
+        async with self._database.transaction(None, reads_only=True) as transaction:
+            rows = await transaction.fetch(_SQL["waiting"], now_us, limit)
+        return tuple(Waiting(Scope(row[0], row[1]), Standing(*row[2:6]), *row[6:]) for row in rows)
+
+    async def list(self, scope: Scope, before: int | None, limit: int) -> tuple[Dream, ...]:
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            rows = await transaction.fetch(
+                _SQL["list"], *_scope(scope), _LAST_NUMBER if before is None else before, limit
+            )
+        return tuple(dream_in(row[0]) for row in rows)
+
+
+def _scope(scope: Scope) -> tuple[str, str]:
+    return (scope.tenant_id, scope.project_id)

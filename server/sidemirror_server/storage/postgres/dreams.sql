@@ -1,0 +1,75 @@
+-- The statements of storage/postgres/dreams.py. $1 and $2 are the tenant and the project.
+
+-- name: unread
+-- The newest memories that no pass has read.
+SELECT memory_id
+FROM sidemirror.dream_unread_envelopes
+WHERE tenant_id = $1 AND project_id = $2
+ORDER BY created_us DESC, memory_id DESC
+LIMIT $3
+
+-- name: kept
+-- The entry of the log with a number.
+SELECT body
+FROM sidemirror.dream_log
+WHERE tenant_id = $1 AND project_id = $2 AND number = $3
+
+-- name: standing
+-- How a project stands, in the order of the fields of Standing.
+SELECT dreams, idle_dreams, ended_us, rest_until_us
+FROM sidemirror.memory_project_envelopes
+WHERE tenant_id = $1 AND project_id = $2
+
+-- name: make
+-- A project without memories has a place too.
+INSERT INTO sidemirror.memory_project_envelopes (tenant_id, project_id)
+VALUES ($1, $2)
+ON CONFLICT (tenant_id, project_id) DO NOTHING
+
+-- name: hold
+-- The same as `standing`, and nobody else closes a pass of it meanwhile.
+SELECT dreams, idle_dreams, ended_us, rest_until_us
+FROM sidemirror.memory_project_envelopes
+WHERE tenant_id = $1 AND project_id = $2
+FOR UPDATE
+
+-- name: add
+-- A new entry of the log.
+INSERT INTO sidemirror.dream_log (tenant_id, project_id, number, dream_id, body)
+VALUES ($1, $2, $3, $4, $5)
+
+-- name: count
+-- The project has had one pass more.
+UPDATE sidemirror.memory_project_envelopes
+SET dreams = $3, idle_dreams = CASE WHEN $4 THEN 0 ELSE idle_dreams + 1 END, ended_us = $5, rest_until_us = $6
+WHERE tenant_id = $1 AND project_id = $2
+
+-- name: read
+-- These memories are read.
+DELETE FROM sidemirror.dream_unread_envelopes AS unread
+USING sidemirror.memories AS memories
+WHERE memories.tenant_id = $1 AND memories.project_id = $2 AND memories.memory_id = ANY ($3::text[])
+  AND unread.tenant_id = $1 AND unread.project_id = $2
+  AND unread.created_us = memories.created_us AND unread.memory_id = memories.memory_id
+
+-- name: waiting
+-- Across scopes: projects with unread memories that are not left alone, the longest waiting first. Columns: the scope,
+-- those of Standing, how many are unread, and when the first and the last of them were made.
+SELECT tenant_id, project_id, dreams, idle_dreams, ended_us, rest_until_us, unread, first_us, last_us
+FROM sidemirror.memory_project_envelopes
+JOIN (
+    SELECT tenant_id, project_id, count(*) AS unread, min(created_us) AS first_us, max(created_us) AS last_us
+    FROM sidemirror.dream_unread_envelopes
+    GROUP BY tenant_id, project_id
+) AS unread USING (tenant_id, project_id)
+WHERE rest_until_us <= $1
+ORDER BY first_us, tenant_id, project_id
+LIMIT $2
+
+-- name: list
+-- A scope's log, the newest first, below a number.
+SELECT body
+FROM sidemirror.dream_log
+WHERE tenant_id = $1 AND project_id = $2 AND number < $3
+ORDER BY number DESC
+LIMIT $4

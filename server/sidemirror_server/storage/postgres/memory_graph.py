@@ -1,0 +1,82 @@
+"""The links of memories in Postgres."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from sidemirror_server.memory.links import MOST_SAME_ERROR, Link, NodeKind, links_of, memory_key, node_of, signature_key
+from sidemirror_server.memory.record import LinkKind, MemoryRecord, NewLink
+from sidemirror_server.storage.postgres.database import Database, Transaction
+from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.vocabulary.errors import NotFound
+from sidemirror_server.vocabulary.scope import Scope
+
+_SQL = load_statements(Path(__file__).with_name("memory_graph.sql"))
+
+
+class PostgresMemoryGraph:
+    """The port `MemoryGraph` on the shared store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def link(self, scope: Scope, links: tuple[Link, ...]) -> int:
+        ends = (node_of(key) for link in links for key in (link.source, link.target))
+        memory_ids = [node.name for node in ends if node.kind is NodeKind.MEMORY]
+        async with self._database.transaction(scope) as transaction:
+            rows = await transaction.fetch(_SQL["hold_memories"], *_scope(scope), memory_ids)
+            there = {row[0] for row in rows}
+            for memory_id in memory_ids:
+                if memory_id not in there:
+                    raise NotFound("reflection", memory_id)
+            return await transaction.change(_SQL["link"], *_scope(scope), *_columns(links))
+
+    async def unlink(self, scope: Scope, links: tuple[Link, ...]) -> int:
+        async with self._database.transaction(scope) as transaction:
+            return await transaction.change(_SQL["unlink"], *_scope(scope), *_columns(links)[:3])
+
+    async def around(
+        self, scope: Scope, nodes: tuple[str, ...], kinds: tuple[LinkKind, ...], limit: int
+    ) -> tuple[Link, ...]:
+        wanted = (*_scope(scope), list(nodes), list(kinds), limit)
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            rows = await transaction.fetch(_SQL["from_nodes"], *wanted)
+            rows = [*rows, *await transaction.fetch(_SQL["to_nodes"], *wanted)]
+        return _links(rows)
+
+    async def of_memories(self, scope: Scope, memory_ids: tuple[str, ...]) -> tuple[Link, ...]:
+        keys = [memory_key(one) for one in memory_ids]
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            return _links(await transaction.fetch(_SQL["of_memories"], *_scope(scope), keys))
+
+
+async def keep_links(
+    transaction: Transaction, scope: Scope, memory: MemoryRecord, more: Iterable[NewLink] = ()
+) -> None:
+    """Keeps the links of a memory that is learned or put, and `more`: in the transaction that keeps the memory."""
+    source = memory_key(memory.memory_id)
+    new = [Link(source, one.kind, one.target, memory.created_us) for one in (*links_of(memory), *more)]
+    if new:
+        await transaction.change(_SQL["link"], *_scope(scope), *_columns(new))
+    if signature := signature_key(memory):
+        same = (signature, source, memory.created_us, MOST_SAME_ERROR)
+        await transaction.change(_SQL["link_same_error"], *_scope(scope), *same)
+
+
+def _links(rows: Iterable[Any]) -> tuple[Link, ...]:
+    return tuple(dict.fromkeys(Link(source, LinkKind(kind), target, at) for source, kind, target, at in rows))
+
+
+def _columns(links: Iterable[Link]) -> tuple[list[Any], ...]:
+    """The sources, kinds, targets and times of links."""
+    each = list(links)
+    return (
+        [link.source for link in each],
+        [link.kind for link in each],
+        [link.target for link in each],
+        [link.created_us for link in each],
+    )
+
+
+def _scope(scope: Scope) -> tuple[Any, ...]:
+    return (scope.tenant_id, scope.project_id)

@@ -1,0 +1,72 @@
+"""What is removed because it is old, in Postgres."""
+
+from pathlib import Path
+
+from sidemirror_server.memory.pruning import Pruned, PrunedKind
+from sidemirror_server.storage.postgres.database import Database, Transaction
+from sidemirror_server.storage.postgres.memories import remove
+from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.vocabulary.scope import Scope
+
+_SQL = load_statements(Path(__file__).with_name("pruning.sql"))
+_LAST_NUMBER = 2**63 - 1
+# How many projects one look goes through. Chosen here: a transaction of a second at most, where little is old.
+_PROJECTS = 50
+
+
+class PostgresPruning:
+    """The port `Pruning` on the shared store. Each look goes through other projects, until all had their turn."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def prune_memories(self, below: float, before_us: int, limit: int, now_us: int) -> int:
+        removed = 0
+        async with self._database.transaction(None) as transaction:
+            for scope in [Scope(*row) for row in await transaction.fetch(_SQL["projects"], _PROJECTS)]:
+                if removed == limit:
+                    break
+                await transaction.enter(scope)
+                wanted = (below, before_us, limit - removed)
+                rows = await transaction.fetch(_SQL["old_memories"], *_scope(scope), *wanted)
+                count = 0
+                for row in rows:
+                    count += await remove(transaction, scope, row[0])
+                removed += count
+                if removed < limit:
+                    await transaction.change(_SQL["looked_through"], *_scope(scope), now_us)
+                await _note(transaction, scope, PrunedKind.MEMORIES, count, (now_us, before_us, below))
+        return removed
+
+    async def prune_turns(self, before_us: int, limit: int, now_us: int) -> int:
+        removed = 0
+        async with self._database.transaction(None) as transaction:
+            rows = await transaction.fetch(_SQL["old_turns"], before_us, limit)
+            for scope in dict.fromkeys(Scope(row[0], row[1]) for row in rows):
+                await transaction.enter(scope)
+                turn_ids = [row[2] for row in rows if Scope(row[0], row[1]) == scope]
+                await transaction.change(_SQL["forget_entries"], *_scope(scope), turn_ids)
+                gone = await transaction.fetch(_SQL["forget_turns"], *_scope(scope), turn_ids)
+                sessions = list({row[0] for row in gone})
+                await transaction.change(_SQL["forget_sessions"], *_scope(scope), sessions, before_us)
+                removed += len(gone)
+                await _note(transaction, scope, PrunedKind.TURNS, len(gone), (now_us, before_us, None))
+        return removed
+
+    async def list(self, scope: Scope, before: int | None, limit: int) -> tuple[Pruned, ...]:
+        below = _LAST_NUMBER if before is None else before
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            rows = await transaction.fetch(_SQL["list"], *_scope(scope), below, limit)
+        return tuple(Pruned(row[0], PrunedKind(row[1]), *row[2:]) for row in rows)
+
+
+async def _note(
+    transaction: Transaction, scope: Scope, kind: PrunedKind, count: int, how: tuple[int, int, float | None]
+) -> None:
+    """Keeps in the scope's log how many were removed, if any. `how`: at what time, before which, below what."""
+    if count:
+        await transaction.change(_SQL["note"], *_scope(scope), kind, count, *how)
+
+
+def _scope(scope: Scope) -> tuple[str, str]:
+    return (scope.tenant_id, scope.project_id)

@@ -1,0 +1,70 @@
+-- The statements of storage/postgres/pruning.py.
+
+-- name: projects
+-- Across scopes: the $1 projects that were not looked through for longest. What another sidecar looks through already is
+-- left to it.
+SELECT tenant_id, project_id
+FROM sidemirror.memory_project_envelopes
+ORDER BY pruned_us
+LIMIT $1
+FOR UPDATE SKIP LOCKED
+
+-- name: looked_through
+-- A project was looked through at $3.
+UPDATE sidemirror.memory_project_envelopes
+SET pruned_us = $3
+WHERE tenant_id = $1 AND project_id = $2
+
+-- name: old_memories
+-- Unimportant memories (less than $3) that nothing was heard of since $4, and that nobody changed; those that were left
+-- alone longest first, at most $5. What somebody strengthens at this moment stays.
+SELECT memory_id
+FROM sidemirror.memories
+WHERE tenant_id = $1 AND project_id = $2 AND state <> 'retired' AND importance < $3 AND updated_us < $4
+      AND coalesce((convert_from(body, 'UTF8')::jsonb ->> 'strengthened_us')::bigint, 0) < $4
+      AND coalesce(convert_from(body, 'UTF8')::jsonb ->> 'change', 'learned') = 'learned'
+ORDER BY updated_us
+LIMIT $5
+FOR UPDATE SKIP LOCKED
+
+-- name: old_turns
+-- Across scopes: turns that ended and were not updated since $1, the oldest first, at most $2. What another sidecar is
+-- forgetting already is left to it.
+SELECT tenant_id, project_id, turn_id
+FROM sidemirror.ended_turn_envelopes
+WHERE updated_us < $1
+ORDER BY updated_us
+LIMIT $2
+FOR UPDATE SKIP LOCKED
+
+-- name: forget_entries
+-- These turns' entries.
+DELETE FROM sidemirror.log_entries
+WHERE tenant_id = $1 AND project_id = $2 AND topic = 'turn' AND key = ANY ($3::text[])
+
+-- name: forget_turns
+-- Their heads; returns their sessions.
+DELETE FROM sidemirror.turns
+WHERE tenant_id = $1 AND project_id = $2 AND turn_id = ANY ($3::text[])
+RETURNING session_id
+
+-- name: forget_sessions
+-- Of these sessions, those that have no turns and were not updated since $4.
+DELETE FROM sidemirror.sessions AS sessions
+WHERE tenant_id = $1 AND project_id = $2 AND session_id = ANY ($3::text[]) AND updated_us < $4
+      AND NOT EXISTS (SELECT FROM sidemirror.turns AS turns
+                      WHERE turns.tenant_id = $1 AND turns.project_id = $2
+                            AND turns.session_id = sessions.session_id)
+
+-- name: note
+-- What was removed.
+INSERT INTO sidemirror.pruning_log (tenant_id, project_id, kind, count, pruned_us, before_us, importance_below)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+
+-- name: list
+-- A scope's log, the newest first, below a number, in the order of the fields of Pruned.
+SELECT pruning_no, kind, count, pruned_us, before_us, importance_below
+FROM sidemirror.pruning_log
+WHERE tenant_id = $1 AND project_id = $2 AND pruning_no < $3
+ORDER BY pruning_no DESC
+LIMIT $4

@@ -1,0 +1,83 @@
+-- The statements of storage/postgres/trials.py. $1 and $2 are the tenant and the project, $3 mostly the receipt.
+
+-- name: assign
+-- Trials ($4 to $7: lessons, versions, arms, fractions) at $8; nothing for a lesson that the receipt has one of already.
+INSERT INTO sidemirror.lesson_trials (tenant_id, project_id, receipt_id, memory_id, version, arm, fraction, assigned_us)
+SELECT $1, $2, $3, trial.memory_id, trial.version, trial.arm, trial.fraction, $8
+FROM unnest($4::text[], $5::bigint[], $6::text[], $7::double precision[]) AS trial (memory_id, version, arm, fraction)
+ORDER BY trial.memory_id COLLATE "C"
+ON CONFLICT (tenant_id, project_id, receipt_id, memory_id) DO NOTHING
+
+-- name: of_receipt
+-- A receipt's trials, in the order of the fields of Trial.
+SELECT memory_id, version, arm, fraction
+FROM sidemirror.lesson_trials
+WHERE tenant_id = $1 AND project_id = $2 AND receipt_id = $3
+ORDER BY memory_id
+
+-- name: settle
+-- What became of trials ($9, $10: whether each succeeded and whether its error returned), in place of what was said
+-- before; those that were not are assigned now. Each transaction takes them in one order, so that no two wait for each
+-- other.
+INSERT INTO sidemirror.lesson_trials (tenant_id, project_id, receipt_id, memory_id, version, arm, fraction, assigned_us,
+                                      succeeded, returned)
+SELECT $1, $2, $3, trial.memory_id, trial.version, trial.arm, trial.fraction, $8, trial.succeeded, trial.returned
+FROM unnest($4::text[], $5::bigint[], $6::text[], $7::double precision[], $9::boolean[], $10::boolean[])
+    AS trial (memory_id, version, arm, fraction, succeeded, returned)
+ORDER BY trial.memory_id COLLATE "C"
+ON CONFLICT (tenant_id, project_id, receipt_id, memory_id)
+DO UPDATE SET succeeded = excluded.succeeded, returned = excluded.returned
+
+-- name: tallies
+-- The trials of lessons ($3), each from a version on ($4), counted: the lesson, then the fields of Tally in their order.
+SELECT asked.memory_id, counted.*
+FROM unnest($3::text[], $4::bigint[]) AS asked (memory_id, from_version)
+CROSS JOIN LATERAL (
+    SELECT trial.arm, trial.fraction, count(*), count(*) FILTER (WHERE trial.succeeded),
+           count(*) FILTER (WHERE NOT trial.succeeded), count(*) FILTER (WHERE trial.returned),
+           count(*) FILTER (WHERE NOT trial.returned)
+    FROM sidemirror.lesson_trials AS trial
+    WHERE trial.tenant_id = $1 AND trial.project_id = $2 AND trial.memory_id = asked.memory_id
+          AND trial.version >= asked.from_version
+    GROUP BY trial.fraction, trial.arm
+    ORDER BY trial.fraction, trial.arm
+) AS counted
+
+-- name: lessons
+-- At most $4 of the lessons that have trials, downwards, below $3 (NULL: from the last): from each to the next, however
+-- many trials lie between.
+WITH RECURSIVE lesson (memory_id) AS (
+    (SELECT memory_id
+     FROM sidemirror.lesson_trials
+     WHERE tenant_id = $1 AND project_id = $2 AND ($3::text IS NULL OR memory_id < $3)
+     ORDER BY memory_id DESC
+     LIMIT 1)
+    UNION ALL
+    SELECT next.memory_id
+    FROM lesson
+    CROSS JOIN LATERAL (
+        SELECT trial.memory_id
+        FROM sidemirror.lesson_trials AS trial
+        WHERE trial.tenant_id = $1 AND trial.project_id = $2 AND trial.memory_id < lesson.memory_id
+        ORDER BY trial.memory_id DESC
+        LIMIT 1
+    ) AS next
+)
+SELECT memory_id FROM lesson LIMIT $4
+
+-- name: old
+-- Across scopes: trials assigned before $1, the oldest first, at most $2. What another sidecar is forgetting already is
+-- left to it.
+SELECT tenant_id, project_id, receipt_id, memory_id
+FROM sidemirror.lesson_trial_envelopes
+WHERE assigned_us < $1
+ORDER BY assigned_us
+LIMIT $2
+FOR UPDATE SKIP LOCKED
+
+-- name: forget
+-- Removes these trials: $3, $4, a receipt and a lesson for each.
+DELETE FROM sidemirror.lesson_trials AS trial
+USING unnest($3::text[], $4::text[]) AS gone (receipt_id, memory_id)
+WHERE trial.tenant_id = $1 AND trial.project_id = $2 AND trial.receipt_id = gone.receipt_id
+      AND trial.memory_id = gone.memory_id

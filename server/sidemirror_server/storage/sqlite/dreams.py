@@ -1,0 +1,75 @@
+"""The log of dreams in SQLite."""
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sidemirror_server.memory.dreams import Dream, Standing, Waiting, dream_body, dream_in
+from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.vocabulary.errors import WrongState
+from sidemirror_server.vocabulary.scope import Scope
+
+_SQL = load_statements(Path(__file__).with_name("dreams.sql"))
+_LAST_NUMBER = 2**63 - 1
+
+
+class SqliteDreams:
+    """The port `Dreams` on the embedded store. What is unread is kept by triggers on `memories`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def unread(self, scope: Scope, limit: int) -> tuple[str, ...]:
+        wanted = {**_scope(scope), "limit": limit}
+        rows = await self._database.search(lambda connection: connection.execute(_SQL["unread"], wanted).fetchall())
+        return tuple(row[0] for row in rows)
+
+    async def close(self, scope: Scope, dream: Dream, read_ids: tuple[str, ...], rest_until_us: int) -> Dream:
+        values = {
+            **_scope(scope),
+            "number": dream.number,
+            "dream_id": dream.dream_id,
+            "body": dream_body(dream),
+            "changed": int(dream.changed),
+            "ended_us": dream.ended_us,
+            "rest_until_us": rest_until_us,
+            "memory_ids": msgspec.json.encode(read_ids).decode(),
+        }
+
+        def change(connection: sqlite3.Connection) -> Dream:
+            kept = connection.execute(_SQL["kept"], values).fetchone()
+            if kept is not None:
+                return dream_in(kept[0])
+            if dream.number != _standing(connection, scope).dreams + 1:
+                raise WrongState("dream", dream.dream_id, "another pass has its place")
+            connection.execute(_SQL["add"], values)
+            connection.execute(_SQL["count"], values)
+            connection.execute(_SQL["read"], values)
+            return dream
+
+        return await self._database.write(change)
+
+    async def standing(self, scope: Scope) -> Standing:
+        return self._database.read(lambda connection: _standing(connection, scope))
+
+    async def waiting(self, now_us: int, limit: int) -> tuple[Waiting, ...]:
+        wanted = {"now_us": now_us, "limit": limit}
+        rows = await self._database.search(lambda connection: connection.execute(_SQL["waiting"], wanted).fetchall())
+        return tuple(Waiting(Scope(*row[:2]), Standing(*row[2:6]), *row[6:]) for row in rows)
+
+    async def list(self, scope: Scope, before: int | None, limit: int) -> tuple[Dream, ...]:
+        wanted = {**_scope(scope), "before": _LAST_NUMBER if before is None else before, "limit": limit}
+        rows = await self._database.search(lambda connection: connection.execute(_SQL["list"], wanted).fetchall())
+        return tuple(dream_in(row[0]) for row in rows)
+
+
+def _standing(connection: sqlite3.Connection, scope: Scope) -> Standing:
+    row = connection.execute(_SQL["standing"], _scope(scope)).fetchone()
+    return Standing() if row is None else Standing(*row)
+
+
+def _scope(scope: Scope) -> dict[str, Any]:
+    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id}

@@ -1,0 +1,86 @@
+"""The links of memories in SQLite."""
+
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sidemirror_server.memory.links import MOST_SAME_ERROR, Link, NodeKind, links_of, memory_key, node_of, signature_key
+from sidemirror_server.memory.record import LinkKind, MemoryRecord, NewLink
+from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.vocabulary.errors import NotFound
+from sidemirror_server.vocabulary.scope import Scope
+
+_SQL = load_statements(Path(__file__).with_name("memory_graph.sql"))
+
+
+class SqliteMemoryGraph:
+    """The port `MemoryGraph` on the embedded store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def link(self, scope: Scope, links: tuple[Link, ...]) -> int:
+        ends = (node_of(key) for link in links for key in (link.source, link.target))
+        memory_ids = [node.name for node in ends if node.kind is NodeKind.MEMORY]
+
+        def change(connection: sqlite3.Connection) -> int:
+            missing = connection.execute(_SQL["missing"], {**_scope(scope), "memory_ids": _json(memory_ids)}).fetchone()
+            if missing is not None:
+                raise NotFound("reflection", missing[0])
+            return connection.execute(_SQL["link"], {**_scope(scope), "links": _rows(links)}).rowcount
+
+        return await self._database.write(change)
+
+    async def unlink(self, scope: Scope, links: tuple[Link, ...]) -> int:
+        wanted = {**_scope(scope), "links": _rows(links)}
+        return await self._database.write(lambda connection: connection.execute(_SQL["unlink"], wanted).rowcount)
+
+    async def around(
+        self, scope: Scope, nodes: tuple[str, ...], kinds: tuple[LinkKind, ...], limit: int
+    ) -> tuple[Link, ...]:
+        wanted = {**_scope(scope), "nodes": _json(nodes), "kinds": _json(kinds), "limit": limit}
+
+        def look_up(connection: sqlite3.Connection) -> list[Any]:
+            found = connection.execute(_SQL["from_nodes"], wanted).fetchall()
+            return found + connection.execute(_SQL["to_nodes"], wanted).fetchall()
+
+        return _links(await self._database.search(look_up))
+
+    async def of_memories(self, scope: Scope, memory_ids: tuple[str, ...]) -> tuple[Link, ...]:
+        wanted = {**_scope(scope), "nodes": _json([memory_key(one) for one in memory_ids])}
+        return _links(
+            await self._database.search(lambda connection: connection.execute(_SQL["of_memories"], wanted).fetchall())
+        )
+
+
+def keep_links(
+    connection: sqlite3.Connection, scope: Scope, memory: MemoryRecord, more: Iterable[NewLink] = ()
+) -> None:
+    """Keeps the links of a memory that is learned or put, and `more`: in the transaction that keeps the memory."""
+    source = memory_key(memory.memory_id)
+    new = [Link(source, one.kind, one.target, memory.created_us) for one in (*links_of(memory), *more)]
+    if new:
+        connection.execute(_SQL["link"], {**_scope(scope), "links": _rows(new)})
+    if signature := signature_key(memory):
+        same = {"signature": signature, "source": source, "created_us": memory.created_us, "limit": MOST_SAME_ERROR}
+        connection.execute(_SQL["link_same_error"], {**_scope(scope), **same})
+
+
+def _links(rows: Iterable[Any]) -> tuple[Link, ...]:
+    return tuple(dict.fromkeys(Link(source, LinkKind(kind), target, at) for source, kind, target, at in rows))
+
+
+def _rows(links: Iterable[Link]) -> str:
+    return msgspec.json.encode([msgspec.structs.astuple(link) for link in links]).decode()
+
+
+def _json(values: Iterable[str]) -> str:
+    return msgspec.json.encode(tuple(values)).decode()
+
+
+def _scope(scope: Scope) -> dict[str, Any]:
+    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id}

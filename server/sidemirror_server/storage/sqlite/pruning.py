@@ -1,0 +1,65 @@
+"""What is removed because it is old, in SQLite."""
+
+import sqlite3
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from sidemirror_server.memory.pruning import Pruned, PrunedKind
+from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.memories import remove
+from sidemirror_server.vocabulary.scope import Scope
+
+_SQL = load_statements(Path(__file__).with_name("pruning.sql"))
+_LAST_NUMBER = 2**63 - 1
+
+
+class SqlitePruning:
+    """The port `Pruning` on the embedded store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def prune_memories(self, below: float, before_us: int, limit: int, now_us: int) -> int:
+        old = {"below": below, "before_us": before_us, "limit": limit, "now_us": now_us}
+
+        def change(connection: sqlite3.Connection) -> int:
+            removed = Counter[Scope]()
+            for tenant_id, project_id, memory_id in connection.execute(_SQL["old_memories"], old).fetchall():
+                scope = Scope(tenant_id, project_id)
+                removed[scope] += remove(connection, scope, memory_id)
+            return _noted(connection, PrunedKind.MEMORIES, removed, old)
+
+        return await self._database.write(change, long=True)
+
+    async def prune_turns(self, before_us: int, limit: int, now_us: int) -> int:
+        old = {"below": None, "before_us": before_us, "limit": limit, "now_us": now_us}
+
+        def change(connection: sqlite3.Connection) -> int:
+            removed = Counter[Scope]()
+            for tenant_id, project_id, turn_id, session_id in connection.execute(_SQL["old_turns"], old).fetchall():
+                scope = Scope(tenant_id, project_id)
+                turn = {**_scope(scope), "turn_id": turn_id, "session_id": session_id, "before_us": before_us}
+                connection.execute(_SQL["forget_entries"], turn)
+                removed[scope] += connection.execute(_SQL["forget_turn"], turn).rowcount
+                connection.execute(_SQL["forget_session"], turn)
+            return _noted(connection, PrunedKind.TURNS, removed, old)
+
+        return await self._database.write(change, long=True)
+
+    async def list(self, scope: Scope, before: int | None, limit: int) -> tuple[Pruned, ...]:
+        wanted = {**_scope(scope), "before": _LAST_NUMBER if before is None else before, "limit": limit}
+        rows = await self._database.search(lambda connection: connection.execute(_SQL["list"], wanted).fetchall())
+        return tuple(Pruned(row[0], PrunedKind(row[1]), *row[2:]) for row in rows)
+
+
+def _noted(connection: sqlite3.Connection, kind: PrunedKind, removed: Counter[Scope], old: dict[str, Any]) -> int:
+    """Keeps what was removed in the log of each scope; returns how many in all."""
+    for scope, count in removed.items():
+        connection.execute(_SQL["note"], {**_scope(scope), **old, "kind": kind, "count": count})
+    return removed.total()
+
+
+def _scope(scope: Scope) -> dict[str, Any]:
+    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id}

@@ -1,0 +1,51 @@
+-- The statements of storage/sqlite/pruning.py.
+
+-- name: old_memories
+-- Across scopes: unimportant memories that nothing was heard of since a time, and that nobody changed; those that were
+-- left alone longest first.
+SELECT tenant_id, project_id, memory_id
+FROM memories INDEXED BY memories_unimportant
+WHERE state <> 'retired' AND importance < :below AND updated_us < :before_us
+      AND coalesce(json_extract(CAST(body AS TEXT), '$.strengthened_us'), 0) < :before_us
+      AND coalesce(json_extract(CAST(body AS TEXT), '$.change'), 'learned') = 'learned'
+ORDER BY updated_us
+LIMIT :limit
+
+-- name: old_turns
+-- Across scopes: turns that ended and were not updated since a time, the oldest first.
+SELECT tenant_id, project_id, turn_id, session_id
+FROM turns INDEXED BY turns_ended
+WHERE standing <> 'open' AND updated_us < :before_us
+ORDER BY updated_us
+LIMIT :limit
+
+-- name: forget_entries
+-- A turn's entries.
+DELETE FROM log_entries
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND topic = 'turn' AND key = :turn_id
+
+-- name: forget_turn
+-- Its head.
+DELETE FROM turns
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id = :turn_id
+
+-- name: forget_session
+-- Its session, once that has no turns and was not updated since a time.
+DELETE FROM sessions
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id AND updated_us < :before_us
+      AND NOT EXISTS (SELECT 1 FROM turns INDEXED BY turns_counted
+                      WHERE turns.tenant_id = :tenant_id AND turns.project_id = :project_id
+                            AND turns.session_id = :session_id)
+
+-- name: note
+-- What was removed.
+INSERT INTO pruning_log (tenant_id, project_id, kind, count, pruned_us, before_us, importance_below)
+VALUES (:tenant_id, :project_id, :kind, :count, :now_us, :before_us, :below)
+
+-- name: list
+-- A scope's log, the newest first, below a number, in the order of the fields of Pruned.
+SELECT pruning_no, kind, count, pruned_us, before_us, importance_below
+FROM pruning_log INDEXED BY pruning_log_newest
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND pruning_no < :before
+ORDER BY pruning_no DESC
+LIMIT :limit

@@ -1,0 +1,82 @@
+"""Trials of lessons in SQLite."""
+
+import sqlite3
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from sidemirror_server.memory.evidence import Arm, Tally
+from sidemirror_server.memory.trials import Settled, Trial
+from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.vocabulary.scope import Scope
+
+_SQL = load_statements(Path(__file__).with_name("trials.sql"))
+_FIRST = "\U0010ffff" * 129  # before every lesson there can be
+
+
+class SqliteTrials:
+    """The port `Trials` on the embedded store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def assign(self, scope: Scope, receipt_id: str, trials: Sequence[Trial], now_us: int) -> None:
+        rows = [_values(scope, receipt_id, trial, now_us) for trial in trials]
+        await self._database.write(lambda connection: connection.executemany(_SQL["assign"], rows).rowcount)
+
+    async def of_receipt(self, scope: Scope, receipt_id: str) -> tuple[Trial, ...]:
+        wanted = {**_scope(scope), "receipt_id": receipt_id}
+        rows = self._database.read(lambda connection: connection.execute(_SQL["of_receipt"], wanted).fetchall())
+        return tuple(Trial(memory_id, version, Arm(arm), fraction) for memory_id, version, arm, fraction in rows)
+
+    async def settle(self, scope: Scope, receipt_id: str, settled: Sequence[Settled], now_us: int) -> None:
+        rows = [
+            {
+                **_values(scope, receipt_id, one.trial, now_us),
+                "succeeded": one.succeeded,
+                "returned": one.returned,
+            }
+            for one in settled
+        ]
+        await self._database.write(lambda connection: connection.executemany(_SQL["settle"], rows).rowcount)
+
+    async def tallies(self, scope: Scope, lessons: Collection[tuple[str, int]]) -> dict[str, tuple[Tally, ...]]:
+        def look_up(connection: sqlite3.Connection) -> dict[str, tuple[Tally, ...]]:
+            found = {}
+            for memory_id, from_version in lessons:
+                wanted = {**_scope(scope), "memory_id": memory_id, "from_version": from_version}
+                rows = connection.execute(_SQL["tally"], wanted).fetchall()
+                if rows:
+                    found[memory_id] = tuple(Tally(Arm(arm), *counts) for arm, *counts in rows)
+            return found
+
+        # A lesson may have thousands: not on the loop.
+        return await self._database.search(look_up)
+
+    async def lessons(self, scope: Scope, before: str | None, limit: int) -> tuple[str, ...]:
+        wanted = {**_scope(scope), "before": _FIRST if before is None else before, "limit": limit}
+        rows = await self._database.search(lambda connection: connection.execute(_SQL["lessons"], wanted).fetchall())
+        return tuple(memory_id for (memory_id,) in rows)
+
+    async def forget(self, before_us: int, limit: int) -> int:
+        wanted = {"before_us": before_us, "limit": limit}
+        return await self._database.write(
+            lambda connection: connection.execute(_SQL["forget"], wanted).rowcount, long=True
+        )
+
+
+def _scope(scope: Scope) -> dict[str, Any]:
+    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id}
+
+
+def _values(scope: Scope, receipt_id: str, trial: Trial, now_us: int) -> dict[str, Any]:
+    return {
+        **_scope(scope),
+        "receipt_id": receipt_id,
+        "memory_id": trial.memory_id,
+        "version": trial.version,
+        "arm": trial.arm,
+        "fraction": trial.fraction,
+        "assigned_us": now_us,
+    }

@@ -1,0 +1,54 @@
+-- The statements of storage/sqlite/trials.py.
+
+-- name: assign
+-- A trial; nothing when its receipt has one of that lesson already.
+INSERT INTO lesson_trials (tenant_id, project_id, receipt_id, memory_id, version, arm, fraction, assigned_us)
+VALUES (:tenant_id, :project_id, :receipt_id, :memory_id, :version, :arm, :fraction, :assigned_us)
+ON CONFLICT (tenant_id, project_id, receipt_id, memory_id) DO NOTHING
+
+-- name: of_receipt
+-- A receipt's trials, in the order of the fields of Trial.
+SELECT memory_id, version, arm, fraction
+FROM lesson_trials
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND receipt_id = :receipt_id
+ORDER BY memory_id
+
+-- name: settle
+-- What became of a trial, in place of what was said before; it is assigned now if it was not.
+INSERT INTO lesson_trials (tenant_id, project_id, receipt_id, memory_id, version, arm, fraction, assigned_us, succeeded,
+                           returned)
+VALUES (:tenant_id, :project_id, :receipt_id, :memory_id, :version, :arm, :fraction, :assigned_us, :succeeded, :returned)
+ON CONFLICT (tenant_id, project_id, receipt_id, memory_id)
+DO UPDATE SET succeeded = excluded.succeeded, returned = excluded.returned
+
+-- name: tally
+-- A lesson's trials from a version on, counted, in the order of the fields of Tally.
+SELECT arm, fraction, count(*), count(*) FILTER (WHERE succeeded), count(*) FILTER (WHERE NOT succeeded),
+       count(*) FILTER (WHERE returned), count(*) FILTER (WHERE NOT returned)
+FROM lesson_trials INDEXED BY lesson_trials_of_lesson
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id AND version >= :from_version
+GROUP BY fraction, arm
+ORDER BY fraction, arm
+
+-- name: lessons
+-- The lessons that have trials, downwards, below one: from each to the next, however many trials lie between.
+WITH RECURSIVE lesson (memory_id) AS (
+    SELECT max(memory_id)
+    FROM lesson_trials
+    WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id < :before
+    UNION ALL
+    SELECT (SELECT max(trial.memory_id)
+            FROM lesson_trials AS trial
+            WHERE trial.tenant_id = :tenant_id AND trial.project_id = :project_id
+                  AND trial.memory_id < lesson.memory_id)
+    FROM lesson
+    WHERE lesson.memory_id IS NOT NULL
+    LIMIT :limit
+)
+SELECT memory_id FROM lesson WHERE memory_id IS NOT NULL
+
+-- name: forget
+-- Across scopes: removes what was assigned before a time, the oldest first.
+DELETE FROM lesson_trials
+WHERE rowid IN (SELECT rowid FROM lesson_trials INDEXED BY lesson_trials_oldest
+                WHERE assigned_us < :before_us ORDER BY assigned_us LIMIT :limit)

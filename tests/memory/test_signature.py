@@ -1,0 +1,92 @@
+"""The same failure is recognised in whatever words it is told; another one is not."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidemirror_server.memory.signature import MOST_SIGNATURE_CHARS, category_in, error_signature, tool_of
+from sidemirror_server.memory.signature_wordings import CAUSES, NAMED_CAUSES
+from sidemirror_server.trace.failure import ErrorCategory
+
+TRACEBACK = 'Traceback (most recent call last):\n  File "/tmp/a.py", line 3, in <module>\n    get(url, timeout=5)\n'
+
+SAME = [
+    ("Error: Plan with ID P1006 not found", "Error: Plan with ID P17 not found"),
+    ("Error: user not found", "No such user: 17"),
+    ("Error: user not found", '# var_0 = "Error: user not found"'),
+    ("user 4711 does not exist", "could not find the user"),
+    ("Table 'a.b' doesn't exist", 'ERROR:  relation "c" does not exist'),
+    ("Table 'a.b' doesn't exist", "no such table: b"),
+    ("Unknown column 'x' in 'field list'", 'column "y" does not exist'),
+    ("Unknown column 'x' in 'field list'", "no such column: y"),
+    ("open /tmp/x/a.txt: no such file or directory", "FileNotFoundError: [Errno 2] No such file or directory: 'b'"),
+    ("ls: cannot access 'x': No such file or directory", "ENOENT: no such file or directory, open 'y'"),
+    ("The system cannot find the file specified.", "cat: y: No such file or directory"),
+    ("GET https://a.example/1 timed out", "Error: deadline exceeded"),
+    ("TimeoutError: [Errno 110] Connection timed out", "ReadTimeout: took 27.25 s"),
+    ("connect ECONNREFUSED 127.0.0.1:5432", "[Errno 111] Connection refused"),
+    ("/bin/bash: line 1: parallel: command not found", "sh: 1: parallel: not found"),
+    ("'jq' is not recognized as an internal or external command", "/bin/bash: line 4: jq: command not found"),
+    ("x: -c: line 1: unexpected EOF while looking for matching `''", "Error: unterminated quoted string at line 9"),
+    ("cp: invalid option -- 'z'", "cp: unrecognized option '--zap'"),
+    ("HTTP 403 Forbidden", "permission denied for table t"),
+    ("429 Too Many Requests", "rate limit reached, retry in 20 s"),
+    ("job 018f3a52-7c1e-7d3a-9b1e-0c6f2a1b3c4d broke", "job 118f3a52-7c1e-7d3a-9b1e-0c6f2a1b3c4e broke"),
+    (TRACEBACK + "KeyError: 'a'", "KeyError: 'b'"),
+    ("Error: gift card balance is not enough", "Insufficient balance of the gift card"),
+    ("exitcode: 1 (execution failed)\nModuleNotFoundError: No module named 'numpy'", "No module named numpy"),
+]
+DIFFERENT = [
+    ("user not found", "order not found"),
+    ("bash: line 1: xxd: command not found", "bash: line 1: parallel: command not found"),
+    ("cut: invalid option -- 'z'", "xargs: invalid option -- 'z'"),
+    ("No module named 'numpy'", "No module named 'pandas'"),
+    ("No module named 'numpy'", "FileNotFoundError: [Errno 2] No such file or directory: 'numpy'"),
+    ("Unknown column 'x' in 'field list'", "Table 'x' doesn't exist"),
+    ("connection refused", "connection timed out"),
+    ("permission denied: /etc/x", "/etc/x: No such file or directory"),
+    ("Error: number of passengers does not match", "Error: payment amount does not add up"),
+    ("mkdir: cannot create directory 'x': File exists", "cd: x: Not a directory"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_the_same_failure_in_other_words(one: str, other: str) -> None:
+    assert error_signature("t", one) == error_signature("t", other) != ""
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_another_failure(one: str, other: str) -> None:
+    assert error_signature("t", one) != error_signature("t", other)
+
+
+def test_the_tool_counts() -> None:
+    assert error_signature("t", "user not found") != error_signature("u", "user not found")
+
+
+def test_what_a_signature_says() -> None:
+    signature = error_signature("a|b", "Table 'a.b' doesn't exist")
+    assert signature == "a|b|not_found|missing_table"
+    assert (tool_of(signature), category_in(signature)) == ("a|b", "not_found")
+    assert (tool_of(""), category_in("")) == ("", "")
+    assert error_signature("bash", "sh: 1: jq: not found") == "bash|not_found|missing_command jq"
+    assert error_signature("bash", "/bin/bash: line 1: The: command not found").endswith("|missing_command <words>")
+    assert error_signature("find_user", "Error: user 17 not found") == "find_user|not_found|absent user"
+
+
+@pytest.mark.parametrize("text", ["", " \n", "0\n", "Error:", "exitcode: 1 (execution failed)"])
+def test_a_text_that_says_nothing_has_none(text: str) -> None:
+    """It would be the same as any other that says nothing."""
+    assert error_signature("t", text) == ""
+
+
+def test_every_cause_has_a_category_that_there_is() -> None:
+    known = {category.value for category in ErrorCategory}
+    assert {category for _, category, _ in (*CAUSES, *NAMED_CAUSES)} <= known
+
+
+@given(st.text(max_size=400), st.text(max_size=200))
+def test_any_text_has_a_short_signature(text: str, tool: str) -> None:
+    signature = error_signature(tool, text)
+    assert len(signature) <= MOST_SIGNATURE_CHARS
+    assert not signature or tool_of(signature) == tool[:100]
