@@ -4,7 +4,8 @@ Stores keep the figures and add up the parts; each store's conformance test comp
 """
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -72,3 +73,20 @@ def score(
         for term, weight in asked.items()
         if times.get(term, 0) > 0
     )
+
+
+def scorer(asked: Mapping[str, float], having: Mapping[str, int], field: Field) -> Callable[[Sequence[str]], float]:
+    """`score` for many texts, given their terms: what is the same for all of them is worked out once."""
+    tells = {
+        term: weight * telling(field.memories, having[term]) * (SATURATION + 1)
+        for term, weight in asked.items()
+        if having[term] > 0
+    }
+    least, for_each = SATURATION * (1 - LENGTH_WEIGHT), SATURATION * LENGTH_WEIGHT / field.mean_terms()
+
+    def scored(terms: Sequence[str]) -> float:
+        length = least + for_each * len(terms)
+        times = Counter(filter(tells.__contains__, terms))
+        return sum(tells[term] * many / (many + length) for term, many in times.items())
+
+    return scored
