@@ -1,10 +1,11 @@
 """The rule that every store scores by, and which terms of a question are looked up."""
 
 import math
+import random
 
 import pytest
 
-from sidemirror_server.memory.bm25 import COMMON, MOST_ASKED, MOST_LED_TO, Field, chosen, part, score, telling
+from sidemirror_server.memory.bm25 import COMMON, MOST_ASKED, MOST_LED_TO, Field, chosen, part, score, scorer, telling
 
 
 def test_the_formula() -> None:
@@ -43,3 +44,16 @@ def test_common_terms_lead_only_so_far() -> None:
 def test_a_scope_without_texts_has_a_mean() -> None:
     assert Field(0, 0).mean_terms() == Field(3, 0).mean_terms() == 1.0
     assert Field(4, 10).mean_terms() == 2.5
+
+
+def test_many_texts_are_scored_like_one() -> None:
+    chance = random.Random(4)
+    words = [f"w{number}" for number in range(12)]
+    asked = {word: chance.random() for word in words[:6]}
+    having = {word: chance.randint(0, 40) for word in asked}
+    field = Field(40, 300)
+    scored = scorer(asked, having, field)
+    for length in range(30):
+        text = chance.choices([word for word in words if having.get(word, 1)], k=length)
+        times = {word: text.count(word) for word in asked}
+        assert scored(text) == pytest.approx(score(asked, having, times, len(text), field))

@@ -8,7 +8,15 @@ from typing import Any
 import msgspec
 from msgspec.structs import astuple
 
-from sidemirror_server.memory.search import Embedded, Facts, Filter, TextHits, Unembedded, VectorHits
+from sidemirror_server.memory.search import (
+    EMBEDDING_LEASE_US,
+    Embedded,
+    Facts,
+    Filter,
+    TextHits,
+    Unembedded,
+    VectorHits,
+)
 from sidemirror_server.storage.sqlite.database import Database
 from sidemirror_server.storage.sqlite.memory_lookup import SQL, Lookup, model_number, scope_number
 from sidemirror_server.storage.sqlite.memory_process import SearchProcess
@@ -32,6 +40,8 @@ class SqliteMemorySearch:
         self._database = database
         self._process = process
         self._lookup = Lookup()
+        # Who embeds what, and until when. One process has the folder, so nobody else needs to know.
+        self._taken: dict[tuple[Scope, str], tuple[str, int]] = {}
 
     async def by_text(self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int) -> TextHits:
         found = await self._ask(ByText(astuple(scope), dict(asked), wanted, limit))
@@ -91,6 +101,17 @@ class SqliteMemorySearch:
         wanted = {**_scope(scope), "memory_ids": msgspec.json.encode(memory_ids).decode()}
         rows = self._database.read(lambda connection: connection.execute(SQL["terms_in"], wanted).fetchall())
         return {memory_id: frozenset(f"{content} {task}".split()) for memory_id, content, task in rows}
+
+    async def take(self, scope: Scope, model: str, holder: str, now_us: int) -> bool:
+        has, until_us = self._taken.get((scope, model), (holder, 0))
+        if has != holder and now_us < until_us:
+            return False
+        self._taken[scope, model] = (holder, now_us + EMBEDDING_LEASE_US)
+        return True
+
+    async def leave(self, scope: Scope, model: str, holder: str) -> None:
+        if self._taken.get((scope, model), ("", 0))[0] == holder:
+            del self._taken[scope, model]
 
 
 def _scope(scope: Scope) -> dict[str, Any]:
