@@ -125,23 +125,21 @@ CROSS JOIN memories ON memories.row_id = facts.row_id
 WHERE facts.scope_no = :scope_no AND facts.embedded_by > :model_no
 LIMIT :limit
 
--- name: embeddable
--- The row of a memory that still has this content.
-SELECT memories.row_id
+-- name: keep_vector
+-- Keeps the vector of a memory that still has this content, in place of an earlier one, and with a number above all.
+INSERT OR REPLACE INTO memory_vectors (row_id, scope_no, model_no, vector)
+SELECT row_id, :scope_no, :model_no, :vector
 FROM memories
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id AND content = :content
 
--- name: drop_vector
--- Removes a memory's vector.
-DELETE FROM memory_vectors WHERE row_id = :row_id
-
--- name: keep_vector
--- Keeps a vector.
-INSERT INTO memory_vectors (row_id, scope_no, model_no, vector) VALUES (:row_id, :scope_no, :model_no, :vector)
-
 -- name: mark_embedded
--- The memory has a vector of the model.
-UPDATE memory_facts SET embedded_by = :model_no WHERE row_id = :row_id
+-- Such a memory has a vector of the model.
+UPDATE memory_facts SET embedded_by = :model_no
+WHERE row_id = (
+    SELECT row_id
+    FROM memories
+    WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id AND content = :content
+)
 
 -- name: vectors_after
 -- Vectors of a model that were kept after another one, in that order.
