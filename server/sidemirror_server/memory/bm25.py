@@ -20,6 +20,8 @@ MOST_ASKED = 64
 # words of a question in a large store.
 COMMON = 2_000
 MOST_LED_TO = 6_000
+# Up to so many terms, looking for each in a text takes less time than counting all terms of the text.
+_FEW = 8
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -55,7 +57,8 @@ def chosen(asked: Mapping[str, float], having: Mapping[str, int], memories: int)
     terms: list[str] = []
     led_to = 0
     for term in known[:MOST_ASKED]:
-        if terms and having[term] > COMMON and led_to + having[term] > MOST_LED_TO:
+        is_common = having[term] > COMMON
+        if terms and is_common and (led_to + having[term] > MOST_LED_TO or 2 * having[term] > memories):
             continue
         led_to += having[term]
         terms.append(term)
@@ -84,9 +87,17 @@ def scorer(asked: Mapping[str, float], having: Mapping[str, int], field: Field) 
     }
     least, for_each = SATURATION * (1 - LENGTH_WEIGHT), SATURATION * LENGTH_WEIGHT / field.mean_terms()
 
-    def scored(terms: Sequence[str]) -> float:
+    def few_asked(terms: Sequence[str]) -> float:
+        length = least + for_each * len(terms)
+        total = 0.0
+        for term, tell in tells.items():
+            if many := terms.count(term):
+                total += tell * many / (many + length)
+        return total
+
+    def many_asked(terms: Sequence[str]) -> float:
         length = least + for_each * len(terms)
         times = Counter(filter(tells.__contains__, terms))
         return sum(tells[term] * many / (many + length) for term, many in times.items())
 
-    return scored
+    return few_asked if len(tells) <= _FEW else many_asked
