@@ -31,7 +31,7 @@ from sidemirror_server.vocabulary.scope import Scope
 
 _WRITERS = 64
 # In each round, of each: rows by one caller, questions. Rows by 64 callers: `Scale.writes` in all, ten each at least.
-_ONE_BY_ONE, _QUESTIONS = 20, 8
+_ONE_BY_ONE, _QUESTIONS = 100, 8
 _AT_ONCE = 5_000
 _OWN = "sidemirror"
 

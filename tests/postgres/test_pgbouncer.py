@@ -106,6 +106,7 @@ async def test_sidecars_of_many_tenants_share_a_connection(databases: Databases,
 # What is about the embedded store: its files, and its name.
 LEFT_OUT = (
     "tests/wire/test_text_entry.py::test_a_secret_is_seen_nowhere_again",
+    "tests/wire/test_memory.py::test_a_repeat_whose_answer_was_lost_finds_its_own_effect",
     "tests/wire/test_memory_trust.py::test_a_secret_in_every_field_is_kept_nowhere",
     "tests/wire/test_server.py::test_what_the_server_says_about_itself",
 )
@@ -128,7 +129,7 @@ def test_the_wire_tests_of_memory_pass(databases: Databases, pooler: Pooler) -> 
     passed, told = wire_tests(databases, pooler, *MEMORY)
     show(f"memory, behind PgBouncer in transaction mode: {told}")
     assert "skipped" not in told
-    assert passed >= 40
+    assert passed >= 300
 
 
 @pytest.mark.long

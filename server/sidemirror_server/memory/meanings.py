@@ -38,6 +38,9 @@ _QUESTIONS = 512
 # After a failure nothing is asked for this long, and of a scope whose money is spent. Chosen here: as long as a breaker
 # rests.
 _PAUSE_S = 30.0
+# What is written within this time of a first memory is embedded with it: one writer at a time would else pay for a call
+# and a commit each. Chosen here: less than a call to an embedding model takes.
+_GATHER_S = 0.02
 # When another sidecar is at a scope, it is looked at again after this long: what it wrote last may be missing.
 # Chosen here: a question in between is answered, and mostly by vectors.
 _ELSEWHERE_S = 5.0
@@ -118,6 +121,7 @@ class MemoryMeanings:
             while True:
                 await self._news.wait()
                 self._news.clear()
+                await asyncio.sleep(_GATHER_S)
                 while self._waiting:
                     scope, _ = self._waiting.popitem(last=False)
                     in_the_way = await self._all_of(scope)
