@@ -123,7 +123,7 @@ def test_the_wire_tests_pass(databases: Databases, pooler: Pooler) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_the_wire_tests_of_memory_pass(databases: Databases, pooler: Pooler) -> None:
     """What is kept, found, and kept out: hostile texts too. Seen to fail as the test above."""
     passed, told = wire_tests(databases, pooler, *MEMORY)
