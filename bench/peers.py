@@ -92,7 +92,7 @@ class Cell(NamedTuple):
 async def peers(servers: Servers, scale: Scale) -> list[Figure]:
     """All take turns in each round: rows by one caller, rows by 64, questions by one."""
     many = max(scale.writes * 4, _WRITERS)
-    rows = _rows(scale.peer_memories, scale.rounds * (_ONE_BY_ONE + many), scale.rounds * _QUESTIONS)
+    rows = _rows(scale.peer_memories, scale.rounds * (_ONE_BY_ONE + many), (scale.rounds + 1) * _QUESTIONS)
     async with contextlib.AsyncExitStack() as stack:
         contenders: dict[str, Contender] = {_OWN: await _Own.open(servers.folder / "own", rows)}
         stack.push_async_callback(contenders[_OWN].close)
@@ -105,6 +105,7 @@ async def peers(servers: Servers, scale: Scale) -> list[Figure]:
                 absent[name] = str(error)
         for contender in contenders.values():
             await contender.fill(scale.peer_memories)
+            await contender.search(scale.rounds * _QUESTIONS, _QUESTIONS)  # what is begun with the first question
         took = await _rounds(contenders, scale, many)
     figures = []
     for name, goal in _PEERS.items():
