@@ -35,6 +35,7 @@ _SAYS_NOTHING = telling_terms(
     "error exception failed failure fatal warning exit code status execution exitcode output id var please try again"
 )
 _MOST_TERMS = 12
+_CATEGORIES = frozenset(category.value for category in ErrorCategory)
 
 
 def error_signature(tool: str, error_text: str) -> str:
@@ -45,6 +46,11 @@ def error_signature(tool: str, error_text: str) -> str:
         return ""
     category, cause = _known_cause(line, text.lower()) or _told(line, category_of(text, tool).value)
     return f"{tool[:_TOOL_CHARS]}|{category}|{cause[:_CAUSE_CHARS]}" if cause else ""
+
+
+def is_signature(text: str) -> bool:
+    """It has the form of one."""
+    return category_in(text) in _CATEGORIES and len(text) <= MOST_SIGNATURE_CHARS
 
 
 def tool_of(signature: str) -> str:
