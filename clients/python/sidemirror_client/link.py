@@ -68,7 +68,8 @@ class Link:
         if self._on_away is None:
             _log.warning("the sidecar is away, the agent goes on without it: %s", why)
         else:
-            self._on_away(why)
+            # By the loop, which reports what it raises: the delivery goes on all the same.
+            asyncio.get_running_loop().call_soon(self._on_away, why)
 
     def refused(self, turn_id: str, error: grpc.aio.AioRpcError) -> None:
         """A turn is not taken, though the sidecar is there. Never raises."""
