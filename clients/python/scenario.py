@@ -93,8 +93,9 @@ class Runner:
         if hasattr(self, "client"):
             await self.client.close()
 
-    def count(self, _why: str) -> None:
+    def count(self, why: str) -> None:
         self.told += 1
+        print("told", why, flush=True)
         raise Thrown
 
     # --- calls -------------------------------------------------------------------------------------------------------

@@ -52,17 +52,41 @@ def test_who_may_call(language: Language, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
 def test_a_thousand_turns_with_the_sidecar_killed(language: Language, beside: Sidecar) -> None:
-    """Seen to fail, with turns that are not in the record, when the TypeScript client does not open another stream
+    """The delay is counted without the time in which the machine did other work, which is no client's doing and has
+    taken 100 ms and more: what the client itself takes is the same on a busy machine. The plain delay has a test of its
+    own.
+
+    The agent's callback that is told throws, each time.
+
+    Seen to fail, with turns that are not in the record, when the TypeScript client does not open another stream
     after one broke."""
+    figures = killed_in_the_middle(language, beside)
+    assert figures["longest_ms"] <= LONGEST_MS
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
+def test_the_plain_delay(language: Language, beside: Sidecar) -> None:
+    """The same by the clock alone. Needs an idle machine: `uv run pytest -m long -s tests/clients -k plain_delay` prints
+    a line for each client."""
+    figures = killed_in_the_middle(language, beside)
+    assert figures["plain_ms"] <= LONGEST_MS
+
+
+def killed_in_the_middle(language: Language, beside: Sidecar) -> dict[str, float]:
+    """Figures of the run, in which nothing was lost and the agent was told once."""
     command = ready(language)
     (away,) = (step["away"] for step in json.loads((SCENARIO / "away.json").read_text()) if "away" in step)
     ran = run_scenario(command, "away.json", beside, language.folder)
-    figures = json.loads(ran.printed("away"))
-    sys.stdout.write(f"{language.name} {figures}\n")
+    figures: dict[str, float] = json.loads(ran.printed("away"))
+    sys.stdout.write(
+        f"\n{language.name}: the agent's loop was held up for {figures['plain_ms']:.1f} ms at most by the clock, for "
+        f"{figures['longest_ms']:.1f} ms without the machine's other work\n"
+    )
     assert recorded(beside, ran.variables["run"], away["turns"], away["events"]) == []
     assert figures["dropped"] == 0
-    assert figures["told"] == 1
-    assert figures["longest_ms"] <= LONGEST_MS
+    assert figures["told"] == 1, [line for line in ran.lines if line.startswith("told ")]
+    return figures
 
 
 def recorded(beside: Sidecar, run: str, turns: int, events: int) -> list[str]:

@@ -155,10 +155,11 @@ class Turn:
         while not self._over and (self._waiting or self._finishing):
             await self._news.wait()
 
-    def abandon(self) -> None:
+    async def abandon(self) -> None:
         """Ends the reporting, with what it has not delivered. The sidecar abandons the turn after 30 idle minutes."""
         if self._task is not None:
             self._task.cancel()
+            await asyncio.wait({self._task})
 
     async def _wait(self, there: Callable[[], bool], timeout_s: float) -> None:
         away = asyncio.create_task(self._link.wait_away())
@@ -180,6 +181,10 @@ class Turn:
     def begin(self, started: pb.TurnStarted, done: Callable[["Turn"], None]) -> None:
         """The first event, and the delivery beside the agent. `done` is called when nothing is left to deliver."""
         self.report(pb.TurnEvent(turn_id=self.id, turn_started=started))
+        if self._link.closed:
+            self._end()
+            done(self)
+            return
         self._task = asyncio.create_task(self._deliver())
         self._task.add_done_callback(lambda _: done(self))
 
@@ -196,7 +201,7 @@ class Turn:
                             await asyncio.sleep(0)
                         outage = self._link.outages
                         await self._stream(outage)
-                except (grpc.RpcError, OSError) as error:
+                except (grpc.RpcError, OSError, ValueError) as error:
                     if isinstance(error, grpc.aio.AioRpcError) and _is_final(error):
                         self.error = error
                         self._link.refused(self.id, error)
@@ -218,7 +223,8 @@ class Turn:
             await self._to_send.wait()
 
     async def _stream(self, outage: int) -> None:
-        """Returns when the sidecar has closed the stream. Raises AioRpcError, and OSError for the token's file."""
+        """Returns when the sidecar has closed the stream. Raises AioRpcError; OSError and ValueError for the token's
+        file."""
         stream = _Stream()
         call = self._thinking.RunTurn(self._requests(stream))
         try:

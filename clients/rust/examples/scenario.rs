@@ -112,8 +112,9 @@ impl Runner {
             ca_file: path("ca_file"),
             tenant_id: text(given, "tenant_id"),
             project_id: text(given, "project_id"),
-            on_away: Some(Arc::new(move |_: &Status| {
+            on_away: Some(Arc::new(move |why: &Status| {
                 told.fetch_add(1, Ordering::SeqCst);
+                println!("told {why}");
                 panic!("an agent's own callback");
             })),
             ..Default::default()

@@ -100,17 +100,17 @@ export class Turn implements AsyncIterable<TurnDirective> {
 
   /**
    * Takes an event and returns its id. It never waits. Of a text of more than 256 KiB, which is what the sidecar takes,
-   * the beginning is kept.
+   * the beginning is kept, and half a surrogate pair is replaced.
    */
   report(given: EventInit): string {
-    const event = clone(TurnEventSchema, create(TurnEventSchema, given));
+    const event = copied(given);
     event.eventId ||= randomUUID();
     event.agent ||= this.agent;
     event.time ??= timestampNow();
     const ends = event.kind.case === "turnFinished";
     let bytes = toBinary(TurnEventSchema, event).length;
     if (bytes > LONGEST_TEXT_BYTES) {
-      cutTexts(event);
+      fit(event);
       bytes = toBinary(TurnEventSchema, event).length;
     }
     const full =
@@ -310,14 +310,30 @@ function isFinal(error: ConnectError): boolean {
   return reason !== "" && retryAfterMs === undefined;
 }
 
-/** Shortens the texts that the sidecar would refuse the turn for. */
-function cutTexts(message: object): void {
-  for (const [name, value] of Object.entries(message)) {
-    if (typeof value === "object" && value !== null) cutTexts(value);
-    else if (typeof value === "string" && Buffer.byteLength(value) > LONGEST_TEXT_BYTES) {
-      const kept = Buffer.from(value).subarray(0, LONGEST_TEXT_BYTES - Buffer.byteLength(CUT));
-      // With `stream` the part of a character that the cut leaves is left out.
-      (message as Record<string, unknown>)[name] = new TextDecoder().decode(kept, { stream: true }) + CUT;
-    }
+/** The caller's own stays as it is. */
+function copied(given: EventInit): TurnEvent {
+  try {
+    return clone(TurnEventSchema, create(TurnEventSchema, given));
+  } catch {
+    // A text that was cut within a surrogate pair is no UTF-8.
+    const mended = structuredClone(given);
+    fit(mended);
+    return clone(TurnEventSchema, create(TurnEventSchema, mended));
   }
+}
+
+/** Shortens texts that the sidecar would refuse the turn for, and replaces what cannot be sent. */
+function fit(message: object): void {
+  for (const [name, value] of Object.entries(message)) {
+    if (typeof value === "object" && value !== null) fit(value);
+    else if (typeof value === "string") (message as Record<string, unknown>)[name] = fitting(value);
+  }
+}
+
+function fitting(text: string): string {
+  const bytes = Buffer.from(text); // which replaces half a surrogate pair
+  if (bytes.length <= LONGEST_TEXT_BYTES) return bytes.toString();
+  const kept = bytes.subarray(0, LONGEST_TEXT_BYTES - Buffer.byteLength(CUT));
+  // With `stream` the part of a character that the cut leaves is left out.
+  return new TextDecoder().decode(kept, { stream: true }) + CUT;
 }

@@ -248,8 +248,9 @@ async function open(given: Step): Promise<void> {
     caFile: given["ca_file"],
     tenantId: given["tenant_id"],
     projectId: given["project_id"],
-    onAway: () => {
+    onAway: (why) => {
       told++;
+      console.log(`told ${why.message}`);
       throw new Error("an agent's own callback");
     },
   });

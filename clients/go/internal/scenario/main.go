@@ -103,8 +103,9 @@ func (r *runner) connect(given object) error {
 		sidemirror.WithTokenFile(text(given, "token_file")),
 		sidemirror.WithTLS(text(given, "ca_file")),
 		sidemirror.WithScope(text(given, "tenant_id"), text(given, "project_id")),
-		sidemirror.WithOnAway(func(error) {
+		sidemirror.WithOnAway(func(why error) {
 			r.told.Add(1)
+			fmt.Println("told", why)
 			panic("an agent's own callback")
 		}),
 	)

@@ -130,6 +130,7 @@ public final class Scenario {
 
   private void count(Throwable why) {
     told.incrementAndGet();
+    System.out.println("told " + why.getMessage());
     throw new AssertionError("an agent's own callback");
   }
 
