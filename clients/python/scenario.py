@@ -54,7 +54,9 @@ class Longest:
         waited_s, computed_s, began_s = _waited_s(), time.process_time(), time.perf_counter()
         yield
         plain_s = time.perf_counter() - began_s
-        held_s = min(plain_s - (_waited_s() - waited_s), time.process_time() - computed_s)
+        held_s = plain_s - (_waited_s() - waited_s)
+        if own_s:
+            held_s = min(held_s, time.process_time() - computed_s)
         self.plain_s = max(self.plain_s, plain_s - own_s)
         self.held_s = max(self.held_s, held_s - own_s)
 

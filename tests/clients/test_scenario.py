@@ -67,8 +67,8 @@ def test_a_thousand_turns_with_the_sidecar_killed(language: Language, beside: Si
 @pytest.mark.long
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
 def test_the_plain_delay(language: Language, beside: Sidecar) -> None:
-    """The same by the clock alone. Needs an idle machine: `uv run pytest -m long -s tests/clients -k plain_delay` prints
-    a line for each client."""
+    """The same by the clock alone. Needs an idle machine. With -s it prints a line for each client:
+    `uv run pytest -m long -s tests/clients -k plain_delay`."""
     figures = killed_in_the_middle(language, beside)
     assert figures["plain_ms"] <= LONGEST_MS
 

@@ -176,9 +176,15 @@ export class Turn implements AsyncIterable<TurnDirective> {
 
   /** Ends the reporting, with what it has not delivered. The sidecar abandons the turn after 30 idle minutes. */
   abandon(): void {
-    this.over = true;
+    this.end();
     this.abort.abort();
     this.toSend.ring();
+  }
+
+  private end(): void {
+    this.over = true;
+    this.dropped += this.waiting.length;
+    this.waiting = [];
     this.news.ring();
   }
 
@@ -208,10 +214,7 @@ export class Turn implements AsyncIterable<TurnDirective> {
         await new Promise((resolve) => setTimeout(resolve, Math.min(FIRST_PAUSE_MS * failures, LONGEST_PAUSE_MS)));
       }
     }
-    this.over = true;
-    this.dropped += this.waiting.length;
-    this.waiting = [];
-    this.news.ring();
+    this.end();
   }
 
   private async wait(there: () => boolean, timeoutMs: number): Promise<void> {

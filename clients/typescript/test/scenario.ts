@@ -151,7 +151,7 @@ class Longest {
     return () => {
       const plain = performance.now() - began;
       const { user, system } = process.cpuUsage(computed);
-      const held = Math.min(plain - (waitedMs() - waited), (user + system) / 1000);
+      const held = Math.min(plain - (waitedMs() - waited), ownMs ? (user + system) / 1000 : Infinity);
       this.plainMs = Math.max(this.plainMs, plain - ownMs);
       this.heldMs = Math.max(this.heldMs, held - ownMs);
     };
