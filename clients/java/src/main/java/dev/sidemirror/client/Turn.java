@@ -403,6 +403,9 @@ public final class Turn {
     } else if (why instanceof StatusRuntimeException refusal && isFinal(refusal)) {
       link.refused(id, refusal);
       end(refusal);
+    } else if (why != null && String.valueOf(why.getMessage()).contains("REFUSED_STREAM")) {
+      // HTTP/2's word for: not begun with, come again. The sidecar is there, and still counts streams that have ended.
+      wantLater();
     } else if (why != null) {
       link.lost(why, ended.outages);
       wantLater();
