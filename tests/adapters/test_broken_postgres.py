@@ -25,6 +25,7 @@ from sidemirror_server.storage.postgres import (
     receipts,
     requests,
     sessions,
+    trials,
     turn_log,
     work,
 )
@@ -36,6 +37,7 @@ from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
+from sidemirror_server.storage.postgres.trials import PostgresTrials
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 from sidemirror_server.storage.postgres.work import PostgresWork
 from sidemirror_server.trace.log import Batch, Entry
@@ -50,6 +52,7 @@ from tests.conformance import memories as memories_suite
 from tests.conformance import receipts as receipts_suite
 from tests.conformance import requests as requests_suite
 from tests.conformance import sessions as sessions_suite
+from tests.conformance import trials as trials_suite
 from tests.conformance import turn_log as turn_log_suite
 from tests.conformance import work as work_suite
 from tests.conformance.clauses import clauses_of
@@ -60,7 +63,7 @@ CLAUSES = {
     clause: test
     for suite in (
         *(turn_log_suite, sessions_suite, requests_suite, work_suite, ledger_suite, critiques_suite),
-        *(receipts_suite, memories_suite),
+        *(receipts_suite, memories_suite, trials_suite),
         journal_suite,
     )
     for clause, test in clauses_of(suite).items()
@@ -182,6 +185,22 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("MS11", "add", "DO NOTHING", "DO UPDATE SET content = excluded.content, body = excluded.body"),
         ("MS12", "report", "score = excluded.score", "score = coalesce(excluded.score, memory_outcomes.score)"),
         ("MS12", "outcome", "receipt_id = $3", "receipt_id >= $3"),
+    ],
+    trials: [
+        ("LT1", "assign", "DO NOTHING", "DO UPDATE SET arm = excluded.arm"),
+        ("LT2", "of_receipt", "ORDER BY memory_id", "ORDER BY lower(memory_id)"),
+        ("LT2", "of_receipt", "receipt_id = $3", "lower(receipt_id) = lower($3)"),
+        ("LT3", "settle", "returned = excluded.returned", "returned = (excluded.returned OR excluded.succeeded)"),
+        ("LT3", "settle", "DO UPDATE SET ", "DO UPDATE SET arm = excluded.arm, "),
+        ("LT4", "tallies", "trial.version >= asked.from_version", "trial.version > asked.from_version"),
+        ("LT4", "tallies", "(WHERE NOT trial.succeeded)", "(WHERE trial.succeeded IS DISTINCT FROM true)"),
+        ("LT4", "tallies", "ORDER BY trial.fraction, trial.arm", "ORDER BY trial.arm, trial.fraction"),
+        ("LT5", "lessons", "LIMIT $4", "LIMIT $4 + 1"),
+        ("LT5", "lessons", "memory_id < $3", "memory_id <= $3"),
+        ("LT6", "old", "assigned_us < $1", "assigned_us <= $1"),
+        ("LT6", "old", "ORDER BY assigned_us", "ORDER BY assigned_us DESC"),
+        ("LT6", "old", "LIMIT $2", "LIMIT greatest($2, 10)"),
+        ("LT6", "forget", "trial.receipt_id = gone.receipt_id", "trial.receipt_id <> gone.receipt_id"),
     ],
     ledger: [
         ("LE1", "used", "settled_tokens + reserved_tokens", "settled_tokens"),
@@ -414,6 +433,7 @@ BROKEN_VERBS: list[tuple[str, type[Any]]] = [
     ("MS13", TakesOutMarks),
     ("MS14", of_one_project(PostgresMemories)),
     ("MS15", RevisesAgain),
+    ("LT7", of_one_project(PostgresTrials)),
 ]
 
 
@@ -456,6 +476,7 @@ def adapter_for(clause: str, database: Database, broken: type[Any] | None) -> An
         "CR": PostgresCritiques,
         "RC": PostgresReceipts,
         "MS": PostgresMemories,
+        "LT": PostgresTrials,
         "JO": PostgresJournal,
     }
     if clause[:2] in ports:
