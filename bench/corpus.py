@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from sidemirror_server.memory.record import MemoryKind, MemoryRecord
+from sidemirror_server.memory.search import Embedded
 from sidemirror_server.storage.sqlite import memories as adapter
+from sidemirror_server.storage.sqlite import memory_search
 from sidemirror_server.storage.sqlite.database import FILE_NAME, Database
-from sidemirror_server.storage.sqlite.memory_lookup import SQL
 from sidemirror_server.storage.sqlite.memory_process import SearchProcess
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
 from sidemirror_server.vocabulary.origin import Origin
@@ -74,15 +75,17 @@ async def keep(database: Database, first: int, texts: list[str], vectors: Any) -
     """Writes rows as the adapters do, in one transaction; they are numbered from `first`."""
 
     def rows(connection: sqlite3.Connection) -> None:
-        connection.execute(SQL["add_model"], {"name": MODEL})
-        for place, text in enumerate(texts):
-            adapter._add(connection, scope_of(first + place), record(first + place, text))  # noqa: SLF001  # as the port
-            row_id, scope_no = connection.execute(
-                "SELECT row_id, scope_no FROM memory_facts ORDER BY row_id DESC"
-            ).fetchone()
-            values = {"row_id": row_id, "scope_no": scope_no, "model_no": 1, "vector": vectors[place].tobytes()}
-            connection.execute(SQL["keep_vector"], values)
-            connection.execute(SQL["mark_embedded"], values)
+        kept = [(scope_of(first + place), record(first + place, text)) for place, text in enumerate(texts)]
+        for scope, memory in kept:
+            adapter._add(connection, scope, memory)  # noqa: SLF001  # as the port
+        for own in (SCOPE, OTHER):
+            made = [
+                Embedded(memory.memory_id, memory.content, vectors[place].tolist())
+                for place, (scope, memory) in enumerate(kept)
+                if scope == own
+            ]
+            if made:
+                memory_search._embed(connection, own, MODEL, made)  # noqa: SLF001  # as the port
 
     await database.write(rows, long=True)
 

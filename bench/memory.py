@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import random
 import sqlite3
 import time
@@ -11,7 +12,7 @@ import grpc
 import numpy as np
 
 from bench import calls
-from bench.corpus import MODEL, SCOPE, Corpus, place_of, stored
+from bench.corpus import DIMENSIONS, MODEL, SCOPE, Corpus, place_of, stored
 from bench.figures import Figure, Scale, median, now, share
 from bench.floor import ECHO
 from bench.processes import Servers
@@ -22,8 +23,12 @@ from sidemirror_server.storage.sqlite.database import FILE_NAME
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_lookup import Lookup
 from sidemirror_server.storage.sqlite.memory_searcher import connect
+from sidemirror_server.storage.sqlite.memory_vectors import Vectors
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.scope import Scope
+
+# Vectors that lie at random: as many are compared at most.
+_AT_RANDOM = 100_000
 
 
 class Known:
@@ -83,6 +88,7 @@ async def search(servers: Servers, scale: Scale) -> list[Figure]:
         Figure(f"hybrid query, {count}: p99 / (raw + 1.5 × echo)", over, 1.0, True, "×", detail),
         Figure(f"hybrid query, {count}: p99", p99["port"], ceiling, True, " ms", f"{len(took['port'])} queries"),
         Figure(f"vectors, {count}: recall of the first ten", recall_of_vectors, 0.99, False, "", "against exact"),
+        _recall_at_random(min(corpus.rows, _AT_RANDOM)),
     ]
 
 
@@ -100,6 +106,38 @@ def _recall(connection: sqlite3.Connection, lookup: Lookup, asked: Corpus, scale
         found = lookup.by_vector(connection, SCOPE, MODEL, tuple(map(float, vector)), Filter(), 10)
         kept.append(len(exact & {hit.facts.memory_id for hit in found.hits}) / 10)
     return sum(kept) / len(kept)
+
+
+def _recall_at_random(count: int) -> Figure:
+    """Of vectors that lie nowhere together, with what holds them alone, in bytes whatever their number."""
+    chance = np.random.default_rng(3)
+    made, asked = (chance.standard_normal((many, DIMENSIONS)).astype("<f4") for many in (count, 50))
+    made, asked = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True) for vectors in (made, asked))
+    connection = sqlite3.connect(":memory:")
+    connection.execute(
+        "CREATE TABLE memory_vectors (vector_no INTEGER PRIMARY KEY, row_id, scope_no, model_no, vector)"
+    )
+    connection.execute("CREATE INDEX memory_vectors_of ON memory_vectors (scope_no, model_no, vector_no, row_id)")
+    rows = ((number + 1, number + 1, vector.tobytes()) for number, vector in enumerate(made))
+    connection.executemany("INSERT INTO memory_vectors VALUES (?, ?, 1, 1, ?)", rows)
+
+    def read(wanted: list[int]) -> list[tuple[Any, ...]]:
+        statement = "SELECT vector, row_id FROM memory_vectors WHERE vector_no IN (SELECT value FROM json_each(?))"
+        return connection.execute(statement, (json.dumps(wanted),)).fetchall()
+
+    held, kept, took = Vectors(exact_rows=0), [], []
+    for vector in asked:
+        exact = {int(place) + 1 for place in np.argsort(-(made @ vector))[:10]}
+        began = time.thread_time()
+        found = sorted(next(held.nearest(connection, 1, 1, tuple(map(float, vector)), 10, read)), reverse=True)[:10]
+        took.append(time.thread_time() - began)
+        kept.append(len(exact & {row for _, (row,) in found}) / 10)
+    connection.close()
+    detail = f"against exact; CPU of a question p50 {median(took) * 1000:.2f} ms"
+    return Figure(
+        f"vectors at random, {count:,} in a scope: recall of the first ten",
+        sum(kept) / len(kept), 0.99, False, "", detail,
+    )  # fmt: skip
 
 
 async def beside(servers: Servers, scale: Scale) -> list[Figure]:

@@ -6,27 +6,32 @@ import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
-from bench.corpus import MODEL, SCOPE, Corpus, keep, record, scope_of
+from bench.corpus import DIMENSIONS, MODEL, SCOPE, Corpus, keep, record, scope_of
 from bench.environments import PINNED, Unavailable, made, version
 from bench.figures import Figure, Scale, median, now, share
 from bench.memory import Known
 from bench.processes import Servers, cpu_s
+from sidemirror_server.memory.meanings import MemoryMeanings
 from sidemirror_server.memory.recall import Question, Recall
 from sidemirror_server.memory.record import Lesson
 from sidemirror_server.memory.search import Embedded, Filter
+from sidemirror_server.memory.waking import WakingMemories
+from sidemirror_server.models.embedder import Embeddings
+from sidemirror_server.models.embedding import PaidEmbedder
 from sidemirror_server.storage.sqlite.database import FILE_NAME, Database
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_process import SearchProcess
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
 from sidemirror_server.vocabulary.clock import SystemClock
+from sidemirror_server.vocabulary.scope import Scope
 
 _WRITERS = 64
 # In each round, of each: rows by one caller, questions. Rows by 64 callers: `Scale.writes` in all, ten each at least.
-_ONE_BY_ONE, _QUESTIONS = 20, 8
+_ONE_BY_ONE, _QUESTIONS = 100, 8
 _AT_ONCE = 5_000
 _OWN = "sidemirror"
 
@@ -87,7 +92,7 @@ class Cell(NamedTuple):
 async def peers(servers: Servers, scale: Scale) -> list[Figure]:
     """All take turns in each round: rows by one caller, rows by 64, questions by one."""
     many = max(scale.writes * 4, _WRITERS)
-    rows = _rows(scale.peer_memories, scale.rounds * (_ONE_BY_ONE + many), scale.rounds * _QUESTIONS)
+    rows = _rows(scale.peer_memories, scale.rounds * (_ONE_BY_ONE + many), (scale.rounds + 1) * _QUESTIONS)
     async with contextlib.AsyncExitStack() as stack:
         contenders: dict[str, Contender] = {_OWN: await _Own.open(servers.folder / "own", rows)}
         stack.push_async_callback(contenders[_OWN].close)
@@ -100,6 +105,7 @@ async def peers(servers: Servers, scale: Scale) -> list[Figure]:
                 absent[name] = str(error)
         for contender in contenders.values():
             await contender.fill(scale.peer_memories)
+            await contender.search(scale.rounds * _QUESTIONS, _QUESTIONS)  # what is begun with the first question
         took = await _rounds(contenders, scale, many)
     figures = []
     for name, goal in _PEERS.items():
@@ -175,20 +181,60 @@ def _told(own: Sequence[Cell], other: Sequence[Cell], *, is_rate: bool) -> str:
     return f"{' against '.join(told)}; CPU {' against '.join(cpu)} ms each"
 
 
+class _Meanings:
+    """What stands in for an embedding model: a look-up."""
+
+    name = MODEL.partition("/")[0]
+
+    def __init__(self) -> None:
+        self.made: dict[str, tuple[float, ...]] = {}
+
+    async def embed(self, _scope: Scope, texts: tuple[str, ...], _deadline_s: float) -> Embeddings:
+        unknown = (1.0,) + (0.0,) * (DIMENSIONS - 1)
+        return Embeddings(tuple(self.made.get(text, unknown) for text in texts), 0)
+
+
+class _Kept(SqliteMemorySearch):
+    """Says when as many vectors are kept as are expected."""
+
+    def __init__(self, database: Database, process: SearchProcess) -> None:
+        super().__init__(database, process)
+        self.all_of_them = asyncio.Event()
+        self._missing = 0
+
+    @property
+    def expected(self) -> int:
+        return self._missing
+
+    @expected.setter
+    def expected(self, many: int) -> None:
+        self._missing = many
+        self.all_of_them.clear()
+
+    async def embed(self, scope: Scope, model: str, embedded: tuple[Embedded, ...]) -> None:
+        await super().embed(scope, model, embedded)
+        self._missing -= len(embedded)
+        if self._missing <= 0:
+            self.all_of_them.set()
+
+
 class _Own:
-    """Ours at the ports, as the rooms use them: a lesson is learned, then its vector is kept; words and vectors are
-    searched. 64 callers are 64 tasks."""
+    """Ours at the ports, as the product puts them together: a lesson is learned, and its vector is kept behind the
+    caller's back; words and vectors are searched. 64 callers are 64 tasks."""
 
     def __init__(self, database: Database, process: SearchProcess, rows: Rows) -> None:
         self._database = database
         self._process = process
         self._rows = rows
-        self._memories = SqliteMemories(database)
-        self._search = SqliteMemorySearch(database, process)
+        self._kept = _Kept(database, process)
+        self._meanings = _Meanings()
+        self._vectors = MemoryMeanings(cast("PaidEmbedder", self._meanings), self._kept, SystemClock())
+        memories = SqliteMemories(database)
+        self._learning = WakingMemories(memories, self._vectors.wake)
         meanings = Known()
         for text, vector in zip(rows.questions, rows.question_vectors, strict=True):
             meanings.vectors[text] = tuple(map(float, vector))
-        self._recall = Recall(self._memories, self._search, meanings, SystemClock())
+        self._recall = Recall(memories, self._kept, meanings, SystemClock())
 
     @classmethod
     async def open(cls, folder: Path, rows: Rows) -> "_Own":
@@ -201,19 +247,24 @@ class _Own:
             await keep(self._database, first, self._rows.texts[first:until], self._rows.vectors[first:until])
 
     async def write(self, first: int, count: int, writers: int) -> Took:
-        ready = [
-            (scope_of(number), record(number, self._rows.texts[number]), tuple(self._rows.vectors[number].tolist()))
-            for number in range(first, first + count)
-        ]
+        """Until the last one has its vector, durable like all that was learned."""
+        numbers = range(first, first + count)
+        ready = [(scope_of(number), record(number, self._rows.texts[number])) for number in numbers]
+        self._meanings.made = {self._rows.texts[number]: self._rows.vectors[number].tolist() for number in numbers}
+        self._kept.expected = count
 
         async def one_writer(at: int) -> None:
-            for scope, memory, vector in ready[at::writers]:
-                await self._memories.learn(scope, Lesson(memory, None, memory.memory_id), memory.created_us)
-                await self._search.embed(scope, MODEL, (Embedded(memory.memory_id, memory.content, vector),))
+            for scope, memory in ready[at::writers]:
+                await self._learning.learn(scope, Lesson(memory, None, memory.memory_id), memory.created_us)
 
         began, cpu = now(), self._cpu_s()
+        embedding = asyncio.create_task(self._vectors.run())
         await asyncio.gather(*[one_writer(at) for at in range(writers)])
-        return Took([now() - began], self._cpu_s() - cpu)
+        await self._kept.all_of_them.wait()
+        took, cpu = now() - began, self._cpu_s() - cpu
+        embedding.cancel()
+        await asyncio.gather(embedding, return_exceptions=True)
+        return Took([took], cpu)
 
     async def search(self, first: int, count: int) -> Took:
         took, cpu = [], self._cpu_s()

@@ -106,8 +106,18 @@ func (l *link) lost(why error, outages int) {
 	l.mu.Unlock()
 	go l.lookForIt()
 	if !told {
-		l.onAway(why)
+		l.tell(why)
 	}
+}
+
+// tell survives a callback that panics: the agent would die of a sidecar that is away.
+func (l *link) tell(why error) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			slog.Error("the callback of WithOnAway has panicked", "why", panicked)
+		}
+	}()
+	l.onAway(why)
 }
 
 func (l *link) refused(turnID string, why error) {

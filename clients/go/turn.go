@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
@@ -21,6 +24,11 @@ const (
 	batchBytes  = 1 << 20
 	// mostBytes of events wait for a sidecar that is away. Beyond that they are dropped, and counted.
 	mostBytes = 16 << 20
+	// longestText is what the sidecar takes; of a longer one the beginning is reported.
+	longestText = 256 << 10
+	cut         = " … [cut]"
+	// mostEventBytes: an event that would not fit the sidecar's 4 MiB a message, texts cut.
+	mostEventBytes = 4<<20 - 64<<10
 	// mostDirectives that nobody takes are kept: the oldest go.
 	mostDirectives = 1_000
 )
@@ -99,7 +107,8 @@ func newTurn(thinking pb.ThinkingServiceClient, link *link, o TurnOptions) *Turn
 	return turn
 }
 
-// Report takes an event and returns its id. It never waits.
+// Report takes an event and returns its id. It never waits. Of a text of more than 256 KiB, which is what the sidecar
+// takes, the beginning is kept, and bytes that are no UTF-8 are replaced.
 func (t *Turn) Report(event *pb.TurnEvent) string {
 	event = proto.Clone(event).(*pb.TurnEvent)
 	if event.EventId == "" {
@@ -111,11 +120,12 @@ func (t *Turn) Report(event *pb.TurnEvent) string {
 	if event.Time == nil {
 		event.Time = timestamppb.Now()
 	}
+	fit(event.ProtoReflect())
 	size := proto.Size(event)
 	_, ends := event.Kind.(*pb.TurnEvent_TurnFinished)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	full := t.events >= mostEvents || t.waitingBytes+size > mostBytes
+	full := t.events >= mostEvents || t.waitingBytes+size > mostBytes || size > mostEventBytes
 	if t.finishing || t.over || (full && !ends) {
 		t.dropped++
 		return event.EventId
@@ -189,7 +199,7 @@ func (t *Turn) Err() error {
 	return t.refusal
 }
 
-// Dropped counts the events that were not kept: there were too many, or the turn is over.
+// Dropped counts the events that were not kept: there were too many, one was too large, or the turn is over.
 func (t *Turn) Dropped() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -282,6 +292,10 @@ func isFinal(err error) bool {
 	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.FailedPrecondition, codes.OutOfRange,
 		codes.PermissionDenied, codes.Unimplemented:
 		return true
+	case codes.ResourceExhausted:
+		// A limit of the turn, such as its bytes. Where there will be room again the sidecar says when.
+		problem := ProblemOf(err)
+		return problem.Reason != "" && problem.RetryAfter == 0
 	}
 	return false
 }
@@ -289,13 +303,19 @@ func isFinal(err error) bool {
 // stream returns nil when the sidecar has closed the stream.
 func (t *Turn) stream(outages int) error {
 	ctx, cancel := context.WithCancel(t.link.ctx)
-	defer cancel()
+	sent := make(chan struct{})
+	// The sending side has to be done before another stream sends: both count what waits.
+	defer func() { cancel(); <-sent }()
 	run, err := t.thinking.RunTurn(ctx)
 	if err != nil {
+		close(sent)
 		return err
 	}
 	sending := &sending{turn: t}
-	go sending.run(ctx, run)
+	go func() {
+		defer close(sent)
+		sending.run(ctx, run)
+	}()
 	for {
 		response, err := run.Recv()
 		if errors.Is(err, io.EOF) {
@@ -336,6 +356,11 @@ func (s *sending) run(ctx context.Context, run pb.ThinkingService_RunTurnClient)
 				return
 			}
 			resume = nil
+			if len(batch) > 0 && batch[len(batch)-1].GetTurnFinished() != nil {
+				// Said, so that the stream just ends: one that is reset counts with the sidecar for a while.
+				_ = run.CloseSend()
+				return
+			}
 			continue
 		}
 		select {
@@ -416,6 +441,32 @@ func (t *Turn) somethingToSend() bool {
 		case <-t.toSend:
 		}
 	}
+}
+
+// fit shortens texts that the sidecar would refuse the turn for, and replaces what cannot be sent.
+func fit(message protoreflect.Message) {
+	message.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		switch {
+		case field.Message() != nil && field.IsList():
+			for i := range value.List().Len() {
+				fit(value.List().Get(i).Message())
+			}
+		case field.Message() != nil && !field.IsMap():
+			fit(value.Message())
+		case field.Kind() == protoreflect.StringKind && !field.IsList():
+			text := value.String()
+			if len(text) <= longestText && utf8.ValidString(text) {
+				return true
+			}
+			text = strings.ToValidUTF8(text, "\uFFFD")
+			if len(text) > longestText {
+				// What the cut leaves of a character goes with it.
+				text = strings.ToValidUTF8(text[:longestText-len(cut)], "") + cut
+			}
+			message.Set(field, protoreflect.ValueOfString(text))
+		}
+		return true
+	})
 }
 
 func (t *Turn) isOver() bool {

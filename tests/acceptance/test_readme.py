@@ -143,6 +143,16 @@ def test_the_goal_goes_as_written(server: Serving, grpcurl: Path) -> None:
     assert re.search(r" done\n +weekly-report failed", table)
 
 
+def test_the_memory_goes_as_written(server: Serving, grpcurl: Path) -> None:
+    """Seen to fail when `labelled` of storage/sqlite/memory_lookup.py finds nothing, and the words alone do not."""
+    (((keep, ask), shown),) = steps_of("What it has learned, and what fits here")
+    assert shown is not None
+    kept = json.loads(printed_by(keep, server, grpcurl))
+    answered = json.loads(printed_by(ask, server, grpcurl))
+    assert_shows(json.loads(shown.text), answered)
+    assert [item["id"] for item in answered["block"]["items"]] == [kept["reflectionId"], kept["strategyId"]]
+
+
 def test_the_walk_begins_with_serve_and_names_a_version_of_grpcurl() -> None:
     assert walk_commands()[0] == "uv run sidemirror serve"
     assert re.fullmatch(r"go install github\.com/fullstorydev/grpcurl/cmd/grpcurl@v\d+\.\d+\.\d+", walk_commands()[1])

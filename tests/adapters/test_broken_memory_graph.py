@@ -30,7 +30,7 @@ BROKEN = [
     ("MG3", "from_nodes", "ORDER BY target DESC", "ORDER BY target"),
     ("MG3", "from_nodes", "AND kind = wanted.value\n", "\n"),
     ("MG3", "to_nodes", "ORDER BY created_us DESC", "ORDER BY created_us"),
-    ("MG3", "to_nodes", "AND link.target = node.value", "AND link.target >= node.value"),
+    ("MG3", "to_nodes", "AND +link.target = node.value", "AND +link.target >= node.value"),
     ("MG4", "link_same_error", "ORDER BY created_us DESC", "ORDER BY created_us"),
     ("MG4", "link_same_error", "LIMIT :limit", "LIMIT :limit + 1"),
     ("MG4", "link_same_error", "target = :signature", "target <> :signature"),

@@ -23,9 +23,9 @@ SQL = memory_lookup.SQL
 # (clause that must notice, statement of memory_search.sql, a piece of it, what stands there instead)
 BROKEN = [
     ("FM1", "having_words", "MATCH :words", "MATCH substr(:words, 1, instr(:words || ' OR ', ' OR ') - 1)"),
-    ("FM3", "passing", "facts.importance >= :min_importance", ":min_importance IS NOT NULL"),
-    ("FM3", "passing", "facts.state IN (SELECT value FROM json_each(:states))", ":states IS NOT NULL"),
-    ("FM3", "passing", "memory_labels.label = label.value", "lower(memory_labels.label) = lower(label.value)"),
+    ("FM3", "words_of", "facts.importance >= :min_importance", ":min_importance IS NOT NULL"),
+    ("FM3", "vectors_of", "facts.state IN (SELECT value FROM json_each(:states))", ":states IS NOT NULL"),
+    ("FM3", "words_of", "memory_labels.label = label.value", "lower(memory_labels.label) = lower(label.value)"),
     ("FM3", "best", "facts.kind = :kind", "facts.kind <> :kind"),
     ("FM3", "labelled", "facts.importance >= :min_importance", ":min_importance IS NOT NULL"),
     ("FM4", "best", "facts.importance DESC, facts.created_us DESC", "facts.created_us DESC, facts.importance DESC"),
@@ -34,7 +34,8 @@ BROKEN = [
     ("FM6", "without_vector", "embedded_by < :model_no", "embedded_by = :model_no"),
     ("FM6", "without_vector", "embedded_by > :model_no", "embedded_by = :model_no"),
     ("FM7", "unembedded_before", "facts.embedded_by < :model_no", "facts.embedded_by = 0 AND :model_no > 0"),
-    ("FM8", "embeddable", "AND content = :content", "AND :content IS NOT NULL"),
+    ("FM8", "keep_vector", "AND content = :content", "AND :content IS NOT NULL"),
+    ("FM8", "keep_vector", "INSERT OR REPLACE", "INSERT OR IGNORE"),
     ("FM8", "mark_embedded", "SET embedded_by = :model_no", "SET embedded_by = :model_no + 1"),
     ("FM9", "terms_in", "memories.memory_id = wanted.value", "memories.memory_id >= wanted.value"),
     ("FM10", "terms_in", "memories.project_id = :project_id", ":project_id IS NOT NULL"),
@@ -104,21 +105,44 @@ class AllWait(SqliteMemorySearch):
         return await super().unembedded(scope, "another", limit)
 
 
+class TakenByAll(SqliteMemorySearch):
+    async def take(self, scope: Scope, model: str, holder: str, now_us: int) -> bool:
+        return True
+
+
+class TakenForEver(SqliteMemorySearch):
+    async def take(self, scope: Scope, model: str, holder: str, now_us: int) -> bool:
+        return await super().take(scope, model, holder, 0)
+
+
+class LeftByAll(SqliteMemorySearch):
+    async def leave(self, scope: Scope, model: str, holder: str) -> None:
+        self._taken.clear()
+
+
+class NeverLeft(SqliteMemorySearch):
+    async def leave(self, scope: Scope, model: str, holder: str) -> None:
+        pass
+
+
 class KeepsNone(SqliteMemorySearch):
     async def embed(self, scope: Scope, model: str, embedded: tuple[Embedded, ...]) -> None:
         await super().embed(scope, model, embedded[:1])
 
 
-@pytest.mark.parametrize(
-    ("clause", "broken"),
-    [("FM1", WithoutLimit), ("FM4", InAnyOrder), ("FM6", OfAnyModel), ("FM7", AllWait), ("FM6", KeepsNone)],
-)
+BROKEN_VERBS = [
+    ("FM1", WithoutLimit), ("FM4", InAnyOrder), ("FM6", OfAnyModel), ("FM7", AllWait), ("FM6", KeepsNone),
+    ("FM11", TakenByAll), ("FM11", TakenForEver), ("FM12", LeftByAll), ("FM12", NeverLeft),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("clause", "broken"), BROKEN_VERBS)
 async def test_broken_verb_is_noticed(clause: str, broken: type[SqliteMemorySearch], tmp_path: Path) -> None:
     await noticed(clause, broken, tmp_path)
 
 
 def test_every_clause_is_seen_to_fail() -> None:
-    assert {clause for clause, *_ in (*BROKEN, *FORGETFUL)} == set(CLAUSES)
+    assert {clause for clause, *_ in (*BROKEN, *FORGETFUL, *BROKEN_VERBS)} == set(CLAUSES)
 
 
 async def noticed(clause: str, broken: type[SqliteMemorySearch], folder: Path) -> None:

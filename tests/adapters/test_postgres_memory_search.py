@@ -79,6 +79,11 @@ BROKEN = [
     ("FM8", "embed", "AND memory.content = made.content", ""),
     ("FM8", "embed", "embedding = excluded.embedding", "embedding = memory_vectors.embedding"),
     ("FM9", "terms_in", "memory_id = ANY($3::text[])", "$3::text[] IS NOT NULL"),
+    ("FM11", "take", "known.until_us <= $5", "known.until_us < $5"),
+    ("FM11", "take", "WHERE known.holder = $4 OR known.until_us <= $5", "WHERE $5::bigint IS NOT NULL"),
+    ("FM11", "take", "known.holder = $4 OR ", ""),
+    ("FM12", "leave", "AND holder = $4", "AND $4::text IS NOT NULL"),
+    ("FM12", "leave", "AND model = $3", "AND $3::text IS NOT NULL"),
 ]  # fmt: skip
 
 

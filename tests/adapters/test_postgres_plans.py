@@ -87,6 +87,7 @@ SELECT 'u' || r, 'p', r FROM generate_series(1, 20000) AS r;
 INSERT INTO sidemirror.dream_log SELECT tenant_id, project_id, r, id, 'x' FROM n;
 INSERT INTO sidemirror.pruning_log (tenant_id, project_id, kind, count, pruned_us, before_us)
 SELECT tenant_id, project_id, 'turns', 1, r, r FROM n;
+INSERT INTO sidemirror.memory_embedders SELECT tenant_id, project_id, id, id, r FROM n;
 INSERT INTO sidemirror.goal_reflections
 SELECT tenant_id, project_id, 'g' || r / 20, r, id, 'o', 'i', 0.5, 'failed', 1 FROM n;
 INSERT INTO sidemirror.goal_words SELECT tenant_id, project_id, 'w' || r % 100, id, r FROM n;
@@ -280,6 +281,8 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "nearest_plainly": ((*PLACE, "m", [1.0, 0.0, 0.0, 0.0], 5, *_ANY), 2 * ROWS),
         "unembedded": ((*PLACE, "m", 5), 2 * ROWS),
         "embed": ((*PLACE, "m", ["{0,1,0,0}"], ["000500"], ["x"]), 1),
+        "take": ((*PLACE, "000500", "000500", 1, 2), 1),
+        "leave": ((*PLACE, "000500", "000500"), 1),
     },
     dreams: {
         "unread": ((*PLACE, 5), 5),

@@ -15,7 +15,12 @@ from sidemirror_server.vocabulary.redaction import secret_spans
 
 ROOMS = "sidemirror_server"
 RULES = ("advice", "arithmetic", "comparison", "confidence", "contradictions", "critique", "findings", "response")
-MODULES = [f"models.adapters.rules.{name}" for name in RULES] + ["trace.failure", "memory.signature"]
+MODULES = [f"models.adapters.rules.{name}" for name in RULES] + [
+    "trace.failure",
+    "memory.signature",
+    "memory.signature_details",
+    "memory.links",
+]
 PIECES = (
     *(
         " ",

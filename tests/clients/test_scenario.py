@@ -29,6 +29,8 @@ def beside(tmp_path: Path) -> Iterator[Sidecar]:
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
 def test_the_scenario(language: Language, beside: Sidecar) -> None:
+    """Seen to fail at the summary that counts each event once, for Python, Go and TypeScript, when the helper gives an
+    event another id each time that it is sent."""
     command = ready(language)
     ran = run_scenario(command, "scenario.json", beside, language.folder)
     steps = json.loads((SCENARIO / "scenario.json").read_text())
@@ -52,17 +54,42 @@ def test_who_may_call(language: Language, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
 def test_a_thousand_turns_with_the_sidecar_killed(language: Language, beside: Sidecar) -> None:
-    """Seen to fail, with turns that are not in the record, when the TypeScript client does not open another stream
-    after one broke."""
+    """The delay is counted without the time in which the machine did other work, which is no client's doing and has
+    taken 100 ms and more: what the client itself takes is the same on a busy machine. The plain delay has a test of its
+    own.
+
+    The agent's callback that is told throws, each time.
+
+    Seen to fail for each client, with turns that are not in the record, when it does not open another stream after one
+    broke; and for Python, Go and TypeScript, by the delay, when beginning a turn waits for 60 ms while the sidecar is
+    away."""
+    figures = killed_in_the_middle(language, beside)
+    assert figures["longest_ms"] <= LONGEST_MS
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
+def test_the_plain_delay(language: Language, beside: Sidecar) -> None:
+    """The same by the clock alone. Needs an idle machine. With -s it prints a line for each client:
+    `uv run pytest -m long -s tests/clients -k plain_delay`."""
+    figures = killed_in_the_middle(language, beside)
+    assert figures["plain_ms"] <= LONGEST_MS
+
+
+def killed_in_the_middle(language: Language, beside: Sidecar) -> dict[str, float]:
+    """Figures of the run, in which nothing was lost and the agent was told once."""
     command = ready(language)
     (away,) = (step["away"] for step in json.loads((SCENARIO / "away.json").read_text()) if "away" in step)
     ran = run_scenario(command, "away.json", beside, language.folder)
-    figures = json.loads(ran.printed("away"))
-    sys.stdout.write(f"{language.name} {figures}\n")
+    figures: dict[str, float] = json.loads(ran.printed("away"))
+    sys.stdout.write(
+        f"\n{language.name}: the agent's loop was held up for {figures['plain_ms']:.1f} ms at most by the clock, for "
+        f"{figures['longest_ms']:.1f} ms without the machine's other work\n"
+    )
     assert recorded(beside, ran.variables["run"], away["turns"], away["events"]) == []
     assert figures["dropped"] == 0
-    assert figures["told"] == 1
-    assert figures["longest_ms"] <= LONGEST_MS
+    assert figures["told"] == 1, [line for line in ran.lines if line.startswith("told ")]
+    return figures
 
 
 def recorded(beside: Sidecar, run: str, turns: int, events: int) -> list[str]:

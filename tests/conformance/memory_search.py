@@ -3,6 +3,7 @@
 Each test is given a function that opens both ports, memories and their search, on one empty store.
 """
 
+import asyncio
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -21,7 +22,7 @@ from sidemirror_server.memory.record import (
     MemoryState,
     Revision,
 )
-from sidemirror_server.memory.search import Embedded, Facts, Filter, MemorySearch, TextHits
+from sidemirror_server.memory.search import EMBEDDING_LEASE_US, Embedded, Facts, Filter, MemorySearch, TextHits
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.memory.terms import asked_terms, terms_of
 from sidemirror_server.vocabulary.scope import Scope
@@ -337,3 +338,30 @@ async def fm10_scopes_never_meet(open_stores: OpenStores) -> None:
     assert (await search.by_vector(ONE, "m", turned(0), EVERYTHING, 100)).hits == ()
     assert await search.terms_in(ONE, ("x1",)) == {}
     assert len(await ask(stores, "join", scope=OTHER)) == 20
+
+
+async def fm11_a_scope_is_embedded_by_one_at_a_time(open_stores: OpenStores) -> None:
+    take, until = open_stores().search.take, T0 + EMBEDDING_LEASE_US
+    assert sorted(await asyncio.gather(*(take(ONE, "m", f"h{number}", T0) for number in range(5)))) == [False] * 4 + [
+        True
+    ]
+    assert await take(ONE, "n", "a", T0)
+    assert not await take(ONE, "n", "b", until - 1)
+    assert await take(OTHER, "n", "b", T0)
+    # Taking it again prolongs it; when it is over, it is anybody's.
+    assert await take(ONE, "n", "a", T0 + 10)
+    assert not await take(ONE, "n", "b", until)
+    assert await take(ONE, "n", "b", until + 10)
+    assert not await take(ONE, "n", "a", until + 11)
+
+
+async def fm12_what_was_taken_is_given_back(open_stores: OpenStores) -> None:
+    search = open_stores().search
+    await search.leave(ONE, "m", "a")
+    assert await search.take(ONE, "m", "a", T0)
+    await search.leave(ONE, "m", "b")
+    await search.leave(OTHER, "m", "a")
+    await search.leave(ONE, "n", "a")
+    assert not await search.take(ONE, "m", "b", T0)
+    await search.leave(ONE, "m", "a")
+    assert await search.take(ONE, "m", "b", T0)

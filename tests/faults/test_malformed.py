@@ -94,8 +94,8 @@ async def _code_of(connection: grpc.aio.Channel, method: MethodDescriptor, raw: 
             await call.done_writing()
         while await call.read() is not grpc.aio.EOF:
             pass
-    except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
-        pass
+    except (grpc.aio.AioRpcError, grpc.aio.BaseError, asyncio.InvalidStateError):
+        pass  # BaseError: the stream has ended between its message and the end of writing
     code = await call.code()
     # gRPC's client makes INTERNAL of a write on a stream that the server has just ended.
     return grpc.StatusCode.OK if await call.details() == "Internal error from Core" else code

@@ -1,10 +1,11 @@
 """The rule that every store scores by, and which terms of a question are looked up."""
 
 import math
+import random
 
 import pytest
 
-from sidemirror_server.memory.bm25 import COMMON, MOST_ASKED, MOST_LED_TO, Field, chosen, part, score, telling
+from sidemirror_server.memory.bm25 import COMMON, MOST_ASKED, MOST_LED_TO, Field, chosen, part, score, scorer, telling
 
 
 def test_the_formula() -> None:
@@ -35,6 +36,10 @@ def test_common_terms_lead_only_so_far() -> None:
     asked = dict.fromkeys(having, 1.0)
     assert chosen(asked, having, 100_000) == ("rare", "seldom", "usual")
     assert chosen({"common": 1.0}, {"common": 90_000}, 100_000) == ("common",), "but one is always looked up"
+    # What half of all have leads nowhere.
+    assert chosen({"rare": 1.0, "half": 1.0}, {"rare": 10, "half": 2_501}, 5_000) == ("rare",)
+    assert chosen({"rare": 1.0, "half": 1.0}, {"rare": 10, "half": 2_500}, 5_000) == ("rare", "half")
+    assert chosen({"half": 1.0}, {"half": 2_501}, 5_000) == ("half",)
     # Where no term is common none is left out.
     small = {f"t{number}": 1_500 for number in range(30)}
     assert len(chosen(dict.fromkeys(small, 1.0), small, 1_700)) == 30
@@ -43,3 +48,17 @@ def test_common_terms_lead_only_so_far() -> None:
 def test_a_scope_without_texts_has_a_mean() -> None:
     assert Field(0, 0).mean_terms() == Field(3, 0).mean_terms() == 1.0
     assert Field(4, 10).mean_terms() == 2.5
+
+
+def test_many_texts_are_scored_like_one() -> None:
+    chance = random.Random(4)
+    words = [f"w{number}" for number in range(30)]
+    for many_asked in (6, 20):
+        asked = {word: chance.random() for word in words[:many_asked]}
+        having = {word: chance.randint(0, 40) for word in asked}
+        field = Field(40, 300)
+        scored = scorer(asked, having, field)
+        for length in range(30):
+            text = chance.choices([word for word in words if having.get(word, 1)], k=length)
+            times = {word: text.count(word) for word in asked}
+            assert scored(text) == pytest.approx(score(asked, having, times, len(text), field))

@@ -9,6 +9,7 @@ from sidemirror_server.memory.meanings import MemoryMeanings
 from sidemirror_server.memory.search import Embedded, MemorySearch, Unembedded
 from sidemirror_server.models.embedder import Embeddings
 from sidemirror_server.models.embedding import PaidEmbedder
+from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
@@ -56,6 +57,12 @@ class Search:
         for one in embedded:
             self.kept[scope, one.content] = (model, len(one.vector))
 
+    async def take(self, scope: Scope, model: str, holder: str, now_us: int) -> bool:
+        return True
+
+    async def leave(self, scope: Scope, model: str, holder: str) -> None:
+        pass
+
 
 class Pauses:
     """Sleeps until it is told."""
@@ -72,7 +79,7 @@ class Pauses:
 
 @contextlib.asynccontextmanager
 async def made(model: Model, search: Search, pauses: Pauses) -> AsyncIterator[MemoryMeanings]:
-    meanings = MemoryMeanings(cast("PaidEmbedder", model), cast("MemorySearch", search), pauses)
+    meanings = MemoryMeanings(cast("PaidEmbedder", model), cast("MemorySearch", search), SystemClock(), pauses)
     running = asyncio.create_task(meanings.run())
     try:
         yield meanings

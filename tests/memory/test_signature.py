@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidemirror_server.memory.signature import MOST_SIGNATURE_CHARS, category_in, error_signature, tool_of
+from sidemirror_server.memory.signature import MOST_SIGNATURE_CHARS, category_in, error_signature, is_signature, tool_of
 from sidemirror_server.memory.signature_wordings import CAUSES, NAMED_CAUSES
 from sidemirror_server.trace.failure import ErrorCategory
 
@@ -90,3 +90,12 @@ def test_any_text_has_a_short_signature(text: str, tool: str) -> None:
     signature = error_signature(tool, text)
     assert len(signature) <= MOST_SIGNATURE_CHARS
     assert not signature or tool_of(signature) == tool[:100]
+    # It passes when it is sent back.
+    assert not signature or is_signature(signature)
+
+
+def test_what_is_no_signature() -> None:
+    assert is_signature("sql|not_found|missing_table")
+    assert not is_signature("sql")
+    assert not is_signature("sql|oops|missing_table")
+    assert not is_signature("sql|not_found|" + "x" * 300)

@@ -12,6 +12,7 @@ from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.database import Database
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.memories import PostgresMemories
+from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
 from sidemirror_server.storage.postgres.requests import PostgresRequests
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
@@ -20,8 +21,9 @@ from sidemirror_server.thinking.store import SessionRecord
 from sidemirror_server.vocabulary.ids import SessionId
 from sidemirror_server.vocabulary.scope import Scope
 from tests.architecture.repository import ROOT
-from tests.conformance import critiques, ledger, memories, requests, sessions, turn_log, work
+from tests.conformance import critiques, ledger, memories, memory_search, requests, sessions, turn_log, work
 from tests.conformance.clauses import clauses_of
+from tests.conformance.memory_search import Stores as MemoryStores
 from tests.conformance.turn_log import Stores
 from tests.faults.figures import show
 from tests.postgres.databases import Databases
@@ -34,6 +36,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 TURNS = {**clauses_of(turn_log), **clauses_of(sessions)}
+FOUND = clauses_of(memory_search)
 OTHERS = {
     **clauses_of(requests),
     **clauses_of(work),
@@ -59,7 +62,7 @@ def pooler(databases: Databases) -> Iterator[Pooler]:
         made.remove()
 
 
-@pytest.mark.parametrize("clause", [*TURNS, *OTHERS])
+@pytest.mark.parametrize("clause", [*TURNS, *FOUND, *OTHERS])
 async def test_clause(clause: str, databases: Databases, pooler: Pooler) -> None:
     """Seen to fail, for six clauses, when `connect` keeps statements prepared (`statement_cache_size=100`): another
     connection does not have them."""
@@ -68,6 +71,8 @@ async def test_clause(clause: str, databases: Databases, pooler: Pooler) -> None
         try:
             if clause in TURNS:
                 await TURNS[clause](lambda: Stores(PostgresTurnLog(database), PostgresSessions(database)))
+            elif clause in FOUND:
+                await FOUND[clause](lambda: MemoryStores(PostgresMemories(database), PostgresMemorySearch(database)))
             else:
                 port = PORTS[clause[:2]]
                 await OTHERS[clause](lambda: port(database))
@@ -101,11 +106,13 @@ async def test_sidecars_of_many_tenants_share_a_connection(databases: Databases,
 # What is about the embedded store: its files, and its name.
 LEFT_OUT = (
     "tests/wire/test_text_entry.py::test_a_secret_is_seen_nowhere_again",
+    "tests/wire/test_memory.py::test_a_repeat_whose_answer_was_lost_finds_its_own_effect",
     "tests/wire/test_memory_trust.py::test_a_secret_in_every_field_is_kept_nowhere",
     "tests/wire/test_server.py::test_what_the_server_says_about_itself",
 )
 # What looks most at the store; the rest takes most of the time.
 SOME = ("tests/wire/test_turns.py", "tests/wire/test_sessions.py", "tests/wire/test_request_ids.py")
+MEMORY = ("tests/wire/test_memory.py", "tests/wire/test_memory_search.py", "tests/wire/test_memory_trust.py")
 
 
 @pytest.mark.timeout(180)
@@ -113,6 +120,16 @@ def test_the_wire_tests_pass(databases: Databases, pooler: Pooler) -> None:
     """Seen to fail when `connect` gives `statement_timeout` to the session it opens, which PgBouncer refuses."""
     passed, _ = wire_tests(databases, pooler, *SOME)
     assert passed > 50
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_the_wire_tests_of_memory_pass(databases: Databases, pooler: Pooler) -> None:
+    """What is kept, found, and kept out: hostile texts too. Seen to fail as the test above."""
+    passed, told = wire_tests(databases, pooler, *MEMORY)
+    show(f"memory, behind PgBouncer in transaction mode: {told}")
+    assert "skipped" not in told
+    assert passed >= 300
 
 
 @pytest.mark.long

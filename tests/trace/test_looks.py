@@ -90,6 +90,22 @@ async def test_who_leaves_takes_nothing_from_the_others(log: SqliteTurnLog) -> N
     assert len(await staying) == 1
 
 
+async def test_a_look_ends_with_the_last_who_waits(log: SqliteTurnLog) -> None:
+    """Whether it has begun or not; and nobody joins one that has ended so. Seen to fail when a look goes on alone."""
+    slow = SlowLog(log)
+    looks = Looks(slow, TURN_TOPIC)
+    leaving = [asyncio.create_task(looks.page(ONE, None, after)) for after in (0, 1, 2, 2)]
+    await until(lambda: slow.looks == 2)
+    for one in leaving:
+        one.cancel()
+    results = await asyncio.gather(*leaving, looks.end(ONE), return_exceptions=True)
+    assert [type(result) for result in results] == [asyncio.CancelledError] * 4 + [int]
+    assert slow.looks == 3
+    slow.go.set()
+    assert await looks.page(ONE, None, 2) == ()
+    assert slow.looks == 4
+
+
 async def test_a_failure_is_everyones_and_the_next_look_is_new(log: SqliteTurnLog) -> None:
     slow = SlowLog(log)
     slow.fails = True

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 
 from sidemirror.v1 import common_pb2
@@ -11,7 +12,7 @@ from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1 import thinking_pb2 as thinking_pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from tests.memory.talk import event, memories
-from tests.wire.calls import MEDIUM, TIMEOUT_S, called, failed
+from tests.wire.calls import MEDIUM, TIMEOUT_S, called, failed, refusal_of
 from tests.wire.sidecar import SidecarThread, sidecar, thinking
 
 TIMEOUT, NOT_FOUND = pb.ERROR_CATEGORY_TIMEOUT_ERROR, pb.ERROR_CATEGORY_NOT_FOUND_ERROR
@@ -192,3 +193,24 @@ def test_without_memory_a_reflection_has_none(tmp_path: Path) -> None:
         (reflection,) = reflections_of(server, "", "no such table: stock")
         assert reflection.status == common_pb2.RESULT_STATUS_OK
         assert not reflection.HasField("lessons")
+
+
+def test_one_may_supersede_several_and_two_each_other_neither(memory: ReflectiveMemoryServiceStub) -> None:
+    texts = ("Write the report in May.", "Write the report in June.", "Write the report each month.")
+    first, second, third = (store(memory, "several", text).reflection_id for text in texts)
+    links = [
+        pb.MemoryLink(source=pb.GraphPoint(id=one), target=pb.GraphPoint(id=other), kind=pb.LINK_KIND_SUPERSEDES)
+        for one, other in ((third, first), (third, second))
+    ]
+    memory.LinkReflections(pb.LinkReflectionsRequest(project_id="several", links=links), timeout=TIMEOUT_S)
+    assert shown(memory, "several", "Write the report") == [third]
+    back = pb.MemoryLink(source=links[0].target, target=links[0].source, kind=pb.LINK_KIND_SUPERSEDES)
+    memory.LinkReflections(pb.LinkReflectionsRequest(project_id="several", links=[back]), timeout=TIMEOUT_S)
+    assert set(shown(memory, "several", "Write the report")) == {first, third}
+
+
+@pytest.mark.parametrize("signature", ["sql", "sql|oops|missing_table", "sql|not_found|" + "x" * 240])
+def test_a_signature_that_is_none_is_refused(memory: ReflectiveMemoryServiceStub, signature: str) -> None:
+    with pytest.raises(grpc.RpcError) as caught:
+        store(memory, "bad", "text", error_signature=signature)
+    assert refusal_of(caught.value).fields == ("result.error_signature",)

@@ -1,9 +1,6 @@
 """Evidence of lessons over a real socket: what is held back, what outcomes say, and what is retired."""
 
-import contextlib
-import sqlite3
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -286,27 +283,3 @@ def test_bad_requests(stub: ReflectiveMemoryServiceStub) -> None:
     assert refused(stub.GetLessonStatistics, wrong) == bad_field("page_token")
     many = pb.GetLessonStatisticsRequest(reflection_ids=["x"] * 101)
     assert refused(stub.GetLessonStatistics, many) == bad_field("reflection_ids")
-
-
-def test_a_draw_is_the_same_after_a_crash(tmp_path: Path) -> None:
-    """The block was built, and its answer was lost with all that was remembered of it.
-
-    Seen to fail when the draw is made of a new random number: other lessons were held back.
-    """
-    requests = [pb.BuildMemoryContextRequest(task=TASK, holdout_fraction=0.5, request_id=f"r{n}") for n in range(10)]
-    with sidecar(tmp_path) as server, memories(server) as stub:
-        memory_id = learn(stub, LESSON.reflection, str(LESSON.strategy)).reflection_id
-        first = [stub.BuildMemoryContext(request, timeout=TIMEOUT_S) for request in requests]
-        known = statistics(stub, memory_id)
-    with contextlib.closing(sqlite3.connect(tmp_path / "data" / "sidemirror.db")) as connection, connection:
-        assert connection.execute("DELETE FROM requests").rowcount >= len(requests)
-    with sidecar(tmp_path) as server, memories(server) as stub:
-        again = [stub.BuildMemoryContext(request, timeout=TIMEOUT_S) for request in requests]
-        assert statistics(stub, memory_id) == known, "each is counted once"
-    assert [said(one) for one in again] == [said(one) for one in first]
-    assert len({bool(one.block.items) for one in first}) == 2
-
-
-def said(response: pb.BuildMemoryContextResponse) -> tuple[str, str, tuple[str, ...]]:
-    """A block without scores, which fall as time goes on."""
-    return response.block.receipt_id, response.block.text, tuple(left.id for left in response.block.omitted)

@@ -44,7 +44,10 @@ def fill(message: Message, text: str) -> list[str]:
             inner.SetInParent()
             filled += [f"{field.name}.{path}" for path in fill(inner, text)]
         elif is_text(field):
-            setattr(message, field.name, text)
+            if field.is_repeated:
+                getattr(message, field.name).append(text)
+            else:
+                setattr(message, field.name, text)
             filled.append(field.name)
     return filled
 
@@ -114,9 +117,9 @@ def test_the_walk_finds_every_text() -> None:
     with_text = {method.name for method in METHODS if texts_of(method.input_type)}
     assert sent == with_text - {"RunTurn"}
     assert sent == {"StartTurn", "ReportEvents", "Reflect", "GetReflectionPrompt", "GetThinkingPrompt"}
-    assert texts_of(pb.TurnEvent.DESCRIPTOR) == 19
+    assert texts_of(pb.TurnEvent.DESCRIPTOR) == 20
     # Without the agent, which every event has.
-    assert sum(len(fill_arm(event)) for event in events("x")) == 18
+    assert sum(len(fill_arm(event)) for event in events("x")) == 19
 
 
 def fill_arm(event: pb.TurnEvent) -> list[str]:

@@ -37,7 +37,8 @@ class Carried:
         self._scope = {"tenant_id": tenant_id, "project_id": project_id}
 
     def details(self, given: ClientCallDetails, *, streams: bool) -> ClientCallDetails:
-        """The call with what it lacks. Raises OSError when the token's file cannot be read."""
+        """The call with what it lacks. Raises OSError when the token's file cannot be read, ValueError when it holds no
+        text."""
         method: str | bytes = given.method  # typed as str, and bytes in fact
         name = (method.decode() if isinstance(method, bytes) else method).rpartition("/")[2]
         timeout = self._deadline(name, streams=streams) if given.timeout is None else given.timeout

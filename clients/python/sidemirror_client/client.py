@@ -100,9 +100,9 @@ class Sidemirror:
         """Waits up to `flush_s` for events that are on their way, then ends the connection and every call on it."""
         if self._turns:
             await self.flush(flush_s)
-        for turn in tuple(self._turns):
-            turn.abandon()
         self._link.close()
+        for turn in tuple(self._turns):
+            await turn.abandon()
         await self.channel.close()
 
     async def __aenter__(self) -> Self:

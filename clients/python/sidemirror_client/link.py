@@ -30,6 +30,7 @@ class Link:
         self._probe = probe
         self._on_away = on_away
         self._told = False
+        self.closed = False
         # How often the sidecar went away.
         self.outages = 0
         self._back_s = float("-inf")
@@ -68,7 +69,8 @@ class Link:
         if self._on_away is None:
             _log.warning("the sidecar is away, the agent goes on without it: %s", why)
         else:
-            self._on_away(why)
+            # By the loop, which reports what it raises: the delivery goes on all the same.
+            asyncio.get_running_loop().call_soon(self._on_away, why)
 
     def refused(self, turn_id: str, error: grpc.aio.AioRpcError) -> None:
         """A turn is not taken, though the sidecar is there. Never raises."""
@@ -84,7 +86,8 @@ class Link:
             await self._changed.wait()
 
     def close(self) -> None:
-        """Stops looking for it."""
+        """Stops looking for it, for good."""
+        self.closed = True
         if self._search is not None:
             self._search.cancel()
 
@@ -94,7 +97,7 @@ class Link:
             await asyncio.sleep(pause_s * random.uniform(0.8, 1.2))
             try:
                 await self._probe(_PROBE_S)
-            except (grpc.RpcError, OSError):
+            except (grpc.RpcError, OSError, ValueError):
                 pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
                 continue
             self._search = None

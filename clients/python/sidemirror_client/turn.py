@@ -12,10 +12,12 @@ from itertools import islice
 from typing import Any, TypedDict
 
 import grpc
+from google.protobuf.message import Message
 
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_client.link import FIRST_PAUSE_S, LONGEST_PAUSE_S, Link
+from sidemirror_client.problem import problem_of
 
 # What the sidecar takes: events a turn, and in one request; bytes are kept well below its 4 MiB a message.
 MOST_EVENTS = 10_000
@@ -23,6 +25,11 @@ _BATCH_EVENTS = 500
 _BATCH_BYTES = 1024 * 1024
 # Events that wait for a sidecar that is away. Beyond that they are dropped, and counted.
 MOST_BYTES = 16 * 1024 * 1024
+# The longest text that the sidecar takes; of a longer one the beginning is reported.
+LONGEST_TEXT_BYTES = 256 * 1024
+_CUT = " … [cut]"
+# An event that would not fit the sidecar's 4 MiB a message, texts cut.
+_MOST_EVENT_BYTES = 4 * 1024 * 1024 - 64 * 1024
 # Directives that nobody takes: the oldest go.
 _MOST_DIRECTIVES = 1_000
 # The sidecar has understood, and will say the same again.
@@ -61,7 +68,8 @@ class Turn:
     def __init__(self, thinking: Any, link: Link, turn_id: str, agent: str) -> None:
         self.id = turn_id
         self.agent = agent
-        # Events that were not kept: there were too many, or the turn is over. 0 unless the sidecar was away for long.
+        # Events that were not kept: there were too many, one was too large, or the turn is over. 0 unless the sidecar
+        # was away for long.
         self.dropped = 0
         # Why the sidecar has refused this turn, so that nothing more of it is reported; None unless it has.
         self.error: grpc.RpcError | None = None
@@ -85,7 +93,9 @@ class Turn:
     # --- what the agent says: never waits, never raises because of the sidecar ---------------------------------------
 
     def report(self, event: pb.TurnEvent | None = None, /, **kind: Any) -> str:
-        """Takes an event: `report(tool_called=ToolCalled(...))`, or a whole TurnEvent. Returns its id."""
+        """Takes an event: `report(tool_called=ToolCalled(...))`, or a whole TurnEvent. Returns its id.
+
+        Of a text of more than 256 KiB, which is what the sidecar takes, the beginning is kept."""
         event = _copy(event) if event is not None else pb.TurnEvent(**kind)
         event.event_id = event.event_id or str(uuid.uuid4())
         event.agent = event.agent or self.agent
@@ -93,7 +103,10 @@ class Turn:
             event.time.GetCurrentTime()
         ends = event.WhichOneof("kind") == "turn_finished"
         size = event.ByteSize()
-        full = self._events >= MOST_EVENTS or self._waiting_bytes + size > MOST_BYTES
+        if size > LONGEST_TEXT_BYTES:
+            _cut(event)
+            size = event.ByteSize()
+        full = self._events >= MOST_EVENTS or self._waiting_bytes + size > MOST_BYTES or size > _MOST_EVENT_BYTES
         if self._finishing or self._over or (full and not ends):
             self.dropped += 1
             return event.event_id
@@ -142,10 +155,11 @@ class Turn:
         while not self._over and (self._waiting or self._finishing):
             await self._news.wait()
 
-    def abandon(self) -> None:
+    async def abandon(self) -> None:
         """Ends the reporting, with what it has not delivered. The sidecar abandons the turn after 30 idle minutes."""
         if self._task is not None:
             self._task.cancel()
+            await asyncio.wait({self._task})
 
     async def _wait(self, there: Callable[[], bool], timeout_s: float) -> None:
         away = asyncio.create_task(self._link.wait_away())
@@ -167,6 +181,10 @@ class Turn:
     def begin(self, started: pb.TurnStarted, done: Callable[["Turn"], None]) -> None:
         """The first event, and the delivery beside the agent. `done` is called when nothing is left to deliver."""
         self.report(pb.TurnEvent(turn_id=self.id, turn_started=started))
+        if self._link.closed:
+            self._end()
+            done(self)
+            return
         self._task = asyncio.create_task(self._deliver())
         self._task.add_done_callback(lambda _: done(self))
 
@@ -183,8 +201,8 @@ class Turn:
                             await asyncio.sleep(0)
                         outage = self._link.outages
                         await self._stream(outage)
-                except (grpc.RpcError, OSError) as error:
-                    if isinstance(error, grpc.aio.AioRpcError) and error.code() in _FINAL:
+                except (grpc.RpcError, OSError, ValueError) as error:
+                    if isinstance(error, grpc.aio.AioRpcError) and _is_final(error):
                         self.error = error
                         self._link.refused(self.id, error)
                         return
@@ -205,7 +223,8 @@ class Turn:
             await self._to_send.wait()
 
     async def _stream(self, outage: int) -> None:
-        """Returns when the sidecar has closed the stream. Raises AioRpcError, and OSError for the token's file."""
+        """Returns when the sidecar has closed the stream. Raises AioRpcError; OSError and ValueError for the token's
+        file."""
         stream = _Stream()
         call = self._thinking.RunTurn(self._requests(stream))
         try:
@@ -228,6 +247,9 @@ class Turn:
             if batch or resume is not None:
                 yield pb.RunTurnRequest(events=batch, resume=resume)
                 resume = None
+                if batch and batch[-1].HasField("turn_finished"):
+                    # Said, so that the stream just ends: one that is reset counts with the sidecar for a while.
+                    return
             else:
                 self._to_send.clear()
                 await self._to_send.wait()
@@ -285,6 +307,27 @@ class _Stream:
     def __init__(self) -> None:
         self.sent = 0
         self.durable = 0
+
+
+def _is_final(error: grpc.aio.AioRpcError) -> bool:
+    if error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED:
+        # A limit of the turn, such as its bytes. Where there will be room again the sidecar says when.
+        problem = problem_of(error)
+        return bool(problem.reason) and problem.retry_after_s is None
+    return error.code() in _FINAL
+
+
+def _cut(message: Message) -> None:
+    """Shortens the texts that the sidecar would refuse the turn for."""
+    for field, value in message.ListFields():
+        if field.message_type is not None:
+            for each in (value,) if isinstance(value, Message) else value:
+                _cut(each)
+        elif isinstance(value, str) and len(value) * 4 > LONGEST_TEXT_BYTES:
+            text = value.encode()
+            if len(text) > LONGEST_TEXT_BYTES:
+                kept = text[: LONGEST_TEXT_BYTES - len(_CUT.encode())].decode(errors="ignore")
+                setattr(message, field.name, kept + _CUT)
 
 
 def _copy(event: pb.TurnEvent) -> pb.TurnEvent:

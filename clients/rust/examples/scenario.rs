@@ -68,8 +68,10 @@ impl Watch {
         Self { waited: waited(), began: Instant::now() }
     }
 
-    fn held(&self) -> Duration {
-        self.began.elapsed().saturating_sub(waited() - self.waited)
+    /// As the clock has it, and without the others.
+    fn took(&self) -> (Duration, Duration) {
+        let plain = self.began.elapsed();
+        (plain, plain.saturating_sub(waited() - self.waited))
     }
 }
 
@@ -110,8 +112,10 @@ impl Runner {
             ca_file: path("ca_file"),
             tenant_id: text(given, "tenant_id"),
             project_id: text(given, "project_id"),
-            on_away: Some(Arc::new(move |_: &Status| {
+            on_away: Some(Arc::new(move |why: &Status| {
                 told.fetch_add(1, Ordering::SeqCst);
+                println!("told {why}");
+                panic!("an agent's own callback");
             })),
             ..Default::default()
         })?;
@@ -272,8 +276,13 @@ impl Runner {
         let turn = self.turns.get(&name).ok_or("no such turn")?;
         match what.as_str() {
             "report" => {
-                for given in step["events"].as_array().into_iter().flatten() {
-                    turn.report(self.typed("TurnEvent", given)?);
+                for _ in 0..step["times"].as_u64().unwrap_or(1) {
+                    for given in step["events"].as_array().into_iter().flatten() {
+                        turn.report(self.typed("TurnEvent", given)?);
+                    }
+                }
+                if let Some(size) = step["text_bytes"].as_u64() {
+                    turn.report(event::tool_returned("é".repeat(size as usize / 2), false));
                 }
             }
             "finish" => {
@@ -307,8 +316,11 @@ impl Runner {
     async fn away(&mut self, given: &Value) -> Result<(), Failure> {
         let count = |key: &str| given[key].as_u64().unwrap_or_default();
         let prefix = text(given, "prefix");
-        let mut longest = Duration::ZERO;
-        let mut timed = |began: Watch| longest = longest.max(began.held());
+        let (mut longest, mut longest_plain) = (Duration::ZERO, Duration::ZERO);
+        let mut timed = |began: Watch| {
+            let (plain, held) = began.took();
+            (longest, longest_plain) = (longest.max(held), longest_plain.max(plain));
+        };
         let mut begun = Vec::new();
         self.told.store(0, Ordering::SeqCst);
         for number in 0..count("turns") {
@@ -340,7 +352,9 @@ impl Runner {
         }
         let dropped: usize = begun.iter().map(Turn::dropped).sum();
         let told = self.told.load(Ordering::SeqCst);
-        let figures = json!({"longest_ms": longest.as_secs_f64() * 1000.0, "told": told, "dropped": dropped});
+        let ms = |time: Duration| time.as_secs_f64() * 1000.0;
+        let figures =
+            json!({"longest_ms": ms(longest), "plain_ms": ms(longest_plain), "told": told, "dropped": dropped});
         println!("away {figures}");
         Ok(())
     }

@@ -267,6 +267,13 @@ service! {
         read query_reflections(QueryReflectionsRequest) -> QueryReflectionsResponse;
         write build_memory_context(BuildMemoryContextRequest) -> BuildMemoryContextResponse;
         write report_outcome(ReportOutcomeRequest) -> ReportOutcomeResponse;
+        read list_clusters(ListClustersRequest) -> ListClustersResponse;
+        write link_reflections(LinkReflectionsRequest) -> LinkReflectionsResponse;
+        read explore_graph(ExploreGraphRequest) -> ExploreGraphResponse;
+        read get_lesson_statistics(GetLessonStatisticsRequest) -> GetLessonStatisticsResponse;
+        work dream(DreamRequest) -> DreamResponse;
+        read list_dreams(ListDreamsRequest) -> ListDreamsResponse;
+        read list_prunings(ListPruningsRequest) -> ListPruningsResponse;
         read_stream export_reflections(ExportReflectionsRequest) -> ExportReflectionsResponse;
         send_stream import_reflections(ImportReflectionsRequest) -> ImportReflectionsResponse;
     }

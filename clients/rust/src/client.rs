@@ -170,9 +170,11 @@ impl Sidemirror {
         timeout(patience, all).await.is_ok()
     }
 
-    /// Waits up to two seconds for events that are on their way.
+    /// Waits up to two seconds for events that are on their way, then ends the reporting of turns, for all clones. The
+    /// connection goes with the last of them.
     pub async fn close(&self) {
         self.flush(FLUSH).await;
+        self.link.close();
     }
 
     fn turns(&self) -> std::sync::MutexGuard<'_, Vec<Turn>> {

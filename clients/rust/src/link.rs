@@ -1,5 +1,6 @@
 //! Whether the sidecar is there: told once when it goes, and looked for again until it is back.
 
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -25,6 +26,7 @@ pub(crate) type OnAway = Arc<dyn Fn(&Status) + Send + Sync>;
 /// The state of the way to the sidecar, shared by all turns of a client.
 pub(crate) struct Link {
     pub streams: Semaphore,
+    closed: watch::Sender<bool>,
     away: watch::Sender<bool>,
     state: Mutex<State>,
     on_away: OnAway,
@@ -41,7 +43,8 @@ struct State {
 impl Link {
     pub fn new(sidecar: Sidecar, on_away: OnAway) -> Arc<Self> {
         let streams = Semaphore::new(STREAMS);
-        Arc::new(Self { streams, away: watch::Sender::new(false), state: Mutex::default(), on_away, sidecar })
+        let (away, closed) = (watch::Sender::new(false), watch::Sender::new(false));
+        Arc::new(Self { streams, closed, away, state: Mutex::default(), on_away, sidecar })
     }
 
     /// How often the sidecar went away.
@@ -52,6 +55,16 @@ impl Link {
     /// Whether it is away now, and when that changes.
     pub fn away(&self) -> watch::Receiver<bool> {
         self.away.subscribe()
+    }
+
+    /// Ends what goes on beside the agent.
+    pub fn close(&self) {
+        self.closed.send_replace(true);
+    }
+
+    /// Returns once the client is closed.
+    pub async fn wait_closed(&self) {
+        let _ = self.closed.subscribe().wait_for(|closed| *closed).await;
     }
 
     /// Returns once the sidecar is there.
@@ -80,8 +93,9 @@ impl Link {
         };
         self.away.send_replace(true);
         tokio::spawn(look_for_it(Arc::downgrade(self)));
-        if !told {
-            (self.on_away)(why);
+        // One that panics would end the delivery of the turn that has found it out.
+        if !told && catch_unwind(AssertUnwindSafe(|| (self.on_away)(why))).is_err() {
+            tracing::error!("on_away has panicked");
         }
     }
 
@@ -95,7 +109,7 @@ async fn look_for_it(link: std::sync::Weak<Link>) {
     let mut pause = FIRST_PAUSE;
     loop {
         sleep(pause).await;
-        let Some(link) = link.upgrade() else { return };
+        let Some(link) = link.upgrade().filter(|link| !*link.closed.borrow()) else { return };
         if link.sidecar.with_deadline(PROBE).get_server_info(GetServerInfoRequest::default()).await.is_ok() {
             link.state().back = Some(Instant::now());
             link.away.send_replace(false);

@@ -13,6 +13,7 @@ use tonic::{Code, Status};
 
 use crate::calls::Carried;
 use crate::link::{Link, FIRST_PAUSE, LONGEST_PAUSE};
+use crate::problem::problem_of;
 use crate::v1::thinking_service_client::ThinkingServiceClient;
 use crate::v1::{
     turn_directive, turn_event, RunTurnRequest, TaskOutcome, TurnDirective, TurnEvent, TurnFinished, TurnPlan,
@@ -25,6 +26,11 @@ const BATCH_EVENTS: usize = 500;
 const BATCH_BYTES: usize = 1024 * 1024;
 /// Bytes of events that wait for a sidecar that is away. Beyond that they are dropped, and counted.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
+/// The longest text that the sidecar takes; of a longer one the beginning is reported.
+const LONGEST_TEXT_BYTES: usize = 256 * 1024;
+const CUT: &str = " … [cut]";
+/// An event that would not fit the sidecar's 4 MiB a message, texts cut.
+const MOST_EVENT_BYTES: usize = 4 * 1024 * 1024 - 64 * 1024;
 /// Directives that nobody takes: the oldest go.
 const MOST_DIRECTIVES: usize = 1_000;
 
@@ -102,7 +108,8 @@ impl Turn {
         &self.shared.id
     }
 
-    /// Takes an event and returns its id. It never waits.
+    /// Takes an event and returns its id. It never waits. Of a text of more than 256 KiB, which is what the sidecar
+    /// takes, the beginning is kept.
     pub fn report(&self, mut event: TurnEvent) -> String {
         if event.event_id.is_empty() {
             event.event_id = uuid::Uuid::new_v4().to_string();
@@ -111,11 +118,15 @@ impl Turn {
             event.agent.clone_from(&self.shared.agent);
         }
         event.time.get_or_insert_with(|| SystemTime::now().into());
+        if event.encoded_len() > LONGEST_TEXT_BYTES {
+            texts_of(&mut event).into_iter().for_each(shorten);
+        }
         let (id, size) = (event.event_id.clone(), event.encoded_len());
         let ends = matches!(event.kind, Some(turn_event::Kind::TurnFinished(_)));
         {
             let mut state = self.shared.state();
-            let full = state.events >= MOST_EVENTS || state.waiting_bytes + size > MOST_BYTES;
+            let full =
+                state.events >= MOST_EVENTS || state.waiting_bytes + size > MOST_BYTES || size > MOST_EVENT_BYTES;
             if state.finishing || state.over || (full && !ends) {
                 state.dropped += 1;
                 return id;
@@ -173,7 +184,7 @@ impl Turn {
         self.shared.state().refusal.clone()
     }
 
-    /// How many events were not kept: there were too many, or the turn is over.
+    /// How many events were not kept: there were too many, one was too large, or the turn is over.
     pub fn dropped(&self) -> usize {
         self.shared.state().dropped
     }
@@ -211,19 +222,33 @@ impl Turn {
 
     /// Runs beside the agent until the turn is over: one stream after the other.
     pub(crate) async fn deliver(self, thinking: ThinkingServiceClient<Channel>, carried: Arc<Carried>) {
-        let link = self.shared.link.clone();
+        tokio::select! {
+            () = self.stream_by_stream(thinking, &carried) => {}
+            () = self.shared.link.wait_closed() => {}
+        }
+        {
+            let mut state = self.shared.state();
+            state.over = true;
+            state.dropped += state.waiting.len();
+            state.waiting.clear();
+        }
+        self.shared.tell();
+    }
+
+    async fn stream_by_stream(&self, thinking: ThinkingServiceClient<Channel>, carried: &Carried) {
+        let link = &self.shared.link;
         let mut failures = 0;
         loop {
             link.there().await;
             let Ok(permit) = link.streams.acquire().await else { break };
             let (outages, heard) = (link.outages(), self.shared.state().heard);
-            let answer = self.stream(thinking.clone(), &carried, outages).await;
+            let answer = self.stream(thinking.clone(), carried, outages).await;
             drop(permit);
             match answer {
                 Ok(()) if self.shared.state().over => break,
                 // Closed by the sidecar, because nothing was said for long: opened again when there is something.
                 Ok(()) => self.something_to_send().await,
-                Err(status) if is_final(status.code()) => {
+                Err(status) if is_final(&status) => {
                     tracing::warn!(turn_id = self.id(), %status, "the sidecar has refused a turn");
                     self.shared.state().refusal = Some(status);
                     break;
@@ -235,13 +260,6 @@ impl Turn {
                 }
             }
         }
-        {
-            let mut state = self.shared.state();
-            state.over = true;
-            state.dropped += state.waiting.len();
-            state.waiting.clear();
-        }
-        self.shared.tell();
     }
 
     async fn something_to_send(&self) {
@@ -256,7 +274,10 @@ impl Turn {
         carried: &Carried,
         outages: u64,
     ) -> Result<(), Status> {
-        let (requests, receiver) = mpsc::channel(1);
+        let (sender, receiver) = mpsc::channel(1);
+        // None once the turn's end was sent. Said, so that the stream just ends: one that is reset counts with the sidecar
+        // for a while.
+        let mut sender = Some(sender);
         let mut sending = Sending::default();
         let mut news = self.shared.news.subscribe();
         let mut request = Some(self.shared.first_request(carried, &mut sending));
@@ -266,11 +287,7 @@ impl Turn {
         let mut responses = loop {
             tokio::select! {
                 opened = &mut opening => break opened?.into_inner(),
-                permit = requests.reserve(), if request.is_some() => {
-                    if let (Ok(permit), Some(request)) = (permit, request.take()) {
-                        permit.send(request);
-                    }
-                }
+                () = send(&mut sender, &mut request), if request.is_some() => {}
             }
         };
         loop {
@@ -288,11 +305,7 @@ impl Turn {
                     }
                     self.shared.tell();
                 }
-                permit = requests.reserve(), if request.is_some() => {
-                    if let (Ok(permit), Some(request)) = (permit, request.take()) {
-                        permit.send(request);
-                    }
-                }
+                () = send(&mut sender, &mut request), if request.is_some() && sender.is_some() => {}
                 _ = news.changed(), if request.is_none() => {}
             }
         }
@@ -302,10 +315,67 @@ impl Turn {
     }
 }
 
+/// Sends the request as soon as there is room for it, and lets go of the sender with the turn's end.
+async fn send(sender: &mut Option<mpsc::Sender<RunTurnRequest>>, request: &mut Option<RunTurnRequest>) {
+    let room = match sender {
+        Some(open) => open.reserve().await.ok(),
+        None => None,
+    };
+    let (Some(room), Some(request)) = (room, request.take()) else { return };
+    let end = request.events.last().and_then(|event| event.kind.as_ref());
+    let ends = matches!(end, Some(turn_event::Kind::TurnFinished(_)));
+    room.send(request);
+    if ends {
+        *sender = None;
+    }
+}
+
+/// The texts of an event that may be long. Names and ids are the sidecar's to refuse.
+fn texts_of(event: &mut TurnEvent) -> Vec<&mut String> {
+    use turn_event::Kind::*;
+    match event.kind.as_mut() {
+        Some(TurnStarted(started)) => {
+            let mut texts = vec![&mut started.task, &mut started.base_prompt];
+            texts.extend(started.messages.iter_mut().map(|message| &mut message.content));
+            texts.extend(started.context.as_mut().map(|wanted| &mut wanted.task));
+            texts
+        }
+        Some(UserMessage(said)) => vec![&mut said.text],
+        Some(ModelReturned(returned)) => vec![&mut returned.text],
+        Some(ToolCalled(called)) => vec![&mut called.arguments],
+        Some(ToolReturned(returned)) => vec![&mut returned.content],
+        Some(ToolFailed(failed)) => vec![&mut failed.error],
+        Some(Uncertainty(doubt)) => vec![&mut doubt.detail],
+        Some(ReflectionRecorded(recorded)) => {
+            let mut texts = vec![&mut recorded.reflection];
+            texts.extend(&mut recorded.suggested_action);
+            texts
+        }
+        Some(ResponseDrafted(drafted)) => vec![&mut drafted.text],
+        Some(ModelStarted(_) | TurnFinished(_)) | None => Vec::new(),
+    }
+}
+
+fn shorten(text: &mut String) {
+    if text.len() > LONGEST_TEXT_BYTES {
+        let mut end = LONGEST_TEXT_BYTES - CUT.len();
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+        text.push_str(CUT);
+    }
+}
+
 /// The sidecar has understood, and will say the same again.
-fn is_final(code: Code) -> bool {
+fn is_final(status: &Status) -> bool {
+    if status.code() == Code::ResourceExhausted {
+        // A limit of the turn, such as its bytes. Where there will be room again the sidecar says when.
+        let problem = problem_of(status);
+        return !problem.reason.is_empty() && problem.retry_after.is_none();
+    }
     matches!(
-        code,
+        status.code(),
         Code::InvalidArgument
             | Code::NotFound
             | Code::AlreadyExists

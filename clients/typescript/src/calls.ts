@@ -82,7 +82,12 @@ export class CarryingTransport implements Transport {
     const headers = new Headers(header);
     if (this.carried.tokenFile !== "") {
       const token = (await readFile(this.carried.tokenFile, "utf8")).trim();
-      headers.set("authorization", `Bearer ${token}`);
+      try {
+        headers.set("authorization", `Bearer ${token}`);
+      } catch {
+        // What it throws quotes the token.
+        throw new ConnectError("the token's file holds what cannot be sent", Code.Unauthenticated);
+      }
     }
     return headers;
   }

@@ -124,7 +124,7 @@ export class Sidemirror implements AsyncDisposable {
   }
 }
 
-/** A client for a sidecar. Connects when it is first used; throws when a file cannot be read. */
+/** A client for a sidecar. Connects when it is first used; throws when a file cannot be read or the address is none. */
 export function connect(options: ConnectOptions = {}): Sidemirror {
   const environment = process.env;
   const address = options.address || environment["SIDEMIRROR_ADDRESS"] || DEFAULT_ADDRESS;

@@ -60,8 +60,8 @@ export class Link {
   outages = 0;
   away = false;
   closed = false;
-  /** Rings when the sidecar comes or goes, and when the client is closed. */
-  readonly changed = new Bell();
+  /** Rung when the sidecar comes or goes, and when the client is closed. Whoever is here takes itself out again. */
+  readonly listeners = new Set<Bell>();
   private told = false;
   private backMs = Number.NEGATIVE_INFINITY;
   private timer: NodeJS.Timeout | undefined;
@@ -87,16 +87,24 @@ export class Link {
     if (outages !== this.outages || this.closed) return;
     this.outages++;
     this.away = true;
-    this.changed.ring();
+    this.ring();
     this.lookForIt(FIRST_PAUSE_MS);
     if (this.told) return;
     this.told = true;
-    this.onAway(why);
+    try {
+      this.onAway(why);
+    } catch (thrown) {
+      // Thrown on from here it would end the delivery, and by default the process.
+      process.emitWarning(`onAway has thrown: ${thrown}`, "SidemirrorWarning");
+    }
   }
 
   /** Returns once the sidecar is there, or the client is closed. */
   async there(): Promise<void> {
-    while (this.away && !this.closed) await this.changed.rings;
+    const bell = new Bell();
+    this.listeners.add(bell);
+    while (this.away && !this.closed) await bell.rings;
+    this.listeners.delete(bell);
   }
 
   /**
@@ -118,7 +126,11 @@ export class Link {
   close(): void {
     this.closed = true;
     clearTimeout(this.timer);
-    this.changed.ring();
+    this.ring();
+  }
+
+  private ring(): void {
+    for (const bell of this.listeners) bell.ring();
   }
 
   private lookForIt(pauseMs: number): void {
@@ -131,7 +143,7 @@ export class Link {
       }
       this.backMs = performance.now();
       this.away = false;
-      this.changed.ring();
+      this.ring();
     };
     this.timer = setTimeout(() => void look(), pauseMs * (0.8 + 0.4 * Math.random()));
   }

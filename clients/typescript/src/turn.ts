@@ -7,6 +7,7 @@ import type { RunTurnRequestSchema, ThinkingService, TurnDirective, TurnEvent } 
 import type { TurnPlan, TurnStartedSchema, TurnSummary } from "@sidemirror/api/v1/thinking";
 import { TurnEventSchema } from "@sidemirror/api/v1/thinking";
 import { Bell, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, type Link } from "./link.js";
+import { problemOf } from "./problem.js";
 
 /** What the sidecar takes in a turn; a request is kept well below its 4 MiB a message. */
 const MOST_EVENTS = 10_000;
@@ -14,6 +15,11 @@ const BATCH_EVENTS = 500;
 const BATCH_BYTES = 1024 * 1024;
 /** Bytes of events that wait for a sidecar that is away. Beyond that they are dropped, and counted. */
 const MOST_BYTES = 16 * 1024 * 1024;
+/** The longest text that the sidecar takes; of a longer one the beginning is reported. */
+const LONGEST_TEXT_BYTES = 256 * 1024;
+const CUT = " … [cut]";
+/** An event that would not fit the sidecar's 4 MiB a message, texts cut. */
+const MOST_EVENT_BYTES = 4 * 1024 * 1024 - 64 * 1024;
 /** Directives that nobody takes: the oldest go. */
 const MOST_DIRECTIVES = 1_000;
 /** The sidecar has understood, and will say the same again. */
@@ -59,7 +65,7 @@ class Sending {
 export class Turn implements AsyncIterable<TurnDirective> {
   /** The turn's id. */
   readonly id: string;
-  /** Events that were not kept: there were too many, or the turn is over. */
+  /** Events that were not kept: there were too many, one was too large, or the turn is over. */
   dropped = 0;
   /** Why the sidecar has refused this turn, so that nothing more of it is reported; undefined unless it has. */
   error: ConnectError | undefined;
@@ -92,15 +98,23 @@ export class Turn implements AsyncIterable<TurnDirective> {
     this.report({ turnId: this.id, kind: { case: "turnStarted", value: started } });
   }
 
-  /** Takes an event and returns its id. It never waits. */
+  /**
+   * Takes an event and returns its id. It never waits. Of a text of more than 256 KiB, which is what the sidecar takes,
+   * the beginning is kept, and half a surrogate pair is replaced.
+   */
   report(given: EventInit): string {
-    const event = clone(TurnEventSchema, create(TurnEventSchema, given));
+    const event = copied(given);
     event.eventId ||= randomUUID();
     event.agent ||= this.agent;
     event.time ??= timestampNow();
     const ends = event.kind.case === "turnFinished";
-    const bytes = toBinary(TurnEventSchema, event).length;
-    const full = this.events >= MOST_EVENTS || this.waitingBytes + bytes > MOST_BYTES;
+    let bytes = toBinary(TurnEventSchema, event).length;
+    if (bytes > LONGEST_TEXT_BYTES) {
+      fit(event);
+      bytes = toBinary(TurnEventSchema, event).length;
+    }
+    const full =
+      this.events >= MOST_EVENTS || this.waitingBytes + bytes > MOST_BYTES || bytes > MOST_EVENT_BYTES;
     if (this.finishing || this.over || (full && !ends)) {
       this.dropped++;
       return event.eventId;
@@ -162,9 +176,15 @@ export class Turn implements AsyncIterable<TurnDirective> {
 
   /** Ends the reporting, with what it has not delivered. The sidecar abandons the turn after 30 idle minutes. */
   abandon(): void {
-    this.over = true;
+    this.end();
     this.abort.abort();
     this.toSend.ring();
+  }
+
+  private end(): void {
+    this.over = true;
+    this.dropped += this.waiting.length;
+    this.waiting = [];
     this.news.ring();
   }
 
@@ -184,7 +204,7 @@ export class Turn implements AsyncIterable<TurnDirective> {
       } catch (thrown) {
         const error = ConnectError.from(thrown);
         if (this.over || this.link.closed) break;
-        if (FINAL.has(error.code)) {
+        if (isFinal(error)) {
           this.error = error;
           process.emitWarning(`the sidecar has refused turn ${this.id}: ${error.message}`, "SidemirrorWarning");
           break;
@@ -194,19 +214,19 @@ export class Turn implements AsyncIterable<TurnDirective> {
         await new Promise((resolve) => setTimeout(resolve, Math.min(FIRST_PAUSE_MS * failures, LONGEST_PAUSE_MS)));
       }
     }
-    this.over = true;
-    this.dropped += this.waiting.length;
-    this.waiting = [];
-    this.news.ring();
+    this.end();
   }
 
   private async wait(there: () => boolean, timeoutMs: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const ends = performance.now() + timeoutMs;
     const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, timeoutMs)));
+    const bell = new Bell();
+    this.link.listeners.add(bell);
     while (!there() && !this.over && !this.link.away && performance.now() < ends) {
-      await Promise.race([late, this.news.rings, this.link.changed.rings]);
+      await Promise.race([late, this.news.rings, bell.rings]);
     }
+    this.link.listeners.delete(bell);
     clearTimeout(timer);
   }
 
@@ -232,12 +252,16 @@ export class Turn implements AsyncIterable<TurnDirective> {
 
   private async *requests(sending: Sending): AsyncGenerator<MessageInitShape<typeof RunTurnRequestSchema>> {
     if (this.waiting[0]?.event.kind.case !== "turnStarted") {
-      yield { resume: { turnId: this.id, afterSequence: this.lastSequence }, events: this.batch(sending) };
+      const events = this.batch(sending);
+      yield { resume: { turnId: this.id, afterSequence: this.lastSequence }, events };
+      if (isEnd(events)) return;
     }
     while (!sending.ended) {
       const events = this.batch(sending);
       if (events.length > 0) yield { events };
       else await this.toSend.rings;
+      // Said, so that the stream just ends: one that is reset counts with the sidecar for a while.
+      if (isEnd(events)) return;
     }
   }
 
@@ -276,4 +300,43 @@ export class Turn implements AsyncIterable<TurnDirective> {
     if (this.directives.length > MOST_DIRECTIVES) this.directives.shift();
     this.news.ring();
   }
+}
+
+function isEnd(events: TurnEvent[]): boolean {
+  return events[events.length - 1]?.kind.case === "turnFinished";
+}
+
+function isFinal(error: ConnectError): boolean {
+  if (error.code !== Code.ResourceExhausted) return FINAL.has(error.code);
+  // A limit of the turn, such as its bytes. Where there will be room again the sidecar says when.
+  const { reason, retryAfterMs } = problemOf(error);
+  return reason !== "" && retryAfterMs === undefined;
+}
+
+/** The caller's own stays as it is. */
+function copied(given: EventInit): TurnEvent {
+  try {
+    return clone(TurnEventSchema, create(TurnEventSchema, given));
+  } catch {
+    // A text that was cut within a surrogate pair is no UTF-8.
+    const mended = structuredClone(given);
+    fit(mended);
+    return clone(TurnEventSchema, create(TurnEventSchema, mended));
+  }
+}
+
+/** Shortens texts that the sidecar would refuse the turn for, and replaces what cannot be sent. */
+function fit(message: object): void {
+  for (const [name, value] of Object.entries(message)) {
+    if (typeof value === "object" && value !== null) fit(value);
+    else if (typeof value === "string") (message as Record<string, unknown>)[name] = fitting(value);
+  }
+}
+
+function fitting(text: string): string {
+  const bytes = Buffer.from(text); // which replaces half a surrogate pair
+  if (bytes.length <= LONGEST_TEXT_BYTES) return bytes.toString();
+  const kept = bytes.subarray(0, LONGEST_TEXT_BYTES - Buffer.byteLength(CUT));
+  // With `stream` the part of a character that the cut leaves is left out.
+  return new TextDecoder().decode(kept, { stream: true }) + CUT;
 }

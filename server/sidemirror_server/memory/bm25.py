@@ -4,7 +4,8 @@ Stores keep the figures and add up the parts; each store's conformance test comp
 """
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -19,6 +20,8 @@ MOST_ASKED = 64
 # words of a question in a large store.
 COMMON = 2_000
 MOST_LED_TO = 6_000
+# Up to so many terms, looking for each in a text takes less time than counting all terms of the text.
+_FEW = 8
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -54,7 +57,8 @@ def chosen(asked: Mapping[str, float], having: Mapping[str, int], memories: int)
     terms: list[str] = []
     led_to = 0
     for term in known[:MOST_ASKED]:
-        if terms and having[term] > COMMON and led_to + having[term] > MOST_LED_TO:
+        is_common = having[term] > COMMON
+        if terms and is_common and (led_to + having[term] > MOST_LED_TO or 2 * having[term] > memories):
             continue
         led_to += having[term]
         terms.append(term)
@@ -72,3 +76,28 @@ def score(
         for term, weight in asked.items()
         if times.get(term, 0) > 0
     )
+
+
+def scorer(asked: Mapping[str, float], having: Mapping[str, int], field: Field) -> Callable[[Sequence[str]], float]:
+    """`score` for many texts, given their terms: what is the same for all of them is worked out once."""
+    tells = {
+        term: weight * telling(field.memories, having[term]) * (SATURATION + 1)
+        for term, weight in asked.items()
+        if having[term] > 0
+    }
+    least, for_each = SATURATION * (1 - LENGTH_WEIGHT), SATURATION * LENGTH_WEIGHT / field.mean_terms()
+
+    def few_asked(terms: Sequence[str]) -> float:
+        length = least + for_each * len(terms)
+        total = 0.0
+        for term, tell in tells.items():
+            if many := terms.count(term):
+                total += tell * many / (many + length)
+        return total
+
+    def many_asked(terms: Sequence[str]) -> float:
+        length = least + for_each * len(terms)
+        times = Counter(filter(tells.__contains__, terms))
+        return sum(tells[term] * many / (many + length) for term, many in times.items())
+
+    return few_asked if len(tells) <= _FEW else many_asked

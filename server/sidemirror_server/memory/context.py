@@ -205,9 +205,11 @@ class MemoryContext:
             return {}
         keys = tuple(memory_key(memory_id) for memory_id in records)
         links = await self._graph.around(scope, keys, (LinkKind.SUPERSEDES,), FAN_OUT)
-        newer = {node_of(link.source).name: node_of(link.target).name for link in links}
-        active = await self._recall.records(scope, list(newer))
-        return {newer[one.memory_id]: one.memory_id for one in active.values() if one.state is MemoryState.ACTIVE}
+        pairs = {(node_of(link.source).name, node_of(link.target).name) for link in links}
+        # Of two that supersede each other neither does.
+        pairs -= {(older, newer) for newer, older in pairs}
+        active = await self._recall.records(scope, sorted({newer for newer, _ in pairs}))
+        return {older: newer for newer, older in pairs if newer in active and active[newer].state is MemoryState.ACTIVE}
 
     async def _candidates(self, scope: Scope, task: Task, limit: int, meaning_s: float | None) -> list[_Candidate]:
         """What applies, then what is alike; the best first in both."""

@@ -3,18 +3,23 @@
 What is written wakes `run`, which makes vectors for whatever has none of the present model: new memories, changed
 texts, and, after another model was configured, all of them. Until most of a scope has its vectors, it is searched by
 words. Vectors of other dimensions are another model's, whatever its name: a server may change what stands behind one.
+Of the sidecars that share a store one at a time makes those of a scope: what is made is paid for.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
+from enum import Enum
 from typing import Any
 
 from sidemirror_server.memory.search import Embedded, MemorySearch, Unembedded
 from sidemirror_server.models.embedder import MOST_TEXTS, Embeddings
 from sidemirror_server.models.embedding import PaidEmbedder
+from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed, StoreFull, StoreUnavailable
+from sidemirror_server.vocabulary.ids import new_id
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus
 from sidemirror_server.vocabulary.text import clip
@@ -33,6 +38,14 @@ _QUESTIONS = 512
 # After a failure nothing is asked for this long, and of a scope whose money is spent. Chosen here: as long as a breaker
 # rests.
 _PAUSE_S = 30.0
+# What is written within this time of a first memory is embedded with it: one writer at a time would else pay for a call
+# and a commit each. Chosen here: less than a call to an embedding model takes.
+_GATHER_S = 0.02
+# When another sidecar is at a scope, it is looked at again after this long: what it wrote last may be missing.
+# Chosen here: a question in between is answered, and mostly by vectors.
+_ELSEWHERE_S = 5.0
+# A sidecar that ends gives back what it took, if that takes no longer.
+_LEAVE_S = 1.0
 # Scopes that wait for vectors; more are taken up when they are next asked about.
 _MOST_SCOPES = 10_000
 # Memories whose text the model refuses, which are not asked for again before the next start. Chosen here: a scope with
@@ -42,12 +55,24 @@ _MOST_REFUSED = 1_000
 Sleep = Callable[[float], Coroutine[Any, Any, None]]
 
 
+class _InTheWay(Enum):
+    """Why a scope has no vectors yet."""
+
+    MONEY = "money"
+    ANOTHER = "another"  # sidecar is at it
+    FAILURE = "failure"
+
+
 class MemoryMeanings:
     """Makes vectors with one embedding model."""
 
-    def __init__(self, embedder: PaidEmbedder, search: MemorySearch, sleep: Sleep = asyncio.sleep) -> None:
+    def __init__(
+        self, embedder: PaidEmbedder, search: MemorySearch, clock: Clock, sleep: Sleep = asyncio.sleep
+    ) -> None:
         self._embedder = embedder
         self._search = search
+        self._clock = clock
+        self._holder = new_id(clock.now_us())
         self._sleep = sleep
         self._dimensions = 0
         self._questions: OrderedDict[tuple[Scope, str], tuple[float, ...]] = OrderedDict()
@@ -96,39 +121,57 @@ class MemoryMeanings:
             while True:
                 await self._news.wait()
                 self._news.clear()
+                await asyncio.sleep(_GATHER_S)
                 while self._waiting:
                     scope, _ = self._waiting.popitem(last=False)
                     in_the_way = await self._all_of(scope)
-                    if in_the_way is ResultStatus.SKIPPED_SPEND:  # others may have money
-                        self._resting.add(scope)
-                        resting.create_task(self._rest(scope))
-                    elif in_the_way is not None:
+                    if in_the_way is _InTheWay.FAILURE:
                         await self._sleep(_PAUSE_S)
                         self.wake(scope)
+                    elif in_the_way is not None:  # which is that scope's only
+                        self._resting.add(scope)
+                        resting.create_task(
+                            self._rest(scope, _PAUSE_S if in_the_way is _InTheWay.MONEY else _ELSEWHERE_S)
+                        )
 
-    async def _rest(self, scope: Scope) -> None:
-        await self._sleep(_PAUSE_S)
+    async def _rest(self, scope: Scope, for_s: float) -> None:
+        await self._sleep(for_s)
         self._resting.discard(scope)
         self.wake(scope)
 
-    async def _all_of(self, scope: Scope) -> ResultStatus | None:
-        """Makes what a scope lacks; what was in the way, or None."""
+    async def _all_of(self, scope: Scope) -> _InTheWay | None:
+        """Makes what a scope lacks, unless another sidecar is at it; what was in the way, or None."""
         try:
-            if not self._dimensions:
-                self._has_dimensions_of(await self._embedder.embed(scope, ("memory",), _MEMORIES_S))
-            while waiting := await self._unembedded(scope):
-                model, made = self.model, await self._made(scope, waiting)
-                if self.model != model:  # those that are there are another model's: look again
-                    _log.warning("embedding_dimensions_changed", extra={"model": self.model})
-                    return ResultStatus.FAILED_MODEL
-                await self._search.embed(scope, model, made)
+            if not await self._take(scope):
+                return _InTheWay.ANOTHER
+            try:
+                return await self._made_all(scope)
+            finally:
+                with contextlib.suppress(TimeoutError, StoreUnavailable, StoreFull):  # then its time ends by itself
+                    async with asyncio.timeout(_LEAVE_S):
+                        await self._search.leave(scope, self._embedder.name, self._holder)
         except ModelFailed as failure:
             _log.warning("memories_not_embedded", extra={"status": failure.status.name, "reason": failure.detail})
-            return failure.status
+            return _InTheWay.MONEY if failure.status is ResultStatus.SKIPPED_SPEND else _InTheWay.FAILURE
         except (StoreUnavailable, StoreFull) as error:
             _log.warning("memories_not_embedded", extra={"reason": str(error)})
-            return ResultStatus.FAILED_MODEL
+            return _InTheWay.FAILURE
+
+    async def _made_all(self, scope: Scope) -> _InTheWay | None:
+        if not self._dimensions:
+            self._has_dimensions_of(await self._embedder.embed(scope, ("memory",), _MEMORIES_S))
+        while waiting := await self._unembedded(scope):
+            if not await self._take(scope):  # the last ones took very long
+                return _InTheWay.ANOTHER
+            model, made = self.model, await self._made(scope, waiting)
+            if self.model != model:  # those that are there are another model's: look again
+                _log.warning("embedding_dimensions_changed", extra={"model": self.model})
+                return _InTheWay.FAILURE
+            await self._search.embed(scope, model, made)
         return None
+
+    async def _take(self, scope: Scope) -> bool:
+        return await self._search.take(scope, self._embedder.name, self._holder, self._clock.now_us())
 
     async def _unembedded(self, scope: Scope) -> tuple[Unembedded, ...]:
         refused = self._refused.get(scope, {})

@@ -10,6 +10,7 @@ import msgspec
 from sidemirror_server.memory.keys import text_key
 from sidemirror_server.memory.links import LONGEST_NAME, Link, check_link, is_key, memory_key
 from sidemirror_server.memory.record import Kept, MemoryRecord, MemoryState, NewLink, Quarantine, memory_body
+from sidemirror_server.memory.signature import is_signature
 from sidemirror_server.memory.trust import steering
 from sidemirror_server.trace.failure import ErrorCategory
 from sidemirror_server.vocabulary.errors import BadInput
@@ -120,8 +121,9 @@ def _check_bounds(memory: MemoryRecord) -> None:
             raise BadLine(f"{name} is no id")
     if not memory.content or len(memory.content) > _LONGEST_TEXT:
         raise BadLine("content is missing or too long")
-    notes = max(len(memory.reason), len(memory.error_signature))
-    if len(memory.task_text) > _LONGEST_TASK or notes > _LONGEST_NOTE:
+    if memory.error_signature and not is_signature(memory.error_signature):
+        raise BadLine("an error signature that is none")
+    if len(memory.task_text) > _LONGEST_TASK or len(memory.reason) > _LONGEST_NOTE:
         raise BadLine("a text is too long")
     times = (memory.created_us, memory.updated_us, memory.strengthened_us)
     if not all(0 <= at_us <= _LAST_US for at_us in times) or not all(

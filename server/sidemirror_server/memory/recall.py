@@ -1,5 +1,6 @@
 """Finds the memories that answer a question, and says why each is there, and why another is not."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Protocol
@@ -142,11 +143,16 @@ class Recall:
                 ranked = tuple(sorted(ranked, key=lambda one: -one.facts.created_us))
             return _Search(ranked, SearchMode.FILTER, (), limit)
         asked = asked_terms(question.text)
-        texts = await self._search.by_text(scope, asked, question.wanted, limit) if asked else TextHits(())
-        vectors = await self._vectors(scope, question, limit)
+        # Beside each other: the words are looked up while an embedding model is at the question's vector.
+        texts, vectors = await asyncio.gather(
+            self._texts(scope, asked, question, limit), self._vectors(scope, question, limit)
+        )
         ranked = rank(texts.hits, None if vectors is None else vectors.hits, now_us)
         mode = SearchMode.FULL_TEXT if vectors is None else SearchMode.HYBRID
         return _Search(ranked, mode, texts.terms, limit)
+
+    async def _texts(self, scope: Scope, asked: Mapping[str, float], question: Question, limit: int) -> TextHits:
+        return await self._search.by_text(scope, asked, question.wanted, limit) if asked else TextHits(())
 
     async def _vectors(self, scope: Scope, question: Question, limit: int) -> VectorHits | None:
         """The nearest by meaning; None when vectors cannot be gone by."""

@@ -11,6 +11,10 @@ import msgspec
 from sidemirror_server.memory.record import MemoryKind, MemoryState
 from sidemirror_server.vocabulary.scope import Scope
 
+# How long a scope is one holder's to embed, unless it is taken again. Chosen here: four times what an embedding model
+# is given for a few texts; after a crash the others wait so long.
+EMBEDDING_LEASE_US = 120 * 1_000_000
+
 
 class Filter(msgspec.Struct, frozen=True):
     """Which memories count. `tags`: one of these; `kind`: None is any."""
@@ -94,6 +98,10 @@ class MemorySearch(Protocol):
          by now or is gone. A memory has one vector at most; a changed text has none.
     FM9  `terms_in` returns of each of these memories the terms of its content and task, as they are searched for.
     FM10 Scopes never meet: neither do others' memories change a score.
+    FM11 `take` makes the embedding of a scope with a model one holder's until `now_us` plus EMBEDDING_LEASE_US, and
+         says True, when nobody has it, when the holder has it already, or when the time of the one who has it is over;
+         else it changes nothing and says False. Of those that take at the same time one gets it.
+    FM12 `leave` gives it back; what is another holder's stays that holder's.
     Raises StoreUnavailable, StoreFull.
     """
 
@@ -114,3 +122,7 @@ class MemorySearch(Protocol):
     async def embed(self, scope: Scope, model: str, embedded: tuple[Embedded, ...]) -> None: ...
 
     async def terms_in(self, scope: Scope, memory_ids: tuple[str, ...]) -> Mapping[str, frozenset[str]]: ...
+
+    async def take(self, scope: Scope, model: str, holder: str, now_us: int) -> bool: ...
+
+    async def leave(self, scope: Scope, model: str, holder: str) -> None: ...

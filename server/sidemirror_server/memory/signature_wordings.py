@@ -68,16 +68,21 @@ CAUSES = (
     (
         "grouping",
         "validation",
-        (
-            "without group by|not in group by|isn't in group by|only_full_group_by|must appear in the group by|"
-            "invalid use of group function|misuse of aggregate"
-        ),
+        ("without group by|not in group by|isn't in group by|only_full_group_by|must appear in the group by"),
+    ),
+    (
+        "misused_aggregate",
+        "validation",
+        "invalid use of group function|misuse of aggregate|aggregate functions are not",
     ),
     ("unclosed_quote", "validation", "looking for matching|unterminated quoted|unterminated string|unclosed quot"),
     (
         "unfinished_text",
         "validation",
-        "unexpected end of file|unexpected eof|end of file unexpected|unexpected end of input|unexpected end of json",
+        (
+            "syntax error: unexpected end of file|unexpected eof while|end of file unexpected|"
+            "unexpected end of input|unexpected end of json"
+        ),
     ),
     (
         "not_json",
@@ -139,6 +144,7 @@ NAMED_CAUSES = (
         "validation",
         r"\bsql syntax\b|\bnear \"[^\"]{0,80}\": syntax error|^(?:error: {1,4})?syntax error at or near \"",
     ),
+    ("bad_code", "validation", r"^(?:syntaxerror|indentationerror|taberror): "),
     ("bad_syntax", "validation", r"\bsyntax ?error\b|\bparse ?error\b"),
 )
 

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections import Counter
 from functools import lru_cache
+from itertools import chain, islice
 
 # A lesson says what it is about in its first pages. Also what one memory may cost an index.
 MOST_TERMS = 4000
@@ -63,13 +64,9 @@ def _importance(term: str) -> float:
 
 
 def _terms(text: str) -> list[str]:
-    terms: list[str] = []
     # Folding lengthens a text at most some times over; what is cut off would not be reached.
-    for word in _WORD.findall(unicodedata.normalize("NFKC", text[: MOST_TERMS * 64])):
-        terms += _terms_of_word(word)
-        if len(terms) >= MOST_TERMS:
-            return terms[:MOST_TERMS]
-    return terms
+    words = _WORD.findall(unicodedata.normalize("NFKC", text[: MOST_TERMS * 64]))
+    return list(islice(chain.from_iterable(map(_terms_of_word, words)), MOST_TERMS))
 
 
 @lru_cache(20_000)  # texts repeat their words; a stem costs as much as a look-up in an index

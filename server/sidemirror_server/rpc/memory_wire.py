@@ -14,8 +14,10 @@ from sidemirror_server.memory.keys import named_episode
 from sidemirror_server.memory.record import LAYER, SOURCE, AppliesWhen, MemoryKind, MemoryRecord, MemoryState
 from sidemirror_server.memory.reflector import Result
 from sidemirror_server.memory.scoring import DEFAULT_IMPORTANCE
+from sidemirror_server.memory.signature import is_signature
 from sidemirror_server.rpc.wire import ORIGINS, OUTCOME_NAMES, struct, timestamp, usage_to_wire
 from sidemirror_server.trace.failure import ErrorCategory
+from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.origin import Origin, least
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.text import enter, redact_json
@@ -92,6 +94,7 @@ def result_of(wire: pb.ReflectionResult, session_id: str, now_us: int) -> tuple[
     """A result that a client hands back, and the metadata that is its own.
 
     Its text is the agent's; what rests on events may repeat a tool. The origin that it names can only lower that.
+    Raises BadInput.
     """
     metadata = object_of(wire.metadata)
     said = {name: value for name in _OWN_METADATA if isinstance(value := metadata.pop(name, None), str | int | float)}
@@ -99,6 +102,9 @@ def result_of(wire: pb.ReflectionResult, session_id: str, now_us: int) -> tuple[
     session_id = session_id or str(said.get("session_id", ""))
     named = [_ORIGIN_NAMES[wire.origin]] if wire.origin else []
     outcome = str(said.get("outcome", ""))
+    signature = enter(wire.error_signature)
+    if signature and not is_signature(signature):
+        raise BadInput([("result.error_signature", "tool|category|cause, as GenerateReflection has it")])
     return Result(
         reflection=enter(wire.reflection_text),
         strategy=enter(wire.strategy_text),
@@ -116,7 +122,7 @@ def result_of(wire: pb.ReflectionResult, session_id: str, now_us: int) -> tuple[
         session_id=session_id,
         episode=named_episode(str(said.get("episode", "")), session_id, event_ids),
         generated_us=now_us,
-        error_signature=enter(wire.error_signature),
+        error_signature=signature,
     ), metadata
 
 

@@ -23,7 +23,7 @@ class Looks:
         self._topic = topic
         self._reading = asyncio.Semaphore(_READERS)
         # Looks that have not begun. One that has begun may miss what a watch was just woken for, so nobody joins it.
-        self._ahead: dict[object, asyncio.Task[Any]] = {}
+        self._ahead: dict[object, _Look] = {}
 
     async def page(self, scope: Scope, group: str | None, after: int) -> tuple[Entry, ...]:
         """The next entries after a position, of one group or of all; empty at the end."""
@@ -37,20 +37,33 @@ class Looks:
         position: int = await self._shared(scope, lambda: self._log.last_position(scope))
         return position
 
-    async def _shared(self, place: object, look: Callable[[], Awaitable[object]]) -> Any:
-        looking = self._ahead.get(place)
-        if looking is None:
-            looking = self._ahead[place] = asyncio.create_task(self._look(place, look))
-            looking.add_done_callback(_taken)
-        return await asyncio.shield(looking)  # who leaves takes nothing from the others
+    async def _shared(self, place: object, read: Callable[[], Awaitable[object]]) -> Any:
+        look = self._ahead.get(place)
+        if look is None:
+            look = self._ahead[place] = _Look()
+            look.task = asyncio.create_task(self._look(place, look, read))
+        look.waiting += 1
+        try:
+            return await asyncio.shield(look.task)  # who leaves takes nothing from the others
+        finally:
+            look.waiting -= 1
+            if not look.waiting:
+                self._close(place, look)
+                look.task.cancel()  # a look that everybody has left; one that has ended stays as it is
 
-    async def _look(self, place: object, look: Callable[[], Awaitable[object]]) -> object:
+    async def _look(self, place: object, look: "_Look", read: Callable[[], Awaitable[object]]) -> object:
         async with self._reading:
+            self._close(place, look)
+            return await read()
+
+    def _close(self, place: object, look: "_Look") -> None:
+        """Nobody joins this look any more."""
+        if self._ahead.get(place) is look:
             del self._ahead[place]
-            return await look()
 
 
-def _taken(looking: asyncio.Task[Any]) -> None:
-    """Nobody may be left to hear of a failure, and then it is not worth a line in the log."""
-    if not looking.cancelled():
-        looking.exception()
+class _Look:
+    """A look, and how many wait for it."""
+
+    task: asyncio.Task[Any]
+    waiting = 0

@@ -103,7 +103,11 @@ func (r *runner) connect(given object) error {
 		sidemirror.WithTokenFile(text(given, "token_file")),
 		sidemirror.WithTLS(text(given, "ca_file")),
 		sidemirror.WithScope(text(given, "tenant_id"), text(given, "project_id")),
-		sidemirror.WithOnAway(func(error) { r.told.Add(1) }),
+		sidemirror.WithOnAway(func(why error) {
+			r.told.Add(1)
+			fmt.Println("told", why)
+			panic("an agent's own callback")
+		}),
 	)
 	if err != nil {
 		return err
@@ -279,12 +283,19 @@ func (r *runner) turn(step object) error {
 		})
 		r.directives[name] = nil
 	case "report":
-		for _, given := range step["events"].([]any) {
-			event := &pb.TurnEvent{}
-			if err := parse(given, event); err != nil {
-				return err
+		if size, is := step["text_bytes"].(float64); is {
+			turn.Report(sidemirror.ToolReturned(strings.Repeat("é", int(size)/2), false))
+		}
+		events, _ := step["events"].([]any)
+		times, _ := step["times"].(float64)
+		for range max(1, int(times)) {
+			for _, given := range events {
+				event := &pb.TurnEvent{}
+				if err := parse(given, event); err != nil {
+					return err
+				}
+				turn.Report(event)
 			}
-			turn.Report(event)
 		}
 	case "finish":
 		var score *float64
@@ -324,7 +335,7 @@ func (r *runner) await(ctx context.Context, name string, expected any) error {
 func (r *runner) away(given object) error {
 	count := func(name string) int { return int(given[name].(float64)) }
 	prefix := given["prefix"].(string)
-	longest, dropped := time.Duration(0), 0
+	longest, plain, dropped := time.Duration(0), time.Duration(0), 0
 	// The system's account is that of a thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -333,7 +344,8 @@ func (r *runner) away(given object) error {
 	timed := func(use func()) {
 		before, began := waited(scheduled), time.Now()
 		use()
-		longest = max(longest, time.Since(began)-(waited(scheduled)-before))
+		took := time.Since(began)
+		longest, plain = max(longest, took-(waited(scheduled)-before)), max(plain, took)
 	}
 	r.told.Store(0)
 	var begun []*sidemirror.Turn
@@ -368,8 +380,8 @@ func (r *runner) away(given object) error {
 	for _, turn := range begun {
 		dropped += turn.Dropped()
 	}
-	fmt.Printf("away {\"longest_ms\": %f, \"told\": %d, \"dropped\": %d}\n",
-		longest.Seconds()*1000, r.told.Load(), dropped)
+	fmt.Printf("away {\"longest_ms\": %f, \"plain_ms\": %f, \"told\": %d, \"dropped\": %d}\n",
+		longest.Seconds()*1000, plain.Seconds()*1000, r.told.Load(), dropped)
 	return nil
 }
 

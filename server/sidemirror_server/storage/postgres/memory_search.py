@@ -6,6 +6,7 @@ from typing import Any
 
 from sidemirror_server.memory.bm25 import LENGTH_WEIGHT, SATURATION, Field, chosen, telling
 from sidemirror_server.memory.search import (
+    EMBEDDING_LEASE_US,
     Embedded,
     Facts,
     Filter,
@@ -116,6 +117,15 @@ class PostgresMemorySearch:
         async with self._database.transaction(scope, reads_only=True) as transaction:
             rows = await transaction.fetch(_SQL["terms_in"], *_scope(scope), list(memory_ids))
         return {memory_id: frozenset(f"{content} {task}".split()) for memory_id, content, task in rows}
+
+    async def take(self, scope: Scope, model: str, holder: str, now_us: int) -> bool:
+        values = (*_scope(scope), model, holder, now_us, now_us + EMBEDDING_LEASE_US)
+        async with self._database.transaction(scope) as transaction:
+            return await transaction.first(_SQL["take"], *values) is not None
+
+    async def leave(self, scope: Scope, model: str, holder: str) -> None:
+        async with self._database.transaction(scope) as transaction:
+            await transaction.change(_SQL["leave"], *_scope(scope), model, holder)
 
 
 def _scope(scope: Scope) -> tuple[str, str]:

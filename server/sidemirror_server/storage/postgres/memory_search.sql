@@ -290,3 +290,16 @@ JOIN sidemirror.memories AS memory
 ORDER BY memory.memory_id
 FOR SHARE OF memory
 ON CONFLICT (tenant_id, project_id, memory_id) DO UPDATE SET model = excluded.model, embedding = excluded.embedding
+
+-- name: take
+-- Makes embedding with the model $3 the holder $4's until $6, unless another has it beyond $5; a row when it is.
+INSERT INTO sidemirror.memory_embedders AS known (tenant_id, project_id, model, holder, until_us)
+VALUES ($1, $2, $3, $4, $6)
+ON CONFLICT (tenant_id, project_id, model) DO UPDATE SET holder = excluded.holder, until_us = excluded.until_us
+WHERE known.holder = $4 OR known.until_us <= $5
+RETURNING true
+
+-- name: leave
+-- Gives it back.
+DELETE FROM sidemirror.memory_embedders
+WHERE tenant_id = $1 AND project_id = $2 AND model = $3 AND holder = $4

@@ -180,7 +180,7 @@ def _settle(connection: sqlite3.Connection, scope: Scope, draft: MemoryRecord, n
     stronger = strengthened(known, draft, now_us)
     _replace(connection, scope, known, stronger)
     if new := tuple(key for key in known_by(draft) if key not in known_by(known)):
-        connection.execute(_SQL["know"], {**wanted, "known_by": _json(new), "memory_id": known.memory_id})
+        _know(connection, {**wanted, "memory_id": known.memory_id}, new)
     return stronger
 
 
@@ -188,7 +188,7 @@ def _add(connection: sqlite3.Connection, scope: Scope, memory: MemoryRecord) -> 
     values = {**_values(scope, memory), "task_terms": terms_of(memory.task_text), **_texts(memory)}
     if connection.execute(_SQL["add"], values).rowcount == 0:
         return False
-    connection.execute(_SQL["know"], {**values, "known_by": _json(known_by(memory))})
+    _know(connection, values, known_by(memory))
     return True
 
 
@@ -201,7 +201,13 @@ def _replace(connection: sqlite3.Connection, scope: Scope, known: MemoryRecord, 
     _keep_version(connection, scope, known)
     if now.content != known.content:
         connection.execute(_SQL["replace_text"], {**values, **_texts(now)})
-        connection.execute(_SQL["know"], {**values, "known_by": _json(known_by(now))})
+        _know(connection, values, known_by(now))
+
+
+def _know(connection: sqlite3.Connection, values: dict[str, Any], keys: tuple[str, ...]) -> None:
+    """A memory is known by these from now on; `values` name its place."""
+    for key in keys:
+        connection.execute(_SQL["know"], {**values, "known_by": key})
 
 
 def _keep_version(connection: sqlite3.Connection, scope: Scope, earlier: MemoryRecord) -> None:

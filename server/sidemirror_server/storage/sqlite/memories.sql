@@ -42,11 +42,9 @@ ORDER BY wanted.key > 0, memories.created_us, memories.memory_id
 LIMIT 1
 
 -- name: know
--- A memory is known by these from now on. :known_by: a JSON list.
+-- A memory is known by this from now on.
 INSERT INTO memory_keys (tenant_id, project_id, kind, known_by, memory_id)
-SELECT :tenant_id, :project_id, :kind, wanted.value, :memory_id
-FROM json_each(:known_by) AS wanted
-WHERE TRUE
+VALUES (:tenant_id, :project_id, :kind, :known_by, :memory_id)
 ON CONFLICT DO NOTHING
 
 -- name: list

@@ -59,13 +59,14 @@ WHERE link.target IN (
 )
 
 -- name: to_nodes
--- Links that end at these nodes, of each and of each kind the :limit newest.
+-- Links that end at these nodes, of each and of each kind the :limit newest. They are looked up by their sources (the +
+-- keeps SQLite from going through all that end at a node to find those few).
 SELECT link.source, link.kind, link.target, link.created_us
 FROM json_each(:nodes) AS node
 CROSS JOIN json_each(:kinds) AS wanted
 CROSS JOIN memory_links AS link
     ON link.tenant_id = :tenant_id AND link.project_id = :project_id
-   AND link.kind = wanted.value AND link.target = node.value
+   AND link.kind = wanted.value AND +link.target = node.value
 WHERE link.source IN (
     SELECT source
     FROM memory_links

@@ -6,14 +6,14 @@ that are scored by the rule that all stores share (`memory/bm25.py`).
 
 import heapq
 import sqlite3
-from collections import Counter, OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from sidemirror_server.memory.bm25 import MOST_LED_TO, Field, chosen, score
+from sidemirror_server.memory.bm25 import MOST_LED_TO, Field, chosen, scorer
 from sidemirror_server.memory.search import Facts, Filter, TextHit, TextHits, VectorHit, VectorHits
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.memory_vectors import Vectors
@@ -63,22 +63,17 @@ class Lookup:
         terms = chosen(asked, {term: has.content + has.task for term, has in having.items()}, known.memories)
         if not terms:
             return TextHits(())
-        words = " OR ".join(f'"{known.scope_no}·{term}"' for term in terms)
-        found = connection.execute(SQL["having_words"], {"words": words, "most": MOST_LED_TO}).fetchall()
-        rows = _passing(connection, known, wanted, found, max(limit * _RESCORED, _RESCORED_AT_LEAST))
         weights = {term: asked[term] for term in terms}
-        in_content = {term: having[term].content for term in terms}
-        in_task = {term: having[term].task for term in terms}
-        hits = []
-        for _, content, task, *facts in connection.execute(SQL["words_of"], {"rows": _json(rows)}):
-            content_score = _score(weights, in_content, content, known.content)
-            hits.append(TextHit(Facts(*facts), content_score, _score(weights, in_task, task, known.task)))
-        best = heapq.nsmallest(
-            limit,
-            hits,
-            key=lambda hit: (-hit.content_score - hit.task_score, -hit.facts.created_us, hit.facts.memory_id),
-        )
-        return TextHits(tuple(best), terms)
+        content_score = scorer(weights, {term: having[term].content for term in terms}, known.content)
+        task_score = scorer(weights, {term: having[term].task for term in terms}, known.task)
+        rows = _having_words(connection, known, terms, wanted, max(limit * _RESCORED, _RESCORED_AT_LEAST))
+        hits = [
+            (content_score(content.split(" ")), task_score(task.split(" ")) if task else 0.0, facts)
+            for content, task, *facts in rows
+        ]
+        # The best score first, then the newest, then by id.
+        best = heapq.nsmallest(limit, hits, key=lambda hit: (-hit[0] - hit[1], -hit[2][3], hit[2][0]))
+        return TextHits(tuple(TextHit(Facts(*facts), *scores) for *scores, facts in best), terms)
 
     def _term(self, connection: sqlite3.Connection, known: _Scope, term: str) -> _Having:
         """How common a term is. Reading that takes as long as the term is common, so it is remembered."""
@@ -145,19 +140,20 @@ class Lookup:
         of = {"scope_no": known.scope_no, "model_no": model_no}
         (without,) = connection.execute(SQL["without_vector"], of).fetchone()
         embedded = known.memories - without
-        hits: list[VectorHit] = []
-        for nearest in self._vectors.nearest(connection, known.scope_no, model_no, vector, limit):
-            for some in _of_equal_together(nearest, limit):
-                passing = set(_pass(connection, known, wanted, [row for row, _ in some]))
-                similarity = {row: value for row, value in some if row in passing}
-                for row, *facts in connection.execute(SQL["facts_of"], {"rows": _json(list(similarity))}):
-                    hits.append(VectorHit(Facts(*facts), similarity[row]))
-                if len(hits) >= limit:
-                    break
-            if len(hits) >= limit:
+        passing = {**_passing(known, wanted), "model_no": model_no}
+
+        def read(rows: list[int]) -> list[tuple[Any, ...]]:
+            return connection.execute(SQL["vectors_of"], {**passing, "rows": _json(rows)}).fetchall()
+
+        found: list[tuple[float, tuple[Any, ...]]] = []
+        for nearest in self._vectors.nearest(connection, known.scope_no, model_no, vector, limit, read):
+            found += nearest
+            if len(found) >= limit:
                 break
-        hits.sort(key=lambda hit: (-hit.similarity, -hit.facts.created_us, hit.facts.memory_id))
-        return VectorHits(tuple(hits[:limit]), embedded, known.memories)
+        # The most similar first, then the newest, then by id.
+        found.sort(key=lambda hit: (-hit[0], -hit[1][3], hit[1][0]))
+        hits = tuple(VectorHit(Facts(*facts), similarity) for similarity, facts in found[:limit])
+        return VectorHits(hits, embedded, known.memories)
 
 
 def model_number(connection: sqlite3.Connection, name: str) -> int | None:
@@ -186,52 +182,33 @@ def _is_near(then: int, now: int) -> bool:
     return max(then, now) <= min(then, now) * _GROWTH_RATIO
 
 
-def _score(weights: Mapping[str, float], having: Mapping[str, int], text: str, field: Field) -> float:
-    if not text:
-        return 0.0
-    terms = text.split(" ")
-    return score(weights, having, Counter(term for term in terms if term in weights), len(terms), field)
+def _having_words(
+    connection: sqlite3.Connection, known: _Scope, terms: Iterable[str], wanted: Filter, enough: int
+) -> list[tuple[Any, ...]]:
+    """The words and facts of the best of what the index finds that pass the filter: `enough`, if there are so many.
 
-
-def _passing(
-    connection: sqlite3.Connection, known: _Scope, wanted: Filter, found: list[tuple[int, float]], enough: int
-) -> list[int]:
-    """The best of what the index found that pass the filter, at most `enough`."""
-    rows: list[int] = []
-    for some in _portions(found, enough):
-        rows += _pass(connection, known, wanted, [row for row, _ in some])
-        if len(rows) >= enough:
+    Mostly the first portion is enough. With a filter that leaves little, the next holds all the others.
+    """
+    words = " OR ".join(f'"{known.scope_no}·{term}"' for term in terms)
+    passing = _passing(known, wanted)
+    found: list[tuple[Any, ...]] = []
+    given = 0
+    for limit in (enough, MOST_LED_TO):
+        values = {"words": words, "most": MOST_LED_TO, "limit": limit, "given": given}
+        rows = [row for (row,) in connection.execute(SQL["having_words"], values)]
+        for at in range(0, len(rows), _AT_ONCE):
+            of = {**passing, "rows": _json(rows[at : at + _AT_ONCE])}
+            found += connection.execute(SQL["words_of"], of).fetchall()
+            if len(found) >= enough:
+                return found[:enough]
+        given += len(rows)
+        if len(rows) < limit:
             break
-    return rows[:enough]
+    return found
 
 
-def _of_equal_together(nearest: list[tuple[int, float]], many: int) -> Iterator[list[tuple[int, float]]]:
-    """The most similar first, in portions of `many` and those that are as similar as the last: of the few hundred that
-    are scored anew, mostly the first portion is enough."""
-    at = 0
-    while at < len(nearest):
-        until = min(at + many, len(nearest))
-        while until < len(nearest) and nearest[until][1] == nearest[until - 1][1]:
-            until += 1
-        yield nearest[at:until]
-        at = until
-
-
-def _portions(found: list[tuple[int, float]], first: int) -> Iterator[list[tuple[int, float]]]:
-    """The best first; mostly the first portion is enough, so the others are put in order only when they are needed."""
-    yield heapq.nsmallest(first, found, key=lambda hit: (hit[1], -hit[0]))
-    if len(found) > first:
-        ordered = sorted(found, key=lambda hit: (hit[1], -hit[0]))
-        for at in range(first, len(ordered), _AT_ONCE):
-            yield ordered[at : at + _AT_ONCE]
-
-
-def _pass(connection: sqlite3.Connection, known: _Scope, wanted: Filter, rows: list[int]) -> list[int]:
-    """Those of the rows that pass, in their order."""
-    labels = _json([f"g:{tag}" for tag in wanted.tags])
-    values = {**_filter(known, wanted), "rows": _json(rows), "labels": labels}
-    passing = {row for (row,) in connection.execute(SQL["passing"], values)}
-    return [row for row in rows if row in passing]
+def _passing(known: _Scope, wanted: Filter) -> dict[str, Any]:
+    return {**_filter(known, wanted), "labels": _json([f"g:{tag}" for tag in wanted.tags])}
 
 
 def _filter(known: _Scope, wanted: Filter) -> dict[str, Any]:

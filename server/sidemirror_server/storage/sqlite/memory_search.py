@@ -2,13 +2,21 @@
 
 import sqlite3
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 from msgspec.structs import astuple
 
-from sidemirror_server.memory.search import Embedded, Facts, Filter, TextHits, Unembedded, VectorHits
+from sidemirror_server.memory.search import (
+    EMBEDDING_LEASE_US,
+    Embedded,
+    Facts,
+    Filter,
+    TextHits,
+    Unembedded,
+    VectorHits,
+)
 from sidemirror_server.storage.sqlite.database import Database
 from sidemirror_server.storage.sqlite.memory_lookup import SQL, Lookup, model_number, scope_number
 from sidemirror_server.storage.sqlite.memory_process import SearchProcess
@@ -32,6 +40,8 @@ class SqliteMemorySearch:
         self._database = database
         self._process = process
         self._lookup = Lookup()
+        # Who embeds what, and until when. One process has the folder, so nobody else needs to know.
+        self._taken: dict[tuple[Scope, str], tuple[str, int]] = {}
 
     async def by_text(self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int) -> TextHits:
         found = await self._ask(ByText(astuple(scope), dict(asked), wanted, limit))
@@ -71,26 +81,43 @@ class SqliteMemorySearch:
         return tuple(Unembedded(*row) for row in await self._database.search(look_up))
 
     async def embed(self, scope: Scope, model: str, embedded: tuple[Embedded, ...]) -> None:
-        def change(connection: sqlite3.Connection) -> None:
-            connection.execute(SQL["add_model"], {"name": model})
-            model_no, scope_no = model_number(connection, model), scope_number(connection, scope)
-            for one in embedded:
-                wanted = {**_scope(scope), "memory_id": one.memory_id, "content": one.content}
-                row = connection.execute(SQL["embeddable"], wanted).fetchone()
-                if row is None:
-                    continue
-                values = {"row_id": row[0], "scope_no": scope_no, "model_no": model_no}
-                connection.execute(SQL["drop_vector"], values)
-                stored = struct.pack(f"<{len(one.vector)}f", *one.vector)
-                connection.execute(SQL["keep_vector"], {**values, "vector": stored})
-                connection.execute(SQL["mark_embedded"], values)
-
-        await self._database.write(change)
+        await self._database.write(lambda connection: _embed(connection, scope, model, embedded))
 
     async def terms_in(self, scope: Scope, memory_ids: tuple[str, ...]) -> Mapping[str, frozenset[str]]:
         wanted = {**_scope(scope), "memory_ids": msgspec.json.encode(memory_ids).decode()}
         rows = self._database.read(lambda connection: connection.execute(SQL["terms_in"], wanted).fetchall())
         return {memory_id: frozenset(f"{content} {task}".split()) for memory_id, content, task in rows}
+
+    async def take(self, scope: Scope, model: str, holder: str, now_us: int) -> bool:
+        has, until_us = self._taken.get((scope, model), (holder, 0))
+        if has != holder and now_us < until_us:
+            return False
+        self._taken[scope, model] = (holder, now_us + EMBEDDING_LEASE_US)
+        return True
+
+    async def leave(self, scope: Scope, model: str, holder: str) -> None:
+        if self._taken.get((scope, model), ("", 0))[0] == holder:
+            del self._taken[scope, model]
+
+
+def _embed(connection: sqlite3.Connection, scope: Scope, model: str, embedded: Iterable[Embedded]) -> None:
+    connection.execute(SQL["add_model"], {"name": model})
+    of = {
+        **_scope(scope),
+        "model_no": model_number(connection, model),
+        "scope_no": scope_number(connection, scope),
+    }
+    rows = [
+        {
+            **of,
+            "memory_id": one.memory_id,
+            "content": one.content,
+            "vector": struct.pack(f"<{len(one.vector)}f", *one.vector),
+        }
+        for one in embedded
+    ]
+    connection.executemany(SQL["keep_vector"], rows)
+    connection.executemany(SQL["mark_embedded"], rows)
 
 
 def _scope(scope: Scope) -> dict[str, Any]:

@@ -14,18 +14,26 @@ FROM memory_vocabulary
 WHERE term = :term
 
 -- name: having_words
--- The newest memories that have one of the words, with how well they fit by all of them, the lower the better.
-SELECT rowid, bm25(memory_words)
-FROM memory_words
-WHERE memory_words MATCH :words
-ORDER BY rowid DESC
-LIMIT :most
+-- Of the newest memories that have one of the words those that fit best by all of them, the best first.
+SELECT row_id
+FROM (
+    SELECT rowid AS row_id, bm25(memory_words) AS misfit
+    FROM memory_words
+    WHERE memory_words MATCH :words
+    ORDER BY rowid DESC
+    LIMIT :most
+)
+ORDER BY misfit, row_id DESC
+LIMIT :limit OFFSET :given
 
--- name: passing
--- Which of these rows a filter lets through. :rows, :states and :labels are JSON lists; no labels let everything through.
-SELECT facts.row_id
+-- name: words_of
+-- The words of those of these rows that a filter lets through, with their facts. :rows, :states and :labels are JSON lists;
+-- no labels let everything through.
+SELECT memories.content_terms, memories.task_terms,
+       facts.memory_id, facts.importance, facts.confidence, facts.created_us
 FROM json_each(:rows) AS wanted
 CROSS JOIN memory_facts AS facts ON facts.row_id = wanted.value
+CROSS JOIN memories ON memories.row_id = facts.row_id
 WHERE facts.scope_no = :scope_no AND facts.importance >= :min_importance
   AND (:kind IS NULL OR facts.kind = :kind) AND facts.state IN (SELECT value FROM json_each(:states))
   AND (:labels = '[]' OR EXISTS (
@@ -36,19 +44,21 @@ WHERE facts.scope_no = :scope_no AND facts.importance >= :min_importance
              AND memory_labels.row_id = facts.row_id
   ))
 
--- name: words_of
--- The words of these rows, with their facts. :rows is a JSON list.
-SELECT facts.row_id, memories.content_terms, memories.task_terms,
-       facts.memory_id, facts.importance, facts.confidence, facts.created_us
+-- name: vectors_of
+-- The vectors of those of these rows that a filter lets through, as they are now, with their facts. As above.
+SELECT vectors.vector, facts.memory_id, facts.importance, facts.confidence, facts.created_us
 FROM json_each(:rows) AS wanted
 CROSS JOIN memory_facts AS facts ON facts.row_id = wanted.value
-CROSS JOIN memories ON memories.row_id = facts.row_id
-
--- name: facts_of
--- The facts of these rows. :rows is a JSON list.
-SELECT facts.row_id, facts.memory_id, facts.importance, facts.confidence, facts.created_us
-FROM json_each(:rows) AS wanted
-CROSS JOIN memory_facts AS facts ON facts.row_id = wanted.value
+CROSS JOIN memory_vectors AS vectors ON vectors.row_id = facts.row_id
+WHERE vectors.model_no = :model_no AND facts.scope_no = :scope_no AND facts.importance >= :min_importance
+  AND (:kind IS NULL OR facts.kind = :kind) AND facts.state IN (SELECT value FROM json_each(:states))
+  AND (:labels = '[]' OR EXISTS (
+      SELECT 1
+      FROM json_each(:labels) AS label
+      CROSS JOIN memory_labels
+          ON memory_labels.scope_no = :scope_no AND memory_labels.label = label.value
+             AND memory_labels.row_id = facts.row_id
+  ))
 
 -- name: best
 -- Facts of the memories in one state, the most important first, then the newest.
@@ -115,23 +125,21 @@ CROSS JOIN memories ON memories.row_id = facts.row_id
 WHERE facts.scope_no = :scope_no AND facts.embedded_by > :model_no
 LIMIT :limit
 
--- name: embeddable
--- The row of a memory that still has this content.
-SELECT memories.row_id
+-- name: keep_vector
+-- Keeps the vector of a memory that still has this content, in place of an earlier one, and with a number above all.
+INSERT OR REPLACE INTO memory_vectors (row_id, scope_no, model_no, vector)
+SELECT row_id, :scope_no, :model_no, :vector
 FROM memories
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id AND content = :content
 
--- name: drop_vector
--- Removes a memory's vector.
-DELETE FROM memory_vectors WHERE row_id = :row_id
-
--- name: keep_vector
--- Keeps a vector.
-INSERT INTO memory_vectors (row_id, scope_no, model_no, vector) VALUES (:row_id, :scope_no, :model_no, :vector)
-
 -- name: mark_embedded
--- The memory has a vector of the model.
-UPDATE memory_facts SET embedded_by = :model_no WHERE row_id = :row_id
+-- Such a memory has a vector of the model.
+UPDATE memory_facts SET embedded_by = :model_no
+WHERE row_id = (
+    SELECT row_id
+    FROM memories
+    WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id AND content = :content
+)
 
 -- name: vectors_after
 -- Vectors of a model that were kept after another one, in that order.
@@ -140,10 +148,3 @@ FROM memory_vectors INDEXED BY memory_vectors_of
 WHERE scope_no = :scope_no AND model_no = :model_no AND vector_no > :vector_no
 ORDER BY vector_no
 LIMIT :limit
-
--- name: vectors_of
--- The vectors of these rows as they are now. :rows is a JSON list.
-SELECT vectors.row_id, vectors.vector_no, vectors.vector
-FROM json_each(:rows) AS wanted
-CROSS JOIN memory_vectors AS vectors ON vectors.row_id = wanted.value
-WHERE vectors.model_no = :model_no

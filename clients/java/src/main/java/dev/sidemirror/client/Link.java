@@ -139,7 +139,7 @@ final class Link {
     told = true;
     try {
       onAway.accept(why);
-    } catch (RuntimeException theirs) {
+    } catch (Throwable theirs) { // whatever it is: thrown on from here it would end the turn's delivery
       LOG.log(Level.WARNING, "onAway has failed", theirs);
     }
   }

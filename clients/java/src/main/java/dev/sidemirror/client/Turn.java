@@ -1,5 +1,7 @@
 package dev.sidemirror.client;
 
+import com.google.protobuf.Descriptors.FieldDescriptor.JavaType;
+import com.google.protobuf.Message;
 import com.google.protobuf.Timestamp;
 import dev.sidemirror.v1.RunTurnRequest;
 import dev.sidemirror.v1.RunTurnResponse;
@@ -15,6 +17,7 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientResponseObserver;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
@@ -44,6 +47,14 @@ public final class Turn {
 
   /** What waits for a sidecar that is away. Events beyond that are dropped, and counted. */
   private static final int MOST_BYTES = 16 << 20;
+
+  /** The longest text that the sidecar takes; of a longer one the beginning is reported. */
+  private static final int LONGEST_TEXT_BYTES = 256 << 10;
+
+  private static final String CUT = " … [cut]";
+
+  /** An event that would not fit the sidecar's 4 MiB a message, texts cut. */
+  private static final int MOST_EVENT_BYTES = (4 << 20) - (64 << 10);
 
   /** Directives that nobody takes: the oldest go. */
   private static final int MOST_DIRECTIVES = 1_000;
@@ -116,7 +127,7 @@ public final class Turn {
   // --- what the agent says: never waits, never throws because of the sidecar -----------------------------------------
 
   /**
-   * Takes an event. Never waits.
+   * Takes an event. Never waits. Of a text of more than 256 KiB, which is what the sidecar takes, the beginning is kept.
    *
    * @param given the event; its id, its time and the agent are filled in where it has none
    * @return the event's id
@@ -133,11 +144,15 @@ public final class Turn {
       Instant now = Instant.now();
       builder.setTime(Timestamp.newBuilder().setSeconds(now.getEpochSecond()).setNanos(now.getNano()));
     }
+    TurnEvent whole = builder.build();
+    if (whole.getSerializedSize() > LONGEST_TEXT_BYTES) {
+      cut(builder);
+    }
     TurnEvent event = builder.build();
     int size = event.getSerializedSize();
     boolean ring;
     synchronized (lock) {
-      boolean full = events >= MOST_EVENTS || waitingBytes + size > MOST_BYTES;
+      boolean full = events >= MOST_EVENTS || waitingBytes + size > MOST_BYTES || size > MOST_EVENT_BYTES;
       if (finishing || over || (full && !event.hasTurnFinished())) {
         dropped++;
         return event.getEventId();
@@ -243,7 +258,7 @@ public final class Turn {
   }
 
   /**
-   * Events that were not kept: there were too many, or the turn is over.
+   * Events that were not kept: there were too many, one was too large, or the turn is over.
    *
    * @return how many; 0 unless the sidecar was away for long
    */
@@ -385,7 +400,7 @@ public final class Turn {
     failures = ended.heard ? 0 : failures + 1;
     if (done) {
       end(null);
-    } else if (why instanceof StatusRuntimeException refusal && FINAL.contains(refusal.getStatus().getCode())) {
+    } else if (why instanceof StatusRuntimeException refusal && isFinal(refusal)) {
       link.refused(id, refusal);
       end(refusal);
     } else if (why != null) {
@@ -396,6 +411,49 @@ public final class Turn {
       wantLater();
     }
     link.released();
+  }
+
+  private static boolean isFinal(StatusRuntimeException error) {
+    if (error.getStatus().getCode() != Status.Code.RESOURCE_EXHAUSTED) {
+      return FINAL.contains(error.getStatus().getCode());
+    }
+    // A limit of the turn, such as its bytes. Where there will be room again the sidecar says when.
+    Problem problem = Problem.of(error);
+    return !problem.reason().isEmpty() && problem.retryAfter().isEmpty();
+  }
+
+  /** Shortens the texts that the sidecar would refuse the turn for. */
+  private static void cut(Message.Builder message) {
+    message
+        .getAllFields()
+        .forEach(
+            (field, value) -> {
+              if (field.getJavaType() == JavaType.MESSAGE && field.isRepeated() && !field.isMapField()) {
+                for (int place = 0; place < message.getRepeatedFieldCount(field); place++) {
+                  Message.Builder each = ((Message) message.getRepeatedField(field, place)).toBuilder();
+                  cut(each);
+                  message.setRepeatedField(field, place, each.build());
+                }
+              } else if (field.getJavaType() == JavaType.MESSAGE && !field.isRepeated()) {
+                Message.Builder inner = ((Message) value).toBuilder();
+                cut(inner);
+                message.setField(field, inner.build());
+              } else if (value instanceof String text && text.length() > LONGEST_TEXT_BYTES / 4) {
+                message.setField(field, cut(text));
+              }
+            });
+  }
+
+  private static String cut(String text) {
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    if (bytes.length <= LONGEST_TEXT_BYTES) {
+      return text;
+    }
+    int end = LONGEST_TEXT_BYTES - CUT.getBytes(StandardCharsets.UTF_8).length;
+    while ((bytes[end] & 0xC0) == 0x80) {
+      end--; // not within a character
+    }
+    return new String(bytes, 0, end, StandardCharsets.UTF_8) + CUT;
   }
 
   private void wantLater() {

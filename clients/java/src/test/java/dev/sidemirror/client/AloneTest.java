@@ -69,10 +69,10 @@ class AloneTest {
   void whatTakesTooMuchRoomIsDroppedAndCounted() {
     try (Sidemirror sidemirror = Sidemirror.builder().address(nobody()).connect()) {
       Turn turn = sidemirror.beginTurn(TurnStarted.getDefaultInstance());
-      for (int count = 0; count < 17; count++) {
+      for (int count = 0; count < 65; count++) {
         turn.report(Events.userMessage("x".repeat(1 << 20)));
       }
-      assertEquals(2, turn.dropped(), "16 MiB wait, and each event is a little larger than its text");
+      assertEquals(2, turn.dropped(), "16 MiB wait, and each event is a little larger than its text, cut to 256 KiB");
       turn.finish(TaskOutcome.TASK_OUTCOME_FAILURE);
       assertEquals(2, turn.dropped(), "the end of the turn always has room");
     }

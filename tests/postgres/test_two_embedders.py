@@ -1,0 +1,78 @@
+"""Two sidecars on one database make the vector of a memory once: it is paid for."""
+
+import asyncio
+from collections import Counter
+from typing import cast
+
+from sidemirror_server.memory.meanings import MemoryMeanings
+from sidemirror_server.memory.record import Kept
+from sidemirror_server.models.embedder import Embeddings
+from sidemirror_server.models.embedding import PaidEmbedder
+from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.memories import PostgresMemories
+from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
+from sidemirror_server.vocabulary.clock import SystemClock
+from sidemirror_server.vocabulary.scope import Scope
+from tests.conformance.memories import ONE, T0, memory
+from tests.faults.waiting import until
+from tests.postgres.databases import Databases
+
+MANY = 40
+
+
+class Model:
+    """Counts what it is asked for, and waits with its answers until both sidecars had the chance to ask."""
+
+    name = "openai_compatible/small"
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+        self.asking = 0
+        self.both_were_here = asyncio.Event()
+
+    async def embed(self, scope: Scope, texts: tuple[str, ...], deadline_s: float) -> Embeddings:
+        self.asked.update(text for text in texts if text != "memory")
+        self.asking += texts != ("memory",)
+        if self.asking >= 2:
+            self.both_were_here.set()
+        if texts != ("memory",):
+            await self.both_were_here.wait()
+        return Embeddings(tuple((1.0, 0.0) for _ in texts), 1)
+
+    async def close(self) -> None:
+        pass
+
+
+async def test_each_text_is_embedded_once(databases: Databases) -> None:
+    """Seen to fail when `PostgresMemorySearch.take` always says True: the first texts are paid for twice."""
+    async with databases.fresh() as name:
+        model, rested = Model(), asyncio.Event()
+
+        async def sleep(seconds: float) -> None:
+            # Whoever is told that another is at it rests.
+            assert seconds > 0
+            model.both_were_here.set()
+            await rested.wait()
+
+        stores = [await Database.open(databases.cluster.url("sidecar", name)) for _ in range(2)]
+        searches = [PostgresMemorySearch(store) for store in stores]
+        for number in range(MANY):
+            await PostgresMemories(stores[0]).put(ONE, Kept(memory(f"m{number}", f"text {number}", T0 + number)))
+        sidecars = [MemoryMeanings(cast("PaidEmbedder", model), search, SystemClock(), sleep) for search in searches]
+        running = [asyncio.create_task(sidecar.run()) for sidecar in sidecars]
+        try:
+            for sidecar in sidecars:
+                sidecar.wake(ONE)
+            await until(lambda: len(model.asked) == MANY, within_s=30)
+            # The other one goes on where nothing is left, and with what is new.
+            rested.set()
+            await PostgresMemories(stores[1]).put(ONE, Kept(memory("new", "a new one", T0 + MANY)))
+            sidecars[1].wake(ONE)
+            await until(lambda: len(model.asked) == MANY + 1, within_s=30)
+            assert set(model.asked.values()) == {1}
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+            for store in stores:
+                await store.close()
