@@ -328,6 +328,7 @@ async def test_envelopes_hold_ids_times_and_marks_only(databases: Databases) -> 
         *("open_turn_envelopes", "request_envelopes", "job_envelopes", "ledger_envelopes"),
         *("receipt_envelopes", "ledger_day_envelopes", "critique_envelopes"),
         "lesson_trial_envelopes",
+        *("memory_project_envelopes", "dream_unread_envelopes", "ended_turn_envelopes"),
     }
     assert {column for _, column, kind in rows if kind == "text"} == {
         *("tenant_id", "project_id", "turn_id", "job_id", "request_id", "method", "kind", "purpose", "receipt_id"),

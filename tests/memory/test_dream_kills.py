@@ -2,7 +2,10 @@
 
 import asyncio
 import random
+import signal
+import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -101,8 +104,8 @@ def at(address: str, do: Any) -> Any:
         return do(ReflectiveMemoryServiceStub(channel))
 
 
-def serving(folder: Path, **settings: str) -> Process:
-    arguments = ("--takes", "0.1", "--calls", str(folder / "calls"))
+def serving(folder: Path, calls: Path | None = None, **settings: str) -> Process:
+    arguments = ("--takes", "0.1", "--calls", str(calls or folder / "calls"))
     return Process(folder, settings, module="tests.memory.dream_serving", arguments=arguments)
 
 
@@ -120,3 +123,41 @@ async def test_on_postgres(kills: int, databases: Databases, tmp_path: Path) -> 
         url = databases.cluster.url("sidecar", name)
         async with serving(tmp_path, database_url=url) as process:
             await run(process, tmp_path / "calls", kills)
+
+
+@pytest.mark.timeout(120)
+async def test_one_that_stood_still(databases: Databases, tmp_path: Path) -> None:
+    """A sidecar stands still in the middle of a dream for longer than its lease, another one goes on with it, and then
+    the first one wakes. Seen to fail when a worker goes on with a job that it has lost, its notes do not ask whose it
+    is, and a lesson's id does not derive from its job and its place."""
+    scope, calls = {"tenant_id": "acme"}, tmp_path / "calls"
+    async with databases.fresh() as name:
+        url = databases.cluster.url("sidecar", name)
+        for folder in ("one", "two"):
+            (tmp_path / folder).mkdir()
+        one, two = (serving(tmp_path / folder, calls=calls, database_url=url) for folder in ("one", "two"))
+        async with one:
+            before = await asyncio.to_thread(at, one.address, lambda stub: fill(stub, scope))
+            await asyncio.to_thread(begin, one.address, scope)
+            await until(lambda: calls.exists() and len(calls.read_text().split()) >= 3, within_s=60)
+            one.signal(signal.SIGSTOP)
+            async with two:
+                await asyncio.to_thread(at, two.address, lambda stub: dream_of(stub, **scope))
+                one.signal(signal.SIGCONT)
+                await until(lambda: '"job_lost"' in one.text(), within_s=30)
+                await until(quiet(calls, for_s=1.5), within_s=30)
+                await asyncio.to_thread(at, two.address, lambda stub: check(stub, before, scope))
+
+
+def quiet(calls: Path, for_s: float) -> Callable[[], bool]:
+    """Whether no question was asked for so long."""
+    seen = (-1, 0.0)
+
+    def is_quiet() -> bool:
+        nonlocal seen
+        size = calls.stat().st_size
+        if size != seen[0]:
+            seen = (size, time.monotonic())
+        return time.monotonic() - seen[1] >= for_s
+
+    return is_quiet

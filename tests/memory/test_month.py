@@ -45,6 +45,7 @@ def spent(days: list[Day]) -> float:
 
 @pytest.mark.timeout(120)
 async def test_a_quiet_month(tmp_path: Path) -> None:
+    """Seen to fail when nothing is pruned, and when every cluster with something new is asked about."""
     settings = Settings()
     async with a_life(tmp_path, [Scope("acme", "shop")], settings) as (life, _):
         await life.live(SHORT)
@@ -55,7 +56,7 @@ async def test_a_quiet_month(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 async def test_ten_thousand_episodes(tmp_path: Path) -> None:
-    """Seen to fail when nothing is pruned, and when `_has_grown` of `memory/dreaming.py` is always true."""
+    """With the recorded retrieval sets among what it remembers."""
     cases = [("programming", True), ("HotpotQA", True), ("tau", False)]
     scopes = [scope_of(name, with_task=with_task) for name, with_task in cases]
     settings = Settings()
