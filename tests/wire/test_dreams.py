@@ -13,8 +13,9 @@ from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.models.answers import DreamAnswer
 from sidemirror_server.models.language_model import Purpose
+from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus
-from tests.critique.cast import Cast
+from tests.critique.cast import USAGE, Cast
 from tests.memory.dreamers import dream_of, log_of, store, understands
 from tests.memory.talk import listed, played
 from tests.wire.calls import TIMEOUT_S, Refusal, bad_field, refused
@@ -189,6 +190,37 @@ def test_a_failure_changes_nothing(status: ResultStatus, left: int, tmp_path: Pa
         assert dream.usage.cost_usd == 0.25
         assert listed(stub, tenant_id="x") == before
         assert dream_of(stub, tenant_id="x")[-1].dream.failed_count == (1 if left else 0)
+
+
+def test_a_text_that_the_provider_does_not_take_holds_nothing_up(tmp_path: Path) -> None:
+    """As content filters do. Seen to fail when a request that was not taken ended the pass: the next ones began with
+    the same cluster, and nothing was ever dreamt."""
+
+    def filters(ask: Any) -> Any:
+        return ResultStatus.FAILED_MODEL if ask.evidence.steps[0].name == "find_order" else understands(ask)
+
+    with played(tmp_path, Cast(dreaming=filters)) as stub:
+        seeded(stub, "x", 4)
+        seeded(stub, "x", 3, "run_sql")
+        dream = dream_of(stub, tenant_id="x")[-1].dream
+        assert (dream.status, dream.failed_count) == (common_pb2.RESULT_STATUS_FAILED_MODEL, 1)
+        assert (len(dream.lessons), dream.asked_count, dream.read_count, dream.left_count) == (1, 2, 7, 0)
+        assert dream_of(stub, tenant_id="x")[-1].dream.asked_count == 0
+
+
+@pytest.mark.parametrize(("retryable", "asked_count"), [(False, 2), (True, 1)])
+def test_a_provider_that_takes_nothing_or_is_away(retryable: bool, asked_count: int, tmp_path: Path) -> None:
+    """All is left to the next pass: a wrong key is not about what memories say."""
+
+    def fails(_ask: Any) -> Any:
+        raise ModelFailed(ResultStatus.FAILED_MODEL, "as the test says", retryable=retryable, usage=USAGE)
+
+    with played(tmp_path, Cast(dreaming=fails)) as stub:
+        seeded(stub, "x", 4)
+        seeded(stub, "x", 3, "run_sql")
+        dream = dream_of(stub, tenant_id="x")[-1].dream
+        assert (dream.asked_count, dream.read_count, dream.left_count) == (asked_count, 0, 7)
+        assert dream_of(stub, tenant_id="x")[-1].dream.asked_count == asked_count
 
 
 def test_a_text_that_steers_is_quarantined(tmp_path: Path) -> None:
