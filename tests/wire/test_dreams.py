@@ -11,11 +11,14 @@ import pytest
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+from sidemirror_server.memory.dreams import Dream, DreamtLesson
 from sidemirror_server.models.answers import DreamAnswer
 from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.vocabulary.errors import ModelFailed
+from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus
 from tests.critique.cast import USAGE, Cast
+from tests.faults.sidecars import channel, running
 from tests.memory.dreamers import dream_of, log_of, store, understands
 from tests.memory.talk import listed, played
 from tests.wire.calls import TIMEOUT_S, Refusal, bad_field, refused
@@ -284,3 +287,24 @@ def test_the_log_in_pages(memory: Stub) -> None:
     prunings = pb.ListPruningsRequest(tenant_id="pages", page_token=first)
     assert refused(memory.ListPrunings, prunings) == bad_field("page_token")
     assert list(memory.ListPrunings(pb.ListPruningsRequest(tenant_id="pages")).prunings) == []
+
+
+async def test_a_page_of_long_entries_fits_into_a_message(tmp_path: Path) -> None:
+    """Of 4 MiB, which clients take. Seen to fail when a page had as many entries as were asked for, however long."""
+    ids = tuple(f"{number:0128}" for number in range(12))
+    lessons = (DreamtLesson(ids[0], ids[1], ids, 12, True),) * 20
+    async with running(tmp_path) as served, channel(served.address) as connection:
+        dreams, scope = served.sidecar._stores.dreams, Scope("default", "default")
+        for number in range(1, 151):
+            dream = Dream(dream_id=f"d{number}", number=number, started_us=0, ended_us=0, lessons=lessons)
+            await dreams.close(scope, dream, (), 0)
+        stub, found, token = Stub(connection), list[int](), ""
+        while True:
+            request = pb.ListDreamsRequest(page_size=1_000, page_token=token)
+            page = await stub.ListDreams(request)  # type: ignore[misc]  # an async channel's
+            assert page.ByteSize() < 4 * 1024 * 1024
+            found += [dream.number for dream in page.dreams]
+            token = page.next_page_token
+            if not token:
+                break
+    assert found == list(range(150, 0, -1))
