@@ -241,8 +241,8 @@ def test_bad_links(stub: ReflectiveMemoryServiceStub, links: list[pb.MemoryLink]
 
 
 def test_no_more_nodes_than_asked_for(stub: ReflectiveMemoryServiceStub) -> None:
-    """Those where it begins count too. Seen to fail when only what is reached from them was counted: with three to begin
-    with and room for one, all three came, and all but the last two of their neighbours."""
+    """Those where it begins count too. Seen to fail when only what is reached from them was counted: with three to
+    begin with and room for one, all three came, and all but the last two of their neighbours."""
     for number in range(6):
         store(stub, f"lesson {number}", "most", applies_when=pb.AppliesWhen(tools=["sql"]))
     start = [point(name, TOOL) for name in ("sql", "mail", "disk")]

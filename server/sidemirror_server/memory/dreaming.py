@@ -288,8 +288,7 @@ class Dreamer:
             completion = await self._model.ask(scope, ask, LONGEST_MODEL_CALL_S)
         except ModelFailed as failure:
             _log.warning("dream_not_answered", extra={**_of(scope), "status": failure.status.value})
-            not_taken = failure.status is ResultStatus.FAILED_MODEL and not failure.retryable and failure.usage is not None
-            return _Answered(failure.status, failure.detail, not_taken, usage=failure.usage)
+            return _Answered(failure.status, failure.detail, _is_not_taken(failure), usage=failure.usage)
         answer, usage = completion.answer, completion.usage
         cited = [memory for memory in members if memory.memory_id in answer.supporting_memory_ids]
         if not answer.lesson.strip() or _episodes(cited) < 2:
@@ -413,6 +412,10 @@ def _sample(members: Iterable[MemoryRecord]) -> tuple[str, ...]:
     return tuple((first + rest)[:MOST_IN_ONE])
 
 
+def _is_not_taken(failure: ModelFailed) -> bool:
+    return failure.status is ResultStatus.FAILED_MODEL and failure.usage is not None and not failure.retryable
+
+
 def _ends(answered: _Answered) -> bool:
     return answered.status in _ENDS_THE_PASS and not answered.is_not_taken
 
@@ -424,8 +427,8 @@ def _is_over(answered: Sequence[_Answered]) -> bool:
 
 
 def _waiting(notes: _Notes) -> tuple[_Group, ...]:
-    """The clusters that were asked about in vain, and are worth asking about again: it was not for what they say, as far
-    as is known. Where the model has answered another question, it was."""
+    """The clusters that were asked about in vain, and are worth asking about again: it was not for what they say, as
+    far as is known. Where the model has answered another question, it was."""
     works = any(one.status not in _ENDS_THE_PASS for one in notes.answered)
     asked = zip(notes.groups, notes.answered, strict=False)
     return tuple(group for group, one in asked if _ends(one) or (one.is_not_taken and not works))
