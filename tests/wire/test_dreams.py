@@ -20,8 +20,9 @@ from sidemirror_server.vocabulary.status import ResultStatus
 from tests.critique.cast import USAGE, Cast
 from tests.faults.sidecars import channel, running
 from tests.memory.dreamers import dream_of, log_of, store, understands
-from tests.memory.talk import listed, played
+from tests.memory.talk import listed, memories, played
 from tests.wire.calls import TIMEOUT_S, Refusal, bad_field, refused
+from tests.wire.sidecar import SidecarThread
 
 Stub = ReflectiveMemoryServiceStub
 OK = common_pb2.RESULT_STATUS_OK
@@ -252,6 +253,24 @@ def test_all_who_ask_at_once_follow_one_pass(tmp_path: Path) -> None:
         assert [dream.number for dream in ended] == [1] * 4
         assert len(cast.asked) == 1
         assert log_of(stub, tenant_id="x") == [ended[0]]
+
+
+@pytest.mark.parametrize("request_id", ["", "r"])
+def test_who_follows_a_pass_is_let_go_when_the_server_goes_away(request_id: str, tmp_path: Path) -> None:
+    """At once: the pass is noted, and goes on elsewhere or later. Seen to fail when `follows` was not asked for: the
+    server waited for the end of its grace period, and the stream ended without a reason."""
+    cast = Cast(dreaming=understands, held=(Purpose.DREAMING,))
+    server = SidecarThread(tmp_path, model=cast, settings={"grace_s": "6"})
+    server.start()
+    with memories(server) as stub:
+        seeded(stub, "x")
+        told = stub.Dream(pb.DreamRequest(tenant_id="x", request_id=request_id), timeout=60)
+        assert cast.began.acquire(timeout=20)
+        server.stop()
+        assert refused(lambda: list(told)) == Refusal(grpc.StatusCode.UNAVAILABLE, "DRAINING")
+    with played(tmp_path, CAST) as stub:
+        again = list(stub.Dream(pb.DreamRequest(tenant_id="x", request_id=request_id), timeout=60))
+        assert (again[-1].dream.number, len(again[-1].dream.lessons)) == (1, 1)
 
 
 def test_a_request_that_comes_again_is_answered_the_same(memory: Stub) -> None:

@@ -26,6 +26,8 @@ _KINDS: dict[PrunedKind, Any] = {kind: pb.PrunedKind.Value(f"PRUNED_KIND_{kind.n
 class DreamCalls:
     """Lets projects dream, and shows what passes came to."""
 
+    follows = frozenset(("Dream",))  # the pass goes on, here or in another sidecar, when its streams end
+
     def __init__(self, schedule: DreamSchedule | None, dreams: Dreams, pruning: Pruning, work: Work) -> None:
         """`schedule` None: nothing dreams here."""
         self._schedule = schedule
