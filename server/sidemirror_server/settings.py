@@ -209,7 +209,8 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scorer: str = ""
 
 
-Days = Annotated[int, Meta(ge=1)]
+# At most a century: a time before which nothing was ever kept must still be one that stores can compare with.
+Days = Annotated[int, Meta(ge=1, le=36_500)]
 
 
 class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -130,7 +130,7 @@ def test_nobody_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "UNAVAILABLE" in capsys.readouterr().err
 
 
-def test_dreams_and_prunings(run: Run, server: SidecarThread) -> None:
+def test_dreams_and_prunings(run: Run, server: SidecarThread, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("dreams")[1] == "It has not dreamt.\n"
     assert run("prunings")[1] == "Nothing was removed.\n"
     with memories(server) as stub:
@@ -144,3 +144,11 @@ def test_dreams_and_prunings(run: Run, server: SidecarThread) -> None:
     assert (dream["read_count"], dream["asked_count"], len(dream["lessons"])) == (3, 1, 1)
     shown = run("show", dream["lessons"][0]["reflection_id"])[1]
     assert "failed in the same way (not_found)" in shown
+    # The pass that was asked for, and nothing else.
+    now = json.loads(run("dreams", "--now", "--json")[1])
+    assert ([one["number"] for one in now["dreams"]], "next_page_token" in now) == (["2"], False)
+    # Nothing is cut off where the terminal is narrow.
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = run("dreams")[1]
+    assert all(part in narrow for part in (*dream["end_time"].split(".")[0].split("T"), "known", "ok"))
+    assert "…" not in narrow

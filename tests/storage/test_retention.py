@@ -9,7 +9,7 @@ from sidemirror_server.goals.report import KIND
 from sidemirror_server.memory.record import Kept
 from sidemirror_server.memory.trials import Trial
 from sidemirror_server.models.ledger import US_PER_DAY, Amount, Reservation, day_of
-from sidemirror_server.settings import Settings
+from sidemirror_server.settings import BadSettings, Settings, load
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.database import Database
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
@@ -150,6 +150,27 @@ async def test_old_memories_and_turns_go(
     assert [(one.kind.value, one.count) for one in pruned] == ([("turns", 2), ("memories", removed)] if removed else [])
     lines = [record.__dict__ for record in caplog.records if record.message == "forgotten"]
     assert [(line["memories"], line["turns"]) for line in lines] == ([(removed, 2)] if removed else [])
+
+
+_DAYS = ("spend_days", "critique_days", "memory_days", "trace_days")
+
+
+async def test_the_longest_time_to_keep(tmp_path: Path) -> None:
+    """Seen to fail with a day more than any store can count with: the sidecar ended at its first look."""
+    given: dict[str, Any] = {f"retention__{name}": "36500" for name in _DAYS}
+    now_us = SystemClock().now_us()
+    async with running(tmp_path, **given) as served:
+        stores = served.sidecar._stores
+        await stores.memories.put(ONE, Kept(memory("old", now_us - 1_000 * US_PER_DAY, importance=0.1)))
+        await served.sidecar.retention.forget()
+        assert len(await stores.memories.list(ONE, None, None, None, 10)) == 1
+
+
+@pytest.mark.parametrize("name", _DAYS)
+@pytest.mark.parametrize("days", ["0", "36501", "999999999"])
+def test_a_time_that_cannot_be_kept(name: str, days: str) -> None:
+    with pytest.raises(BadSettings, match=f"retention__{name}"):
+        load({}, {f"SIDEMIRROR_RETENTION__{name.upper()}": days})
 
 
 def batch_of(turn_id: str, at_us: int) -> tuple[Batch, ...]:

@@ -11,13 +11,18 @@ import pytest
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+from sidemirror_server.memory.dreams import Dream, DreamtLesson
 from sidemirror_server.models.answers import DreamAnswer
 from sidemirror_server.models.language_model import Purpose
+from sidemirror_server.vocabulary.errors import ModelFailed
+from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus
-from tests.critique.cast import Cast
+from tests.critique.cast import USAGE, Cast
+from tests.faults.sidecars import channel, running
 from tests.memory.dreamers import dream_of, log_of, store, understands
-from tests.memory.talk import listed, played
+from tests.memory.talk import listed, memories, played
 from tests.wire.calls import TIMEOUT_S, Refusal, bad_field, refused
+from tests.wire.sidecar import SidecarThread
 
 Stub = ReflectiveMemoryServiceStub
 OK = common_pb2.RESULT_STATUS_OK
@@ -191,6 +196,37 @@ def test_a_failure_changes_nothing(status: ResultStatus, left: int, tmp_path: Pa
         assert dream_of(stub, tenant_id="x")[-1].dream.failed_count == (1 if left else 0)
 
 
+def test_a_text_that_the_provider_does_not_take_holds_nothing_up(tmp_path: Path) -> None:
+    """As content filters do. Seen to fail when a request that was not taken ended the pass: the next ones began with
+    the same cluster, and nothing was ever dreamt."""
+
+    def filters(ask: Any) -> Any:
+        return ResultStatus.FAILED_MODEL if ask.evidence.steps[0].name == "find_order" else understands(ask)
+
+    with played(tmp_path, Cast(dreaming=filters)) as stub:
+        seeded(stub, "x", 4)
+        seeded(stub, "x", 3, "run_sql")
+        dream = dream_of(stub, tenant_id="x")[-1].dream
+        assert (dream.status, dream.failed_count) == (common_pb2.RESULT_STATUS_FAILED_MODEL, 1)
+        assert (len(dream.lessons), dream.asked_count, dream.read_count, dream.left_count) == (1, 2, 7, 0)
+        assert dream_of(stub, tenant_id="x")[-1].dream.asked_count == 0
+
+
+@pytest.mark.parametrize(("retryable", "asked_count"), [(False, 2), (True, 1)])
+def test_a_provider_that_takes_nothing_or_is_away(retryable: bool, asked_count: int, tmp_path: Path) -> None:
+    """All is left to the next pass: a wrong key is not about what memories say."""
+
+    def fails(_ask: Any) -> Any:
+        raise ModelFailed(ResultStatus.FAILED_MODEL, "as the test says", retryable=retryable, usage=USAGE)
+
+    with played(tmp_path, Cast(dreaming=fails)) as stub:
+        seeded(stub, "x", 4)
+        seeded(stub, "x", 3, "run_sql")
+        dream = dream_of(stub, tenant_id="x")[-1].dream
+        assert (dream.asked_count, dream.read_count, dream.left_count) == (asked_count, 0, 7)
+        assert dream_of(stub, tenant_id="x")[-1].dream.asked_count == asked_count
+
+
 def test_a_text_that_steers_is_quarantined(tmp_path: Path) -> None:
     def steers(ask: Any) -> DreamAnswer:
         ids = tuple(step.event_id for step in ask.evidence.steps)
@@ -217,6 +253,24 @@ def test_all_who_ask_at_once_follow_one_pass(tmp_path: Path) -> None:
         assert [dream.number for dream in ended] == [1] * 4
         assert len(cast.asked) == 1
         assert log_of(stub, tenant_id="x") == [ended[0]]
+
+
+@pytest.mark.parametrize("request_id", ["", "r"])
+def test_who_follows_a_pass_is_let_go_when_the_server_goes_away(request_id: str, tmp_path: Path) -> None:
+    """At once: the pass is noted, and goes on elsewhere or later. Seen to fail when `follows` was not asked for: the
+    server waited for the end of its grace period, and the stream ended without a reason."""
+    cast = Cast(dreaming=understands, held=(Purpose.DREAMING,))
+    server = SidecarThread(tmp_path, model=cast, settings={"grace_s": "6"})
+    server.start()
+    with memories(server) as stub:
+        seeded(stub, "x")
+        told = stub.Dream(pb.DreamRequest(tenant_id="x", request_id=request_id), timeout=60)
+        assert cast.began.acquire(timeout=20)
+        server.stop()
+        assert refused(lambda: list(told)) == Refusal(grpc.StatusCode.UNAVAILABLE, "DRAINING")
+    with played(tmp_path, CAST) as stub:
+        again = list(stub.Dream(pb.DreamRequest(tenant_id="x", request_id=request_id), timeout=60))
+        assert (again[-1].dream.number, len(again[-1].dream.lessons)) == (1, 1)
 
 
 def test_a_request_that_comes_again_is_answered_the_same(memory: Stub) -> None:
@@ -252,3 +306,24 @@ def test_the_log_in_pages(memory: Stub) -> None:
     prunings = pb.ListPruningsRequest(tenant_id="pages", page_token=first)
     assert refused(memory.ListPrunings, prunings) == bad_field("page_token")
     assert list(memory.ListPrunings(pb.ListPruningsRequest(tenant_id="pages")).prunings) == []
+
+
+async def test_a_page_of_long_entries_fits_into_a_message(tmp_path: Path) -> None:
+    """Of 4 MiB, which clients take. Seen to fail when a page had as many entries as were asked for, however long."""
+    ids = tuple(f"{number:0128}" for number in range(12))
+    lessons = (DreamtLesson(ids[0], ids[1], ids, 12, True),) * 20
+    async with running(tmp_path) as served, channel(served.address) as connection:
+        dreams, scope = served.sidecar._stores.dreams, Scope("default", "default")
+        for number in range(1, 151):
+            dream = Dream(dream_id=f"d{number}", number=number, started_us=0, ended_us=0, lessons=lessons)
+            await dreams.close(scope, dream, (), 0)
+        stub, found, token = Stub(connection), list[int](), ""
+        while True:
+            request = pb.ListDreamsRequest(page_size=1_000, page_token=token)
+            page = await stub.ListDreams(request)
+            assert page.ByteSize() < 4 * 1024 * 1024
+            found += [dream.number for dream in page.dreams]
+            token = page.next_page_token
+            if not token:
+                break
+    assert found == list(range(150, 0, -1))

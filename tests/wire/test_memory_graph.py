@@ -240,6 +240,19 @@ def test_bad_links(stub: ReflectiveMemoryServiceStub, links: list[pb.MemoryLink]
     assert field in refusal_of(caught.value).fields
 
 
+def test_no_more_nodes_than_asked_for(stub: ReflectiveMemoryServiceStub) -> None:
+    """Those where it begins count too. Seen to fail when only what is reached from them was counted: with three to
+    begin with and room for one, all three came, and all but the last two of their neighbours."""
+    for number in range(6):
+        store(stub, f"lesson {number}", "most", applies_when=pb.AppliesWhen(tools=["sql"]))
+    start = [point(name, TOOL) for name in ("sql", "mail", "disk")]
+    for most in range(1, 9):
+        explored = explore(stub, "most", *start, depth=2, max_nodes=most)
+        assert list(reached(explored).values()) == ([0] * 3 + [1] * 6)[:most]
+        assert explored.truncated
+    assert len(explore(stub, "most", *start, depth=2, max_nodes=9).nodes) == 9
+
+
 def test_bad_explorations(stub: ReflectiveMemoryServiceStub) -> None:
     for more in ({}, {"start": [point("a")] * 21}, {"start": [point("a")], "depth": 4}, {"start": [point("")]}):
         with pytest.raises(grpc.RpcError) as caught:

@@ -71,7 +71,8 @@ _NOT_ASKED = frozenset(
     )
 )
 # After these there is no use in asking about the next cluster: what it would have read is left to the next pass. Other
-# failures are about one question, and asking it again would cost as much and fail again.
+# failures are about one question, and asking it again would cost as much and fail again. A provider that does not take
+# a request may mean its text or all requests (`_Answered.is_not_taken`): what it says to the next one tells.
 _ENDS_THE_PASS = frozenset((*_NOT_ASKED, ResultStatus.FAILED_MODEL))
 
 # Failures in a row after which a pass gives up. Chosen here: a model that answers three questions in another form will
@@ -89,10 +90,11 @@ class _Pass(msgspec.Struct, frozen=True):
 
 class _Answered(msgspec.Struct, frozen=True, omit_defaults=True):
     """What came of one cluster. `lesson`: None where there is none to keep; `supporting_ids` and `episodes`: what it
-    rests on."""
+    rests on. `is_not_taken`: the provider refused the request before anything was done, and would again."""
 
     status: ResultStatus = ResultStatus.OK
     detail: str = ""
+    is_not_taken: bool = False
     lesson: Lesson | None = None
     supporting_ids: tuple[str, ...] = ()
     episodes: int = 0
@@ -286,7 +288,7 @@ class Dreamer:
             completion = await self._model.ask(scope, ask, LONGEST_MODEL_CALL_S)
         except ModelFailed as failure:
             _log.warning("dream_not_answered", extra={**_of(scope), "status": failure.status.value})
-            return _Answered(failure.status, failure.detail, usage=failure.usage)
+            return _Answered(failure.status, failure.detail, _is_not_taken(failure), usage=failure.usage)
         answer, usage = completion.answer, completion.usage
         cited = [memory for memory in members if memory.memory_id in answer.supporting_memory_ids]
         if not answer.lesson.strip() or _episodes(cited) < 2:
@@ -319,10 +321,9 @@ class Dreamer:
 
     async def _close(self, job: Job, number: int, notes: _Notes, lessons: tuple[DreamtLesson, ...]) -> Dream:
         """Keeps the pass in the log. What belongs to a cluster that was not dreamt is left to the next one."""
-        ended = next((one for one in notes.answered if one.status in _ENDS_THE_PASS), None)
-        dreamt = len(notes.answered) - (ended is not None)
-        not_dreamt = (memory_id for group in notes.groups[dreamt:] for memory_id in group.new_ids)
-        left_ids = {*notes.left_ids, *not_dreamt}
+        ended = next((one for one in notes.answered if _ends(one)), None)
+        not_dreamt = notes.groups[len(notes.answered) :] + _waiting(notes)
+        left_ids = {*notes.left_ids, *(memory_id for group in not_dreamt for memory_id in group.new_ids)}
         read_ids = tuple(memory_id for memory_id in notes.new_ids if memory_id not in left_ids)
         failed = [one for one in notes.answered if one.status is not ResultStatus.OK]
         told = ended or (failed[0] if failed else _Answered())
@@ -411,10 +412,26 @@ def _sample(members: Iterable[MemoryRecord]) -> tuple[str, ...]:
     return tuple((first + rest)[:MOST_IN_ONE])
 
 
+def _is_not_taken(failure: ModelFailed) -> bool:
+    return failure.status is ResultStatus.FAILED_MODEL and failure.usage is not None and not failure.retryable
+
+
+def _ends(answered: _Answered) -> bool:
+    return answered.status in _ENDS_THE_PASS and not answered.is_not_taken
+
+
 def _is_over(answered: Sequence[_Answered]) -> bool:
     """No further question in this pass: there is no use in it, or the last ones all came to nothing."""
     failed = [one.status is not ResultStatus.OK for one in answered[-_GIVES_UP_AFTER:]]
-    return answered[-1].status in _ENDS_THE_PASS or (len(failed) == _GIVES_UP_AFTER and all(failed))
+    return _ends(answered[-1]) or (len(failed) == _GIVES_UP_AFTER and all(failed))
+
+
+def _waiting(notes: _Notes) -> tuple[_Group, ...]:
+    """The clusters that were asked about in vain, and are worth asking about again: it was not for what they say, as
+    far as is known. Where the model has answered another question, it was."""
+    works = any(one.status not in _ENDS_THE_PASS for one in notes.answered)
+    asked = zip(notes.groups, notes.answered, strict=False)
+    return tuple(group for group, one in asked if _ends(one) or (one.is_not_taken and not works))
 
 
 def _episodes(memories: Sequence[MemoryRecord]) -> int:

@@ -75,13 +75,14 @@ class Explorer:
     async def explore(
         self, scope: Scope, start: Sequence[Node], depth: int, kinds: tuple[LinkKind, ...], most_nodes: int
     ) -> Explored:
-        """What is at most `depth` links away from these nodes, at most `most_nodes` of it. Nodes in a ring come once;
-        memories that are not there are left out with their links. Raises what the store raises."""
+        """What is at most `depth` links away from these nodes, at most `most_nodes` of it and of them. Nodes in a ring
+        come once; memories that are not there are left out with their links. Raises what the store raises."""
         distances = {node.key: 0 for node in start}
         records = await self._records(scope, list(distances))
-        distances = {key: 0 for key in distances if _is_there(key, records)}
+        begun = [key for key in distances if _is_there(key, records)]
+        distances = dict.fromkeys(begun[:most_nodes], 0)
         links: dict[Link, None] = {}
-        truncated = False
+        truncated = len(begun) > most_nodes
         frontier = list(distances)
         for distance in range(1, depth + 1):
             if not frontier:

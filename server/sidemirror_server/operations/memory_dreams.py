@@ -20,11 +20,14 @@ _DREAM_S = 660.0
 def dreams(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, scope: dict[str, str]) -> int:
     """Lets the project dream, if that is asked for, and shows the log."""
     if options.now:
+        found = pb.ListDreamsResponse()
         for told in stub.Dream(pb.DreamRequest(**scope), timeout=_DREAM_S):
             if told.WhichOneof("step") == "progress":
                 print(_progress(told.progress), file=sys.stderr)
-    asked = pb.ListDreamsRequest(page_size=1 if options.now else options.n, **scope)
-    found = stub.ListDreams(asked, timeout=_TIMEOUT_S)
+            else:
+                found.dreams.append(told.dream)
+    else:
+        found = stub.ListDreams(pb.ListDreamsRequest(page_size=options.n, **scope), timeout=_TIMEOUT_S)
     if options.json:
         print_json(found)
     else:
@@ -51,9 +54,11 @@ def _progress(progress: pb.DreamProgress) -> str:
 
 def _show_dreams(found: Iterable[pb.DreamLogEntry]) -> None:
     console = Console(highlight=False)
-    table = Table(title="Dreams, the newest first", title_justify="left")
-    for heading in ("ended", "read", "left", "clusters", "known", "asked", "made", "strengthened", "USD", "status"):
-        table.add_column(heading, justify="left" if heading in ("ended", "status") else "right")
+    # All of it in 80 columns: what a narrow terminal cuts off cannot be read.
+    table = Table(title="Dreams, the newest first", title_justify="left", padding=(0, 0), pad_edge=False)
+    headings = ("ended", "read", "left", "clus-\nters", "known", "asked", "made", "strength-\nened", "USD", "status")
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in ("ended", "status") else "right", overflow="fold")
     for dream in found:
         made = sum(lesson.is_new for lesson in dream.lessons)
         status = common_pb2.ResultStatus.Name(dream.status).removeprefix("RESULT_STATUS_").lower()

@@ -18,11 +18,15 @@ from sidemirror_server.work.queue import Job, JobState, Work
 # How often a caller who follows a pass is told how far it is. The pass may run in another sidecar, of which only its
 # notes in the queue are seen. Chosen here: a person does not wait for it, and one look is one row.
 _LOOK_AGAIN_S = 0.2
+# Of a page of the log: a message holds 4 MiB, and a pass may have made 20 lessons of 12 memories each.
+_PAGE_BYTES = 2 * 1024 * 1024
 _KINDS: dict[PrunedKind, Any] = {kind: pb.PrunedKind.Value(f"PRUNED_KIND_{kind.name}") for kind in PrunedKind}
 
 
 class DreamCalls:
     """Lets projects dream, and shows what passes came to."""
+
+    follows = frozenset(("Dream",))  # the pass goes on, here or in another sidecar, when its streams end
 
     def __init__(self, schedule: DreamSchedule | None, dreams: Dreams, pruning: Pruning, work: Work) -> None:
         """`schedule` None: nothing dreams here."""
@@ -59,8 +63,14 @@ class DreamCalls:
         size, query = size_of(request.page_size, 50), (call.scope, "dreams")
         before = place_in(request.page_token, int, "page_token", *query)
         found = await self._dreams.list(call.scope, before, size + 1)
-        token = token_for(found[size - 1].number, *query) if len(found) > size else ""
-        return pb.ListDreamsResponse(dreams=[dream_to_wire(dream) for dream in found[:size]], next_page_token=token)
+        shown, room = list[pb.DreamLogEntry](), _PAGE_BYTES
+        for wire in map(dream_to_wire, found[:size]):
+            room -= wire.ByteSize()
+            if shown and room < 0:
+                break
+            shown.append(wire)
+        token = token_for(shown[-1].number, *query) if len(shown) < len(found) else ""
+        return pb.ListDreamsResponse(dreams=shown, next_page_token=token)
 
     async def ListPrunings(self, request: pb.ListPruningsRequest, call: Call) -> pb.ListPruningsResponse:
         size, query = size_of(request.page_size, 50), (call.scope, "prunings")

@@ -150,9 +150,11 @@ class Boundary:
         binds: Binds | None = None,
         *,
         keeps_times: bool = False,
+        follows: bool = False,
     ) -> Handler:
         """The handler of a method that takes one request and answers with a stream. `binds`: as for `unary`.
-        `keeps_times`: the method itself says `closing` and ends when the stream is too old or its token is gone."""
+        `keeps_times`: the method itself says `closing` and ends when the stream is too old or its token is gone.
+        `follows`: as `Lasting` has it."""
         parse, check = _reader(request_type, self._text_bytes)
         is_write = "request_id" in request_type.DESCRIPTOR.fields_by_name
 
@@ -179,7 +181,7 @@ class Boundary:
                         )
                     else:
                         answers = _serialized(serve(request, call))
-                    with Lasting(self._open, self._clock, takes_stream=False) as lasting:
+                    with Lasting(self._open, self._clock, takes_stream=False, follows=follows) as lasting:
                         lasting.begun(call.barred)
                         async for answer in answers:
                             yield answer

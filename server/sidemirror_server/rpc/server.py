@@ -68,7 +68,8 @@ def _handler(boundary: Boundary, method: MethodDescriptor, servicers: Sequence[o
     binds = getattr(servicer, "binds", {}).get(method.name)
     if method.server_streaming:
         keeps_times = getattr(servicer, "keeps_times", False)
-        return boundary.server_stream(path, request_type, serve, binds, keeps_times=keeps_times)
+        follows = method.name in getattr(servicer, "follows", ())
+        return boundary.server_stream(path, request_type, serve, binds, keeps_times=keeps_times, follows=follows)
     complete = getattr(servicer, "complete", {}).get(method.name)
     return boundary.unary(path, request_type, serve, complete, binds)
 

@@ -191,14 +191,16 @@ class StreamTimes:
 
 class Lasting:
     """A stream that has no way to say `closing`, or has not begun: what is under way within is ended when its time is
-    over or its token is gone, and for a stream of the client's when the server goes away. To be entered and left in the
-    task that serves it."""
+    over or its token is gone, and when the server goes away if it is a stream of the client's or `follows`. To be
+    entered and left in the task that serves it."""
 
-    def __init__(self, streams: Streams, clock: Clock, *, takes_stream: bool) -> None:
-        """`takes_stream`: the client sends a stream, which may not be idle."""
+    def __init__(self, streams: Streams, clock: Clock, *, takes_stream: bool, follows: bool = False) -> None:
+        """`takes_stream`: the client sends a stream, which may not be idle. `follows`: the stream tells of what goes on
+        without it, so that there is no use in waiting for its end."""
         self._streams = streams
         self._clock = clock
         self._takes_stream = takes_stream
+        self._follows = follows
         self._ended = False
 
     def __enter__(self) -> Self:
@@ -232,7 +234,8 @@ class Lasting:
             self._times = None
 
     def _look(self) -> None:
-        times, goes_away = self._times, self._streams.grace_s is not None
-        if times and self._task and not self._ended and (times.over or (self._takes_stream and goes_away)):
+        times = self._times
+        goes_away = self._streams.grace_s is not None and (self._takes_stream or self._follows)
+        if times and self._task and not self._ended and (times.over or goes_away):
             self._ended = True
             self._task.cancel()

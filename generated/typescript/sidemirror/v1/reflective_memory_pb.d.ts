@@ -2827,7 +2827,7 @@ export declare type ListDreamsRequest = Message<"sidemirror.v1.ListDreamsRequest
   projectId: string;
 
   /**
-   * How many to return; 50 when 0, at most 1,000.
+   * How many to return; 50 when 0, at most 1,000. A page holds about 2 MiB at most.
    *
    * @generated from field: int32 page_size = 3;
    */

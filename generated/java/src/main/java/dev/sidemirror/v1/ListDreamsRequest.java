@@ -148,7 +148,7 @@ private static final long serialVersionUID = 0L;
   private int pageSize_ = 0;
   /**
    * <pre>
-   * How many to return; 50 when 0, at most 1,000.
+   * How many to return; 50 when 0, at most 1,000. A page holds about 2 MiB at most.
    * </pre>
    *
    * <code>int32 page_size = 3 [json_name = "pageSize"];</code>
@@ -762,7 +762,7 @@ private static final long serialVersionUID = 0L;
     private int pageSize_ ;
     /**
      * <pre>
-     * How many to return; 50 when 0, at most 1,000.
+     * How many to return; 50 when 0, at most 1,000. A page holds about 2 MiB at most.
      * </pre>
      *
      * <code>int32 page_size = 3 [json_name = "pageSize"];</code>
@@ -774,7 +774,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many to return; 50 when 0, at most 1,000.
+     * How many to return; 50 when 0, at most 1,000. A page holds about 2 MiB at most.
      * </pre>
      *
      * <code>int32 page_size = 3 [json_name = "pageSize"];</code>
@@ -790,7 +790,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many to return; 50 when 0, at most 1,000.
+     * How many to return; 50 when 0, at most 1,000. A page holds about 2 MiB at most.
      * </pre>
      *
      * <code>int32 page_size = 3 [json_name = "pageSize"];</code>

@@ -52,7 +52,7 @@ public interface ListDreamsRequestOrBuilder extends
 
   /**
    * <pre>
-   * How many to return; 50 when 0, at most 1,000.
+   * How many to return; 50 when 0, at most 1,000. A page holds about 2 MiB at most.
    * </pre>
    *
    * <code>int32 page_size = 3 [json_name = "pageSize"];</code>
