@@ -113,18 +113,8 @@ def templates_of(settings: Settings) -> Templates | None:
         raise BadSettings(f"prompts_dir (SIDEMIRROR_PROMPTS_DIR): {error}") from error
 
 
-# The purposes that something asks for by now.
-ASKED_FOR = (
-    Purpose.MID_TURN_REFLECTION,
-    Purpose.CRITIQUE,
-    Purpose.REVISION,
-    Purpose.COMPARISON,
-    Purpose.TRACE_EVALUATION,
-    Purpose.DEBATE,
-    Purpose.GOAL_REFLECTION,
-    Purpose.MEMORY_REFLECTION,
-    Purpose.DREAMING,
-)
+# What language models are asked for.
+ASKED_FOR = tuple(purpose for purpose in Purpose if purpose is not Purpose.MEMORY_EMBEDDING)
 
 
 def info_of(
