@@ -99,5 +99,5 @@ def test_as_written(cluster: Cluster, tmp_path: Path) -> None:
 
     wrong = environment(SIDEMIRROR_DATABASE_URL=url.replace("change-me-2", "no"), SIDEMIRROR_ADDRESS="127.0.0.1:0")
     told = ran(["sidemirror", "serve"], wrong, tmp_path)
-    assert told.returncode == 1
+    assert told.returncode == 78
     assert "InvalidPasswordError (28P01): the password is wrong" in told.stderr.splitlines()[-1]

@@ -450,13 +450,15 @@ def test_every_clause_is_seen_to_fail() -> None:
 def test_every_suite_of_a_port_on_postgres_is_among_them() -> None:
     """A port that Postgres has is a module of its folder beside a suite of the same name."""
     adapters = {path.stem for path in Path(work.__file__).parent.glob("*.py")}
-    # The broken variants of these are in test_postgres_memory_search.py, test_broken_postgres_memory_graph.py and
-    # test_broken_goal_reflections.py.
+    # The broken variants of these are in test_postgres_memory_search.py, test_broken_postgres_memory_graph.py,
+    # test_broken_postgres_dreams.py and test_broken_goal_reflections.py.
     suites = {path.stem for path in Path(work_suite.__file__).parent.glob("*.py")} - {
         "clauses",
+        "dreams",
         "goal_reflections",
         "memory_graph",
         "memory_search",
+        "pruning",
     }
     assert {adapter.__name__.rpartition(".")[2] for adapter in BROKEN} == adapters & suites
 

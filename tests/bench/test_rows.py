@@ -19,7 +19,7 @@ FIGURES = {
     "writers": 1,
     "start": 2,
     "watches": 1,
-    "memory-search": 3,
+    "memory-search": 4,
     "memory-beside": 1,
     "memory-peers": 5,
 }

@@ -389,7 +389,7 @@ def test_serve_refuses_a_store_that_it_must_not_use(databases: Databases, tmp_pa
     name = asyncio.run(databases.create())
     done = run_serve(databases.cluster, "owner", name, tmp_path)
     said = "role 'owner' owns the tables, or may act as their owner: use one that owns nothing"
-    assert done == (1, f"The store cannot be used. (store='postgres', reason=\"{said}\")")
+    assert done == (78, f"database_url (SIDEMIRROR_DATABASE_URL): the store cannot be used: {said}")
 
 
 def run_serve(cluster: Cluster, role: str, name: str, folder: Path) -> tuple[int, str]:

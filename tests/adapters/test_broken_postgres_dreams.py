@@ -1,0 +1,120 @@
+"""The suites of dreams and of pruning notice a broken adapter on Postgres too: each of these statements, spoilt, fails
+the clause it is about. Which row belongs to whom is not among them: there row level security answers
+(test_postgres_isolation.py)."""
+
+from types import ModuleType
+from typing import Any
+
+import asyncpg
+import pytest
+
+from sidemirror_server.storage.postgres import dreams as dreams_adapter
+from sidemirror_server.storage.postgres import pruning as pruning_adapter
+from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.dreams import PostgresDreams
+from sidemirror_server.storage.postgres.memories import PostgresMemories
+from sidemirror_server.storage.postgres.pruning import PostgresPruning
+from sidemirror_server.storage.postgres.sessions import PostgresSessions
+from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
+from tests.adapters.test_broken_postgres import of_one_project
+from tests.conformance import dreams, pruning
+from tests.conformance.clauses import clauses_of
+from tests.postgres.databases import Databases
+
+CLAUSES = {**clauses_of(dreams), **clauses_of(pruning)}
+
+# (clause that must notice, statement, a piece of it, what stands there instead), by adapter
+BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
+    dreams_adapter: [
+        ("DR2", "unread", "ORDER BY created_us DESC, memory_id DESC", "ORDER BY created_us DESC, memory_id"),
+        ("DR2", "unread", "LIMIT $3", "LIMIT $3 + 1"),
+        ("DR3", "read", "memories.memory_id = ANY ($3::text[])", "memories.memory_id <> ALL ($3::text[])"),
+        ("DR3", "count", "rest_until_us = $6", "rest_until_us = $5 + 0 * $6::bigint"),
+        ("DR4", "kept", "number = $3", "number = $3 + 1"),
+        ("DR5", "standing", "dreams, idle", "dreams - 1, idle"),
+        ("DR6", "count", "idle_dreams + 1", "idle_dreams"),
+        ("DR6", "count", "CASE WHEN $4 THEN 0 ELSE", "CASE WHEN $4 AND FALSE THEN 0 ELSE"),
+        ("DR7", "waiting", "rest_until_us <= $1", "rest_until_us < $1"),
+        ("DR7", "waiting", "ORDER BY first_us", "ORDER BY last_us"),
+        ("DR8", "list", "ORDER BY number DESC", "ORDER BY number"),
+        ("DR8", "list", "number < $3", "number <= $3"),
+    ],
+    pruning_adapter: [
+        ("PU1", "old_memories", "importance < $3", "importance <= $3"),
+        ("PU1", "old_memories", "AND updated_us < $4", "AND updated_us <= $4"),
+        ("PU1", "old_memories", "::bigint, 0) < $4", "::bigint, 0) < 2 * $4"),
+        ("PU1", "old_memories", "LIMIT $5", "LIMIT greatest($5, 100)"),
+        ("PU2", "old_memories", "= 'learned'\nORDER", "<> 'x'\nORDER"),
+        ("PU3", "old_turns", "updated_us < $1", "updated_us <= $1"),
+        ("PU3", "old_turns", "ORDER BY updated_us", "ORDER BY updated_us DESC"),
+        ("PU3", "forget_entries", "topic = 'turn'", "topic = 'turns'"),
+        ("PU4", "forget_sessions", "AND updated_us < $4", "AND $4::bigint IS NOT NULL"),
+        ("PU4", "forget_sessions", "AND NOT EXISTS", "AND EXISTS"),
+        ("PU5", "note", "$5, $6, $7", "$5, $5 + 0 * $6::bigint, $7"),
+        ("PU6", "list", "ORDER BY pruning_no DESC", "ORDER BY pruning_no"),
+    ],
+}  # fmt: skip
+
+# (clause that must notice, an adapter that breaks it)
+BROKEN_VERBS = [("DR9", of_one_project(PostgresDreams)), ("PU7", of_one_project(PostgresPruning))]
+
+
+@pytest.mark.parametrize(
+    ("adapter", "clause", "name", "piece", "instead"),
+    [(adapter, *broken) for adapter, every in BROKEN.items() for broken in every],
+)
+async def test_broken_statement_is_noticed(
+    adapter: ModuleType,
+    clause: str,
+    name: str,
+    piece: str,
+    instead: str,
+    databases: Databases,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert piece in adapter._SQL[name]
+    monkeypatch.setattr(adapter, "_SQL", {**adapter._SQL, name: adapter._SQL[name].replace(piece, instead)})
+    await noticed(clause, databases)
+
+
+def test_every_clause_is_seen_to_fail() -> None:
+    seen = {clause for every in BROKEN.values() for clause, *_ in every}
+    assert seen | {clause for clause, _ in BROKEN_VERBS} | {"DR1"} == set(CLAUSES)
+
+
+@pytest.mark.parametrize(("clause", "broken"), BROKEN_VERBS)
+async def test_broken_verb_is_noticed(clause: str, broken: type[Any], databases: Databases) -> None:
+    await noticed(clause, databases, broken)
+
+
+@pytest.mark.parametrize("event", ["INSERT", "DELETE"])
+async def test_a_missing_trigger_is_noticed(event: str, databases: Databases) -> None:
+    """DR1: what is learned is unread, and what is deleted is not."""
+    async with databases.fresh() as name:
+        await databases.as_superuser("DROP TRIGGER dreamt ON sidemirror.memories", name)
+        if event == "DELETE":
+            left = "FOR EACH ROW EXECUTE FUNCTION sidemirror.keep_dream_envelopes()"
+            await databases.as_superuser(f"CREATE TRIGGER dreamt AFTER INSERT ON sidemirror.memories {left}", name)
+        database = await Database.open(databases.cluster.url("sidecar", name))
+        try:
+            await is_noticed("DR1", stores_of("DR1", database))
+        finally:
+            await database.close()
+
+
+def stores_of(clause: str, database: Database, broken: type[Any] | None = None) -> Any:
+    memories, log = PostgresMemories(database), PostgresTurnLog(database)
+    if clause.startswith("DR"):
+        return dreams.Stores(memories, (broken or PostgresDreams)(database))
+    return pruning.Stores(memories, log, PostgresSessions(database), (broken or PostgresPruning)(database))
+
+
+async def noticed(clause: str, databases: Databases, broken: type[Any] | None = None) -> None:
+    async with databases.opened() as database:
+        await is_noticed(clause, stores_of(clause, database, broken))
+
+
+async def is_noticed(clause: str, stores: Any) -> None:
+    with pytest.raises((Exception, pytest.fail.Exception)) as caught:
+        await CLAUSES[clause](lambda: stores)
+    assert not isinstance(caught.value, (TypeError, AttributeError, NameError, asyncpg.PostgresError)), "does not run"
