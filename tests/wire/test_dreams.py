@@ -212,6 +212,20 @@ def test_a_text_that_the_provider_does_not_take_holds_nothing_up(tmp_path: Path)
         assert dream_of(stub, tenant_id="x")[-1].dream.asked_count == 0
 
 
+def test_a_key_that_is_taken_away_in_mid_pass(tmp_path: Path) -> None:
+    """What is refused after the last answer is left to the next pass: nothing says that it is for its text."""
+
+    def ends(ask: Any) -> Any:
+        return understands(ask) if ask.evidence.steps[0].name == "find_order" else ResultStatus.FAILED_MODEL
+
+    with played(tmp_path, Cast(dreaming=ends)) as stub:
+        seeded(stub, "x", 4)
+        seeded(stub, "x", 3, "run_sql")
+        dream = dream_of(stub, tenant_id="x")[-1].dream
+        assert (len(dream.lessons), dream.asked_count, dream.read_count, dream.left_count) == (1, 2, 4, 3)
+        assert dream_of(stub, tenant_id="x")[-1].dream.left_count == 3
+
+
 @pytest.mark.parametrize(("retryable", "asked_count"), [(False, 2), (True, 1)])
 def test_a_provider_that_takes_nothing_or_is_away(retryable: bool, asked_count: int, tmp_path: Path) -> None:
     """All is left to the next pass: a wrong key is not about what memories say."""

@@ -460,10 +460,14 @@ def _is_over(answered: Sequence[_Answered]) -> bool:
 
 def _waiting(notes: _Notes) -> tuple[_Group, ...]:
     """The clusters that were asked about in vain, and are worth asking about again: it was not for what they say, as
-    far as is known. Where the model has answered another question, it was."""
-    works = any(one.status not in _ENDS_THE_PASS for one in notes.answered)
-    asked = zip(notes.groups, notes.answered, strict=False)
-    return tuple(group for group, one in asked if _ends(one) or (one.is_not_taken and not works))
+    far as is known. Where the model has answered a later question, it was."""
+    left: list[_Group] = []
+    works = False
+    for group, one in reversed(tuple(zip(notes.groups, notes.answered, strict=False))):
+        if _ends(one) or (one.is_not_taken and not works):
+            left.append(group)
+        works = works or one.status not in _ENDS_THE_PASS
+    return tuple(left)
 
 
 def _episodes(memories: Sequence[MemoryRecord]) -> int:
