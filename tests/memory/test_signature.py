@@ -99,3 +99,12 @@ def test_what_is_no_signature() -> None:
     assert not is_signature("sql")
     assert not is_signature("sql|oops|missing_table")
     assert not is_signature("sql|not_found|" + "x" * 300)
+
+
+def test_a_bar_where_a_text_could_not_be_read_on_is_no_part_of_its_own() -> None:
+    """Seen to fail when the parts were what the last two bars part: the tool was `bash|validation`."""
+    for text in ("bash: -c: line 1: syntax error near unexpected token `|'", "syntax error near unexpected token `||'"):
+        signature = error_signature("bash", text)
+        assert signature == "bash|validation|bad_syntax |"
+        assert (tool_of(signature), category_in(signature)) == ("bash", "validation")
+        assert is_signature(signature)

@@ -35,7 +35,8 @@ _SAYS_NOTHING = telling_terms(
     "error exception failed failure fatal warning exit code status execution exitcode output id var please try again"
 )
 _MOST_TERMS = 12
-_CATEGORIES = frozenset(category.value for category in ErrorCategory)
+# The three parts. The category tells them apart: a tool may have a bar in its name, and a cause may be one.
+_PARTS = re.compile(rf"(.*)\|({'|'.join(category.value for category in ErrorCategory)})\|(.*)", re.DOTALL)
 
 
 def error_signature(tool: str, error_text: str) -> str:
@@ -50,18 +51,19 @@ def error_signature(tool: str, error_text: str) -> str:
 
 def is_signature(text: str) -> bool:
     """It has the form of one."""
-    return category_in(text) in _CATEGORIES and len(text) <= MOST_SIGNATURE_CHARS
+    return len(text) <= MOST_SIGNATURE_CHARS and _PARTS.fullmatch(text) is not None
 
 
 def tool_of(signature: str) -> str:
     """The tool whose failure a signature tells of."""
-    return signature.rsplit("|", 2)[0]
+    found = _PARTS.fullmatch(signature)
+    return found[1] if found else ""
 
 
 def category_in(signature: str) -> str:
     """The error category of a signature; empty for none."""
-    parts = signature.rsplit("|", 2)
-    return parts[1] if len(parts) == 3 else ""
+    found = _PARTS.fullmatch(signature)
+    return found[2] if found else ""
 
 
 def _known_cause(line: str, whole: str) -> tuple[str, str] | None:
