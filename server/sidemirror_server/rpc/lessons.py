@@ -1,6 +1,7 @@
 """The calls of ReflectiveMemoryService about what became of tasks, and whether lessons helped."""
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -16,6 +17,7 @@ from sidemirror_server.rpc.memory_wire import CATEGORY_NAMES, STATES
 from sidemirror_server.rpc.pages import place_in, size_of, token_for
 from sidemirror_server.rpc.turn_material import TurnMaterial
 from sidemirror_server.rpc.wire import OUTCOME_NAMES
+from sidemirror_server.trace.event import Event
 from sidemirror_server.trace.receipts import Receipt, Receipts
 from sidemirror_server.vocabulary.errors import BadInput, NotFound
 from sidemirror_server.vocabulary.text import enter
@@ -54,13 +56,12 @@ class LessonCalls:
         """Signatures of the errors that came up: as they are reported, else as the turn has them; None when neither
         says."""
         if request.HasField("errors"):
-            failed = ((enter(one.tool_name), enter(one.error_message)) for one in request.errors.failed_calls)
-            return _signatures(failed)
+            failed = tuple((enter(one.tool_name), enter(one.error_message)) for one in request.errors.failed_calls)
+            return await asyncio.to_thread(_signatures, failed)
         events = await self._turns.events(call.scope, receipt.turn_id) if receipt.turn_id else None
         if events is None:
             return None
-        errors = (step for step in steps_of(events) if step.event_type is EventType.ERROR_EVENT)
-        return _signatures((step.tool_name, step.content) for step in errors)
+        return await asyncio.to_thread(_signatures_in, events)
 
     async def GetLessonStatistics(
         self, request: pb.GetLessonStatisticsRequest, call: Call
@@ -99,6 +100,12 @@ def statistics_to_wire(judged: JudgedLesson) -> pb.LessonStatistics:
 
 def _signatures(failed: Iterable[tuple[str, str]]) -> frozenset[str]:
     return frozenset(signature for tool, text in failed if (signature := error_signature(tool, text)))
+
+
+def _signatures_in(events: Sequence[Event]) -> frozenset[str]:
+    """Of the errors of a turn, which may be thousands."""
+    errors = (step for step in steps_of(events) if step.event_type is EventType.ERROR_EVENT)
+    return _signatures((step.tool_name, step.content) for step in errors)
 
 
 def _arm(counts: Counts) -> pb.LessonArm:
