@@ -18,6 +18,8 @@ from sidemirror_server.vocabulary.scope import Scope
 # memories mention is not followed to all of them.
 FAN_OUT = 25
 _READ_AT_ONCE = 100
+# Nodes whose links are read at once. Chosen here: with all kinds and both directions 15,000 links at most.
+_FOLLOWED_AT_ONCE = 50
 
 
 class MemoryGraph(Protocol):
@@ -86,18 +88,33 @@ class Explorer:
         for distance in range(1, depth + 1):
             if not frontier:
                 break
-            found = await self._graph.around(scope, tuple(frontier), kinds, FAN_OUT)
-            truncated = truncated or _is_cut(found, frontier)
-            new = dict.fromkeys(key for link in found for key in (link.source, link.target) if key not in distances)
-            records |= await self._records(scope, list(new))
-            there = [key for key in new if _is_there(key, records)]
-            truncated = truncated or len(distances) + len(there) > most_nodes
-            frontier = there[: most_nodes - len(distances)]
-            distances |= dict.fromkeys(frontier, distance)
-            links |= dict.fromkeys(found)
+            nearer, frontier = frontier, []
+            for at in range(0, len(nearer), _FOLLOWED_AT_ONCE):
+                some = nearer[at : at + _FOLLOWED_AT_ONCE]
+                found = await self._graph.around(scope, tuple(some), kinds, FAN_OUT)
+                new = dict.fromkeys(key for link in found for key in (link.source, link.target) if key not in distances)
+                there, is_more = await self._there(scope, list(new), most_nodes - len(distances), records)
+                truncated = truncated or is_more or _is_cut(found, some)
+                distances |= dict.fromkeys(there, distance)
+                links |= dict.fromkeys(one for one in found if one.source in distances and one.target in distances)
+                frontier += there
         nodes = [Reached(node_of(key), distance, _memory(key, records)) for key, distance in distances.items()]
-        kept = tuple(link for link in links if link.source in distances and link.target in distances)
-        return Explored(tuple(nodes), kept, truncated)
+        return Explored(tuple(nodes), tuple(links), truncated)
+
+    async def _there(
+        self, scope: Scope, keys: Sequence[str], room: int, records: dict[str, MemoryRecord]
+    ) -> tuple[list[str], bool]:
+        """The first `room` of these nodes that are there, and whether there are more; their memories come to
+        `records`. No more are read than it takes to know."""
+        there: list[str] = []
+        for at in range(0, len(keys), _READ_AT_ONCE):
+            if len(there) > room:
+                break
+            some = keys[at : at + _READ_AT_ONCE]
+            read = await self._records(scope, some)
+            there += [key for key in some if _is_there(key, read)]
+            records |= read
+        return there[:room], len(there) > room
 
     async def _records(self, scope: Scope, keys: Sequence[str]) -> dict[str, MemoryRecord]:
         """The memories among these nodes, by their ids."""
