@@ -146,5 +146,6 @@ async def test_pruning(clause: str, databases: Databases) -> None:
                 PostgresTurnLog(database),
                 PostgresSessions(database),
                 PostgresPruning(database),
+                PostgresTrials(database),
             )
         )

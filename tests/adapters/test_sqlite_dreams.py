@@ -13,6 +13,7 @@ from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.migrate import migrate, read_migrations
 from sidemirror_server.storage.sqlite.pruning import SqlitePruning
 from sidemirror_server.storage.sqlite.sessions import SqliteSessions
+from sidemirror_server.storage.sqlite.trials import SqliteTrials
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance import dreams, pruning
@@ -35,7 +36,11 @@ async def test_pruning(clause: str, tmp_path: Path) -> None:
     async with sqlite_database(tmp_path) as database:
         await PRUNING[clause](
             lambda: pruning.Stores(
-                SqliteMemories(database), SqliteTurnLog(database), SqliteSessions(database), SqlitePruning(database)
+                SqliteMemories(database),
+                SqliteTurnLog(database),
+                SqliteSessions(database),
+                SqlitePruning(database),
+                SqliteTrials(database),
             )
         )
 

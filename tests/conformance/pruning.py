@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from sidemirror_server.memory.pruning import Pruned, PrunedKind, Pruning
-from sidemirror_server.memory.record import Change, Lesson, MemoryState, Revision
+from sidemirror_server.memory.record import Change, Lesson, MemoryKind, MemoryState, Revision
 from sidemirror_server.memory.store import Memories
+from sidemirror_server.memory.trials import Trial, Trials
 from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.trace.log import TURN_TOPIC, Batch, Draft, TurnHead, TurnLog, TurnStanding
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
@@ -26,6 +27,7 @@ class Stores(NamedTuple):
     log: TurnLog
     sessions: Sessions
     pruning: Pruning
+    trials: Trials
 
 
 Open = Callable[[], Stores]
@@ -80,6 +82,21 @@ async def pu2_what_people_decided_stays(open_stores: Open) -> None:
     await stores.memories.revise(ONE, "quarantined", Revision(Change.LEARNED, state=MemoryState.QUARANTINED), OLD + 1)
     assert await stores.pruning.prune_memories(0.5, BEFORE, 10, NOW) == 2
     assert await left(stores, ONE) == ["retired", "reviewed", "updated"]
+
+
+async def pu8_what_is_in_use_stays(open_stores: Open) -> None:
+    stores = open_stores()
+    names = ("tried", "tried long ago", "tried elsewhere", "why", "why not", "before")
+    await keep(stores, ONE, *(memory(name, importance=0.45) for name in names))
+    await stores.trials.assign(ONE, "receipt", [Trial("tried", 1)], BEFORE)
+    await stores.trials.assign(ONE, "earlier", [Trial("tried long ago", 1)], BEFORE - 1)
+    await stores.trials.assign(OTHER, "receipt", [Trial("tried elsewhere", 1)], BEFORE)
+    for name, of, importance in (("what to do", "why", 0.5), ("what not to do", "why not", 0.49)):
+        strategy = memory(name, importance=importance, kind=MemoryKind.STRATEGY, strategy_of=of)
+        await keep(stores, ONE, strategy)
+    await keep(stores, OTHER, memory("elsewhere", importance=0.9, kind=MemoryKind.STRATEGY, strategy_of="before"))
+    await stores.pruning.prune_memories(0.5, BEFORE, 10, NOW)
+    assert await left(stores, ONE) == ["tried", "what to do", "why"]
 
 
 async def pu3_turns_that_ended(open_stores: Open) -> None:

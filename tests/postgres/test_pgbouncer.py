@@ -10,18 +10,35 @@ import pytest
 
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.dreams import PostgresDreams
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.memories import PostgresMemories
+from sidemirror_server.storage.postgres.memory_graph import PostgresMemoryGraph
 from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
+from sidemirror_server.storage.postgres.pruning import PostgresPruning
 from sidemirror_server.storage.postgres.requests import PostgresRequests
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
+from sidemirror_server.storage.postgres.trials import PostgresTrials
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 from sidemirror_server.storage.postgres.work import PostgresWork
 from sidemirror_server.thinking.store import SessionRecord
 from sidemirror_server.vocabulary.ids import SessionId
 from sidemirror_server.vocabulary.scope import Scope
 from tests.architecture.repository import ROOT
-from tests.conformance import critiques, ledger, memories, memory_search, requests, sessions, turn_log, work
+from tests.conformance import (
+    critiques,
+    dreams,
+    ledger,
+    memories,
+    memory_graph,
+    memory_search,
+    pruning,
+    requests,
+    sessions,
+    trials,
+    turn_log,
+    work,
+)
 from tests.conformance.clauses import clauses_of
 from tests.conformance.memory_search import Stores as MemoryStores
 from tests.conformance.turn_log import Stores
@@ -37,12 +54,14 @@ pytestmark = pytest.mark.skipif(
 
 TURNS = {**clauses_of(turn_log), **clauses_of(sessions)}
 FOUND = clauses_of(memory_search)
+GRAPH, DREAMS, PRUNING = clauses_of(memory_graph), clauses_of(dreams), clauses_of(pruning)
 OTHERS = {
     **clauses_of(requests),
     **clauses_of(work),
     **clauses_of(ledger),
     **clauses_of(critiques),
     **clauses_of(memories),
+    **clauses_of(trials),
 }
 PORTS = {
     "RQ": PostgresRequests,
@@ -50,6 +69,7 @@ PORTS = {
     "LE": PostgresLedger,
     "CR": PostgresCritiques,
     "MS": PostgresMemories,
+    "LT": PostgresTrials,
 }
 
 
@@ -62,7 +82,7 @@ def pooler(databases: Databases) -> Iterator[Pooler]:
         made.remove()
 
 
-@pytest.mark.parametrize("clause", [*TURNS, *FOUND, *OTHERS])
+@pytest.mark.parametrize("clause", [*TURNS, *FOUND, *GRAPH, *DREAMS, *PRUNING, *OTHERS])
 async def test_clause(clause: str, databases: Databases, pooler: Pooler) -> None:
     """Seen to fail, for six clauses, when `connect` keeps statements prepared (`statement_cache_size=100`): another
     connection does not have them."""
@@ -73,11 +93,28 @@ async def test_clause(clause: str, databases: Databases, pooler: Pooler) -> None
                 await TURNS[clause](lambda: Stores(PostgresTurnLog(database), PostgresSessions(database)))
             elif clause in FOUND:
                 await FOUND[clause](lambda: MemoryStores(PostgresMemories(database), PostgresMemorySearch(database)))
+            elif clause in GRAPH:
+                stores = memory_graph.Stores(PostgresMemoryGraph(database), PostgresMemories(database))
+                await GRAPH[clause](lambda: stores)
+            elif clause in DREAMS:
+                await DREAMS[clause](lambda: dreams.Stores(PostgresMemories(database), PostgresDreams(database)))
+            elif clause in PRUNING:
+                await PRUNING[clause](lambda: of_pruning(database))
             else:
                 port = PORTS[clause[:2]]
                 await OTHERS[clause](lambda: port(database))
         finally:
             await database.close()
+
+
+def of_pruning(database: Database) -> pruning.Stores:
+    return pruning.Stores(
+        PostgresMemories(database),
+        PostgresTurnLog(database),
+        PostgresSessions(database),
+        PostgresPruning(database),
+        PostgresTrials(database),
+    )
 
 
 async def test_sidecars_of_many_tenants_share_a_connection(databases: Databases, pooler: Pooler) -> None:

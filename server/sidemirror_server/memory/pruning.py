@@ -44,6 +44,8 @@ class Pruning(Protocol):
     PU5  Whatever removed something leaves an entry in the log of each scope that it concerns, in the same transaction.
     PU6  `list` returns a scope's log, the newest first, below `before`, at most `limit`; nothing is removed from it.
     PU7  Scopes never meet.
+    PU8  `prune_memories` leaves those with a trial since `before_us`, and reflections with a strategy that matters as
+         much as `below`: a strategy is found by its reflection.
     Raises StoreUnavailable, StoreFull.
     """
 

@@ -17,12 +17,21 @@ WHERE tenant_id = $1 AND project_id = $2
 
 -- name: old_memories
 -- Unimportant memories (less than $3) that nothing was heard of since $4, and that nobody changed; those that were left
--- alone longest first, at most $5. What somebody strengthens at this moment stays.
+-- alone longest first, at most $5. Neither those with a trial since $4, nor those whose strategy matters. What somebody
+-- strengthens at this moment stays.
 SELECT memory_id
 FROM sidemirror.memories
 WHERE tenant_id = $1 AND project_id = $2 AND state <> 'retired' AND importance < $3 AND updated_us < $4
       AND coalesce((convert_from(body, 'UTF8')::jsonb ->> 'strengthened_us')::bigint, 0) < $4
       AND coalesce(convert_from(body, 'UTF8')::jsonb ->> 'change', 'learned') = 'learned'
+      AND NOT EXISTS (SELECT FROM sidemirror.lesson_trials AS trial
+                      WHERE trial.tenant_id = $1 AND trial.project_id = $2 AND trial.memory_id = memories.memory_id
+                            AND trial.assigned_us >= $4)
+      AND NOT EXISTS (SELECT FROM sidemirror.memory_links AS link
+                      JOIN sidemirror.memories AS strategy ON strategy.memory_id = substr(link.source, 3)
+                      WHERE link.tenant_id = $1 AND link.project_id = $2 AND link.target = 'm:' || memories.memory_id
+                            AND link.kind = 'strategy_of' AND strategy.tenant_id = $1 AND strategy.project_id = $2
+                            AND strategy.importance >= $3)
 ORDER BY updated_us
 LIMIT $5
 FOR UPDATE SKIP LOCKED

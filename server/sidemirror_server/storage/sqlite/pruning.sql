@@ -2,12 +2,21 @@
 
 -- name: old_memories
 -- Across scopes: unimportant memories that nothing was heard of since a time, and that nobody changed; those that were
--- left alone longest first.
+-- left alone longest first. Neither those with a trial since that time, nor those whose strategy matters.
 SELECT tenant_id, project_id, memory_id
 FROM memories INDEXED BY memories_unimportant
 WHERE state <> 'retired' AND importance < :below AND updated_us < :before_us
       AND coalesce(json_extract(CAST(body AS TEXT), '$.strengthened_us'), 0) < :before_us
       AND coalesce(json_extract(CAST(body AS TEXT), '$.change'), 'learned') = 'learned'
+      AND NOT EXISTS (SELECT 1 FROM lesson_trials AS trial
+                      WHERE trial.tenant_id = memories.tenant_id AND trial.project_id = memories.project_id
+                            AND trial.memory_id = memories.memory_id AND trial.assigned_us >= :before_us)
+      AND NOT EXISTS (SELECT 1 FROM memory_links AS link CROSS JOIN memories AS strategy
+                          ON strategy.tenant_id = link.tenant_id AND strategy.project_id = link.project_id
+                         AND strategy.memory_id = substr(link.source, 3)
+                      WHERE link.tenant_id = memories.tenant_id AND link.project_id = memories.project_id
+                            AND link.target = 'm:' || memories.memory_id AND link.kind = 'strategy_of'
+                            AND strategy.importance >= :below)
 ORDER BY updated_us
 LIMIT :limit
 
