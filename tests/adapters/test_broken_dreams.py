@@ -11,6 +11,7 @@ from sidemirror_server.storage.sqlite.dreams import SqliteDreams
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.pruning import SqlitePruning
 from sidemirror_server.storage.sqlite.sessions import SqliteSessions
+from sidemirror_server.storage.sqlite.trials import SqliteTrials
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance import dreams, pruning
@@ -28,8 +29,9 @@ BROKEN = [
     ("DR3", "count", ":ended_us, :rest_until_us)", ":ended_us, :ended_us)"),
     ("DR4", "kept", "number = :number", "number = :number + 1"),
     ("DR5", "standing", "dreams, idle", "-1, idle"),
-    ("DR6", "count", "idle_dreams + 1", "idle_dreams"),
-    ("DR6", "count", "iif(:changed, 0, idle_dreams + 1)", "idle_dreams + 1"),
+    ("DR6", "count", "idle_dreams + :was_idle", "idle_dreams"),
+    ("DR6", "count", "idle_dreams + :was_idle", "idle_dreams + 1"),
+    ("DR6", "count", "iif(:changed, 0, idle_dreams + :was_idle)", "idle_dreams + :was_idle"),
     ("DR7", "waiting", "rest_until_us <= :now_us", "rest_until_us < :now_us"),
     ("DR7", "waiting", "ORDER BY first_us", "ORDER BY last_us"),
     ("DR8", "list", "ORDER BY number DESC", "ORDER BY number"),
@@ -41,7 +43,7 @@ BROKEN = [
     ("PU1", "old_memories", "AND updated_us < :before_us", "AND updated_us <= :before_us"),
     ("PU1", "old_memories", "'$.strengthened_us'), 0) < :before_us", "'$.strengthened_us'), 0) < 2 * :before_us"),
     ("PU1", "old_memories", "LIMIT :limit", "LIMIT 100"),
-    ("PU2", "old_memories", "= 'learned'\nORDER", "<> 'x'\nORDER"),
+    ("PU2", "old_memories", "= 'learned'\n", "<> 'x'\n"),
     ("PU3", "old_turns", "updated_us < :before_us", "updated_us <= :before_us"),
     ("PU3", "old_turns", "ORDER BY updated_us", "ORDER BY updated_us DESC"),
     ("PU3", "forget_entries", "topic = 'turn'", "topic = 'turns'"),
@@ -52,6 +54,10 @@ BROKEN = [
     ("PU7", "list", ITS_SCOPE, NO_SCOPE),
     ("PU7", "forget_entries", ITS_SCOPE, NO_SCOPE),
     ("PU7", "forget_turn", ITS_SCOPE, NO_SCOPE),
+    ("PU8", "old_memories", "trial.assigned_us >= :before_us", "trial.assigned_us > :before_us"),
+    ("PU8", "old_memories", "trial.tenant_id = memories.tenant_id AND trial.project_id = memories.project_id", "TRUE"),
+    ("PU8", "old_memories", "strategy.importance >= :below", "strategy.importance > :below"),
+    ("PU8", "old_memories", "link.tenant_id = memories.tenant_id AND link.project_id = memories.project_id", "TRUE"),
 ]  # fmt: skip
 
 
@@ -86,7 +92,9 @@ async def noticed(clause: str, folder: Path, before: str = "") -> None:
         stores = (
             dreams.Stores(memories, SqliteDreams(database))
             if clause.startswith("DR")
-            else pruning.Stores(memories, log, SqliteSessions(database), SqlitePruning(database))
+            else pruning.Stores(
+                memories, log, SqliteSessions(database), SqlitePruning(database), SqliteTrials(database)
+            )
         )
         with pytest.raises((Exception, pytest.fail.Exception)) as caught:
             await CLAUSES[clause](lambda: stores)

@@ -291,7 +291,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "make": (PLACE, 0),
         "hold": (PLACE, 1),
         "add": ((*PLACE, LATE, "new", b"x"), 0),
-        "count": ((*PLACE, 5, True, 1, 1), 1),
+        "count": ((*PLACE, 5, True, 0, 1, 1), 1),
         "read": ((*PLACE, ["000501", "000503"]), 4),
         "list": ((*PLACE, LATE, 5), 5),
     },

@@ -5,7 +5,7 @@ Each test is given a function that opens the ports on one empty store; called ag
 
 import asyncio
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 import pytest
@@ -50,7 +50,7 @@ def memory(memory_id: str, at_us: int = T0, **fields: object) -> MemoryRecord:
 
 
 def dream(number: int = 1, **fields: object) -> Dream:
-    made = Dream(dream_id=f"d{number}", number=number, started_us=T0 + number, ended_us=T0 + number + 5)
+    made = Dream(dream_id=f"d{number}", number=number, started_us=T0 + number, ended_us=T0 + number + 5, read=1)
     return msgspec.structs.replace(made, **fields)
 
 
@@ -132,12 +132,22 @@ async def dr6_how_a_project_stands(open_stores: Open) -> None:
     stores = open_stores()
     assert await stores.dreams.standing(ONE) == Standing()
     idle = []
-    for number, lessons in enumerate([(), (), (LESSON,), ()], start=1):
-        await stores.dreams.close(ONE, dream(number, lessons=lessons), (), T0 + 100 * number)
+    # One had nothing to read, another could read nothing and left it.
+    passes: list[dict[str, Any]] = [
+        {},
+        {},
+        {"read": 0},
+        {"lessons": (LESSON,)},
+        {"read": 0},
+        {},
+        {"read": 0, "left": 1},
+    ]
+    for number, fields in enumerate(passes, start=1):
+        await stores.dreams.close(ONE, dream(number, **fields), (), T0 + 100 * number)
         standing = await open_stores().dreams.standing(ONE)
         assert standing == Standing(number, standing.idle_dreams, T0 + number + 5, T0 + 100 * number)
         idle.append(standing.idle_dreams)
-    assert idle == [1, 2, 0, 1]
+    assert idle == [1, 2, 2, 0, 0, 1, 2]
 
 
 async def dr7_projects_that_wait(open_stores: Open) -> None:
@@ -180,9 +190,9 @@ async def dr9_scopes_never_meet(open_stores: Open) -> None:
     for number, scope in enumerate((ONE, OTHER, THIRD)):
         await keep(stores, scope, memory("a", T0), memory("b", T0 + 1))
         assert await stores.dreams.unread(scope, 10) == ("b", "a")
-        own = dream(read=number)
+        own = dream(read=number + 1)
         assert await stores.dreams.close(scope, own, ("a",), T0 + number) == own
     for number, scope in enumerate((ONE, OTHER, THIRD)):
-        assert await stores.dreams.list(scope, None, 10) == (dream(read=number),)
+        assert await stores.dreams.list(scope, None, 10) == (dream(read=number + 1),)
         assert await stores.dreams.unread(scope, 10) == ("b",)
         assert await stores.dreams.standing(scope) == Standing(1, 1, T0 + 6, T0 + number)

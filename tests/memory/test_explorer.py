@@ -4,8 +4,7 @@ from pathlib import Path
 
 from sidemirror_server.memory.graph import Explorer
 from sidemirror_server.memory.links import Node, NodeKind
-from sidemirror_server.memory.record import LinkKind, MemoryRecord
-from sidemirror_server.memory.store import Kept
+from sidemirror_server.memory.record import Kept, LinkKind, MemoryRecord
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_graph import SqliteMemoryGraph
 from sidemirror_server.vocabulary.scope import Scope

@@ -10,6 +10,7 @@ run again after a crash goes on where it was. A job whose claim was lost ends at
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from typing import TypeVar
@@ -20,17 +21,25 @@ from sidemirror_server.memory.asking import Asking
 from sidemirror_server.memory.clusters import clusters, facts_of
 from sidemirror_server.memory.dream_lesson import lesson_of_dream
 from sidemirror_server.memory.dream_prompts import DreamPrompts, evidence_of
-from sidemirror_server.memory.dreams import Dream, Dreams, DreamtLesson, dream_body, is_due, rest_until
+from sidemirror_server.memory.dreams import (
+    FIRST_REST_US,
+    Dream,
+    Dreams,
+    DreamtLesson,
+    dream_body,
+    is_due,
+    rest_until,
+)
 from sidemirror_server.memory.keep import Trust
 from sidemirror_server.memory.record import Lesson, MemoryKind, MemoryRecord, MemoryState
 from sidemirror_server.memory.scoring import Scorer, models_own
-from sidemirror_server.memory.store import Memories
+from sidemirror_server.memory.store import Memories, MemoryKey
 from sidemirror_server.models.answers import DreamAnswer
 from sidemirror_server.models.language_model import Ask, Purpose
 from sidemirror_server.trace.log import TurnLog
 from sidemirror_server.vocabulary.budget import LONGEST_MODEL_CALL_S
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import ModelFailed, SidemirrorError, StoreUnavailable
+from sidemirror_server.vocabulary.errors import ModelFailed, SidemirrorError, StoreUnavailable, WrongState
 from sidemirror_server.vocabulary.ids import JobId, derived_id
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
@@ -53,7 +62,7 @@ MOST_IN_ONE = 12
 # Of the visible answer; as for a reflection on an episode.
 _MAX_TOKENS = 800
 _TEMPERATURE = 0.1
-# How many memories are read at once on the loop.
+# How many memories are read at once on the loop; MOST_RECENT is a multiple.
 _AT_ONCE = 50
 _MOST_LEFT = 10_000
 _SCOPES_AT_ONCE = 1_000
@@ -156,14 +165,21 @@ class DreamSchedule:
         self._clock = clock
 
     async def start(self, scope: Scope) -> JobId:
-        """The project's next pass, which may have begun already. Raises what the stores raise."""
-        number = (await self._dreams.standing(scope)).dreams + 1
-        job_id = JobId(derived_id(scope, KIND, str(number)))
-        now_us = self._clock.now_us()
-        job = await self._work.put(scope, NewJob(job_id, KIND, _encode(_Pass(number)), MAX_ATTEMPTS), now_us)
+        """The project's next pass, which may have begun already. One that could not be finished is tried again. Raises
+        what the stores raise."""
+        job = await self._put(scope)
         if job.state is JobState.DEAD:
-            await self._work.revive(scope, job_id, now_us)
-        return job_id
+            await self._revive(job)
+        return job.job_id
+
+    async def _put(self, scope: Scope) -> Job:
+        number = (await self._dreams.standing(scope)).dreams + 1
+        new = NewJob(JobId(derived_id(scope, KIND, str(number))), KIND, _encode(_Pass(number)), MAX_ATTEMPTS)
+        return await self._work.put(scope, new, self._clock.now_us())
+
+    async def _revive(self, job: Job) -> None:
+        with contextlib.suppress(WrongState):  # somebody else did
+            await self._work.revive(job.scope, job.job_id, self._clock.now_us())
 
     async def run(self) -> None:
         """Looks for projects that are due every minute, until cancelled."""
@@ -175,13 +191,18 @@ class DreamSchedule:
                 _log.warning("dreams_not_scheduled", extra={"reason": str(error)})
 
     async def look(self) -> int:
-        """Starts a pass of each project that is due; returns how many. Raises what the stores raise."""
+        """Starts a pass of each project that is due; returns how many. One that could not be finished rests like one
+        that changed nothing: whatever hinders it would hinder it again. Raises what the stores raise."""
         started = 0
         for waiting in await self._dreams.waiting(self._clock.now_us(), _SCOPES_AT_ONCE):
             heads = await self._log.heads(waiting.scope, None, None, None, 1)
             last_active_us = heads[0].updated_us if heads else 0
             if is_due(waiting, last_active_us, self._clock.now_us()):
-                await self.start(waiting.scope)
+                job = await self._put(waiting.scope)
+                if job.state is JobState.DEAD:
+                    if self._clock.now_us() < job.updated_us + FIRST_REST_US:
+                        continue
+                    await self._revive(job)
                 started += 1
         return started
 
@@ -256,10 +277,21 @@ class Dreamer:
         if not new_ids:
             return _Notes(started_us, ())
         new = await self._get(scope, new_ids)
-        recent = await self._memories.list(scope, MemoryKind.REFLECTION, MemoryState.ACTIVE, None, MOST_RECENT)
+        recent = await self._recent(scope)
         found = await asyncio.to_thread(_gathered, new, recent)
         later = tuple(memory_id for group in found.groups[MOST_ASKED:] for memory_id in group.new_ids)
         return _Notes(started_us, new_ids, found.count, found.known, left, found.groups[:MOST_ASKED], later)
+
+    async def _recent(self, scope: Scope) -> list[MemoryRecord]:
+        found: list[MemoryRecord] = []
+        after: MemoryKey | None = None
+        while len(found) < MOST_RECENT:
+            some = await self._memories.list(scope, MemoryKind.REFLECTION, MemoryState.ACTIVE, after, _AT_ONCE)
+            found += some
+            if len(some) < _AT_ONCE:
+                break
+            after = MemoryKey(some[-1].created_us, some[-1].memory_id)
+        return found
 
     async def _get(self, scope: Scope, memory_ids: Sequence[str]) -> list[MemoryRecord]:
         found: list[MemoryRecord] = []

@@ -62,10 +62,16 @@ class Dream(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         """It made something, or strengthened something."""
         return bool(self.lessons)
 
+    @property
+    def was_idle(self) -> bool:
+        """It changed nothing, although there was something to read. Without that, asking for a pass says nothing of
+        the project."""
+        return not self.changed and bool(self.read or self.left)
+
 
 class Standing(msgspec.Struct, frozen=True):
     """Where a project stands: how many passes it had, when the last one ended (0: there was none), how many of the last
-    ones in a row changed nothing, and until when it is left alone."""
+    ones in a row changed nothing although there was something to read, and until when it is left alone."""
 
     dreams: int = 0
     idle_dreams: int = 0
@@ -93,9 +99,12 @@ def is_due(waiting: Waiting, last_active_us: int, now_us: int) -> bool:
 
 
 def rest_until(standing: Standing, dream: Dream) -> int:
-    """Until when a project is left alone after this pass: no longer than now when it changed something."""
+    """Until when a project is left alone after this pass: no longer than now when it changed something, and as long as
+    before when there was nothing to read."""
     if dream.changed:
         return dream.ended_us
+    if not dream.was_idle:
+        return standing.rest_until_us
     return dream.ended_us + min(FIRST_REST_US << min(standing.idle_dreams, 10), LONGEST_REST_US)
 
 
@@ -123,7 +132,8 @@ class Dreams(Protocol):
          returns the entry that is kept.
     DR4  `close` of a number that the log has already changes nothing, and returns what is kept.
     DR5  `close` of a number that is not the next one of its project is refused (WrongState) and changes nothing.
-    DR6  `standing` tells how a project stands; `idle_dreams` counts the last passes in a row that changed nothing.
+    DR6  `standing` tells how a project stands; `idle_dreams` counts the last passes in a row that changed nothing; those that
+         had nothing to read count as if they had not been.
     DR7  `waiting` returns the projects of every scope that have unread memories, the longest waiting first, at most
          `limit`; not those that are left alone beyond `now_us`.
     DR8  `list` returns the log, the newest first, below `before`, at most `limit`; nothing is ever removed from it.

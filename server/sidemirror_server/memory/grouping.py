@@ -9,7 +9,8 @@ from sidemirror_server.vocabulary.scope import Scope
 
 # Contract: ListClusters. Chosen here: a second's work; what is older stays in what it was made into.
 MOST_MEMORIES = 2_000
-_AT_ONCE = 500
+# How many are read at once on the loop. Chosen here: long ones are a few milliseconds.
+_AT_ONCE = 100
 
 
 class Grouping:

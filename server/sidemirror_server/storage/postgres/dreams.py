@@ -33,7 +33,7 @@ class PostgresDreams:
             if dream.number != standing[0] + 1:
                 raise WrongState("dream", dream.dream_id, "another pass has its place")
             await transaction.change(_SQL["add"], *_scope(scope), dream.number, dream.dream_id, dream_body(dream))
-            counted = (dream.number, dream.changed, dream.ended_us, rest_until_us)
+            counted = (dream.number, dream.changed, int(dream.was_idle), dream.ended_us, rest_until_us)
             await transaction.change(_SQL["count"], *_scope(scope), *counted)
             await transaction.change(_SQL["read"], *_scope(scope), list(read_ids))
         return dream

@@ -41,7 +41,7 @@ VALUES ($1, $2, $3, $4, $5)
 -- name: count
 -- The project has had one pass more.
 UPDATE sidemirror.memory_project_envelopes
-SET dreams = $3, idle_dreams = CASE WHEN $4 THEN 0 ELSE idle_dreams + 1 END, ended_us = $5, rest_until_us = $6
+SET dreams = $3, idle_dreams = CASE WHEN $4 THEN 0 ELSE idle_dreams + $5 END, ended_us = $6, rest_until_us = $7
 WHERE tenant_id = $1 AND project_id = $2
 
 -- name: read

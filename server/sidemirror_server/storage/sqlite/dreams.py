@@ -34,6 +34,7 @@ class SqliteDreams:
             "dream_id": dream.dream_id,
             "body": dream_body(dream),
             "changed": int(dream.changed),
+            "was_idle": int(dream.was_idle),
             "ended_us": dream.ended_us,
             "rest_until_us": rest_until_us,
             "memory_ids": msgspec.json.encode(read_ids).decode(),

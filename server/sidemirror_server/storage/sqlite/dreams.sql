@@ -28,9 +28,9 @@ VALUES (:tenant_id, :project_id, :number, :dream_id, :body)
 -- name: count
 -- The project has had one pass more.
 INSERT INTO memory_projects (tenant_id, project_id, dreams, idle_dreams, ended_us, rest_until_us)
-VALUES (:tenant_id, :project_id, :number, iif(:changed, 0, 1), :ended_us, :rest_until_us)
+VALUES (:tenant_id, :project_id, :number, iif(:was_idle, 1, 0), :ended_us, :rest_until_us)
 ON CONFLICT (tenant_id, project_id)
-DO UPDATE SET dreams = excluded.dreams, idle_dreams = iif(:changed, 0, idle_dreams + 1),
+DO UPDATE SET dreams = excluded.dreams, idle_dreams = iif(:changed, 0, idle_dreams + :was_idle),
               ended_us = excluded.ended_us, rest_until_us = excluded.rest_until_us
 
 -- name: read
