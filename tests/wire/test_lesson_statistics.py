@@ -1,5 +1,6 @@
 """Evidence of lessons over a real socket: what is held back, what outcomes say, and what is retired."""
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +10,9 @@ from sidemirror.v1 import common_pb2, thinking_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.memory.evidence import is_held_back
+from sidemirror_server.memory.signature import error_signature
 from sidemirror_server.models.answers import MemoryReflectionAnswer
+from sidemirror_server.rpc import lessons
 from tests.critique.cast import Cast
 from tests.memory.talk import event, listed, memories
 from tests.wire.calls import NOT_FOUND, TIMEOUT_S, bad_field, called, failed, refused, started
@@ -283,3 +286,30 @@ def test_bad_requests(stub: ReflectiveMemoryServiceStub) -> None:
     assert refused(stub.GetLessonStatistics, wrong) == bad_field("page_token")
     many = pb.GetLessonStatisticsRequest(reflection_ids=["x"] * 101)
     assert refused(stub.GetLessonStatistics, many) == bad_field("reflection_ids")
+
+
+def test_reported_errors_are_recognised_beside_the_loop(
+    stub: ReflectiveMemoryServiceStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hundred of them take a second, and those of a turn can be thousands. Seen to fail when the call did it itself:
+    in the thread of the loop."""
+    learn(stub, LESSON.reflection, project_id="beside")
+    receipt_id = build(stub, project_id="beside").receipt_id
+    threads = set[str]()
+
+    def watched(tool: str, text: str) -> str:
+        threads.add("of the loop" if running_loop() else "another")
+        return error_signature(tool, text)
+
+    monkeypatch.setattr(lessons, "error_signature", watched)
+    errors = pb.TaskErrors(failed_calls=[pb.FailedCall(tool_name="sql", error_message="no such table: t")])
+    report(stub, receipt_id, FAILURE, errors=errors, project_id="beside")
+    assert threads == {"another"}
+
+
+def running_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -132,8 +132,8 @@ class Dreams(Protocol):
          returns the entry that is kept.
     DR4  `close` of a number that the log has already changes nothing, and returns what is kept.
     DR5  `close` of a number that is not the next one of its project is refused (WrongState) and changes nothing.
-    DR6  `standing` tells how a project stands; `idle_dreams` counts the last passes in a row that changed nothing; those that
-         had nothing to read count as if they had not been.
+    DR6  `standing` tells how a project stands; `idle_dreams` counts the last passes in a row that changed nothing,
+         those aside that had nothing to read.
     DR7  `waiting` returns the projects of every scope that have unread memories, the longest waiting first, at most
          `limit`; not those that are left alone beyond `now_us`.
     DR8  `list` returns the log, the newest first, below `before`, at most `limit`; nothing is ever removed from it.
