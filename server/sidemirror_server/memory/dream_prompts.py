@@ -43,8 +43,9 @@ Provide your analysis as a structured JSON with:
 # The names of the prompts in a folder of templates.
 SYSTEM_TEMPLATE, PROMPT_TEMPLATE = "dreaming.system", "dreaming.prompt"
 
-# In code points, and how many tools of each memory. Chosen here: twelve memories with their tasks are about 3,000 tokens,
-# and 9,000 at most, whatever an import brought: a prompt that the day's cap has no room for would end every pass.
+# In code points, and how many tools of each memory. Chosen here: twelve memories with their tasks are about 3,000
+# tokens, and 9,000 at most, whatever an import brought: a prompt that the day's cap has no room for would end every
+# pass.
 _CONTENT_CHARS, _TASK_CHARS, _NOT_WHEN_CHARS, _MOST_TOOLS = 600, 200, 300, 16
 
 
@@ -93,8 +94,8 @@ def _line(memory: MemoryRecord) -> str:
     told = [f"learned {memory.strength} times"]
     if memory.error_category:
         told.append(f"error: {memory.error_category}")
-    if memory.applies_when.tools:
-        told.append(f"tools: {', '.join(' '.join(tool.split())[:64] for tool in memory.applies_when.tools[:_MOST_TOOLS])}")
+    if tools := memory.applies_when.tools[:_MOST_TOOLS]:
+        told.append(f"tools: {', '.join(' '.join(tool.split())[:64] for tool in tools)}")
     if memory.applies_when.not_when:
         told.append(f"not when: {clip(' '.join(memory.applies_when.not_when.split()), _NOT_WHEN_CHARS)}")
     if memory.task_text:
