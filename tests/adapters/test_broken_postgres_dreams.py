@@ -15,6 +15,7 @@ from sidemirror_server.storage.postgres.dreams import PostgresDreams
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.pruning import PostgresPruning
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
+from sidemirror_server.storage.postgres.trials import PostgresTrials
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 from tests.adapters.test_broken_postgres import of_one_project
 from tests.conformance import dreams, pruning
@@ -29,10 +30,11 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("DR2", "unread", "ORDER BY created_us DESC, memory_id DESC", "ORDER BY created_us DESC, memory_id"),
         ("DR2", "unread", "LIMIT $3", "LIMIT $3 + 1"),
         ("DR3", "read", "memories.memory_id = ANY ($3::text[])", "memories.memory_id <> ALL ($3::text[])"),
-        ("DR3", "count", "rest_until_us = $6", "rest_until_us = $5 + 0 * $6::bigint"),
+        ("DR3", "count", "rest_until_us = $7", "rest_until_us = $6 + 0 * $7::bigint"),
         ("DR4", "kept", "number = $3", "number = $3 + 1"),
         ("DR5", "standing", "dreams, idle", "dreams - 1, idle"),
-        ("DR6", "count", "idle_dreams + 1", "idle_dreams"),
+        ("DR6", "count", "idle_dreams + $5", "idle_dreams + 0 * $5::bigint"),
+        ("DR6", "count", "idle_dreams + $5", "idle_dreams + 1 + 0 * $5::bigint"),
         ("DR6", "count", "CASE WHEN $4 THEN 0 ELSE", "CASE WHEN $4 AND FALSE THEN 0 ELSE"),
         ("DR7", "waiting", "rest_until_us <= $1", "rest_until_us < $1"),
         ("DR7", "waiting", "ORDER BY first_us", "ORDER BY last_us"),
@@ -44,7 +46,7 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("PU1", "old_memories", "AND updated_us < $4", "AND updated_us <= $4"),
         ("PU1", "old_memories", "::bigint, 0) < $4", "::bigint, 0) < 2 * $4"),
         ("PU1", "old_memories", "LIMIT $5", "LIMIT greatest($5, 100)"),
-        ("PU2", "old_memories", "= 'learned'\nORDER", "<> 'x'\nORDER"),
+        ("PU2", "old_memories", "= 'learned'\n", "<> 'x'\n"),
         ("PU3", "old_turns", "updated_us < $1", "updated_us <= $1"),
         ("PU3", "old_turns", "ORDER BY updated_us", "ORDER BY updated_us DESC"),
         ("PU3", "forget_entries", "topic = 'turn'", "topic = 'turns'"),
@@ -52,6 +54,8 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("PU4", "forget_sessions", "AND NOT EXISTS", "AND EXISTS"),
         ("PU5", "note", "$5, $6, $7", "$5, $5 + 0 * $6::bigint, $7"),
         ("PU6", "list", "ORDER BY pruning_no DESC", "ORDER BY pruning_no"),
+        ("PU8", "old_memories", "trial.assigned_us >= $4", "trial.assigned_us > $4"),
+        ("PU8", "old_memories", "strategy.importance >= $3", "strategy.importance > $3"),
     ],
 }  # fmt: skip
 
@@ -106,7 +110,8 @@ def stores_of(clause: str, database: Database, broken: type[Any] | None = None) 
     memories, log = PostgresMemories(database), PostgresTurnLog(database)
     if clause.startswith("DR"):
         return dreams.Stores(memories, (broken or PostgresDreams)(database))
-    return pruning.Stores(memories, log, PostgresSessions(database), (broken or PostgresPruning)(database))
+    removing = (broken or PostgresPruning)(database)
+    return pruning.Stores(memories, log, PostgresSessions(database), removing, PostgresTrials(database))
 
 
 async def noticed(clause: str, databases: Databases, broken: type[Any] | None = None) -> None:

@@ -413,6 +413,7 @@ def test_bad_lines_are_told_by_number_and_the_good_ones_kept(memory: ReflectiveM
         changed(version=2**31),
         changed(strength=2**31),
         changed(evidence_from=0),
+        changed(evidence_from=1_000),
         changed(error_category="bogus"),
         changed(applies_when={"error_categories": ["bogus"]}),
         changed(applies_when={"tools": ["x"] * 65}),

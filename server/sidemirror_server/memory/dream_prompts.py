@@ -43,8 +43,10 @@ Provide your analysis as a structured JSON with:
 # The names of the prompts in a folder of templates.
 SYSTEM_TEMPLATE, PROMPT_TEMPLATE = "dreaming.system", "dreaming.prompt"
 
-# In code points. Chosen here: twelve memories with their tasks are about 3,000 tokens.
-_CONTENT_CHARS, _TASK_CHARS = 600, 200
+# In code points, and how many tools of each memory. Chosen here: twelve memories with their tasks are about 3,000
+# tokens, and 9,000 at most, whatever an import brought: a prompt that the day's cap has no room for would end every
+# pass.
+_CONTENT_CHARS, _TASK_CHARS, _NOT_WHEN_CHARS, _MOST_TOOLS = 600, 200, 300, 16
 
 
 class DreamPrompts:
@@ -92,10 +94,10 @@ def _line(memory: MemoryRecord) -> str:
     told = [f"learned {memory.strength} times"]
     if memory.error_category:
         told.append(f"error: {memory.error_category}")
-    if memory.applies_when.tools:
-        told.append(f"tools: {', '.join(' '.join(tool.split())[:64] for tool in memory.applies_when.tools)}")
+    if tools := memory.applies_when.tools[:_MOST_TOOLS]:
+        told.append(f"tools: {', '.join(' '.join(tool.split())[:64] for tool in tools)}")
     if memory.applies_when.not_when:
-        told.append(f"not when: {' '.join(memory.applies_when.not_when.split())}")
+        told.append(f"not when: {clip(' '.join(memory.applies_when.not_when.split()), _NOT_WHEN_CHARS)}")
     if memory.task_text:
         told.append(f"task: {clip(' '.join(memory.task_text.split()), _TASK_CHARS)}")
     return f"[{memory.memory_id}] ({'; '.join(told)}) {clip(' '.join(memory.content.split()), _CONTENT_CHARS)}"

@@ -130,6 +130,8 @@ def _check_bounds(memory: MemoryRecord) -> None:
         1 <= number <= _MOST for number in (memory.version, memory.strength, memory.evidence_from)
     ):
         raise BadLine("a number is out of range")
+    if memory.evidence_from > memory.version:
+        raise BadLine("evidence counts from a version that there is not")  # no outcome would ever retire it
 
 
 def _judged(memory: MemoryRecord) -> MemoryRecord:
