@@ -35,8 +35,7 @@ _SAYS_NOTHING = telling_terms(
     "error exception failed failure fatal warning exit code status execution exitcode output id var please try again"
 )
 _MOST_TERMS = 12
-# The three parts. The category tells them apart: a tool may have a bar in its name, and a cause may be one.
-_PARTS = re.compile(rf"(.*)\|({'|'.join(category.value for category in ErrorCategory)})\|(.*)", re.DOTALL)
+_CATEGORIES = tuple(category.value for category in ErrorCategory)
 
 
 def error_signature(tool: str, error_text: str) -> str:
@@ -51,19 +50,24 @@ def error_signature(tool: str, error_text: str) -> str:
 
 def is_signature(text: str) -> bool:
     """It has the form of one."""
-    return len(text) <= MOST_SIGNATURE_CHARS and _PARTS.fullmatch(text) is not None
+    return len(text) <= MOST_SIGNATURE_CHARS and _parts(text) is not None
 
 
 def tool_of(signature: str) -> str:
-    """The tool whose failure a signature tells of."""
-    found = _PARTS.fullmatch(signature)
-    return found[1] if found else ""
+    """The tool whose failure a signature tells of; empty for none."""
+    return (_parts(signature) or ("", ""))[0]
 
 
 def category_in(signature: str) -> str:
     """The error category of a signature; empty for none."""
-    found = _PARTS.fullmatch(signature)
-    return found[2] if found else ""
+    return (_parts(signature) or ("", ""))[1]
+
+
+def _parts(signature: str) -> tuple[str, str] | None:
+    """The tool and the category. It is the category that tells the parts apart: a tool may have a bar in its name, and
+    a cause may be one."""
+    place, category = max((signature.rfind(f"|{category}|"), category) for category in _CATEGORIES)
+    return (signature[:place], category) if place >= 0 else None
 
 
 def _known_cause(line: str, whole: str) -> tuple[str, str] | None:
