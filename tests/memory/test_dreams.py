@@ -39,7 +39,7 @@ def test_when_a_project_is_due(project: Waiting, active_h: float, due_h: float) 
     ("idle", "rest_h"), [(0, 6), (1, 12), (2, 24), (3, 48), (4, 96), (5, 168), (6, 168), (60, 168)]
 )
 def test_a_pass_that_changes_nothing_is_followed_by_a_rest(idle: int, rest_h: int) -> None:
-    nothing = Dream(dream_id="d", number=7, started_us=T0 - 5, ended_us=T0)
+    nothing = Dream(dream_id="d", number=7, started_us=T0 - 5, ended_us=T0, read=3)
     assert rest_until(Standing(6, idle), nothing) == T0 + rest_h * HOUR_US
     made = DreamtLesson("r", "", ("a", "b"), 2, is_new=True)
     something = Dream(dream_id="d", number=7, started_us=T0 - 5, ended_us=T0, lessons=(made,))
