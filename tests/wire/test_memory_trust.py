@@ -274,7 +274,8 @@ def fill(message: Any, depth: int = 0) -> None:
         elif field.cpp_type == field.CPPTYPE_STRING and field.is_repeated:
             getattr(message, field.name).append(SECRET[:64] if field.name == "tags" else f"my key is {SECRET}")
         elif field.cpp_type == field.CPPTYPE_STRING:
-            setattr(message, field.name, f"my key is {SECRET}")
+            form = "sql|logic|{}" if field.name == "error_signature" else "my key is {}"
+            setattr(message, field.name, form.format(SECRET))
         elif field.enum_type is not None and not field.is_repeated:
             setattr(message, field.name, 1)
 

@@ -292,7 +292,7 @@ def _plain(field: FieldDescriptor, made: _Made) -> _Plain | None:
     match rule:
         case Id(required=required, taken=()):
             return field.name, int(required), _ID_CHARS, True, whole
-        case Text(chars=chars, bytes=size_bytes, required=required):
+        case Text(chars=chars, bytes=size_bytes, required=required, not_blank=False):
             # A character takes at most 4 bytes.
             most = min(most for most in (chars, size_bytes and size_bytes // 4, 2**31) if most is not None)
             return field.name, int(required), most, False, whole
