@@ -97,7 +97,8 @@ class Turns(RuleBasedStateMachine):
         return self.loop.run_until_complete(and_then())
 
     async def _open(self) -> None:
-        given = {"address": "127.0.0.1:0", "data_dir": str(Path(self.folder.name) / "data")}
+        # Without memory: its lessons are looked for in a thread, and whatever happens here must happen the same again.
+        given = {"address": "127.0.0.1:0", "data_dir": str(Path(self.folder.name) / "data"), "memory__enabled": "false"}
         self.model = OnCommand()
         made = assembly.assemble(load(given, {}), model=self.model, clock=self.clock)
         self.sidecar = await self.stack.enter_async_context(made)
