@@ -21,6 +21,7 @@ from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.rpc import streams
 from sidemirror_server.settings import BadSettings
+from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from tests.wire.access import ACME, EVERYWHERE, EXPIRED, INTRUDER, UNKNOWN, bearer, entry, write_access
 from tests.wire.calls import Refusal, refusal_of
@@ -315,7 +316,8 @@ def test_streams_end_with_their_token(
 ) -> None:
     """They say why, and another token's go on. Seen to fail when `StreamTimes._tick` does not ask, and for imports and
     exports when `Lasting.begun` does not hand on what to ask."""
-    monkeypatch.setattr(SqliteMemories, "list", never)
+    for store in (SqliteMemories, PostgresMemories):
+        monkeypatch.setattr(store, "list", never)
     monkeypatch.setattr(streams, "_LOOK_AT_TOKEN_S", 0.2)
     other = entry("acme-2", INTRUDER, ("acme", "*"))
     file = write_access(tmp_path / "access.json", [entry("acme", ACME), other])

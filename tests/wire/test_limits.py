@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,10 @@ from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.models.language_model import LanguageModel
 from sidemirror_server.rpc import streams
 from sidemirror_server.settings import Limits
+from sidemirror_server.storage.postgres.memories import PostgresMemories
+from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
+from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from tests.faults import floods
 from tests.faults.models import NeverAnswers
 from tests.wire.calls import LIMIT_REACHED, Refusal, bad_field, finished, refusal_of, refused, said, started
@@ -117,18 +120,18 @@ class Slow:
         self.entered = False
 
     def __enter__(self) -> None:
-        from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
-
         self._go_on = asyncio.Event()
         self._patch = pytest.MonkeyPatch()
-        answers = SqliteTurnLog.heads
+        for store in (SqliteTurnLog, PostgresTurnLog):
+            self._patch.setattr(store, "heads", self._slow(store.heads))
 
+    def _slow(self, answers: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
         async def slowly(*arguments: Any, **more: Any) -> Any:
             self.entered = True
             await self._go_on.wait()
             return await answers(*arguments, **more)
 
-        self._patch.setattr(SqliteTurnLog, "heads", slowly)
+        return slowly
 
     def __exit__(self, *_: object) -> None:
         self._server._loop.call_soon_threadsafe(self._go_on.set)
@@ -287,7 +290,8 @@ def memories(server: SidecarThread) -> Iterator[memory_grpc.ReflectiveMemoryServ
 
 def test_the_age_of_an_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has no way to say `closing`; how it ends says why. Seen to fail when `server_stream` enters no `Lasting`."""
-    monkeypatch.setattr(SqliteMemories, "list", _never)
+    for store in (SqliteMemories, PostgresMemories):
+        monkeypatch.setattr(store, "list", _never)
     with limited(tmp_path, stream_age_s=0.2) as (server, _), memories(server) as stub:
         with pytest.raises(grpc.RpcError) as caught:
             next(stub.ExportReflections(memory_pb.ExportReflectionsRequest(), timeout=PATIENCE_S))
