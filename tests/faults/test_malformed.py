@@ -9,7 +9,7 @@ import grpc
 import pytest
 from google.protobuf.descriptor import MethodDescriptor
 
-from sidemirror.v1 import sidecar_pb2, thinking_pb2
+from sidemirror.v1 import critique_pb2, goal_reflection_pb2, reflective_memory_pb2, sidecar_pb2, thinking_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from tests.faults.agents import failing_calls
 from tests.faults.figures import show
@@ -19,7 +19,7 @@ from tests.faults.sidecars import channel, connected
 
 METHODS: list[MethodDescriptor] = [
     method
-    for file in (thinking_pb2, sidecar_pb2)
+    for file in (thinking_pb2, critique_pb2, goal_reflection_pb2, reflective_memory_pb2, sidecar_pb2)
     for service in file.DESCRIPTOR.services_by_name.values()
     for method in service.methods
 ]
@@ -54,7 +54,8 @@ async def test_never_internal_nor_unknown(count: int, tmp_path: Path) -> None:
             raw = maker.message(method.input_type)
             code = await _code_of(connection, method, raw)
             codes[method.name, code.name] += 1
-            late = code is grpc.StatusCode.DEADLINE_EXCEEDED and not method.server_streaming
+            streams = method.server_streaming or method.client_streaming
+            late = code is grpc.StatusCode.DEADLINE_EXCEEDED and not streams
             if late or code in (grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN, grpc.StatusCode.UNAVAILABLE):
                 bad.append(f"{method.name}: {code.name}: {raw!r:.500}")
 
