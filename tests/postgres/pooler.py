@@ -22,6 +22,8 @@ auth_type = any
 pool_mode = transaction
 default_pool_size = {connections}
 max_client_conn = 500
+; Each test has a database of its own: those of ended tests leave their connections to the ones that come.
+server_idle_timeout = 5
 logfile = {folder}/log
 pidfile = {folder}/pid
 """
