@@ -140,9 +140,10 @@ async def test_sidecars_of_many_tenants_share_a_connection(databases: Databases,
                 await database.close()
 
 
-# What is about the embedded store: its files, and its name.
+# What is about the embedded store: its files, its name, and the process that searches it.
 LEFT_OUT = (
     "tests/wire/test_text_entry.py::test_a_secret_is_seen_nowhere_again",
+    "tests/wire/test_lessons.py::test_a_search_that_does_not_answer_holds_nothing_up",
     "tests/wire/test_memory.py::test_a_repeat_whose_answer_was_lost_finds_its_own_effect",
     "tests/wire/test_memory_trust.py::test_a_secret_in_every_field_is_kept_nowhere",
     "tests/wire/test_server.py::test_what_the_server_says_about_itself",
