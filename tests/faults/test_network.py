@@ -22,7 +22,7 @@ async def test_a_turn_survives_a_connection_that_breaks(fault: str, tmp_path: Pa
     """Whatever becomes of the connection, the agent resumes and the record is whole. Seen to fail when
     `Conductor.report` does not look at `turn.seen`."""
     journal = Journal()
-    agent = Agent("t", a_turn("t", "s", 5_000), journal, batch=5)
+    agent = Agent("t", a_turn("t", "s", 9_000), journal, batch=5)
     async with running(tmp_path) as served, FaultProxy(served.address) as proxy:
         streams = 0
         while not agent.over:
@@ -42,7 +42,7 @@ async def test_a_turn_survives_a_connection_that_breaks(fault: str, tmp_path: Pa
         ids = [entry.event.event_id for entry in entries if entry.HasField("event")]
         assert journal.violations(ids) == []
         assert check_record(entries, agent.events) == []
-        assert len(ids) == 5_000
+        assert len(ids) == 9_000
         assert agent.breaks >= 3
 
 

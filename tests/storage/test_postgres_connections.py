@@ -199,3 +199,13 @@ async def test_idle_sidecars_of_a_fleet(sidecars: int) -> None:
             show(f"{sidecars} sidecars: {most} connections at most, {sidecars} when idle (goal: {2 * sidecars})")
     finally:
         cluster.remove()
+
+
+async def test_what_is_being_made_at_the_end_is_cut_too(databases: Databases, name: str) -> None:
+    """Seen to fail when `take` does not look whether it was closed meanwhile: the connection stayed."""
+    async with opened(databases, name) as database:
+        asking = [asyncio.create_task(ask(database, 5)) for _ in range(4)]
+        await asyncio.sleep(0)  # one has the connection that was there, the others make theirs
+    results = await asyncio.gather(*asking, return_exceptions=True)
+    assert {type(result) for result in results} == {StoreUnavailable}
+    await until_connected(databases, name, 0)

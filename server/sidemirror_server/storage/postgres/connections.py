@@ -36,6 +36,7 @@ class Connections:
         self._idle: deque[_Idle] = deque()  # the last used at the right end
         self._taken: set[asyncpg.Connection] = set()
         self._trimming: asyncio.TimerHandle | None = None
+        self._closed = False
 
     async def take(self) -> asyncpg.Connection:
         """A connection that was alive when it was last seen. Raises StoreUnavailable when all are busy for too long,
@@ -53,6 +54,9 @@ class Connections:
             except BaseException:
                 self._free.release()
                 raise
+        if self._closed:  # while this one was made
+            connection.terminate()
+            raise StoreUnavailable(store="postgres", reason="it was closed")
         self._taken.add(connection)
         return connection
 
@@ -100,7 +104,8 @@ class Connections:
             self.discard(connection)
 
     def close(self) -> None:
-        """Cuts everything."""
+        """Cuts everything, also what is being made at this moment."""
+        self._closed = True
         if self._trimming is not None:
             self._trimming.cancel()
         self.discard_all()
