@@ -17,14 +17,15 @@ from sidemirror.v1 import (
     sidecar_pb2,
     thinking_pb2,
 )
-from sidemirror_server.rpc import limits, server
+from sidemirror_server.rpc import server
 from sidemirror_server.rpc.critique import CritiqueCalls
 from sidemirror_server.rpc.critiques import KeptCritiqueCalls
 from sidemirror_server.rpc.dreams import DreamCalls
 from sidemirror_server.rpc.goal_watch import GoalWatchStreams
 from sidemirror_server.rpc.goals import GoalCalls
 from sidemirror_server.rpc.lessons import LessonCalls
-from sidemirror_server.rpc.limits import CLAMPED, TABLE, Count, Id, NoRule, Number, Required, Seconds, Text, checker_of
+from sidemirror_server.rpc.limit_table import CLAMPED, TABLE, Count, Id, Number, Required, Rule, Seconds, Text
+from sidemirror_server.rpc.limits import NoRule, checker_of
 from sidemirror_server.rpc.memories import KeptMemoryCalls
 from sidemirror_server.rpc.memory import MemoryCalls
 from sidemirror_server.rpc.memory_graph import MemoryGraphCalls
@@ -130,7 +131,7 @@ RULED = [field for field in FIELDS if field.is_repeated or (field.message_type i
 LIMITED = [field for field in RULED if field.is_repeated or field.cpp_type != field.CPPTYPE_BOOL]
 
 
-def rule_of(field: Any) -> limits.Rule | None:
+def rule_of(field: Any) -> Rule | None:
     return TABLE.get(f"{field.containing_type.name}.{field.name}", TABLE.get(field.name))
 
 
@@ -192,7 +193,7 @@ PLAIN = {"page_token", "cursor", "page_size", "score", "confidence", "after_sequ
 SECONDS = {604_800: "7 days", 60: "60 seconds"}
 
 
-def stated(field: Any, rule: limits.Rule | None) -> str:
+def stated(field: Any, rule: Rule | None) -> str:
     """What the comment must say of a rule."""
     match rule:
         case Id(required=False):

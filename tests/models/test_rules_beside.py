@@ -23,7 +23,7 @@ from sidemirror_server.vocabulary.status import ResultStatus
 from tests.conformance import language_model as suite
 from tests.faults.sidecars import channel, running, stub_on
 
-# The most that one text of a request may be (rpc/limits.py).
+# The most that one text of a request may be (rpc/limit_table.py).
 LONGEST = 256 * 1024
 
 
