@@ -12,7 +12,8 @@ from pathlib import Path
 import msgspec
 
 from sidemirror_server.memory.dream_prompts import DreamPrompts
-from sidemirror_server.memory.dreaming import KIND, Dreamer, DreamSchedule
+from sidemirror_server.memory.dream_schedule import KIND, DreamSchedule
+from sidemirror_server.memory.dreaming import Dreamer
 from sidemirror_server.memory.dreams import Dream, dream_in
 from sidemirror_server.memory.keep import Ids, Keeper, Trust
 from sidemirror_server.memory.record import AppliesWhen, MemoryRecord

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sidemirror_server.memory.dreaming import KIND, MAX_ATTEMPTS, DreamSchedule
+from sidemirror_server.memory.dream_schedule import KIND, MAX_ATTEMPTS, DreamSchedule
 from sidemirror_server.memory.dreams import FIRST_REST_US, LATEST_US, Dream, DreamtLesson, Standing, rest_until
 from sidemirror_server.storage.sqlite.dreams import SqliteDreams
 from sidemirror_server.storage.sqlite.memories import SqliteMemories

@@ -2,7 +2,8 @@
 
 import pytest
 
-from sidemirror_server.memory.dreaming import MOST_ASKED, MOST_IN_ONE, MOST_READ, MOST_RECENT
+from sidemirror_server.memory.dream_groups import MOST_IN_ONE
+from sidemirror_server.memory.dreaming import MOST_ASKED, MOST_READ, MOST_RECENT
 from sidemirror_server.memory.dreams import Dream, DreamtLesson, Standing, Waiting, is_due, rest_until
 from sidemirror_server.vocabulary.scope import Scope
 

@@ -9,8 +9,9 @@ from sidemirror_server.assembly.stores import Stores
 from sidemirror_server.memory.alike import Alikes
 from sidemirror_server.memory.context import MemoryContext
 from sidemirror_server.memory.dream_prompts import DreamPrompts
-from sidemirror_server.memory.dreaming import KIND as DREAM
-from sidemirror_server.memory.dreaming import Dreamer, DreamSchedule
+from sidemirror_server.memory.dream_schedule import KIND as DREAM
+from sidemirror_server.memory.dream_schedule import DreamSchedule
+from sidemirror_server.memory.dreaming import Dreamer
 from sidemirror_server.memory.graph import Explorer
 from sidemirror_server.memory.grouping import Grouping
 from sidemirror_server.memory.keep import Keeper, Trust

@@ -1,33 +1,30 @@
 """Dreaming: what new memories teach together with those that are like them, while nobody waits (design section 8).
 
-A pass is a job of the durable queue (`work/worker.py`), one for each number of a project's passes, so that a project
-has one dreamer, whichever sidecar puts or runs it. It reads what no pass has read, gathers it with recent memories into
-clusters, asks a model about those that several episodes support, keeps what comes of it, and closes itself in the
-log. It deletes nothing and rewrites nothing.
+A pass is a job of the durable queue (`memory/dream_schedule.py`). It reads what no pass has read, gathers it with
+recent memories into clusters (`memory/dream_groups.py`), asks a model about those that several episodes support, keeps
+what comes of it, and closes itself in the log. It deletes nothing and rewrites nothing.
 
 Every answer is noted with the job before anything is done with it, and keeping it again changes nothing: a job that is
 run again after a crash goes on where it was. A job whose claim was lost ends at its next note.
 """
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 import msgspec
 
 from sidemirror_server.memory.asking import Asking
-from sidemirror_server.memory.clusters import clusters, facts_of
+from sidemirror_server.memory.dream_groups import Group, episodes_of, gathered
 from sidemirror_server.memory.dream_lesson import lesson_of_dream
 from sidemirror_server.memory.dream_prompts import DreamPrompts, evidence_of
+from sidemirror_server.memory.dream_schedule import number_of
 from sidemirror_server.memory.dreams import (
-    FIRST_REST_US,
     Dream,
     Dreams,
     DreamtLesson,
     dream_body,
-    is_due,
     rest_until,
 )
 from sidemirror_server.memory.keep import Trust
@@ -36,37 +33,28 @@ from sidemirror_server.memory.scoring import Scorer, models_own
 from sidemirror_server.memory.store import Memories, MemoryKey
 from sidemirror_server.models.answers import DreamAnswer
 from sidemirror_server.models.language_model import Ask, Purpose
-from sidemirror_server.trace.log import TurnLog
 from sidemirror_server.vocabulary.budget import LONGEST_MODEL_CALL_S
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import ModelFailed, SidemirrorError, StoreUnavailable, WrongState
-from sidemirror_server.vocabulary.ids import JobId, derived_id
+from sidemirror_server.vocabulary.errors import ModelFailed, StoreUnavailable
+from sidemirror_server.vocabulary.ids import derived_id
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
-from sidemirror_server.work.queue import Job, JobState, NewJob, Work
+from sidemirror_server.work.queue import Job, JobState
 from sidemirror_server.work.worker import NotNow, Task
 
 _log = logging.getLogger(__name__)
 
-# The kind of the jobs. Stored; never changes.
-KIND = "dream"
-# Chosen here, as for reports of goals: with the worker's waits a store may be away for an hour.
-MAX_ATTEMPTS = 20
 # Memories that one pass reads as new, and recent ones that it compares them with. Chosen here: a day of a busy agent,
 # and little enough to be gathered within a second.
 MOST_READ, MOST_RECENT = 500, 1_000
 # Questions of one pass. Chosen here: with a small model's prices a pass stays below a tenth of the day's cap.
 MOST_ASKED = 20
-# Memories in one question. Chosen here: what a small model reads with attention.
-MOST_IN_ONE = 12
 # Of the visible answer; as for a reflection on an episode.
 _MAX_TOKENS = 800
 _TEMPERATURE = 0.1
 # How many memories are read at once on the loop; MOST_RECENT is a multiple.
 _AT_ONCE = 50
 _MOST_LEFT = 10_000
-_SCOPES_AT_ONCE = 1_000
-_LOOK_EVERY_S = 60.0
 _PATIENCE_S = 20.0
 _LOOK_AGAIN_S = 0.25
 
@@ -91,12 +79,6 @@ _GIVES_UP_AFTER = 3
 _T = TypeVar("_T")
 
 
-class _Pass(msgspec.Struct, frozen=True):
-    """The payload of a job: which of its project's passes it is."""
-
-    number: int
-
-
 class _Answered(msgspec.Struct, frozen=True, omit_defaults=True):
     """What came of one cluster. `lesson`: None where there is none to keep; `supporting_ids` and `episodes`: what it
     rests on. `is_not_taken`: the provider refused the request before anything was done, and would again."""
@@ -110,13 +92,6 @@ class _Answered(msgspec.Struct, frozen=True, omit_defaults=True):
     usage: Usage | None = None
 
 
-class _Group(msgspec.Struct, frozen=True):
-    """A cluster to ask about: the memories that stand for it, and all of it that is new."""
-
-    sample: tuple[str, ...]
-    new_ids: tuple[str, ...]
-
-
 class _Notes(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a job notes: what it read as new, the clusters to ask about, the new memories of those that it leaves to the
     next pass at once, and what came of the first ones. `found` clusters, of which a lesson said `known` already; `left`
@@ -127,13 +102,12 @@ class _Notes(msgspec.Struct, frozen=True, omit_defaults=True):
     found: int = 0
     known: int = 0
     left: int = 0
-    groups: tuple[_Group, ...] = ()
+    groups: tuple[Group, ...] = ()
     left_ids: tuple[str, ...] = ()
     answered: tuple[_Answered, ...] = ()
 
 
 _encode = msgspec.json.Encoder().encode
-_decode_pass = msgspec.json.Decoder(_Pass).decode
 _decode_notes = msgspec.json.Decoder(_Notes).decode
 
 
@@ -155,58 +129,6 @@ def progress_of(job: Job) -> Progress:
     notes = _decode_notes(job.checkpoint)
     lessons = sum(answered.lesson is not None for answered in notes.answered)
     return Progress(job.job_id, False, len(notes.new_ids), len(notes.groups), len(notes.answered), lessons)
-
-
-class DreamSchedule:
-    """Puts passes into the queue: on request, and by itself for every project that is due."""
-
-    def __init__(self, dreams: Dreams, work: Work, log: TurnLog, clock: Clock) -> None:
-        self._dreams = dreams
-        self._work = work
-        self._log = log
-        self._clock = clock
-
-    async def start(self, scope: Scope) -> JobId:
-        """The project's next pass, which may have begun already. One that could not be finished is tried again. Raises
-        what the stores raise."""
-        job = await self._put(scope)
-        if job.state is JobState.DEAD:
-            await self._revive(job)
-        return job.job_id
-
-    async def _put(self, scope: Scope) -> Job:
-        number = (await self._dreams.standing(scope)).dreams + 1
-        new = NewJob(JobId(derived_id(scope, KIND, str(number))), KIND, _encode(_Pass(number)), MAX_ATTEMPTS)
-        return await self._work.put(scope, new, self._clock.now_us())
-
-    async def _revive(self, job: Job) -> None:
-        with contextlib.suppress(WrongState):  # somebody else did
-            await self._work.revive(job.scope, job.job_id, self._clock.now_us())
-
-    async def run(self) -> None:
-        """Looks for projects that are due every minute, until cancelled."""
-        while True:
-            await asyncio.sleep(_LOOK_EVERY_S)
-            try:
-                await self.look()
-            except SidemirrorError as error:
-                _log.warning("dreams_not_scheduled", extra={"reason": str(error)})
-
-    async def look(self) -> int:
-        """Starts a pass of each project that is due; returns how many. One that could not be finished rests like one
-        that changed nothing: whatever hinders it would hinder it again. Raises what the stores raise."""
-        started = 0
-        for waiting in await self._dreams.waiting(self._clock.now_us(), _SCOPES_AT_ONCE):
-            heads = await self._log.heads(waiting.scope, None, None, None, 1)
-            last_active_us = heads[0].updated_us if heads else 0
-            if is_due(waiting, last_active_us, self._clock.now_us()):
-                job = await self._put(waiting.scope)
-                if job.state is JobState.DEAD:
-                    if self._clock.now_us() < job.updated_us + FIRST_REST_US:
-                        continue
-                    await self._revive(job)
-                started += 1
-        return started
 
 
 class Dreamer:
@@ -235,7 +157,7 @@ class Dreamer:
 
     async def handle(self, task: Task) -> bytes:
         """One pass; its result is its entry in the log. Raises NotNow, LostClaim and what the stores raise."""
-        scope, number = task.job.scope, _decode_pass(task.job.payload).number
+        scope, number = task.job.scope, number_of(task.job)
         until_s = self._clock.monotonic_s() + _PATIENCE_S
         kept = await self._patiently(lambda: self._dreams.list(scope, number + 1, 1), until_s)
         if kept and kept[0].number == number:
@@ -280,7 +202,7 @@ class Dreamer:
             return _Notes(started_us, ())
         new = await self._get(scope, new_ids)
         recent = await self._recent(scope)
-        found = await asyncio.to_thread(_gathered, new, recent)
+        found = await asyncio.to_thread(gathered, new, recent)
         later = tuple(memory_id for group in found.groups[MOST_ASKED:] for memory_id in group.new_ids)
         return _Notes(started_us, new_ids, found.count, found.known, left, found.groups[:MOST_ASKED], later)
 
@@ -305,7 +227,7 @@ class Dreamer:
     async def _ask(self, scope: Scope, memory_ids: tuple[str, ...], named: str) -> _Answered:
         """What a model makes of a cluster. A failure is an answer too: it is noted, and changes nothing."""
         members = [memory for memory in await self._get(scope, memory_ids) if memory.state is MemoryState.ACTIVE]
-        if _episodes(members) < 2:
+        if episodes_of(members) < 2:
             return _Answered()  # deleted or retired since it was gathered
         ask = Ask(
             purpose=Purpose.DREAMING,
@@ -323,7 +245,7 @@ class Dreamer:
             return _Answered(failure.status, failure.detail, _is_not_taken(failure), usage=failure.usage)
         answer, usage = completion.answer, completion.usage
         cited = [memory for memory in members if memory.memory_id in answer.supporting_memory_ids]
-        if not answer.lesson.strip() or _episodes(cited) < 2:
+        if not answer.lesson.strip() or episodes_of(cited) < 2:
             return _Answered(usage=usage)
         named_ids = (derived_id(scope, "dreamt reflection", named), derived_id(scope, "dreamt strategy", named))
         lesson = await asyncio.to_thread(
@@ -334,7 +256,7 @@ class Dreamer:
         return _Answered(
             lesson=lesson,
             supporting_ids=tuple(memory.memory_id for memory in cited),
-            episodes=_episodes(cited),
+            episodes=episodes_of(cited),
             usage=usage,
         )
 
@@ -385,65 +307,6 @@ class Dreamer:
         return closed
 
 
-class _Gathered(msgspec.Struct, frozen=True):
-    """Clusters with something new that two episodes or more support. `count`: all of them; `known`: those that are not
-    worth a question, because a lesson says them already or they have grown little; `groups`: the others."""
-
-    count: int
-    known: int
-    groups: tuple[_Group, ...]
-
-
-def _gathered(new: Sequence[MemoryRecord], recent: Sequence[MemoryRecord]) -> _Gathered:
-    """The clusters of these memories. What was dreamt is gathered too, for it shows what is said already; neither that
-    nor what is not recalled is evidence."""
-    dreamt = {memory.memory_id: memory for memory in recent if memory.derived_from}
-    records = {
-        memory.memory_id: memory
-        for memory in (*recent, *new)
-        if not memory.derived_from and memory.state is MemoryState.ACTIVE and memory.kind is MemoryKind.REFLECTION
-    }
-    new_ids = {memory.memory_id for memory in new} & records.keys()
-    found = 0
-    groups: list[_Group] = []
-    for cluster in clusters(map(facts_of, (*records.values(), *dreamt.values()))):
-        members = [records[memory_id] for memory_id in cluster.memory_ids if memory_id in records]
-        ids = {memory.memory_id for memory in members}
-        if not new_ids & ids or _episodes(members) < 2:
-            continue
-        found += 1
-        beside = [dreamt[memory_id] for memory_id in cluster.memory_ids if memory_id in dreamt]
-        if _has_grown(ids, new_ids) and not _is_said(ids, beside, dreamt.values()):
-            groups.append(_Group(_sample(members), tuple(sorted(new_ids & ids))))
-    return _Gathered(found, found - len(groups), tuple(groups))
-
-
-def _has_grown(ids: Collection[str], new_ids: Collection[str]) -> bool:
-    """It has come to twice its size, or past a power of two: a cluster that grows by one each day is asked about less
-    and less, and never at all without something new. Chosen here."""
-    earlier = sum(memory_id not in new_ids for memory_id in ids)
-    return len(ids).bit_length() > max(1, earlier).bit_length()
-
-
-def _is_said(ids: Collection[str], beside: Sequence[MemoryRecord], dreamt: Iterable[MemoryRecord]) -> bool:
-    """A lesson was made of these memories, or stands beside them, and rests on more than half as many."""
-    made = [*beside, *(memory for memory in dreamt if set(ids) & set(memory.derived_from))]
-    return any(2 * max(len(memory.derived_from), len(memory.episodes)) > len(ids) for memory in made)
-
-
-def _sample(members: Iterable[MemoryRecord]) -> tuple[str, ...]:
-    """The most important of a cluster, the newest first among equals; each brings an episode that the others have not,
-    as long as there are such."""
-    ordered = sorted(members, key=lambda one: (-one.importance, -one.created_us))
-    seen: set[str] = set()
-    first: list[str] = []
-    rest: list[str] = []
-    for memory in ordered:
-        (rest if set(memory.episodes) <= seen else first).append(memory.memory_id)
-        seen.update(memory.episodes)
-    return tuple((first + rest)[:MOST_IN_ONE])
-
-
 def _is_not_taken(failure: ModelFailed) -> bool:
     return failure.status is ResultStatus.FAILED_MODEL and failure.usage is not None and not failure.retryable
 
@@ -458,21 +321,16 @@ def _is_over(answered: Sequence[_Answered]) -> bool:
     return _ends(answered[-1]) or (len(failed) == _GIVES_UP_AFTER and all(failed))
 
 
-def _waiting(notes: _Notes) -> tuple[_Group, ...]:
+def _waiting(notes: _Notes) -> tuple[Group, ...]:
     """The clusters that were asked about in vain, and are worth asking about again: it was not for what they say, as
     far as is known. Where the model has answered a later question, it was."""
-    left: list[_Group] = []
+    left: list[Group] = []
     works = False
     for group, one in reversed(tuple(zip(notes.groups, notes.answered, strict=False))):
         if _ends(one) or (one.is_not_taken and not works):
             left.append(group)
         works = works or one.status not in _ENDS_THE_PASS
     return tuple(left)
-
-
-def _episodes(memories: Sequence[MemoryRecord]) -> int:
-    """How many distinct episodes taught these memories; none where it is one memory alone."""
-    return len({episode for memory in memories for episode in memory.episodes}) if len(memories) > 1 else 0
 
 
 def _total(answered: Sequence[_Answered]) -> Usage | None:

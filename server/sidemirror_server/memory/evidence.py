@@ -1,6 +1,6 @@
 """Whether a lesson helps: what became of tasks that it was shown for, against tasks that it was kept from at random.
 
-Pure rules; `memory/lessons.py` brings the counts and acts on the verdict.
+Pure rules; `memory/outcomes.py` brings the counts and acts on the verdict.
 
 - Each of a lesson's tasks is in one of two arms by a draw that depends on nothing but chance (`is_held_back`), so that
   the arms differ by the lesson alone. A success is a task whose outcome is `success`; every other outcome that was

@@ -5,7 +5,8 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror_server.memory.dreaming import DreamSchedule, Progress, progress_of
+from sidemirror_server.memory.dream_schedule import DreamSchedule
+from sidemirror_server.memory.dreaming import Progress, progress_of
 from sidemirror_server.memory.dreams import Dream, Dreams, DreamtLesson, dream_in
 from sidemirror_server.memory.pruning import Pruned, PrunedKind, Pruning
 from sidemirror_server.rpc.call import Call

@@ -4,6 +4,9 @@ Keys are the values of `trace.failure.ErrorCategory`, which reach this adapter a
 """
 
 import re
+from typing import get_args
+
+from sidemirror_server.models.answers import CategoryWord
 
 # An exception ends its traceback; what stands before it is where the error came by.
 _EXCEPTION = re.compile(r"^[ \t]{0,8}(?:\w{1,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception)\b.{0,400}", re.MULTILINE)
@@ -34,6 +37,15 @@ _FIELD_UNNAMED = {
     "not_found": "the name",
     "logic": "the line that its error names",
 }
+
+
+# Those that tell something.
+_NAMED: dict[str, CategoryWord] = {word: word for word in get_args(CategoryWord) if word != "unknown"}
+
+
+def named(category: str | None) -> CategoryWord | None:
+    """The category, if it is one that tells something."""
+    return _NAMED.get(category or "")
 
 
 def advice(category: str | None, tool: str, error_text: str) -> str:

@@ -3,7 +3,7 @@
 Memories that name no common kind of error teach nothing together here: a rule does not see what prose has in common.
 """
 
-from sidemirror_server.models.adapters.rules.advice import advice
+from sidemirror_server.models.adapters.rules.advice import advice, named
 from sidemirror_server.models.adapters.rules.mid_turn import quoted
 from sidemirror_server.models.answers import AppliesWhenAnswer, CategoryWord, DreamAnswer
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
@@ -38,7 +38,7 @@ def dream_answer(evidence: Evidence) -> DreamAnswer:
 def _common(steps: tuple[EvidenceStep, ...]) -> CategoryWord | None:
     categories = {step.category for step in steps}
     category = categories.pop() if len(categories) == 1 else None
-    return None if category in {None, "unknown"} else category  # type: ignore[return-value]  # an ErrorCategory's
+    return named(category)
 
 
 def _tool(steps: tuple[EvidenceStep, ...]) -> str:

@@ -3,7 +3,7 @@
 The same sentences as a mid-turn reflection's, told of an episode that is over.
 """
 
-from sidemirror_server.models.adapters.rules.advice import advice, telling
+from sidemirror_server.models.adapters.rules.advice import advice, named, telling
 from sidemirror_server.models.adapters.rules.findings import Failure, Findings, findings_of
 from sidemirror_server.models.adapters.rules.mid_turn import (
     confidence_of,
@@ -88,8 +88,7 @@ def _importance(found: Findings, failure: Failure | None) -> float:
 
 
 def _category(failure: Failure | None) -> CategoryWord | None:
-    category = failure.failed.category if failure else None
-    return None if category in {None, "", "unknown"} else category  # type: ignore[return-value]  # an ErrorCategory's
+    return named(failure.failed.category) if failure else None
 
 
 def _tags(found: Findings, failure: Failure | None, outcome: str) -> tuple[str, ...]:
