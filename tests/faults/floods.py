@@ -173,16 +173,18 @@ def held(
     return connections, connections * streams
 
 
-async def deadlines(port: int, ends_s: float) -> tuple[int, int]:
-    """2,000 calls at once with 50 ms each, again and again."""
+def deadlines(port: int, ends_s: float) -> tuple[int, int]:
+    """2,000 calls at once with 50 ms each, again and again. By grpc's own threads: when so many end at once, grpc.aio's
+    client misses the end of some and never closes."""
     import grpc
 
     made = 0
-    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
         call: Any = channel.unary_unary(_LIST)
         while time.monotonic() < ends_s:
-            calls = [call(b"", timeout=0.05) for _ in range(2_000)]
-            await asyncio.gather(*calls, return_exceptions=True)
+            calls = [call.future(b"", timeout=0.05) for _ in range(2_000)]
+            for one in calls:
+                one.exception(timeout=10)
             made += len(calls)
     return 1, made
 
@@ -219,7 +221,7 @@ def main(kind: str, port: int, for_s: float) -> tuple[int, int]:
     if kind == "slow-readers":
         return slow_readers(port, ends_s)
     if kind == "deadlines":
-        return asyncio.run(deadlines(port, ends_s))
+        return deadlines(port, ends_s)
     if kind == "strangers":
         return asyncio.run(strangers(port, ends_s))
     return flood(kind, port, ends_s)
