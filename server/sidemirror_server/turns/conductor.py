@@ -7,7 +7,6 @@ recorder's, and a model is only ever asked beside the stream.
 import asyncio
 import logging
 from collections.abc import Sequence
-from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -18,14 +17,16 @@ from sidemirror_server.thinking.reflect import Extra
 from sidemirror_server.thinking.schedule import Reason
 from sidemirror_server.thinking.sessions import config_body, config_in
 from sidemirror_server.thinking.store import Sessions
-from sidemirror_server.thinking.turn import carry, decision, summarise
+from sidemirror_server.thinking.turn import carry, decision
 from sidemirror_server.trace.event import Event, ResponseDrafted, TurnFinished, TurnStarted
 from sidemirror_server.trace.log import TurnLog, TurnStanding
 from sidemirror_server.turns.critiquing import TurnCritiques
+from sidemirror_server.turns.ending import Endings
 from sidemirror_server.turns.head import head_in
+from sidemirror_server.turns.held import HeldTurns
 from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.live import LiveTurn
-from sidemirror_server.turns.past import Hot, Past
+from sidemirror_server.turns.past import Past
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import Reflections
 from sidemirror_server.vocabulary.block import ContextBlock
@@ -94,10 +95,8 @@ class Conductor:
         self._lessons = lessons
         self._clock = clock
         self._limits = limits
-        self._turns: dict[tuple[Scope, TurnId], LiveTurn] = {}
-        self._by_session: dict[tuple[Scope, SessionId], dict[TurnId, LiveTurn]] = {}
-        self._hot: dict[tuple[Scope, SessionId], Hot] = {}
-        self._locks: WeakValueDictionary[tuple[Scope, str], asyncio.Lock] = WeakValueDictionary()
+        self._held = HeldTurns()
+        self._endings = Endings(recorder, reflections, critiques, clock, limits.finish_grace_s)
 
     async def start(
         self, scope: Scope, turn_id: TurnId, event: Event, started: TurnStarted, *, is_new: bool, wait_for_store: bool
@@ -109,7 +108,7 @@ class Conductor:
         BadInput for the turn of another session, StoreUnavailable.
         """
         session_id = SessionId(started.session_id)
-        async with self._lock(scope, f"turn/{turn_id}"), self._lock(scope, f"session/{session_id}"):
+        async with self._held.turn_lock(scope, turn_id), self._held.session_lock(scope, session_id):
             warnings: tuple[str, ...] = ()
             try:
                 known = None if is_new else await self._find(scope, turn_id)
@@ -125,8 +124,8 @@ class Conductor:
             # The store makes the session when it is not there, or not there any more.
             turn = LiveTurn(scope, config_body(past.config))
             self._record_start(turn, turn_id, event, started, past, (*warnings, *missing), context)
-            self._hold(turn)
-            self._hot[scope, session_id] = Hot(past.config, past.turn_count + 1, turn, is_known=not warnings)
+            self._held.hold(turn)
+            self._held.warm(turn, past.config, past.turn_count + 1, is_known=not warnings)
             return turn
 
     def check_start(self, turn_id: TurnId, events: int) -> None:
@@ -139,7 +138,7 @@ class Conductor:
         """The turn, from memory or from the log. Raises NotFound, StoreUnavailable."""
         turn = self.in_memory(scope, turn_id)
         if turn is None:
-            async with self._lock(scope, f"turn/{turn_id}"):
+            async with self._held.turn_lock(scope, turn_id):
                 turn = await self._find(scope, turn_id)
         if turn is None:
             raise NotFound("turn", turn_id)
@@ -161,18 +160,12 @@ class Conductor:
         return await self.take_up(scope, turn_id)
 
     def in_memory(self, scope: Scope, turn_id: TurnId) -> LiveTurn | None:
-        """The turn, if it is in memory. One that another server has gone on with is let go: the log has what counts."""
-        turn = self._turns.get((scope, turn_id))
-        if turn is None or turn.lost is None:
-            return turn
-        for task in turn.tasks.values():
-            task.cancel()
-        self._forget(turn)
-        return None
+        """The turn, if it is in memory and no other server has gone on with it."""
+        return self._held.get(scope, turn_id)
 
     async def newest_open(self, scope: Scope, session_id: SessionId) -> LiveTurn | None:
         """The session's newest turn if it is open, else None. Raises what the store raises."""
-        hot = self._hot.get((scope, session_id))
+        hot = self._held.hot(scope, session_id)
         if hot is not None:
             return hot.newest if hot.newest.accepts else None
         head = await self._log.newest(scope, session_id)
@@ -182,11 +175,11 @@ class Conductor:
 
     def __len__(self) -> int:
         """How many turns are in memory."""
-        return len(self._turns)
+        return len(self._held)
 
     def session_changed(self, scope: Scope, session_id: SessionId, config: ThinkingConfig) -> None:
         """Turns that start from now on have this configuration."""
-        hot = self._hot.get((scope, session_id))
+        hot = self._held.hot(scope, session_id)
         if hot is not None:
             hot.config = config
 
@@ -238,33 +231,7 @@ class Conductor:
         if isinstance(event.what, ResponseDrafted) and state.standing is TurnStanding.OPEN:
             self._critiques.drafted(turn, event.event_id, event.what)
         if state.standing is TurnStanding.FINISHED and turn.finishing is None:
-            if turn.tasks:
-                turn.finishing = asyncio.create_task(self._finish_later(turn))
-            else:
-                self._summarise(turn, abandoned=False)
-
-    def _give_up(self, turn: LiveTurn, reason: str) -> None:
-        """Ends what is being made for the turn; all of it counts as failed."""
-        self._reflections.give_up(turn, reason)
-        self._critiques.give_up(turn, reason)
-
-    async def _finish_later(self, turn: LiveTurn) -> None:
-        # Those that were being made when the turn ended may all be done by now; asyncio refuses to wait for nothing.
-        if turn.tasks:
-            await asyncio.wait(tuple(turn.tasks.values()), timeout=self._limits.finish_grace_s)
-        self._finish_now(turn)
-
-    def _finish_now(self, turn: LiveTurn) -> None:
-        self._give_up(turn, "given up: the turn ended first")
-        self._summarise(turn, abandoned=False)
-        turn.finishing = None
-
-    def _summarise(self, turn: LiveTurn, *, abandoned: bool) -> None:
-        now_us = self._clock.now_us()
-        summary = summarise(turn.state, now_us, abandoned)
-        turn.record(Directive(DirectiveId(new_id(now_us)), now_us, summary), now_us)
-        self._recorder.submit(turn)
-        turn.wake()
+            self._endings.finish(turn)
 
     def reflect(self, turn: LiveTurn, directive_id: DirectiveId, extra: Extra, rpc_remaining_s: float | None) -> Claim:
         """Begins a reflection that the agent asks for, whatever the schedule says; it becomes `directive_id`. A claim
@@ -280,23 +247,18 @@ class Conductor:
         turn.wake()
         return claimed
 
-    def abandon(self, turn: LiveTurn) -> None:
-        """Ends an open turn that nothing is heard of any more."""
-        self._give_up(turn, "given up: the turn was abandoned")
-        self._summarise(turn, abandoned=True)
-
     async def sweep(self) -> None:
         """Lets go of turns that need no memory, and abandons those that nothing was heard of for too long."""
         now_s = self._clock.monotonic_s()
-        for turn in tuple(self._turns.values()):
+        for turn in self._held:
             silent_s = now_s - turn.heard_s
             if turn.accepts and not turn.tasks and silent_s >= self._limits.abandon_after_s:
-                self.abandon(turn)
+                self._endings.abandon(turn)
             if turn.lost is not None or (turn.idle and (turn.over or silent_s >= self._limits.evict_after_s)):
-                self._forget(turn)
+                self._held.forget(turn)
         before_us = self._clock.now_us() - int(self._limits.abandon_after_s * 1e6)
         for scope, head in await self._log.idle(before_us, _PAGE):
-            if (scope, head.turn_id) not in self._turns:
+            if (scope, head.turn_id) not in self._held:
                 await self._abandon_unheard(scope, head.turn_id)
 
     async def _abandon_unheard(self, scope: Scope, turn_id: TurnId) -> None:
@@ -307,62 +269,36 @@ class Conductor:
             _log.warning("turn_not_abandoned", extra={"turn_id": turn_id, "reason": str(error)})
             return
         if turn.accepts:
-            self.abandon(turn)
-
-    def _hold(self, turn: LiveTurn) -> None:
-        state = turn.state
-        self._turns[turn.scope, state.turn_id] = turn
-        self._by_session.setdefault((turn.scope, state.session_id), {})[state.turn_id] = turn
-
-    def _forget(self, turn: LiveTurn) -> None:
-        del self._turns[turn.scope, turn.state.turn_id]
-        session = (turn.scope, turn.state.session_id)
-        others = self._by_session[session]
-        del others[turn.state.turn_id]
-        if not others:
-            del self._by_session[session]
-        if (hot := self._hot.get(session)) is not None and hot.newest is turn:
-            del self._hot[session]
+            self._endings.abandon(turn)
 
     async def settle_session(self, scope: Scope, session_id: SessionId) -> None:
         """Returns when all that the session's turns have recorded is durable. Raises what the store raises."""
-        for turn in self._of_session(scope, session_id):
+        for turn in self._held.of_session(scope, session_id):
             if turn.lost is None:
                 await self._recorder.wait_durable(turn, turn.state.last_sequence)
 
     async def delete_session(self, scope: Scope, session_id: SessionId) -> None:
         """Deletes the session with its turns, which leave memory. No turn starts in it meanwhile. Raises NotFound,
         WrongState while a turn of it is open, and what the store raises."""
-        async with self._lock(scope, f"session/{session_id}"):
-            turns = self._of_session(scope, session_id)
+        async with self._held.session_lock(scope, session_id):
+            turns = self._held.of_session(scope, session_id)
             if ends := [turn.finishing for turn in turns if turn.finishing is not None]:
                 await asyncio.wait(ends)
             await self.settle_session(scope, session_id)
-            if any(turn.lost is None and not turn.over for turn in self._of_session(scope, session_id)):
+            if any(turn.lost is None and not turn.over for turn in self._held.of_session(scope, session_id)):
                 raise WrongState("session", session_id, "a turn is open")
             await self._sessions.delete(scope, session_id)
-            for turn in self._of_session(scope, session_id):
-                self._forget(turn)
-
-    def _of_session(self, scope: Scope, session_id: SessionId) -> tuple[LiveTurn, ...]:
-        return tuple(self._by_session.get((scope, session_id), {}).values())
+            for turn in self._held.of_session(scope, session_id):
+                self._held.forget(turn)
 
     def give_up_all(self) -> None:
-        """The server is going away: reflections that are being made end as failed, and turns that wait for one before
-        they end do not wait any more."""
-        for turn in self._turns.values():
-            if turn.accepts:
-                self._give_up(turn, "given up: the server was shut down")
-            elif turn.finishing is not None:
-                turn.finishing.cancel()
-                self._finish_now(turn)
-
-    def _lock(self, scope: Scope, name: str) -> asyncio.Lock:
-        return self._locks.setdefault((scope, name), asyncio.Lock())
+        """The server is going away: nothing more is made for any turn."""
+        for turn in self._held:
+            self._endings.shut_down(turn)
 
     async def _find(self, scope: Scope, turn_id: TurnId) -> LiveTurn | None:
         """The turn, from memory or as the fold of what the log has of it. Call it under the turn's lock."""
-        turn = self.in_memory(scope, turn_id)
+        turn = self._held.get(scope, turn_id)
         if turn is not None:
             return turn
         if await self._log.head(scope, turn_id) is None:
@@ -377,20 +313,18 @@ class Conductor:
                 turn.restore(entry.sequence, entry.at_us, recorded, len(entry.body))
                 if isinstance(recorded, Event):
                     turn.seen[recorded.event_id] = entry.sequence
-        self._hold(turn)
+        self._held.hold(turn)
         if not turn.over:
-            self._give_up(turn, "the sidecar was restarted before the model answered")
-            if not turn.accepts:
-                self._summarise(turn, abandoned=False)
+            self._endings.restarted(turn)
         return turn
 
     async def _past(self, scope: Scope, session_id: SessionId) -> Past:
         """What the session's next turn inherits, from memory or from the store."""
-        hot = self._hot.get((scope, session_id))
+        hot = self._held.hot(scope, session_id)
         if hot is not None and hot.is_known:
             return Past(hot.config, hot.turn_count, carry(hot.newest.state))
         # An earlier turn of the session may have recorded what the store does not have yet.
-        for turn in self._of_session(scope, session_id):
+        for turn in self._held.of_session(scope, session_id):
             if turn.failure is not None and turn.lost is None:
                 raise turn.failure
         try:

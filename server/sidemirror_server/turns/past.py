@@ -4,19 +4,6 @@ import msgspec
 
 from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.thinking.record import Carry
-from sidemirror_server.turns.live import LiveTurn
-
-
-class Hot(msgspec.Struct):
-    """A session with a turn in memory: what its next turn needs without asking the store.
-
-    Not `is_known`: the newest turn started while the store was away, so that what the session had before is not here.
-    """
-
-    config: ThinkingConfig
-    turn_count: int
-    newest: LiveTurn
-    is_known: bool
 
 
 class Past(msgspec.Struct, frozen=True):

@@ -1,0 +1,89 @@
+"""The turns that are in memory, and what is known of their sessions without asking the store."""
+
+import asyncio
+from collections.abc import Iterator
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from sidemirror_server.thinking.config import ThinkingConfig
+from sidemirror_server.turns.live import LiveTurn
+from sidemirror_server.vocabulary.ids import SessionId, TurnId
+from sidemirror_server.vocabulary.scope import Scope
+
+
+class Hot(msgspec.Struct):
+    """A session with a turn in memory: what its next turn needs without asking the store.
+
+    Not `is_known`: the newest turn started while the store was away, so that what the session had before is not here.
+    """
+
+    config: ThinkingConfig
+    turn_count: int
+    newest: LiveTurn
+    is_known: bool
+
+
+class HeldTurns:
+    """Which turns this process has in memory, and its locks on turns and sessions."""
+
+    def __init__(self) -> None:
+        self._turns: dict[tuple[Scope, TurnId], LiveTurn] = {}
+        self._by_session: dict[tuple[Scope, SessionId], dict[TurnId, LiveTurn]] = {}
+        self._hot: dict[tuple[Scope, SessionId], Hot] = {}
+        self._locks: WeakValueDictionary[tuple[Scope, str], asyncio.Lock] = WeakValueDictionary()
+
+    def __len__(self) -> int:
+        return len(self._turns)
+
+    def __iter__(self) -> Iterator[LiveTurn]:
+        """Those of now: turns may come and go meanwhile."""
+        return iter(tuple(self._turns.values()))
+
+    def __contains__(self, key: tuple[Scope, TurnId]) -> bool:
+        return key in self._turns
+
+    def get(self, scope: Scope, turn_id: TurnId) -> LiveTurn | None:
+        """The turn. One that another server has gone on with is let go: the log has what counts."""
+        turn = self._turns.get((scope, turn_id))
+        if turn is None or turn.lost is None:
+            return turn
+        for task in turn.tasks.values():
+            task.cancel()
+        self.forget(turn)
+        return None
+
+    def hold(self, turn: LiveTurn) -> None:
+        state = turn.state
+        self._turns[turn.scope, state.turn_id] = turn
+        self._by_session.setdefault((turn.scope, state.session_id), {})[state.turn_id] = turn
+
+    def forget(self, turn: LiveTurn) -> None:
+        del self._turns[turn.scope, turn.state.turn_id]
+        session = (turn.scope, turn.state.session_id)
+        others = self._by_session[session]
+        del others[turn.state.turn_id]
+        if not others:
+            del self._by_session[session]
+        if (hot := self._hot.get(session)) is not None and hot.newest is turn:
+            del self._hot[session]
+
+    def of_session(self, scope: Scope, session_id: SessionId) -> tuple[LiveTurn, ...]:
+        return tuple(self._by_session.get((scope, session_id), {}).values())
+
+    def hot(self, scope: Scope, session_id: SessionId) -> Hot | None:
+        return self._hot.get((scope, session_id))
+
+    def warm(self, turn: LiveTurn, config: ThinkingConfig, turn_count: int, *, is_known: bool) -> None:
+        """`turn` is its session's newest, and held."""
+        self._hot[turn.scope, turn.state.session_id] = Hot(config, turn_count, turn, is_known)
+
+    def turn_lock(self, scope: Scope, turn_id: TurnId) -> asyncio.Lock:
+        return self._lock(scope, f"turn/{turn_id}")
+
+    def session_lock(self, scope: Scope, session_id: SessionId) -> asyncio.Lock:
+        """To be taken after the lock of a turn, never before it."""
+        return self._lock(scope, f"session/{session_id}")
+
+    def _lock(self, scope: Scope, name: str) -> asyncio.Lock:
+        return self._locks.setdefault((scope, name), asyncio.Lock())
