@@ -342,6 +342,8 @@ class Turns(RuleBasedStateMachine):
 _CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 
+# A slow disk takes its time with the hundreds of commits.
+@pytest.mark.timeout(180)
 class TestTurns(Turns.TestCase):  # type: ignore[misc, valid-type]  # made by Hypothesis at run time
     """Seen to fail when a second open claim takes no slot, when `_clear_until` clears all errors, when `advance`
     forgets what it told, when `Reflections.skip` tells every time, when `begin` does not look at the budget, when
