@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use prost::Message;
-use prost_reflect::{DescriptorPool, DeserializeOptions, DynamicMessage, SerializeOptions};
+use prost_reflect::{DescriptorPool, DeserializeOptions, DynamicMessage, MessageDescriptor, SerializeOptions};
 use serde_json::{json, Value};
 use sidemirror_client::v1::{self, *};
 use sidemirror_client::{event, problem_of, Options, Sidemirror, Turn, TurnOptions};
@@ -153,28 +153,29 @@ impl Runner {
         let client = self.client()?.clone();
         let deadline = step["deadline_ms"].as_u64().map(Duration::from_millis);
         let limit = step["cancel_after"].as_u64().unwrap_or(u64::MAX) as usize;
+        let call = text(step, "call");
+        let method = snake(call.split_once('/').ok_or("no call")?.1);
+        // The types of a call's messages follow from its method.
         macro_rules! unary {
-            ($service:ident, $method:ident, $request:ident, $response:literal) => {{
-                let request: $request = self.typed(stringify!($request), &step["request"])?;
+            ($service:ident, $method:ident) => {{
                 let service = match deadline {
                     Some(deadline) => client.$service.with_deadline(deadline),
                     None => client.$service.clone(),
                 };
-                match service.$method(request).await {
-                    Ok(answer) => Ok(vec![self.plain($response, &answer)?]),
+                match service.$method(self.typed(&step["request"])?).await {
+                    Ok(answer) => Ok(vec![self.plain(&answer)?]),
                     Err(status) => Err(status),
                 }
             }};
         }
         macro_rules! stream {
-            ($service:ident, $method:ident, $request:ident, $response:literal) => {{
-                let request: $request = self.typed(stringify!($request), &step["request"])?;
+            ($service:ident, $method:ident) => {{
                 let mut answers = Vec::new();
-                match client.$service.$method(request).await {
+                match client.$service.$method(self.typed(&step["request"])?).await {
                     Err(status) => Err(status),
                     Ok(mut stream) => loop {
                         match stream.message().await {
-                            Ok(Some(answer)) => answers.push(self.plain($response, &answer)?),
+                            Ok(Some(answer)) => answers.push(self.plain(&answer)?),
                             Ok(None) => break Ok(answers),
                             Err(status) => break Err(status),
                         }
@@ -186,78 +187,42 @@ impl Runner {
                 }
             }};
         }
-        Ok(match text(step, "call").split_once('/').ok_or("no call")?.1 {
-            "CreateSession" => unary!(thinking, create_session, CreateSessionRequest, "CreateSessionResponse"),
-            "GetSession" => unary!(thinking, get_session, GetSessionRequest, "GetSessionResponse"),
-            "UpdateSession" => unary!(thinking, update_session, UpdateSessionRequest, "UpdateSessionResponse"),
-            "ListSessions" => unary!(thinking, list_sessions, ListSessionsRequest, "ListSessionsResponse"),
-            "DeleteSession" => unary!(thinking, delete_session, DeleteSessionRequest, "DeleteSessionResponse"),
-            "GetThinkingPrompt" => {
-                unary!(thinking, get_thinking_prompt, GetThinkingPromptRequest, "GetThinkingPromptResponse")
-            }
-            "StartTurn" => unary!(thinking, start_turn, StartTurnRequest, "StartTurnResponse"),
-            "ReportEvents" => unary!(thinking, report_events, ReportEventsRequest, "ReportEventsResponse"),
-            "FinishTurn" => unary!(thinking, finish_turn, FinishTurnRequest, "FinishTurnResponse"),
-            "GetTurn" => unary!(thinking, get_turn, GetTurnRequest, "GetTurnResponse"),
-            "ListTurns" => unary!(thinking, list_turns, ListTurnsRequest, "ListTurnsResponse"),
-            "ShouldReflect" => unary!(thinking, should_reflect, ShouldReflectRequest, "ShouldReflectResponse"),
-            "Reflect" => unary!(thinking, reflect, ReflectRequest, "ReflectResponse"),
-            "GetReflectionPrompt" => {
-                unary!(thinking, get_reflection_prompt, GetReflectionPromptRequest, "GetReflectionPromptResponse")
-            }
-            "WatchTurns" => stream!(thinking, watch_turns, WatchTurnsRequest, "WatchTurnsResponse"),
-            "ShouldCritique" => unary!(critique, should_critique, ShouldCritiqueRequest, "ShouldCritiqueResponse"),
-            "Critique" => unary!(critique, critique, CritiqueRequest, "CritiqueResponse"),
-            "EvaluateTrace" => unary!(critique, evaluate_trace, EvaluateTraceRequest, "EvaluateTraceResponse"),
-            "ListCritiques" => unary!(critique, list_critiques, ListCritiquesRequest, "ListCritiquesResponse"),
-            "GetCritiqueStatistics" => {
-                unary!(critique, get_critique_statistics, GetCritiqueStatisticsRequest, "GetCritiqueStatisticsResponse")
-            }
-            "ReportCritiqueOutcome" => {
-                unary!(critique, report_critique_outcome, ReportCritiqueOutcomeRequest, "ReportCritiqueOutcomeResponse")
-            }
-            "Revise" => stream!(critique, revise, ReviseRequest, "ReviseResponse"),
-            "Debate" => stream!(critique, debate, DebateRequest, "DebateResponse"),
-            "ReportGoal" => unary!(goals, report_goal, ReportGoalRequest, "ReportGoalResponse"),
-            "ListGoalReports" => unary!(goals, list_goal_reports, ListGoalReportsRequest, "ListGoalReportsResponse"),
-            "GetGoalReflections" => {
-                unary!(goals, get_goal_reflections, GetGoalReflectionsRequest, "GetGoalReflectionsResponse")
-            }
-            "ListRecentGoals" => unary!(goals, list_recent_goals, ListRecentGoalsRequest, "ListRecentGoalsResponse"),
-            "DeleteGoalReflections" => {
-                unary!(goals, delete_goal_reflections, DeleteGoalReflectionsRequest, "DeleteGoalReflectionsResponse")
-            }
-            "BuildGoalContext" => {
-                unary!(goals, build_goal_context, BuildGoalContextRequest, "BuildGoalContextResponse")
-            }
-            "WatchGoalReflections" => {
-                stream!(goals, watch_goal_reflections, WatchGoalReflectionsRequest, "WatchGoalReflectionsResponse")
-            }
-            "GenerateReflection" => {
-                unary!(memory, generate_reflection, GenerateReflectionRequest, "GenerateReflectionResponse")
-            }
-            "StoreReflection" => unary!(memory, store_reflection, StoreReflectionRequest, "StoreReflectionResponse"),
-            "QueryReflections" => {
-                unary!(memory, query_reflections, QueryReflectionsRequest, "QueryReflectionsResponse")
-            }
-            "BuildMemoryContext" => {
-                unary!(memory, build_memory_context, BuildMemoryContextRequest, "BuildMemoryContextResponse")
-            }
-            "ReportOutcome" => unary!(memory, report_outcome, ReportOutcomeRequest, "ReportOutcomeResponse"),
-            "ExportReflections" => {
-                stream!(memory, export_reflections, ExportReflectionsRequest, "ExportReflectionsResponse")
-            }
-            "ImportReflections" => {
+        macro_rules! send {
+            ($service:ident, $method:ident) => {{
                 let given = step["requests"].as_array().into_iter().flatten();
-                let requests: Result<Vec<ImportReflectionsRequest>, Failure> =
-                    given.map(|each| self.typed("ImportReflectionsRequest", each)).collect();
-                match client.memory.import_reflections(tokio_stream::iter(requests?)).await {
-                    Ok(answer) => Ok(vec![self.plain("ImportReflectionsResponse", &answer)?]),
+                let requests: Result<Vec<_>, Failure> = given.map(|each| self.typed(each)).collect();
+                match client.$service.$method(tokio_stream::iter(requests?)).await {
+                    Ok(answer) => Ok(vec![self.plain(&answer)?]),
                     Err(status) => Err(status),
                 }
-            }
-            "GetServerInfo" => unary!(sidecar, get_server_info, GetServerInfoRequest, "GetServerInfoResponse"),
-            other => return Err(format!("unknown: {other}").into()),
+            }};
+        }
+        macro_rules! one_of {
+            ($($kind:ident $service:ident: $($method:ident)*;)*) => {
+                match method.as_str() {
+                    $($(stringify!($method) => $kind!($service, $method),)*)*
+                    _ => return Err(format!("unknown: {call}").into()),
+                }
+            };
+        }
+        // A method that is missing here fails its step.
+        Ok(one_of! {
+            unary thinking: create_session get_session update_session list_sessions delete_session get_thinking_prompt
+                start_turn report_events finish_turn get_turn list_turns should_reflect reflect get_reflection_prompt;
+            stream thinking: watch_turns;
+            unary critique: should_critique critique evaluate_trace list_critiques get_critique_statistics
+                report_critique_outcome;
+            stream critique: revise debate;
+            unary goals: report_goal list_goal_reports retry_goal_report get_goal_reflections list_recent_goals
+                delete_goal_reflections build_goal_context;
+            stream goals: watch_goal_reflections;
+            unary memory: generate_reflection store_reflection get_reflection list_reflections update_reflection
+                delete_reflection list_reflection_versions review_reflection query_reflections build_memory_context
+                report_outcome get_lesson_statistics list_dreams list_prunings list_clusters link_reflections
+                explore_graph;
+            stream memory: dream export_reflections;
+            send memory: import_reflections;
+            unary sidecar: get_server_info;
         })
     }
 
@@ -267,7 +232,7 @@ impl Runner {
         let name = step["as"].as_str().unwrap_or("t").to_string();
         let what = text(step, "turn");
         if what == "begin" {
-            let started = self.typed("TurnStarted", &step["started"])?;
+            let started = self.typed(&step["started"])?;
             let options = TurnOptions { turn_id: text(step, "turn_id"), agent: text(step, "agent"), started };
             let turn = self.client()?.begin_turn(options);
             self.turns.insert(name, turn);
@@ -278,7 +243,7 @@ impl Runner {
             "report" => {
                 for _ in 0..step["times"].as_u64().unwrap_or(1) {
                     for given in step["events"].as_array().into_iter().flatten() {
-                        turn.report(self.typed("TurnEvent", given)?);
+                        turn.report(self.typed(given)?);
                     }
                 }
                 if let Some(size) = step["text_bytes"].as_u64() {
@@ -292,16 +257,16 @@ impl Runner {
             "flush" if !self.client()?.flush(3 * PATIENCE).await => return Err("not everything was delivered".into()),
             "plan" => {
                 let plan = turn.plan(PATIENCE).await.ok_or("no plan")?;
-                check(&step["expect"], &self.plain("TurnPlan", &plan)?)?;
+                check(&step["expect"], &self.plain(&plan)?)?;
             }
             "summary" => {
                 let summary = turn.summary(PATIENCE).await.ok_or("no summary")?;
-                check(&step["expect"], &self.plain("TurnSummary", &summary)?)?;
+                check(&step["expect"], &self.plain(&summary)?)?;
             }
             "await" => {
                 let mut came = Vec::new();
                 while let Ok(Some(next)) = tokio::time::timeout(PATIENCE, turn.next()).await {
-                    came.push(self.plain("TurnDirective", &next)?);
+                    came.push(self.plain(&next)?);
                     if matches(&step["expect"], came.last().unwrap_or(&Value::Null)) {
                         return Ok(());
                     }
@@ -361,19 +326,24 @@ impl Runner {
 
     // --- messages and their JSON ---------------------------------------------------------------------------------------
 
-    fn typed<T: Message + Default>(&self, name: &str, given: &Value) -> Result<T, Failure> {
+    fn typed<T: Message + Default>(&self, given: &Value) -> Result<T, Failure> {
         if given.is_null() {
             return Ok(T::default());
         }
-        let kind = self.pool.get_message_by_name(&format!("sidemirror.v1.{name}")).ok_or("no such message")?;
-        let message = DynamicMessage::deserialize_with_options(kind, given, &DeserializeOptions::new())?;
+        let message = DynamicMessage::deserialize_with_options(self.kind::<T>()?, given, &DeserializeOptions::new())?;
         Ok(T::decode(message.encode_to_vec().as_slice())?)
     }
 
-    fn plain<T: Message>(&self, name: &str, message: &T) -> Result<Value, Failure> {
-        let kind = self.pool.get_message_by_name(&format!("sidemirror.v1.{name}")).ok_or("no such message")?;
-        let message = DynamicMessage::decode(kind, message.encode_to_vec().as_slice())?;
+    fn plain<T: Message>(&self, message: &T) -> Result<Value, Failure> {
+        let message = DynamicMessage::decode(self.kind::<T>()?, message.encode_to_vec().as_slice())?;
         Ok(message.serialize_with_options(serde_json::value::Serializer, &SerializeOptions::new())?)
+    }
+
+    /// What the contract says of a type, which has the name of its message.
+    fn kind<T>(&self) -> Result<MessageDescriptor, Failure> {
+        let name = std::any::type_name::<T>().rsplit("::").next().unwrap_or_default();
+        let kind = self.pool.get_message_by_name(&format!("sidemirror.v1.{name}"));
+        kind.ok_or_else(|| format!("no such message: {name}").into())
     }
 
     fn filled(&self, given: &Value) -> Value {
@@ -391,6 +361,18 @@ impl Runner {
             other => other.clone(),
         }
     }
+}
+
+/// The name that a method has here: `get_turn` of `GetTurn`.
+fn snake(name: &str) -> String {
+    let mut snake = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.push(letter.to_ascii_lowercase());
+    }
+    snake
 }
 
 /// Has something done to the sidecar.
