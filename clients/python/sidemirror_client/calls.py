@@ -1,13 +1,16 @@
 """What every call carries: a deadline, the token, the scope, and for writes a request_id."""
 
+import asyncio
 import json
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import grpc
 from google.protobuf.descriptor import ServiceDescriptor
 from grpc.aio import (
+    AioRpcError,
     ClientCallDetails,
     ClientInterceptor,
     Metadata,
@@ -27,6 +30,50 @@ MODEL_CALLS = frozenset({"Reflect", "Critique", "EvaluateTrace", "GenerateReflec
 # Streams that go on for as long as there is something to say.
 ENDLESS = frozenset({"RunTurn", "WatchTurns", "WatchGoalReflections", "Watch"})
 
+# Calls that are on their way at once, those of turns among them; others wait. The sidecar takes 100 streams on a
+# connection. Of calls beyond that grpc.aio loses some when their deadlines pass together: they never end, and the
+# channel does not close. The rest is for the streams that an agent opens itself.
+CALLS_AT_ONCE = 90
+# A call that has waited its turn and has less than this left is not begun.
+_TOO_LATE_S = 0.005
+
+
+class Places:
+    """Room for calls on one channel."""
+
+    def __init__(self, count: int = CALLS_AT_ONCE) -> None:
+        self._free = asyncio.Semaphore(count)
+
+    async def call(self, continuation: Callable[..., Any], details: ClientCallDetails, request: Any) -> Any:
+        """Makes the call when there is room, which it gives back when it ends. The wait counts for its deadline: raises
+        AioRpcError when that passes first."""
+        if self._free.locked():
+            details = await self._wait(details)
+        else:
+            await self._free.acquire()
+        try:
+            call = await continuation(details, request)
+        except BaseException:
+            self._free.release()
+            raise
+        call.add_done_callback(lambda _: self._free.release())
+        return call
+
+    async def _wait(self, details: ClientCallDetails) -> ClientCallDetails:
+        now_s = asyncio.get_running_loop().time
+        ends_s = None if details.timeout is None else now_s() + details.timeout
+        try:
+            async with asyncio.timeout_at(None if ends_s is None else ends_s - _TOO_LATE_S):
+                await self._free.acquire()
+        except TimeoutError:
+            raise AioRpcError(
+                grpc.StatusCode.DEADLINE_EXCEEDED,
+                Metadata(),
+                Metadata(),
+                f"its deadline has passed while {CALLS_AT_ONCE} other calls were on their way",
+            ) from None
+        return details if ends_s is None else details._replace(timeout=ends_s - now_s())
+
 
 class Carried:
     """What is added to the calls of one client."""
@@ -35,6 +82,7 @@ class Carried:
         self._deadline_s = deadline_s
         self._token_file = token_file
         self._scope = {"tenant_id": tenant_id, "project_id": project_id}
+        self.places = Places()
 
     def details(self, given: ClientCallDetails, *, streams: bool) -> ClientCallDetails:
         """The call with what it lacks. Raises OSError when the token's file cannot be read, ValueError when it holds no
@@ -84,7 +132,7 @@ class _Unary(UnaryUnaryClientInterceptor):
         self, continuation: Callable[..., Any], client_call_details: ClientCallDetails, request: Any
     ) -> Any:
         details = self._carried.details(client_call_details, streams=False)
-        return await continuation(details, self._carried.request(request))
+        return await self._carried.places.call(continuation, details, self._carried.request(request))
 
 
 class _ServerStream(UnaryStreamClientInterceptor):
@@ -106,7 +154,7 @@ class _ClientStream(StreamUnaryClientInterceptor):
         self, continuation: Callable[..., Any], client_call_details: ClientCallDetails, request_iterator: Any
     ) -> Any:
         details = self._carried.details(client_call_details, streams=True)
-        return await continuation(details, _scoped(self._carried, request_iterator))
+        return await self._carried.places.call(continuation, details, _scoped(self._carried, request_iterator))
 
 
 class _BidiStream(StreamStreamClientInterceptor):
@@ -117,7 +165,7 @@ class _BidiStream(StreamStreamClientInterceptor):
         self, continuation: Callable[..., Any], client_call_details: ClientCallDetails, request_iterator: Any
     ) -> Any:
         details = self._carried.details(client_call_details, streams=True)
-        return await continuation(details, _scoped(self._carried, request_iterator))
+        return await self._carried.places.call(continuation, details, _scoped(self._carried, request_iterator))
 
 
 async def _scoped(carried: Carried, requests: Any) -> AsyncIterator[Any]:
