@@ -119,7 +119,7 @@ async def test_calls_beyond_what_a_connection_takes_wait_their_turn(silent: Sile
 
 
 async def test_no_call_is_lost_when_many_deadlines_pass_together(sidecar: Sidecar) -> None:
-    """Seen to hang, in one run of four, when calls are not counted: grpc.aio loses some then, for good."""
+    """Seen to hang, in one run of eight on a busy machine, when calls are not counted: grpc.aio loses some then, for good."""
     async with connect(f"127.0.0.1:{sidecar.port}") as sidemirror:
         for _ in range(3):
             calls = [sidemirror.thinking.ListSessions(pb.ListSessionsRequest(), timeout=0.05) for _ in range(2_000)]
