@@ -16,8 +16,10 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_client import Sidemirror, connect
 from sidemirror_client.calls import CALLS_AT_ONCE, service_config
 from sidemirror_client.client import SERVICES
+from sidemirror_client.turn import MOST_BYTES_IN_ALL
 from sidemirror_server.assembly import Sidecar, assemble
 from sidemirror_server.settings import load
+from tests.clients.harness import sidecar as beside
 
 
 @pytest.fixture
@@ -147,6 +149,95 @@ async def test_a_traced_client_makes_a_span_for_each_call(sidecar: Sidecar, monk
     async with connect(f"127.0.0.1:{sidecar.port}", traced=True) as sidemirror:
         await sidemirror.thinking.ListSessions(pb.ListSessionsRequest())
     assert [span.name for span in exporter.get_finished_spans()] == ["/sidemirror.v1.ThinkingService/ListSessions"]
+
+
+async def test_no_task_survives_a_client_that_is_closed(tmp_path: Path) -> None:
+    """Neither of streams that broke, nor of the search for the sidecar. Seen to fail when a stream that broke leaves its
+    reader of requests behind."""
+    mine = asyncio.all_tasks()
+    with beside(tmp_path) as killed:
+        sidemirror = connect(killed.address, on_away=lambda _: None)
+        turns = [sidemirror.begin_turn(task="look") for _ in range(3)]
+        for turn in turns:
+            assert await turn.plan(10) is not None
+        killed.do("kill")
+        async with asyncio.timeout(30):
+            while not sidemirror.away:
+                await asyncio.sleep(0.01)
+            turns[0].report(tool_called=pb.ToolCalled(name="search"))
+            await sidemirror.close(flush_s=0.3)
+            # grpc's own take a moment.
+            while left := asyncio.all_tasks() - mine:
+                await asyncio.wait(left, timeout=1)
+
+
+async def test_closing_that_is_cut_short_closes_all_the_same(tmp_path: Path) -> None:
+    """Seen to fail when only what is waited for is ended."""
+    mine = asyncio.all_tasks()
+    sidemirror = connect(f"unix:{tmp_path / 'nobody.sock'}", on_away=lambda _: None)
+    turn = sidemirror.begin_turn(task="look")
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await sidemirror.close(flush_s=30)
+    assert turn.dropped == 1
+    assert asyncio.all_tasks() == mine
+
+
+async def test_what_waits_is_bounded_over_all_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen to fail when each turn counts for itself: an agent that goes on for hours without its sidecar would run out of
+    memory."""
+    content = "x" * 250_000
+    async with connect(f"unix:{tmp_path / 'nobody.sock'}", on_away=lambda _: None) as sidemirror:
+        turns = [sidemirror.begin_turn(task="look") for _ in range(6)]
+        for turn in turns:
+            for _ in range(60):
+                turn.report(tool_returned=pb.ToolReturned(content=content))
+        kept = 6 * 60 - sum(turn.dropped for turn in turns)
+        assert 0.98 * MOST_BYTES_IN_ALL < kept * len(content) <= MOST_BYTES_IN_ALL
+        # What is let go of makes room.
+        await turns[0].abandon()
+        assert turns[1].dropped == 0
+        late = sidemirror.begin_turn(task="look")
+        for _ in range(10):
+            late.report(tool_returned=pb.ToolReturned(content=content))
+        assert late.dropped == 0
+        monkeypatch.setattr("sidemirror_client.client.MOST_TURNS", 6)
+        one_more = sidemirror.begin_turn(task="look")
+        one_more.report(tool_called=pb.ToolCalled(name="search"))
+        assert one_more.dropped == 2
+        await sidemirror.close(flush_s=0)
+
+
+class Closing(grpc.GenericRpcHandler):
+    """A server that ends every stream at once, without a word, and notes when."""
+
+    def __init__(self) -> None:
+        self.times_s: list[float] = []
+        self.often = asyncio.Event()
+
+    def service(self, _: grpc.HandlerCallDetails) -> "grpc.RpcMethodHandler[bytes, bytes]":
+        return grpc.stream_stream_rpc_method_handler(self._end)
+
+    async def _end(self, _requests: object, _context: object) -> None:
+        self.times_s.append(asyncio.get_running_loop().time())
+        if len(self.times_s) == 4:
+            self.often.set()
+
+
+async def test_a_stream_that_is_closed_without_a_word_is_not_opened_again_at_once(tmp_path: Path) -> None:
+    """Seen to fail, with thousands of streams in a second, without the pause."""
+    server, handler = grpc.aio.server(), Closing()
+    server.add_generic_rpc_handlers((handler,))
+    server.add_insecure_port(f"unix:{tmp_path / 'closing.sock'}")
+    await server.start()
+    async with connect(f"unix:{tmp_path / 'closing.sock'}", on_away=lambda _: None) as sidemirror:
+        sidemirror.begin_turn(task="look")
+        async with asyncio.timeout(30):
+            await handler.often.wait()
+        await sidemirror.close(flush_s=0)
+    await server.stop(None)
+    # After 0.1, 0.2 and 0.3 seconds.
+    assert handler.times_s[3] - handler.times_s[0] > 0.5
 
 
 def test_every_unary_method_is_tried_again_and_no_stream_is() -> None:

@@ -25,7 +25,7 @@ from sidemirror.v1 import (
 )
 from sidemirror_client.calls import DEFAULT_DEADLINE_S, Carried, channel_options, interceptors
 from sidemirror_client.link import Link
-from sidemirror_client.turn import Started, Turn
+from sidemirror_client.turn import MOST_TURNS, Started, Turn
 
 DEFAULT_ADDRESS = "127.0.0.1:50051"
 # How long closing waits for events that are still on their way.
@@ -64,8 +64,9 @@ class Sidemirror:
         """A turn of the agent, reported beside it: nothing here waits for the sidecar, and nothing raises because it is
         away. `started` holds fields of `TurnStarted`; `agent` names which of several agents acts."""
         turn = Turn(self.thinking, self._link, turn_id or str(uuid.uuid4()), agent)
+        room = len(self._turns) < MOST_TURNS
         self._turns.add(turn)
-        turn.begin(thinking_pb2.TurnStarted(**started), self._turns.discard)
+        turn.begin(thinking_pb2.TurnStarted(**started), self._turns.discard, room=room)
         return turn
 
     @property
@@ -98,12 +99,15 @@ class Sidemirror:
 
     async def close(self, flush_s: float = DEFAULT_FLUSH_S) -> None:
         """Waits up to `flush_s` for events that are on their way, then ends the connection and every call on it."""
-        if self._turns:
-            await self.flush(flush_s)
-        self._link.close()
-        for turn in tuple(self._turns):
-            await turn.abandon()
-        await self.channel.close()
+        try:
+            if self._turns:
+                await self.flush(flush_s)
+        finally:
+            # Also when whoever closes does not wait so long.
+            await self._link.close()
+            for turn in tuple(self._turns):
+                await turn.abandon()
+            await self.channel.close()
 
     async def __aenter__(self) -> Self:
         return self

@@ -31,6 +31,8 @@ class Link:
         self._on_away = on_away
         self._told = False
         self.closed = False
+        # Bytes of events that wait, of all turns.
+        self.waiting_bytes = 0
         # How often the sidecar went away.
         self.outages = 0
         self._back_s = float("-inf")
@@ -55,7 +57,7 @@ class Link:
     def lost(self, why: str, outage: int) -> None:
         """A stream broke that was opened after so many outages: of many that break in one, the first counts. Never
         raises."""
-        if outage != self.outages:
+        if outage != self.outages or self.closed:
             return
         self.outages += 1
         self._there.clear()
@@ -85,11 +87,12 @@ class Link:
         if not self.away:
             await self._changed.wait()
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Stops looking for it, for good."""
         self.closed = True
         if self._search is not None:
             self._search.cancel()
+            await asyncio.wait({self._search})
 
     async def _look_for_it(self) -> None:
         pause_s = FIRST_PAUSE_S

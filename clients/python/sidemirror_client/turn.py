@@ -25,6 +25,9 @@ _BATCH_EVENTS = 500
 _BATCH_BYTES = 1024 * 1024
 # Events that wait for a sidecar that is away. Beyond that they are dropped, and counted.
 MOST_BYTES = 16 * 1024 * 1024
+# The same of all turns of a client, and how many turns may be open: one that begins beyond that is not reported.
+MOST_BYTES_IN_ALL = 64 * 1024 * 1024
+MOST_TURNS = 10_000
 # The longest text that the sidecar takes; of a longer one the beginning is reported.
 LONGEST_TEXT_BYTES = 256 * 1024
 _CUT = " … [cut]"
@@ -106,13 +109,12 @@ class Turn:
         if size > LONGEST_TEXT_BYTES:
             _cut(event)
             size = event.ByteSize()
-        full = self._events >= MOST_EVENTS or self._waiting_bytes + size > MOST_BYTES or size > _MOST_EVENT_BYTES
-        if self._finishing or self._over or (full and not ends):
+        if self._finishing or self._over or (not ends and self._is_full(size)):
             self.dropped += 1
             return event.event_id
         self._finishing = ends
         self._events += 1
-        self._waiting_bytes += size
+        self._keep(size)
         self._waiting.append(event)
         self._to_send.set()
         return event.event_id
@@ -160,6 +162,8 @@ class Turn:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait({self._task})
+            # A task that had not begun has ended nothing.
+            self._end()
 
     async def _wait(self, there: Callable[[], bool], timeout_s: float) -> None:
         away = asyncio.create_task(self._link.wait_away())
@@ -176,12 +180,28 @@ class Turn:
         finally:
             away.cancel()
 
+    def _is_full(self, size: int) -> bool:
+        """There is no room for an event of so many bytes."""
+        return (
+            self._events >= MOST_EVENTS
+            or size > _MOST_EVENT_BYTES
+            or self._waiting_bytes + size > MOST_BYTES
+            or self._link.waiting_bytes + size > MOST_BYTES_IN_ALL
+        )
+
+    def _keep(self, size: int) -> None:
+        """So many bytes more wait, or fewer."""
+        self._waiting_bytes += size
+        self._link.waiting_bytes += size
+
     # --- the way between ---------------------------------------------------------------------------------------------
 
-    def begin(self, started: pb.TurnStarted, done: Callable[["Turn"], None]) -> None:
-        """The first event, and the delivery beside the agent. `done` is called when nothing is left to deliver."""
+    def begin(self, started: pb.TurnStarted, done: Callable[["Turn"], None], *, room: bool) -> None:
+        """The first event, and the delivery beside the agent. `done` is called when nothing is left to deliver. `room`:
+        there are not too many turns."""
         self.report(pb.TurnEvent(turn_id=self.id, turn_started=started))
-        if self._link.closed:
+        # Without its beginning the sidecar would take nothing of it.
+        if self._link.closed or not room or not self._waiting:
             self._end()
             done(self)
             return
@@ -213,7 +233,10 @@ class Turn:
                     await asyncio.sleep(min(FIRST_PAUSE_S * failures, LONGEST_PAUSE_S))
                 else:
                     # Closed by the sidecar, because nothing was said for long: opened again when there is something.
+                    failures = 0 if self._heard > heard else failures + 1
                     await self._something_to_send()
+                    # One that is closed without a word is no better than one that breaks.
+                    await asyncio.sleep(min(FIRST_PAUSE_S * failures, LONGEST_PAUSE_S))
         finally:
             self._end()
 
@@ -235,6 +258,9 @@ class Turn:
                     self._hear(directive, stream)
         finally:
             call.cancel()
+            # What reads the requests is a task of grpc's, which would wait for ever after a stream that broke.
+            stream.ended = True
+            self._to_send.set()
         if self._finishing and not self._waiting:
             self._over = True
 
@@ -242,7 +268,7 @@ class Turn:
         resume = None
         if not (self._waiting and self._waiting[0].HasField("turn_started")):
             resume = pb.TurnResume(turn_id=self.id, after_sequence=self._last_sequence)
-        while True:
+        while not stream.ended:
             batch = self._batch(stream)
             if batch or resume is not None:
                 yield pb.RunTurnRequest(events=batch, resume=resume)
@@ -285,9 +311,10 @@ class Turn:
 
     def _settle(self, durable: int, stream: "_Stream") -> None:
         """The first `durable` events of this stream are safe."""
+        durable = min(durable, stream.sent)
         for _ in range(durable - stream.durable):
-            self._waiting_bytes -= self._waiting.popleft().ByteSize()
-        stream.durable = durable
+            self._keep(-self._waiting.popleft().ByteSize())
+        stream.durable = max(durable, stream.durable)
         self._tell()
 
     def _tell(self) -> None:
@@ -298,6 +325,7 @@ class Turn:
         self._over = True
         self.dropped += len(self._waiting)
         self._waiting.clear()
+        self._keep(-self._waiting_bytes)
         self._tell()
 
 
@@ -307,6 +335,7 @@ class _Stream:
     def __init__(self) -> None:
         self.sent = 0
         self.durable = 0
+        self.ended = False
 
 
 def _is_final(error: grpc.aio.AioRpcError) -> bool:
