@@ -20,6 +20,7 @@ from sidemirror_client.turn import MOST_BYTES_IN_ALL
 from sidemirror_server.assembly import Sidecar, assemble
 from sidemirror_server.settings import load
 from tests.clients.harness import sidecar as beside
+from tests.faults.waiting import until
 
 
 @pytest.fixture
@@ -98,8 +99,8 @@ async def silent(tmp_path: Path) -> AsyncIterator[Silent]:
 
 
 async def test_calls_beyond_what_a_connection_takes_wait_their_turn(silent: Silent, tmp_path: Path) -> None:
-    """Their deadlines count the wait, and whoever ends or is cancelled makes room. Seen to fail when calls are not counted,
-    and to hang when a call that is cancelled keeps its place."""
+    """Their deadlines count the wait, and whoever ends or is cancelled makes room. Seen to fail when calls are not
+    counted, and when a call that has ended keeps its place."""
     request = pb.GetTurnRequest(turn_id="t")
     async with connect(f"unix:{tmp_path / 'silent.sock'}", deadline_s=1.0) as sidemirror:
         late = await asyncio.gather(
@@ -110,9 +111,7 @@ async def test_calls_beyond_what_a_connection_takes_wait_their_turn(silent: Sile
         }
         assert (len(late), silent.most) == (3 * CALLS_AT_ONCE, CALLS_AT_ONCE)
         left = [sidemirror.thinking.GetTurn(request, timeout=60) for _ in range(2 * CALLS_AT_ONCE)]
-        async with asyncio.timeout(30):
-            while silent.here < CALLS_AT_ONCE:
-                await asyncio.sleep(0.01)
+        await until(lambda: silent.here == CALLS_AT_ONCE)
         for call in left:
             call.cancel()
         silent.answer.set()
@@ -121,7 +120,8 @@ async def test_calls_beyond_what_a_connection_takes_wait_their_turn(silent: Sile
 
 
 async def test_no_call_is_lost_when_many_deadlines_pass_together(sidecar: Sidecar) -> None:
-    """Seen to hang, in one run of eight on a busy machine, when calls are not counted: grpc.aio loses some then, for good."""
+    """Seen to hang, in one run of eight on a busy machine, when calls are not counted: grpc.aio loses some then, for
+    good."""
     async with connect(f"127.0.0.1:{sidecar.port}") as sidemirror:
         for _ in range(3):
             calls = [sidemirror.thinking.ListSessions(pb.ListSessionsRequest(), timeout=0.05) for _ in range(2_000)]
@@ -152,8 +152,8 @@ async def test_a_traced_client_makes_a_span_for_each_call(sidecar: Sidecar, monk
 
 
 async def test_no_task_survives_a_client_that_is_closed(tmp_path: Path) -> None:
-    """Neither of streams that broke, nor of the search for the sidecar. Seen to fail when a stream that broke leaves its
-    reader of requests behind."""
+    """Neither of streams that broke, nor of the search for the sidecar. Seen to fail when a stream that broke leaves
+    its reader of requests behind."""
     mine = asyncio.all_tasks()
     with beside(tmp_path) as killed:
         sidemirror = connect(killed.address, on_away=lambda _: None)
@@ -161,9 +161,8 @@ async def test_no_task_survives_a_client_that_is_closed(tmp_path: Path) -> None:
         for turn in turns:
             assert await turn.plan(10) is not None
         killed.do("kill")
+        await until(lambda: sidemirror.away)
         async with asyncio.timeout(30):
-            while not sidemirror.away:
-                await asyncio.sleep(0.01)
             turns[0].report(tool_called=pb.ToolCalled(name="search"))
             await sidemirror.close(flush_s=0.3)
             # grpc's own take a moment.
@@ -184,8 +183,8 @@ async def test_closing_that_is_cut_short_closes_all_the_same(tmp_path: Path) -> 
 
 
 async def test_what_waits_is_bounded_over_all_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Seen to fail when each turn counts for itself: an agent that goes on for hours without its sidecar would run out of
-    memory."""
+    """Seen to fail when each turn counts for itself: an agent that goes on for hours without its sidecar would run out
+    of memory."""
     content = "x" * 250_000
     async with connect(f"unix:{tmp_path / 'nobody.sock'}", on_away=lambda _: None) as sidemirror:
         turns = [sidemirror.begin_turn(task="look") for _ in range(6)]

@@ -13,7 +13,7 @@ STEPS: list[dict[str, Any]] = json.loads((SCENARIO / "scenario.json").read_text(
 METHODS = {f"{method.containing_service.name}/{method.name}": method for each in SERVICES for method in each.methods}
 # The turn helper speaks it.
 HELPED = "ThinkingService/RunTurn"
-# A report is dead after 20 tries, which take an hour and more; what can be seen here is that one which is not dead is refused.
+# A report is dead after 20 tries, which take an hour and more. Here is seen that one which is not dead is refused.
 REFUSED = "GoalReflectionService/RetryGoalReport"
 
 
