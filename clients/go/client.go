@@ -37,9 +37,11 @@ type Client struct {
 	// Conn is the connection, for services that have no field here.
 	Conn *grpc.ClientConn
 
-	link  *link
-	mu    sync.Mutex
-	turns map[*Turn]struct{}
+	link       *link
+	mu         sync.Mutex
+	turns      map[*Turn]struct{}
+	closed     bool
+	delivering sync.WaitGroup
 }
 
 // Option says how to connect. What no option says is read from the environment.
@@ -196,9 +198,16 @@ func (c *Client) Away() bool { return c.link.away() }
 func (c *Client) BeginTurn(o TurnOptions) *Turn {
 	turn := newTurn(c.Thinking, c.link, o)
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	// Without its beginning the sidecar would take nothing of it.
+	if c.closed || len(c.turns) >= mostTurns || turn.Dropped() > 0 {
+		turn.end()
+		return turn
+	}
 	c.turns[turn] = struct{}{}
-	c.mu.Unlock()
+	c.delivering.Add(1)
 	go func() {
+		defer c.delivering.Done()
 		turn.deliver()
 		c.mu.Lock()
 		delete(c.turns, turn)
@@ -222,8 +231,13 @@ func (c *Client) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), defaultFlush)
 	defer cancel()
 	_ = c.Flush(ctx)
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
 	c.link.close()
-	return c.Conn.Close()
+	err := c.Conn.Close()
+	c.delivering.Wait()
+	return err
 }
 
 func (c *Client) open() []*Turn {

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -24,12 +25,16 @@ const (
 // link is the state of the way to the sidecar, shared by all turns of a client: told once when the sidecar goes, and
 // looked for again until it is back.
 type link struct {
+	// waitingBytes of events, of all turns.
+	waitingBytes atomic.Int64
+
 	onAway  func(error)
 	probe   func(context.Context) error
 	ctx     context.Context
 	cancel  context.CancelFunc
 	streams chan struct{}
 
+	looking sync.WaitGroup
 	mu      sync.Mutex
 	outages int
 	told    bool
@@ -48,7 +53,13 @@ func newLink(onAway func(error), probe func(context.Context) error) *link {
 	}
 }
 
-func (l *link) close() { l.cancel() }
+// close returns when nothing looks for the sidecar any more.
+func (l *link) close() {
+	l.mu.Lock()
+	l.cancel()
+	l.mu.Unlock()
+	l.looking.Wait()
+}
 
 func (l *link) away() bool {
 	select {
@@ -103,10 +114,12 @@ func (l *link) lost(why error, outages int) {
 	close(l.gone)
 	told := l.told
 	l.told = true
+	l.looking.Add(1)
 	l.mu.Unlock()
 	go l.lookForIt()
 	if !told {
-		l.tell(why)
+		// Not here: the agent may close the client then, which waits for whoever calls this.
+		go l.tell(why)
 	}
 }
 
@@ -125,6 +138,7 @@ func (l *link) refused(turnID string, why error) {
 }
 
 func (l *link) lookForIt() {
+	defer l.looking.Done()
 	for pause := firstPause; ; pause = min(pause*2, longestPause) {
 		if !l.sleep(time.Duration(float64(pause) * (0.8 + 0.4*rand.Float64()))) {
 			return

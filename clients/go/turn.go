@@ -24,6 +24,10 @@ const (
 	batchBytes  = 1 << 20
 	// mostBytes of events wait for a sidecar that is away. Beyond that they are dropped, and counted.
 	mostBytes = 16 << 20
+	// mostBytesInAll is the same of all turns of a client, and mostTurns may be open: one that begins beyond that is not
+	// reported.
+	mostBytesInAll = 64 << 20
+	mostTurns      = 10_000
 	// longestText is what the sidecar takes; of a longer one the beginning is reported.
 	longestText = 256 << 10
 	cut         = " … [cut]"
@@ -125,17 +129,24 @@ func (t *Turn) Report(event *pb.TurnEvent) string {
 	_, ends := event.Kind.(*pb.TurnEvent_TurnFinished)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	full := t.events >= mostEvents || t.waitingBytes+size > mostBytes || size > mostEventBytes
+	full := t.events >= mostEvents || t.waitingBytes+size > mostBytes || size > mostEventBytes ||
+		t.link.waitingBytes.Load()+int64(size) > mostBytesInAll
 	if t.finishing || t.over || (full && !ends) {
 		t.dropped++
 		return event.EventId
 	}
 	t.finishing = ends
 	t.events++
-	t.waitingBytes += size
+	t.keep(size)
 	t.waiting = append(t.waiting, event)
 	t.ring()
 	return event.EventId
+}
+
+// keep counts so many bytes more that wait, or fewer. The mutex is held.
+func (t *Turn) keep(size int) {
+	t.waitingBytes += size
+	t.link.waitingBytes.Add(int64(size))
 }
 
 // Finish ends the turn. What is on its way is still delivered, also after the sidecar was away. score may be nil.
@@ -269,6 +280,12 @@ func (t *Turn) deliver() {
 			if !t.somethingToSend() {
 				return
 			}
+			// One that is closed without a word is no better than one that breaks.
+			failures++
+			if t.heard > heard {
+				failures = 0
+			}
+			t.link.sleep(min(time.Duration(failures)*firstPause, longestPause))
 		case isFinal(err):
 			t.mu.Lock()
 			t.refusal = err
@@ -395,8 +412,8 @@ func (t *Turn) hear(directive *pb.TurnDirective, sending *sending) {
 	t.lastSequence = max(t.lastSequence, directive.Sequence)
 	switch kind := directive.Kind.(type) {
 	case *pb.TurnDirective_Ack:
-		for sending.durable < int(kind.Ack.Durable) {
-			t.waitingBytes -= proto.Size(t.waiting[0])
+		for durable := min(int(kind.Ack.Durable), sending.sent); sending.durable < durable; {
+			t.keep(-proto.Size(t.waiting[0]))
 			t.waiting[0] = nil
 			t.waiting = t.waiting[1:]
 			sending.durable++
@@ -481,6 +498,7 @@ func (t *Turn) end() {
 	t.over = true
 	t.dropped += len(t.waiting)
 	t.waiting = nil
+	t.keep(-t.waitingBytes)
 	t.tell()
 }
 

@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -109,14 +110,15 @@ async def test_calls_beyond_what_a_connection_takes_wait_their_turn(silent: Sile
         assert {error.code() for error in late if isinstance(error, grpc.aio.AioRpcError)} == {
             grpc.StatusCode.DEADLINE_EXCEEDED
         }
-        assert (len(late), silent.most) == (3 * CALLS_AT_ONCE, CALLS_AT_ONCE)
+        assert len(late) == 3 * CALLS_AT_ONCE
         left = [sidemirror.thinking.GetTurn(request, timeout=60) for _ in range(2 * CALLS_AT_ONCE)]
-        await until(lambda: silent.here == CALLS_AT_ONCE)
+        await until(lambda: silent.here == CALLS_AT_ONCE, within_s=40)
         for call in left:
             call.cancel()
         silent.answer.set()
         async with asyncio.timeout(30):
             await sidemirror.thinking.GetTurn(request, timeout=30)
+    assert silent.most == CALLS_AT_ONCE
 
 
 async def test_no_call_is_lost_when_many_deadlines_pass_together(sidecar: Sidecar) -> None:
@@ -151,6 +153,12 @@ async def test_a_traced_client_makes_a_span_for_each_call(sidecar: Sidecar, monk
     assert [span.name for span in exporter.get_finished_spans()] == ["/sidemirror.v1.ThinkingService/ListSessions"]
 
 
+async def _ended(mine: set[asyncio.Task[Any]]) -> None:
+    """Returns when no tasks are left but these: grpc's own take a moment."""
+    while left := asyncio.all_tasks() - mine:
+        await asyncio.wait(left, timeout=1)
+
+
 async def test_no_task_survives_a_client_that_is_closed(tmp_path: Path) -> None:
     """Neither of streams that broke, nor of the search for the sidecar. Seen to fail when a stream that broke leaves
     its reader of requests behind."""
@@ -165,9 +173,7 @@ async def test_no_task_survives_a_client_that_is_closed(tmp_path: Path) -> None:
         async with asyncio.timeout(30):
             turns[0].report(tool_called=pb.ToolCalled(name="search"))
             await sidemirror.close(flush_s=0.3)
-            # grpc's own take a moment.
-            while left := asyncio.all_tasks() - mine:
-                await asyncio.wait(left, timeout=1)
+            await _ended(mine)
 
 
 async def test_closing_that_is_cut_short_closes_all_the_same(tmp_path: Path) -> None:
@@ -179,7 +185,8 @@ async def test_closing_that_is_cut_short_closes_all_the_same(tmp_path: Path) -> 
         async with asyncio.timeout(0.05):
             await sidemirror.close(flush_s=30)
     assert turn.dropped == 1
-    assert asyncio.all_tasks() == mine
+    async with asyncio.timeout(30):
+        await _ended(mine)
 
 
 async def test_what_waits_is_bounded_over_all_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,10 +32,17 @@ export interface Carried {
  * that find the sidecar away are tried again: all are reads, or writes that the request_id makes safe to repeat.
  */
 export class CarryingTransport implements Transport {
+  private closed = false;
+
   constructor(
     private readonly next: Transport,
     private readonly carried: Carried,
   ) {}
+
+  /** No call is made any more: one would open the connection again, which keeps the process alive. */
+  close(): void {
+    this.closed = true;
+  }
 
   async unary<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
@@ -49,12 +56,13 @@ export class CarryingTransport implements Transport {
     const message = this.filled(method.input, input);
     for (let attempt = 1; ; attempt++) {
       try {
+        this.checkOpen();
         const left = Math.max(1, Math.ceil(ends - performance.now()));
         return await this.next.unary(method, signal, left, await this.authorized(header), message, contextValues);
       } catch (error) {
         const wait = FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.8 + 0.4 * Math.random());
         const again = error instanceof ConnectError && error.code === Code.Unavailable && attempt < ATTEMPTS;
-        if (!again || performance.now() + wait > ends || signal?.aborted) throw error;
+        if (!again || performance.now() + wait > ends || signal?.aborted || this.closed) throw error;
         await pause(wait);
       }
     }
@@ -70,7 +78,12 @@ export class CarryingTransport implements Transport {
   ): Promise<StreamResponse<I, O>> {
     const deadline = timeoutMs ?? (ENDLESS.has(method.name) ? undefined : WORK_DEADLINE_MS);
     const given = await this.authorized(header);
+    this.checkOpen();
     return this.next.stream(method, signal, deadline, given, this.filledAll(method.input, input), contextValues);
+  }
+
+  private checkOpen(): void {
+    if (this.closed) throw new ConnectError("the client is closed", Code.Canceled);
   }
 
   private deadline(name: string): number {

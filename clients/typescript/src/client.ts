@@ -11,7 +11,7 @@ import { SidecarService } from "@sidemirror/api/v1/sidecar";
 import { ThinkingService } from "@sidemirror/api/v1/thinking";
 import { CarryingTransport } from "./calls.js";
 import { Link } from "./link.js";
-import { Turn, type TurnOptions } from "./turn.js";
+import { MOST_TURNS, Turn, type TurnOptions } from "./turn.js";
 
 /** Where a sidecar listens when nobody says otherwise. */
 export const DEFAULT_ADDRESS = "127.0.0.1:50051";
@@ -57,7 +57,7 @@ export class Sidemirror implements AsyncDisposable {
   constructor(
     /** For services that have no field here. */
     readonly transport: Transport,
-    private readonly session: Http2SessionManager,
+    private readonly end: () => void,
     onAway: (why: Error) => void,
   ) {
     this.thinking = createClient(ThinkingService, transport);
@@ -71,6 +71,11 @@ export class Sidemirror implements AsyncDisposable {
   /** Begins a turn of the agent, reported beside it: nothing waits for the sidecar, nothing throws when it is away. */
   beginTurn(options: TurnOptions = {}): Turn {
     const turn = new Turn(this.thinking, this.link, options);
+    // Without its beginning the sidecar would take nothing of it.
+    if (this.link.closed || this.turns.size >= MOST_TURNS || turn.dropped > 0) {
+      turn.abandon();
+      return turn;
+    }
     this.turns.add(turn);
     void turn.deliver().finally(() => this.turns.delete(turn));
     return turn;
@@ -116,7 +121,7 @@ export class Sidemirror implements AsyncDisposable {
     await this.flush(flushMs);
     this.link.close();
     for (const turn of this.turns) turn.abandon();
-    this.session.abort();
+    this.end();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -148,7 +153,11 @@ export function connect(options: ConnectOptions = {}): Sidemirror {
     tenantId: options.tenantId ?? "",
     projectId: options.projectId ?? "",
   });
-  return new Sidemirror(transport, session, options.onAway ?? warn);
+  const end = (): void => {
+    transport.close();
+    session.abort();
+  };
+  return new Sidemirror(transport, end, options.onAway ?? warn);
 }
 
 function warn(why: Error): void {

@@ -60,6 +60,8 @@ export class Link {
   outages = 0;
   away = false;
   closed = false;
+  /** Bytes of events that wait, of all turns. */
+  waitingBytes = 0;
   /** Rung when the sidecar comes or goes, and when the client is closed. Whoever is here takes itself out again. */
   readonly listeners = new Set<Bell>();
   private told = false;

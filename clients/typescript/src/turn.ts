@@ -15,6 +15,9 @@ const BATCH_EVENTS = 500;
 const BATCH_BYTES = 1024 * 1024;
 /** Bytes of events that wait for a sidecar that is away. Beyond that they are dropped, and counted. */
 const MOST_BYTES = 16 * 1024 * 1024;
+/** The same of all turns of a client, and how many turns may be open: one that begins beyond that is not reported. */
+export const MOST_BYTES_IN_ALL = 64 * 1024 * 1024;
+export const MOST_TURNS = 10_000;
 /** The longest text that the sidecar takes; of a longer one the beginning is reported. */
 const LONGEST_TEXT_BYTES = 256 * 1024;
 const CUT = " … [cut]";
@@ -114,14 +117,17 @@ export class Turn implements AsyncIterable<TurnDirective> {
       bytes = toBinary(TurnEventSchema, event).length;
     }
     const full =
-      this.events >= MOST_EVENTS || this.waitingBytes + bytes > MOST_BYTES || bytes > MOST_EVENT_BYTES;
+      this.events >= MOST_EVENTS ||
+      bytes > MOST_EVENT_BYTES ||
+      this.waitingBytes + bytes > MOST_BYTES ||
+      this.link.waitingBytes + bytes > MOST_BYTES_IN_ALL;
     if (this.finishing || this.over || (full && !ends)) {
       this.dropped++;
       return event.eventId;
     }
     this.finishing = ends;
     this.events++;
-    this.waitingBytes += bytes;
+    this.keep(bytes);
     this.waiting.push({ event, bytes });
     this.toSend.ring();
     return event.eventId;
@@ -185,7 +191,14 @@ export class Turn implements AsyncIterable<TurnDirective> {
     this.over = true;
     this.dropped += this.waiting.length;
     this.waiting = [];
+    this.keep(-this.waitingBytes);
     this.news.ring();
+  }
+
+  /** So many bytes more wait, or fewer. */
+  private keep(bytes: number): void {
+    this.waitingBytes += bytes;
+    this.link.waitingBytes += bytes;
   }
 
   /** @internal Runs beside the agent until the turn is over: one stream after the other. */
@@ -201,6 +214,9 @@ export class Turn implements AsyncIterable<TurnDirective> {
           return this.stream(outages);
         });
         await this.somethingToSend();
+        // One that is closed without a word is no better than one that breaks.
+        failures = this.heard > heard ? 0 : failures + 1;
+        await rest(failures);
       } catch (thrown) {
         const error = ConnectError.from(thrown);
         if (this.over || this.link.closed) break;
@@ -211,7 +227,7 @@ export class Turn implements AsyncIterable<TurnDirective> {
         }
         failures = this.heard > heard ? 0 : failures + 1;
         this.link.lost(error, outages);
-        await new Promise((resolve) => setTimeout(resolve, Math.min(FIRST_PAUSE_MS * failures, LONGEST_PAUSE_MS)));
+        await rest(failures);
       }
     }
     this.end();
@@ -283,10 +299,9 @@ export class Turn implements AsyncIterable<TurnDirective> {
     const { kind } = directive;
     if (directive.sequence > this.lastSequence) this.lastSequence = directive.sequence;
     if (kind.case === "ack") {
-      for (const { bytes } of this.waiting.splice(0, Number(kind.value.durable) - sending.durable)) {
-        this.waitingBytes -= bytes;
-      }
-      sending.durable = Number(kind.value.durable);
+      const durable = Math.max(sending.durable, Math.min(Number(kind.value.durable), sending.sent));
+      for (const { bytes } of this.waiting.splice(0, durable - sending.durable)) this.keep(-bytes);
+      sending.durable = durable;
       this.news.ring();
     }
     if (kind.case === "ack" || kind.case === "heartbeat" || kind.case === "closing") return;
@@ -300,6 +315,12 @@ export class Turn implements AsyncIterable<TurnDirective> {
     if (this.directives.length > MOST_DIRECTIVES) this.directives.shift();
     this.news.ring();
   }
+}
+
+/** After so many failures one after the other. */
+function rest(failures: number): Promise<void> {
+  if (failures === 0) return Promise.resolve();
+  return new Promise((resolve) => setTimeout(resolve, Math.min(FIRST_PAUSE_MS * failures, LONGEST_PAUSE_MS)));
 }
 
 function isEnd(events: TurnEvent[]): boolean {

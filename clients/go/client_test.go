@@ -1,0 +1,152 @@
+package sidemirror
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
+	"google.golang.org/grpc"
+)
+
+// peer is a server that does with every turn what it is told to.
+type peer struct {
+	pb.UnimplementedThinkingServiceServer
+	runTurn func(pb.ThinkingService_RunTurnServer) error
+}
+
+func (p *peer) RunTurn(stream pb.ThinkingService_RunTurnServer) error { return p.runTurn(stream) }
+
+func listen(t *testing.T, runTurn func(pb.ThinkingService_RunTurnServer) error) *Client {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s.sock")
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	pb.RegisterThinkingServiceServer(server, &peer{runTurn: runTurn})
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	return connected(t, path)
+}
+
+func connected(t *testing.T, path string) *Client {
+	t.Helper()
+	client, err := Connect(WithAddress("unix:"+path), WithOnAway(func(error) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// Seen to fail when each turn counts for itself: an agent that goes on for hours without its sidecar would run out of
+// memory.
+func TestWhatWaitsIsBoundedOverAllTurns(t *testing.T) {
+	client := connected(t, filepath.Join(t.TempDir(), "nobody.sock"))
+	content := strings.Repeat("x", 250_000)
+	kept := 6 * 60
+	turns := make([]*Turn, 6)
+	for i := range turns {
+		turns[i] = client.BeginTurn(TurnOptions{})
+		for range 60 {
+			turns[i].Report(ToolReturned(content, false))
+		}
+		kept -= turns[i].Dropped()
+	}
+	if bytes := kept * len(content); bytes > mostBytesInAll || bytes < mostBytesInAll*98/100 {
+		t.Fatalf("%d bytes wait", bytes)
+	}
+	if err := client.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left := client.link.waitingBytes.Load(); left != 0 {
+		t.Fatalf("%d bytes are still counted", left)
+	}
+	late := client.BeginTurn(TurnOptions{})
+	late.Report(ToolCalled("search", "{}"))
+	if late.Dropped() != 2 {
+		t.Fatalf("%d dropped of a turn of a closed client", late.Dropped())
+	}
+}
+
+// Seen to fail, with thousands of streams in a second, without the pause.
+func TestAStreamThatIsClosedWithoutAWordIsNotOpenedAgainAtOnce(t *testing.T) {
+	var mu sync.Mutex
+	var times []time.Time
+	often := make(chan struct{})
+	client := listen(t, func(pb.ThinkingService_RunTurnServer) error {
+		mu.Lock()
+		defer mu.Unlock()
+		times = append(times, time.Now())
+		if len(times) == 4 {
+			close(often)
+		}
+		return nil
+	})
+	client.BeginTurn(TurnOptions{})
+	<-often
+	mu.Lock()
+	defer mu.Unlock()
+	// After 0.1, 0.2 and 0.3 seconds.
+	if took := times[3].Sub(times[0]); took < 500*time.Millisecond {
+		t.Fatalf("four streams in %v", took)
+	}
+}
+
+// Seen to fail, with the whole agent, when the count is believed.
+func TestMoreThanWasSentIsSaidToBeDurable(t *testing.T) {
+	client := listen(t, func(stream pb.ThinkingService_RunTurnServer) error {
+		if _, err := stream.Recv(); err != nil {
+			return err
+		}
+		ack := &pb.TurnDirective{Kind: &pb.TurnDirective_Ack{Ack: &pb.TurnAck{Received: 5, Durable: 5}}}
+		if err := stream.Send(&pb.RunTurnResponse{Directives: []*pb.TurnDirective{ack}}); err != nil {
+			return err
+		}
+		<-stream.Context().Done()
+		return nil
+	})
+	turn := client.BeginTurn(TurnOptions{})
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := client.Flush(ctx); err != nil || turn.Dropped() != 0 {
+		t.Fatal(err, turn.Dropped())
+	}
+}
+
+// Also when it is closed by the callback that is told. Seen to fail when closing only cancels.
+func TestNothingRunsOnAfterClose(t *testing.T) {
+	closed := make(chan struct{})
+	var client *Client
+	ready := make(chan struct{})
+	client, err := Connect(
+		WithAddress("unix:"+filepath.Join(t.TempDir(), "nobody.sock")),
+		WithOnAway(func(error) {
+			<-ready
+			_ = client.Close()
+			close(closed)
+		}),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 50 {
+		client.BeginTurn(TurnOptions{})
+	}
+	close(ready)
+	<-closed
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	for _, ours := range []string{".(*Turn).deliver", ".(*link).lookForIt"} {
+		if strings.Contains(string(stacks), ours) {
+			t.Errorf("%s goes on:\n%s", ours, stacks)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+/** What the client does by itself, beside the scenario: with nobody there, and with a server that behaves badly. */
+import assert from "node:assert/strict";
+import { createServer } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { ThinkingService } from "@sidemirror/api/v1/thinking";
+import { connect } from "../src/index.js";
+import { MOST_BYTES_IN_ALL } from "../src/turn.js";
+
+const NOBODY = { address: "unix:/nobody.sock", onAway: () => {} };
+
+/** Seen to fail when each turn counts for itself: an agent that goes on for hours would run out of memory. */
+test("what waits is bounded over all turns", async () => {
+  const sidemirror = connect(NOBODY);
+  const content = "x".repeat(250_000);
+  const turns = Array.from({ length: 6 }, () => sidemirror.beginTurn());
+  for (const turn of turns) for (let i = 0; i < 60; i++) turn.toolReturned(content);
+  const kept = turns.reduce((sum, turn) => sum - turn.dropped, 6 * 60) * content.length;
+  assert.ok(0.98 * MOST_BYTES_IN_ALL < kept && kept <= MOST_BYTES_IN_ALL, `${kept}`);
+  turns[0]?.abandon();
+  const late = sidemirror.beginTurn();
+  late.toolReturned(content);
+  assert.equal(late.dropped, 0);
+  await sidemirror.close(0);
+  const closed = sidemirror.beginTurn();
+  closed.toolCalled("search", "{}");
+  assert.equal(closed.dropped, 2);
+});
+
+async function serving(): Promise<{ times: number[]; often: Promise<void>; port: number; stop: () => void }> {
+  const times: number[] = [];
+  let enough = (): void => {};
+  const often = new Promise<void>((resolve) => (enough = resolve));
+  const handler = connectNodeAdapter({
+    routes: (router) =>
+      router.service(ThinkingService, {
+        async *runTurn() {
+          times.push(performance.now());
+          if (times.length === 4) enough();
+        },
+        listSessions: () => {
+          times.push(performance.now());
+          throw new ConnectError("not now", Code.Unavailable);
+        },
+      }),
+  });
+  const server = createServer(handler);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { times, often, port: (server.address() as AddressInfo).port, stop: () => server.close() };
+}
+
+/** Seen to fail, with hundreds of streams in a second, without the pause. */
+test("a stream that is closed without a word is not opened again at once", async () => {
+  const { times, often, port, stop } = await serving();
+  const sidemirror = connect({ ...NOBODY, address: `127.0.0.1:${port}` });
+  sidemirror.beginTurn();
+  await often;
+  await sidemirror.close(0);
+  stop();
+  // After 0.1, 0.2 and 0.3 seconds.
+  assert.ok((times[3] as number) - (times[0] as number) > 500, `${times}`);
+});
+
+/** Seen to fail when a call that is tried again opens the connection once more: the process does not end then. */
+test("nothing is called after the client was closed", async () => {
+  const { times, port, stop } = await serving();
+  const sidemirror = connect({ ...NOBODY, address: `127.0.0.1:${port}` });
+  const call = sidemirror.thinking.listSessions({});
+  const failed = assert.rejects(call);
+  while (times.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await sidemirror.close(0);
+  await failed;
+  const made = times.length;
+  await assert.rejects(sidemirror.thinking.listSessions({}), (error) => ConnectError.from(error).code === Code.Canceled);
+  assert.equal(times.length, made);
+  stop();
+});
