@@ -378,6 +378,11 @@ def as_client(environment: Mapping[str, str] | None = None) -> AsClient:
     return AsClient(**{field: given.get(name, "") for field, name in _AS_CLIENT.items()})
 
 
+def of_libraries(environment: Mapping[str, str] | None = None) -> Mapping[str, str]:
+    """The environment as libraries read it by themselves: OpenTelemetry's SDK, and what speaks HTTP to models."""
+    return os.environ if environment is None else environment
+
+
 def sources(
     settings: Settings, flags: Mapping[str, str], environment: Mapping[str, str] | None = None
 ) -> Iterator[Source]:
@@ -453,8 +458,31 @@ def _decode(kind: type, value: object) -> object:
     raise NotImplementedError(kind)
 
 
+# What msgspec says is expected, and how people say it.
+_PLAINLY = {
+    "`float`": "a number",
+    "`int`": "a whole number",
+    "`bool`": "true or false",
+    "`float | null`": "a number, or null",
+    "`int | null`": "a whole number, or null",
+}
+# Of texts of a form, by the last part of the setting's name.
+_FORMS = {
+    "log_level": "debug, info, warning or error",
+    "socket_mode": "a mode in octal, such as 0660",
+    "base_url": "a URL that begins with http:// or https://",
+}
+
+
 def _told(error: str) -> str:
-    """msgspec names the place as `$.limits.message_bytes`; people know it as a setting's name."""
+    """msgspec names the place as `$.limits.message_bytes`; people know it as a setting's name. Never says the value."""
     what, _, place = error.partition(" - at `$.")
     name = place.rstrip("`").replace(".", "__")
-    return f"{name} ({PREFIX}{name.upper()}): {what}" if name else error
+    if not name:
+        return error
+    expected = what.removeprefix("Expected ").partition(", got ")[0]
+    if expected.startswith("`str` matching regex"):
+        what = f"Expected {_FORMS.get(name.rpartition('__')[2], 'printable characters')}"
+    elif expected in _PLAINLY:
+        what = f"Expected {_PLAINLY[expected]}"
+    return f"{name} ({PREFIX}{name.upper()}): {what}"
