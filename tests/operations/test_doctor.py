@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from sidemirror_server.operations.doctor import Finding, examine
+from sidemirror_server.operations.doctor import examine
+from sidemirror_server.operations.finding import Finding
 from tests.acceptance import product
 from tests.faults.clocks import SetClock
 from tests.faults.process import Process

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sidemirror_server.operations.doctor import Finding
+from sidemirror_server.operations.finding import Finding
 from tests.acceptance import product
 from tests.faults.process import Process
 from tests.operations.scrape import metrics_address
