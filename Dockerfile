@@ -3,8 +3,8 @@
 #   docker build --tag sidemirror .
 #   docker run --read-only --network host --volume sidemirror:/data sidemirror
 #
-# It listens on loopback only, so a published port reaches nothing; in a network of its own, share a Unix socket by a
-# volume (SIDEMIRROR_SOCKET), or set TLS, an access file and SIDEMIRROR_ADDRESS=0.0.0.0:50051.
+# It listens on loopback only, so a published port reaches nothing; deploy/README.md has what to do in a network of its
+# own.
 #
 # Both stages begin with the same Python 3.11 or later: what the first installs runs in the second as it is. Any image
 # with python3 and its venv module does: --build-arg BASE=… .
@@ -25,13 +25,13 @@ COPY protos protos
 COPY generated/python generated/python
 COPY clients/python clients/python
 # First what seldom changes.
-RUN /opt/uv/bin/uv sync --locked --no-dev --no-install-workspace --extra openai --extra telemetry
+RUN /opt/uv/bin/uv sync --locked --no-dev --no-install-workspace --extra openai --extra embeddings --extra telemetry
 COPY server server
-RUN /opt/uv/bin/uv sync --locked --no-dev --no-editable --extra openai --extra telemetry
+RUN /opt/uv/bin/uv sync --locked --no-dev --no-editable --extra openai --extra embeddings --extra telemetry
 # What is in the image, for whoever looks for a package with a hole in it.
-RUN /opt/uv/bin/uv export --locked --no-dev --no-emit-project --extra openai --extra telemetry \
+RUN /opt/uv/bin/uv export --locked --no-dev --no-emit-project --extra openai --extra embeddings --extra telemetry \
         --format cyclonedx1.5 --preview-features sbom-export --output-file /opt/sidemirror/sbom.cdx.json --quiet \
-    && mkdir -m 0700 /data
+    && mkdir -m 0700 /data && mkdir -p -m 0770 /run/sidemirror
 
 FROM ${BASE}
 ARG VERSION=0.1.0
@@ -44,6 +44,8 @@ LABEL org.opencontainers.image.title="Sidemirror" \
       org.opencontainers.image.revision="${REVISION}"
 COPY --from=build /opt/sidemirror /opt/sidemirror
 COPY --from=build --chown=65532:65532 /data /data
+# Where a socket may be (SIDEMIRROR_SOCKET): a named volume that is mounted here belongs to the sidecar's user and group.
+COPY --from=build --chown=65532:65532 /run/sidemirror /run/sidemirror
 # The one place that is written to, and what telemetry and health say of it.
 ENV PATH=/opt/sidemirror/bin:/usr/local/bin:/usr/bin:/bin \
     PYTHONDONTWRITEBYTECODE=1 \

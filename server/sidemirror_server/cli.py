@@ -5,7 +5,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from sidemirror_server.settings import PREFIX, SECRETS, BadSettings, Settings, names, quieten_grpc, sources
+from sidemirror_server.settings import PREFIX, SECRETS, BadSettings, Settings, load, names, quieten_grpc, sources
 
 # sysexits.h: the configuration is wrong.
 EXIT_CONFIGURATION = 78
@@ -126,7 +126,12 @@ def _add_goals(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 def _add_migrate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     migrate = commands.add_parser("migrate", help="make or update the schema of a Postgres database, as its owner")
-    migrate.add_argument("--database-url", required=True, metavar="OWNER_URL", help="postgresql://owner@host/database")
+    migrate.add_argument(
+        "--database-url",
+        default="",
+        metavar="OWNER_URL",
+        help="postgresql://owner@host/database; better in SIDEMIRROR_DATABASE_URL, which nobody else sees",
+    )
     migrate.add_argument(
         "--grant-to",
         action="append",
@@ -259,6 +264,7 @@ def _watch(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
+    quieten_grpc()
     from sidemirror_server.operations.doctor import doctor
 
     return doctor(_flags(options), ask_models=options.ask_models, as_json=options.json)
@@ -267,7 +273,7 @@ def _doctor(options: argparse.Namespace) -> int:
 def _migrate(options: argparse.Namespace) -> int:
     from sidemirror_server.operations.migrate import migrate
 
-    return migrate(options.database_url, options.grant_to)
+    return migrate(options.database_url or load().database_url.reveal(), options.grant_to)
 
 
 def _memory(options: argparse.Namespace) -> int:

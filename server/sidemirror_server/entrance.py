@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+# Hosts that mean every address of this machine.
+_EVERYWHERE = {"0.0.0.0", "[::]", "::"}
+
 
 @contextmanager
 def _named(setting: str) -> Iterator[None]:
@@ -49,15 +52,29 @@ def check_listeners(settings: Settings) -> None:
         ):
             raise CannotListen(f"socket {settings.socket!r}: address {settings.address!r} is a socket already")
     others = (("health_address", settings.health_address), ("metrics_address", settings.metrics_address))
+    taken = [("address", settings.address)]
     for setting, address in others:
         with _named(setting):
             if address.startswith(UNIX):
                 raise CannotListen(f"address {address!r}: host:port is expected")
             if address:
                 is_local(address)
+                taken.append((setting, address))
+                _check_apart(taken)
     with _named("socket_group"):
         if settings.socket_group:
             group_id(settings.socket_group)
+
+
+def _check_apart(taken: list[tuple[str, str]]) -> None:
+    """Whether the last of these addresses is none of the others. Raises CannotListen."""
+    _, _, port = taken[-1][1].rpartition(":")
+    for setting, address in taken[:-1]:
+        # The same port of two addresses of this machine is two places only where neither is all of them.
+        host, _, other_port = address.rpartition(":")
+        own_host = taken[-1][1].rpartition(":")[0]
+        if port == other_port != "0" and (host == own_host or {host, own_host} & _EVERYWHERE):
+            raise CannotListen(f"address {taken[-1][1]!r}: the port is {setting}'s already")
 
 
 def answers_reflection(settings: Settings) -> bool:

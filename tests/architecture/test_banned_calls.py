@@ -32,7 +32,7 @@ def test_refused(file: str, code: str) -> None:
 @pytest.mark.parametrize(
     ("file", "code"),
     [
-        ("settings.py", ENVIRONMENT),
+        ("settings/reading.py", ENVIRONMENT),
         ("vocabulary/clock.py", CLOCK_NS),
         ("rpc/interceptors.py", BROAD_EXCEPT),
         ("work/worker.py", BROAD_EXCEPT),

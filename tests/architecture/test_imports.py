@@ -20,10 +20,11 @@ ROOMS = (
         "work",
         "vocabulary",
         "assembly",
+        "settings",
     ),
     *("models", "models/adapters", "storage", "storage/sqlite", "storage/postgres"),
 )
-FILES = ("cli.py", "assembly/stores.py", "settings.py", "models/adapters/rules.py", "storage/sql.py")
+FILES = ("cli.py", "assembly/stores.py", "settings/reading.py", "models/adapters/rules.py", "storage/sql.py")
 
 
 def empty_house(folder: Path) -> Path:

@@ -23,8 +23,8 @@ def test_half_a_minute_of_it(tmp_path: Path) -> None:
 
 
 def test_what_grows_is_seen() -> None:
-    flat = [Sample(60.0, 30.0, 20.0, 10.0)] * 60
-    leaking = [Sample(60.0 + n, 30.0, 20.0 + n, 10.0) for n in range(60)]
+    flat = [Sample(60.0, 30.0, 20.0, 10.0, 30.0)] * 60
+    leaking = [Sample(60.0 + n, 30.0, 20.0 + n, 10.0, float(n)) for n in range(60)]
     assert all(now <= most for _, now, most in growth(flat).values())
     assert [name for name, (_, now, most) in growth(leaking).items() if now > most] == ["resident_mb", "tasks"]
     assert set(BOUNDS) == set(Sample._fields)

@@ -50,6 +50,25 @@ def test_it_says_what_is_in_it(image: Image) -> None:
     assert {path.name for path in site.glob("*.pth")} <= {"_virtualenv.pth", "distutils-precedence.pth"}
 
 
+def test_a_named_volume_for_the_socket_belongs_to_the_sidecar(image: Image) -> None:
+    """An engine gives a new volume the owner and the mode of the folder that it is mounted on. Seen to fail with an
+    image without the folder: root's volume, in which no socket can be made."""
+    found = (image.root / "run" / "sidemirror").stat()
+    assert (found.st_uid, found.st_gid) == (USER, USER)
+    assert found.st_mode & 0o050 == 0o050
+    assert (image.root / "data").stat().st_uid == USER
+
+
+def test_every_setting_works_in_it(image: Image) -> None:
+    """No package is missing, whatever is chosen."""
+    told = image.run(
+        *("doctor", "--json", "--address", "127.0.0.1:0", "--tracing", "true", "--metrics", "true"),
+        *("--model--base-url", "http://127.0.0.1:1/v1", "--model--name", "x"),
+        *("--embedding--name", "x", "--embedding--base-url", "http://127.0.0.1:1/v1"),
+    )
+    assert [one for one in json.loads(told.stdout)["findings"] if not one.get("ok")] == [], told.stdout
+
+
 def test_it_serves_read_only_as_its_own_user_without_a_shell(image: Image) -> None:
     running = Running(image, {"SIDEMIRROR_ADDRESS": "127.0.0.1:0"})
     try:

@@ -57,7 +57,7 @@ async def test_told_to_stop_under_load(times: int, tmp_path: Path) -> None:
                 await _refused(other)
                 await until(lambda deaf=deaf: bool(deaf.said("closing")))  # type: ignore[misc]
                 assert await _closing_of(watch) == "the server is shutting down"
-                await asyncio.gather(*working)
+                await _ended(working, process)
                 code, _ = await process.ended(within_s=GRACE_S + 5)
                 ends_s.append(time.monotonic() - told_s)
                 assert code == 0
@@ -75,6 +75,17 @@ async def test_told_to_stop_under_load(times: int, tmp_path: Path) -> None:
     assert max(flips_ms) < 100
     assert max(ends_s) < GRACE_S
     assert "Traceback" not in process.text()
+
+
+async def _ended(working: list[asyncio.Task[None]], process: Process) -> None:
+    """All agents have heard of the end. Says which side is at fault when one has not: a server that goes on, or a
+    client that does not notice that it is gone."""
+    _, stuck = await asyncio.wait(working, timeout=GRACE_S + 60)
+    for task in stuck:
+        task.cancel()
+    whose = "goes on" if process.running else "has ended"
+    assert not stuck, f"{len(stuck)} agents still read, and the server {whose}: {process.text()[-2000:]}"
+    await asyncio.gather(*working)
 
 
 async def _what_is_kept(address: str, agents: list[Agent]) -> tuple[list[str], list[str]]:

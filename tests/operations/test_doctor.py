@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from sidemirror_server.operations.doctor import Finding, examine
+from sidemirror_server.operations.doctor import examine
+from sidemirror_server.operations.finding import Finding
 from tests.acceptance import product
 from tests.faults.clocks import SetClock
 from tests.faults.process import Process
@@ -68,7 +69,7 @@ def test_misspelt_names(name: str, advice: str, tmp_path: Path) -> None:
 def test_a_setting_that_cannot_be_read(tmp_path: Path) -> None:
     examination = found(tmp_path, heartbeat_s="soon")
     assert (examination.ok, examination.settings) == (False, ())
-    assert examination.findings[0].found.startswith("heartbeat_s (SIDEMIRROR_HEARTBEAT_S): Expected `float`")
+    assert examination.findings[0].found.startswith("heartbeat_s (SIDEMIRROR_HEARTBEAT_S): Expected a number")
 
 
 def test_an_address_that_is_not_loopback(tmp_path: Path) -> None:
@@ -146,7 +147,9 @@ def test_a_folder_that_cannot_be_one(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
-    assert [finding.found for finding in wrong(tmp_path)] == [f"{tmp_path} cannot be written to"]
+    assert [finding.found for finding in wrong(tmp_path)] == [
+        f"{tmp_path} cannot be read and written by user {os.geteuid()}"
+    ]
 
 
 async def test_clocks(tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 """What `sidemirror doctor` says of who gets in."""
 
 import asyncio
+import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.operations.test_doctor import found, wrong
+from tests.operations.test_doctor import NOW_US, found, wrong
 from tests.wire.access import ACME, INTRUDER, Certificates, entry, write_access
 from tests.wire.test_tls import serving
 
@@ -54,6 +55,31 @@ def test_a_certificate_and_a_key(tmp_path: Path) -> None:
     ((said, advice),) = told(tmp_path, "tls", **made.settings())
     assert said.endswith("the key is not the certificate's")
     assert advice
+
+
+def test_certificates_whose_time_is_over_or_to_come(tmp_path: Path) -> None:
+    """The clock of these tests stands still; theirs are made around it. Seen to fail without a look at the beginning,
+    and without one at the authorities of clients."""
+    made = Certificates(tmp_path / "tls")
+    now = datetime.datetime.fromtimestamp(NOW_US / 1e6, datetime.UTC)
+    day = datetime.timedelta(days=1)
+
+    def told_of(begins: datetime.datetime, ends: datetime.datetime) -> list[tuple[str, str]]:
+        issued = made.authority.issue_cert("sidecar.test", not_before=begins, not_after=ends)
+        made.certificate.write_bytes(b"".join(blob.bytes() for blob in issued.cert_chain_pems))
+        made.key.write_bytes(issued.private_key_pem.bytes())
+        return told(tmp_path, "tls", **made.settings())
+
+    ((said, advice),) = told_of(now - 9 * day, now - day)
+    assert said == f"{made.certificate} has expired on 2027-01-14"
+    assert advice == "replace it; no restart is needed"
+    ((said, advice),) = told_of(now + day, now + 90 * day)
+    assert said == f"{made.certificate} is not good before 2027-01-16"
+    assert advice.startswith("set the machine's clock")
+    ((said, advice),) = told_of(now - day, now + 9 * day)
+    assert said == f"{made.certificate} is good until 2027-01-24"
+    assert advice == "replace it; no restart is needed"
+    assert told_of(now - day, now + 90 * day)[0][1] == ""
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from sidemirror_server.operations.doctor import Finding, examine
+from sidemirror_server.operations.doctor import examine
+from sidemirror_server.operations.finding import Finding
 from sidemirror_server.storage.postgres.migrate import migrate, read_migrations
 from sidemirror_server.vocabulary.clock import SystemClock
 from tests.acceptance import product

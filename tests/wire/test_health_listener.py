@@ -12,6 +12,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.operations.health import health
 from sidemirror_server.settings import BadSettings
 from sidemirror_server.storage.sqlite.database import Database
 from tests.acceptance.product import run
@@ -48,6 +49,21 @@ async def test_health_is_told_without_tls_and_token_and_nothing_else_is(
             await stack.aclose()
             assert (await watch.read()).status == NOT_SERVING
             await channel.close()
+
+
+async def test_the_command_asks_there(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container that speaks TLS, whose check knows nothing but the server's own settings. Seen to fail when the
+    TLS address is asked."""
+    made = Certificates(tmp_path / "tls")
+    with caplog.at_level(logging.INFO):
+        async with serving(tmp_path, **made.settings(), health_address="0.0.0.0:0") as address:
+            monkeypatch.setenv("SIDEMIRROR_ADDRESS", address)
+            assert await asyncio.to_thread(health, "", "") == 1
+            monkeypatch.setenv("SIDEMIRROR_HEALTH_ADDRESS", f"0.0.0.0:{port_told(caplog)}")
+            monkeypatch.setenv("SIDEMIRROR_CA_FILE", str(made.ca))
+            assert await asyncio.to_thread(health, "", "") == 0
 
 
 @pytest.mark.parametrize("address", ["unix:/tmp/s", "9000", "host:port"])

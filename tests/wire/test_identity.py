@@ -234,12 +234,12 @@ GOOD = {"name": "a", "token": ACME, "grants": GRANTS}
     [
         ([], "no token in it"),
         ([{"name": "a", "grants": GRANTS}], "either `token` or `sha256`"),
-        ([{**GOOD, "token": "short-secret"}], "length >= 20"),
+        ([{**GOOD, "token": "short-secret"}], "20 to 1,024 printable"),
         ([{**GOOD, "grants": []}], "length >= 1"),
         ([{**GOOD, "grants": [{"tenant": "t"}]}], "unknown field"),
-        ([{**GOOD, "expires": "2026-01-01"}], "RFC3339"),
-        ([GOOD, {**GOOD, "name": "b"}], "two tokens have the same content"),
-        ([GOOD, {**GOOD, "token": INTRUDER}], "two tokens have the same name"),
+        ([{**GOOD, "expires": "2026-01-01"}], "a time with its zone"),
+        ([GOOD, {**GOOD, "name": "b"}], "a and b are the same token: make another one"),
+        ([GOOD, {**GOOD, "token": INTRUDER}], "two tokens have the same name, a"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_without_telling_what_is_in_it(

@@ -7,6 +7,7 @@ async with assemble(settings) as sidecar:
 `standing.py` lets health follow the stores.
 """
 
+from sidemirror_server.assembly.choices import refused_choices as refused_choices
 from sidemirror_server.assembly.models import ASKED_FOR as ASKED_FOR
 from sidemirror_server.assembly.models import routes_of as routes_of
 from sidemirror_server.assembly.sidecar import Sidecar as Sidecar

@@ -4,27 +4,19 @@ Called by `cli.py`. It looks and changes nothing: no folder is made, no port tak
 """
 
 import difflib
-import errno
-import os
-import socket
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
-import grpc
 import msgspec
 
-from sidemirror.v1 import sidecar_pb2 as pb
-from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
 from sidemirror_server.assembly import examine_redis, examine_shared_store, examine_store
+from sidemirror_server.operations.address_check import Answer, answers, check_places
+from sidemirror_server.operations.choices_check import check_choices
 from sidemirror_server.operations.entrance_check import check_entrance
+from sidemirror_server.operations.finding import Finding
 from sidemirror_server.operations.loop import run
-from sidemirror_server.operations.target import open_channel
-from sidemirror_server.rpc.listening import UNIX
 from sidemirror_server.settings import PREFIX, BadSettings, Settings, Source, load, names, sources, unknown_names
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 
-# A sidecar of this machine answers within milliseconds.
-_ANSWER_S = 2.0
 _MIB = 1024 * 1024
 # Below this a busy agent may fill the disk within the hour. Chosen here: 4 times the bound of the WAL.
 _LITTLE_ROOM_BYTES = 256 * _MIB
@@ -32,18 +24,6 @@ _LITTLE_ROOM_BYTES = 256 * _MIB
 _EARLIEST_US = 1_767_225_600_000_000
 # How far the newest record may be ahead of the clock: what clocks that are kept in step differ by, and more.
 _AHEAD_US = 5_000_000
-
-
-_SHOW_CA = "set SIDEMIRROR_CA_FILE to the authorities of its certificate, to ask what is there"
-
-
-class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing that was looked at: whether it is well, what was found, and what to change if it is not."""
-
-    subject: str
-    ok: bool
-    found: str
-    advice: str = ""
 
 
 class Examination(msgspec.Struct, frozen=True):
@@ -86,8 +66,8 @@ def examine(
     else:
         settings = tuple(sources(loaded, flags, environment))
         findings.extend(_places(loaded, clock))
-        entrance = tuple(check_entrance(loaded, clock))
-        findings.extend(Finding(one.subject, ok=not one.advice, found=one.found, advice=one.advice) for one in entrance)
+        findings.extend(check_entrance(loaded, clock))
+        findings.extend(check_choices(loaded, clock, environment))
         if ask_models:
             findings.extend(_models(loaded))
     return Examination(all(finding.ok for finding in findings), settings, tuple(findings))
@@ -119,12 +99,14 @@ def _unknown(name: str) -> Finding:
 
 
 def _places(settings: Settings, clock: Clock) -> Iterable[Finding]:
+    found = answers(settings)
     if settings.database_url:
         yield from _shared(settings, clock)
-        yield from _answers(settings)
+        yield from found
         yield _clock(0, clock.now_us())
     else:
-        yield from _embedded(settings, clock)
+        yield from _embedded(settings, clock, found)
+    yield from check_places(settings, served=any(answer.served for answer in found))
     if settings.redis_url:
         yield from _redis(settings)
 
@@ -172,7 +154,7 @@ def _shared_advice(problem: str) -> str:
     return problem.rpartition(": ")[2] if ": " in problem else "look into the server's log"
 
 
-def _embedded(settings: Settings, clock: Clock) -> Iterable[Finding]:
+def _embedded(settings: Settings, clock: Clock, found: list[Answer]) -> Iterable[Finding]:
     store = examine_store(settings)
     yield from (Finding("store", ok=False, found=problem, advice=_store_advice(problem)) for problem in store.problems)
     size = f"{store.size_bytes / _MIB:.1f} MiB" if store.exists else "not made yet"
@@ -186,83 +168,27 @@ def _embedded(settings: Settings, clock: Clock) -> Iterable[Finding]:
     if store.free_bytes < _LITTLE_ROOM_BYTES:
         room = msgspec.structs.replace(room, ok=False, advice="make room, or choose another data_dir")
     yield room
-    answers = _answers(settings)
-    yield from answers
-    yield _holder(store.held_by, [answer.served for answer in answers])
+    if store.open_to_others:
+        told = f"other users may look into {store.folder} (mode {store.open_to_others})"
+        yield Finding("store", ok=True, found=told, advice="chmod 0700")
+    yield from found
+    yield _holder(store.held_by, [answer.served for answer in found])
     yield _clock(store.newest_us, clock.now_us())
 
 
-def _answers(settings: Settings) -> "list[_Answer]":
-    socket_path = settings.socket.removeprefix(UNIX)
-    listeners = [settings.address, *([f"{UNIX}{Path(socket_path).absolute()}"] if socket_path else [])]
-    return [_answer_at(address, speaks_tls=bool(settings.tls.key_file)) for address in listeners]
-
-
 def _store_advice(problem: str) -> str:
+    if "cannot be read and written" in problem:
+        return "give that user the folder, or choose another data_dir"
     if "newer than this server" in problem:
         return "use the newer server that has written it, or another data_dir"
-    if "damaged" in problem or "cannot be read" in problem:
+    if "damaged" in problem or "cannot be read:" in problem:
         return "stop the server, keep a copy of the folder, and restore a backup"
     return "choose another data_dir"
 
 
-class _Answer(Finding, frozen=True, omit_defaults=True):
-    """What is at an address; `served`: a sidemirror."""
-
-    served: bool = False
-
-
-def _answer_at(address: str, *, speaks_tls: bool) -> _Answer:
-    """Who listens there, if anyone."""
-    subject = "address"
-    listening = _knock(address)
-    if listening is None:
-        return _Answer(subject, ok=True, found=f"{address} is free")
-    if listening:
-        return _Answer(subject, ok=False, found=f"{address}: {listening}", advice="choose another address")
-    target = address if address.startswith(UNIX) else f"dns:{address}"
-    with open_channel(target) as channel:
-        try:
-            stub = pb_grpc.SidecarServiceStub(channel)
-            info = stub.GetServerInfo(pb.GetServerInfoRequest(), timeout=_ANSWER_S)
-        except grpc.RpcError as error:
-            if error.code() in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
-                found = f"{address} is served by a sidemirror that asks for another token"
-                return _Answer(subject, ok=True, found=found, served=True)
-            if speaks_tls and not address.startswith(UNIX):
-                found = f"{address} is taken ({error.code().name}): by these settings it would speak TLS"
-                return _Answer(subject, ok=True, found=found, advice=_SHOW_CA, served=True)
-            return _Answer(
-                subject,
-                ok=False,
-                found=f"{address} is taken by something that is no sidemirror ({error.code().name})",
-                advice="choose another address, or stop what listens there",
-            )
-    return _Answer(subject, ok=True, found=f"{address} is served by sidemirror {info.version}", served=True)
-
-
-def _knock(address: str) -> str | None:
-    """None when nobody listens, an empty text when somebody does, else why it cannot be told."""
-    try:
-        if address.startswith(UNIX):
-            with socket.socket(socket.AF_UNIX) as client:
-                client.settimeout(_ANSWER_S)
-                client.connect(address.removeprefix(UNIX))
-        else:
-            host, _, port = address.rpartition(":")
-            if port == "0":
-                return None  # the system chooses a free one
-            socket.create_connection((host.strip("[]"), int(port)), _ANSWER_S).close()
-    except (ConnectionRefusedError, FileNotFoundError):
-        return None
-    except OSError as error:
-        return os.strerror(error.errno) if error.errno else str(error) or errno.errorcode[errno.ETIMEDOUT]
-    return ""
-
-
-def _holder(held_by: str, served: list[bool]) -> Finding:
+def _holder(held_by: str, served: list[bool | None]) -> Finding:
     """Whether who has the folder and who answers at the address can be the same."""
-    if held_by and not any(served):
+    if held_by and not any(served) and None not in served:
         return Finding(
             "store",
             ok=False,

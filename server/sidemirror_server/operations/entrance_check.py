@@ -2,12 +2,11 @@
 
 import datetime
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import msgspec
-
 from sidemirror_server.entrance import check_listeners, check_tls, tls_files
+from sidemirror_server.operations.finding import Finding
 from sidemirror_server.rpc.access import ANY, Token, read_access
 from sidemirror_server.rpc.listening import is_local
 from sidemirror_server.rpc.secret_files import CannotUse
@@ -18,38 +17,33 @@ from sidemirror_server.vocabulary.clock import Clock
 _SOON_US = 14 * 24 * 3600 * 1_000_000
 
 
-class Found(msgspec.Struct, frozen=True):
-    """One thing that was looked at; `advice` is what to change, and it is well when there is none."""
-
-    subject: str
-    found: str
-    advice: str = ""
-
-
-def check_entrance(settings: Settings, clock: Clock) -> Iterator[Found]:
+def check_entrance(settings: Settings, clock: Clock) -> Iterator[Finding]:
     """In this order: where it listens, who may call, what it shows."""
     try:
         check_listeners(settings)
     except BadSettings as error:
-        yield Found("address", str(error), "choose an address on loopback or a socket, or set up TLS and tokens")
+        # The error begins with the setting's name.
+        is_address = str(error).startswith("address ")
+        advice = "choose an address on loopback or a socket, or set up TLS and tokens"
+        yield _found("address", str(error), advice if is_address else "change or remove this setting")
         return
     yield from _tokens(settings, clock)
     yield from _tls(settings, clock)
 
 
-def _tokens(settings: Settings, clock: Clock) -> Iterator[Found]:
+def _tokens(settings: Settings, clock: Clock) -> Iterator[Finding]:
     if not settings.access_file:
         whoever = "user of this machine" if is_local(settings.address) else "one"
-        yield Found("access", f"every {whoever} who reaches the server may call: there is no access_file")
+        yield _found("access", f"every {whoever} who reaches the server may call: there is no access_file")
         return
     try:
         tokens = read_access(Path(settings.access_file))
     except CannotUse as error:
-        yield Found("access", str(error), "mend the access file (README, Who may call)")
+        yield _found("access", str(error), "mend the access file (README, Who may call)")
         return
     now_us = clock.now_us()
     good = [token for token in tokens if token.expires_us is None or token.expires_us > now_us]
-    yield Found(
+    yield _found(
         "access",
         f"{settings.access_file}: {len(good)} tokens are good, for {_tenants(good)}",
         "" if good else "add a token: nobody can call",
@@ -59,7 +53,7 @@ def _tokens(settings: Settings, clock: Clock) -> Iterator[Found]:
             when = _day(token.expires_us)
             told = "expired on" if token.expires_us <= now_us else "expires on"
             advice = "remove it" if token.expires_us <= now_us else "add its successor, give it out, then remove it"
-            yield Found("access", f"token {token.name} {told} {when}", advice)
+            yield _found("access", f"token {token.name} {told} {when}", advice)
 
 
 def _tenants(tokens: list[Token]) -> str:
@@ -69,27 +63,53 @@ def _tenants(tokens: list[Token]) -> str:
     return f"tenant {', '.join(names)}" if names else "nobody"
 
 
-def _tls(settings: Settings, clock: Clock) -> Iterator[Found]:
+def _tls(settings: Settings, clock: Clock) -> Iterator[Finding]:
     files = tls_files(settings)
     if files is None:
         return
     try:
         check_tls(files)
     except BadSettings as error:
-        yield Found("tls", str(error), "mend the files, or name others")
+        yield _found("tls", str(error), "mend the files, or name others")
         return
-    ends_us = _ends_us(files.certificate)
-    found = f"{files.certificate} is good until {_day(ends_us)}"
+    begins_us, ends_us = _good_from_until(_decoded(files.certificate))
+    clients = "" if files.client_ca is None else f"; clients need a certificate of {files.client_ca}"
+    found, advice = _validity(f"{files.certificate}", begins_us, ends_us, clock.now_us())
+    yield _found("tls", f"{found}{clients}", advice)
     if files.client_ca is not None:
-        found += f"; clients need a certificate of {files.client_ca}"
-    yield Found("tls", found, "replace it; no restart is needed" if ends_us - clock.now_us() < _SOON_US else "")
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_verify_locations(files.client_ca)
+        for number, authority in enumerate(context.get_ca_certs(), 1):
+            found, advice = _validity(f"{files.client_ca}, {number}.", *_good_from_until(authority), clock.now_us())
+            if advice:
+                yield _found("tls", found, f"{advice}; clients that it has signed cannot connect")
 
 
-def _ends_us(certificate: Path) -> int:
-    """When the first certificate of the file ends."""
+def _validity(what: str, begins_us: int, ends_us: int, now_us: int) -> tuple[str, str]:
+    """What is found of a certificate, and what to change."""
+    if now_us < begins_us:
+        return f"{what} is not good before {_day(begins_us)}", "set the machine's clock, or replace the certificate"
+    if now_us >= ends_us:
+        return f"{what} has expired on {_day(ends_us)}", "replace it; no restart is needed"
+    soon = ends_us - now_us < _SOON_US
+    return f"{what} is good until {_day(ends_us)}", "replace it; no restart is needed" if soon else ""
+
+
+def _decoded(certificate: Path) -> Mapping[str, object]:
+    """The first certificate of the file."""
     # The one way to it without another package: what CPython's own tests use.
-    decoded: dict[str, str] = ssl._ssl._test_decode_cert(str(certificate))  # type: ignore[attr-defined]  # noqa: SLF001
-    return int(ssl.cert_time_to_seconds(decoded["notAfter"])) * 1_000_000
+    decoded: dict[str, object] = ssl._ssl._test_decode_cert(str(certificate))  # type: ignore[attr-defined]  # noqa: SLF001
+    return decoded
+
+
+def _good_from_until(decoded: Mapping[str, object]) -> tuple[int, int]:
+    begins_s, ends_s = (ssl.cert_time_to_seconds(str(decoded[name])) for name in ("notBefore", "notAfter"))
+    return int(begins_s) * 1_000_000, int(ends_s) * 1_000_000
+
+
+def _found(subject: str, found: str, advice: str = "") -> Finding:
+    """It is well when there is nothing to change."""
+    return Finding(subject, not advice, found, advice)
 
 
 def _day(at_us: int) -> str:

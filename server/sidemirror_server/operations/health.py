@@ -5,7 +5,8 @@ import sys
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from sidemirror_server.operations.target import address_of, open_channel
+from sidemirror_server.operations.target import CHANNEL_OPTIONS, address_of, open_channel
+from sidemirror_server.settings import load
 
 EXIT_NOT_SERVING = 1
 # A sidecar that serves answers within milliseconds; Kubernetes gives a probe one second unless told otherwise, and a
@@ -15,8 +16,10 @@ _TIMEOUT_S = 5.0
 
 def health(address: str, service: str) -> int:
     """Prints the status of `service` (empty: the whole server) and returns 0 if it is SERVING, else 1."""
-    address = address_of(address)
-    with open_channel(address) as channel:
+    apart = "" if address else _told_apart()
+    address = apart or address_of(address)
+    # Where health is told apart it is without TLS, whatever this command shows elsewhere.
+    with grpc.insecure_channel(apart, options=CHANNEL_OPTIONS) if apart else open_channel(address) as channel:
         try:
             request = health_pb2.HealthCheckRequest(service=service)
             # The stub's methods are made at run time; its types know none of them.
@@ -27,6 +30,14 @@ def health(address: str, service: str) -> int:
             return EXIT_NOT_SERVING
     print(health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status))
     return 0 if answer.status == health_pb2.HealthCheckResponse.SERVING else EXIT_NOT_SERVING
+
+
+def _told_apart() -> str:
+    """Where the environment says that health alone is told, as seen from this machine; else empty. Raises
+    BadSettings."""
+    address = load().health_address
+    host, _, port = address.rpartition(":")
+    return f"localhost:{port}" if host in ("0.0.0.0", "[::]", "::") else address
 
 
 def _why(error: grpc.RpcError, address: str, service: str) -> str:

@@ -72,18 +72,43 @@ class Token(msgspec.Struct, frozen=True):
 def read_access(path: Path) -> tuple[Token, ...]:
     """The tokens of the file, in its order. Raises CannotUse, which never says what a token is."""
     raw = read_secret(path)
+    if not raw.strip():
+        raise CannotUse(f"{path}: the file is empty")
     try:
         entries = msgspec.json.decode(raw, type=_File).tokens
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         # msgspec names the place and what is expected there, never the value.
-        raise CannotUse(f"{path}: {error}") from error
+        raise CannotUse(f"{path}: {_plainly(str(error))}") from error
     if not entries:
         raise CannotUse(f"{path}: there is no token in it, so that nobody could call")
     tokens = tuple(_token(path, entry) for entry in entries)
-    for what in ("name", "digest"):
-        if len({getattr(token, what) for token in tokens}) != len(tokens):
-            raise CannotUse(f"{path}: two tokens have the same {'name' if what == 'name' else 'content'}")
+    by_name: dict[str, Token] = {}
+    by_digest: dict[bytes, Token] = {}
+    for token in tokens:
+        if by_name.setdefault(token.name, token) is not token:
+            raise CannotUse(f"{path}: two tokens have the same name, {token.name}")
+        if (other := by_digest.setdefault(token.digest, token)) is not token:
+            raise CannotUse(
+                f"{path}: {other.name} and {token.name} are the same token: make another one, "
+                "or one entry with the grants of both"
+            )
     return tokens
+
+
+# What msgspec says of the fields of an entry, and what that means.
+_MEANT = {
+    "token": "20 to 1,024 printable characters without blanks are expected, such as `openssl rand -hex 32` makes",
+    "sha256": "64 small hexadecimal digits are expected",
+    "expires": "a time with its zone is expected, such as 2027-01-01T00:00:00Z",
+}
+
+
+def _plainly(error: str) -> str:
+    """msgspec's word, or ours where its own says little."""
+    _, _, place = error.partition(" - at `$.")
+    place = place.rstrip("`")
+    meant = _MEANT.get(place.rpartition(".")[2])
+    return f"{place}: {meant}" if meant else error
 
 
 def _token(path: Path, entry: _Entry) -> Token:

@@ -11,7 +11,7 @@ from pathlib import Path
 # How an address says that it is a Unix socket's path (gRPC's own form).
 UNIX = "unix:"
 # A longer path is refused by the kernel (108 bytes with the closing NUL).
-_LONGEST_SOCKET_PATH = 107
+LONGEST_SOCKET_PATH = 107
 _FOLDER_MODE = 0o750
 
 
@@ -58,8 +58,8 @@ def held_socket(path: Path, group: str = "") -> Iterator[str]:
     Makes the folder with mode 0750 when it is missing, for `group` when one is named, and removes what a server that
     died has left behind.
     """
-    if len(os.fsencode(path.absolute())) > _LONGEST_SOCKET_PATH:
-        raise CannotListen(f"socket {str(path)!r}: the path is longer than {_LONGEST_SOCKET_PATH} bytes")
+    if len(os.fsencode(path.absolute())) > LONGEST_SOCKET_PATH:
+        raise CannotListen(f"socket {str(path)!r}: the path is longer than {LONGEST_SOCKET_PATH} bytes")
     try:
         _make_folder(path.parent, group)
         lock = os.open(path.with_name(f"{path.name}.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o640)

@@ -19,12 +19,17 @@ spec:
     spec:
       restartPolicy: Never
       automountServiceAccountToken: false
+      {{- with $v.imagePullSecrets }}
+      imagePullSecrets:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
       containers:
         - name: migrate
           image: "{{ $v.image.repository }}:{{ $v.image.tag }}"
-          args: [migrate, --database-url, $(OWNER_URL), --grant-to, {{ $v.databaseRole }}]
+          imagePullPolicy: {{ $v.image.pullPolicy }}
+          args: [migrate, --grant-to, {{ $v.databaseRole | quote }}]
           env:
-            - name: OWNER_URL
+            - name: SIDEMIRROR_DATABASE_URL
               valueFrom: {secretKeyRef: {name: {{ $v.ownerSecret }}, key: url}}
           resources:
             {{- toYaml $v.resources | nindent 12 }}

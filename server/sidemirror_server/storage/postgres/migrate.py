@@ -122,7 +122,10 @@ async def connect(url: str, within_s: float) -> asyncpg.Connection:
         raise
     except (asyncpg.ClientConfigurationError, ValueError) as exc:
         # Its text may show parts of the URL.
-        raise refused("its URL cannot be used: postgresql://role:password@host:port/database is expected") from exc
+        raise refused(
+            "its URL cannot be used: postgresql://role:password@host:port/database is expected, with `/`, `#`, `?`, "
+            "`@` and `%` in a password written as %XX"
+        ) from exc
 
 
 async def migrate(

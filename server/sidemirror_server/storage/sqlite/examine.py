@@ -5,6 +5,7 @@ import fcntl
 import os
 import shutil
 import sqlite3
+import stat
 from pathlib import Path
 
 import msgspec
@@ -23,7 +24,7 @@ class Examined(msgspec.Struct, frozen=True):
 
     `held_by`: the process that has it, empty when none has. `schema`: how many migrations were applied, of how many
     this server knows. `newest_us`: when its newest turn was heard of, 0 when there is none. `problems`: why a server
-    could not use it, or should not.
+    could not use it, or should not. `open_to_others`: its mode when other users may look into it, else empty.
     """
 
     folder: Path
@@ -35,12 +36,14 @@ class Examined(msgspec.Struct, frozen=True):
     schema: tuple[int, int] = (0, 0)
     newest_us: int = 0
     problems: tuple[str, ...] = ()
+    open_to_others: str = ""
 
 
 def examine(folder: Path) -> Examined:
     """Looks at the folder. Whatever is wrong with it is told in `problems`; raises nothing."""
     folder = folder.absolute()
-    there = next(path for path in (folder, *folder.parents) if path.exists())
+    # Not `Path.exists`, which raises where a folder above may not be looked into.
+    there = next(path for path in (folder, *folder.parents) if os.path.exists(path))  # noqa: PTH110
     problems = []
     try:
         refuse_unsafe_file_system(folder)
@@ -48,18 +51,20 @@ def examine(folder: Path) -> Examined:
         problems.append(refused.facts["reason"])
     if not there.is_dir():
         problems.append(f"{there} is no folder")
-    elif not os.access(there, os.W_OK | os.X_OK):
-        problems.append(f"{there} cannot be written to")
+    elif not os.access(there, os.R_OK | os.W_OK | os.X_OK):
+        problems.append(f"{there} cannot be read and written by user {os.geteuid()}")
     found = Examined(
         folder=folder,
-        exists=folder.is_dir(),
+        exists=os.path.isdir(folder),  # noqa: PTH112
         file_system=file_system_of(folder),
         free_bytes=shutil.disk_usage(there).free,
         schema=(0, len(read_migrations())),
         problems=tuple(problems),
     )
-    if not found.exists:
+    if not found.exists or not os.access(folder, os.R_OK | os.X_OK):
         return found
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    found = msgspec.structs.replace(found, open_to_others=f"{mode:04o}" if mode & 0o007 else "")
     size_bytes = sum(path.stat().st_size for path in folder.glob(f"{FILE_NAME}*") if path.is_file())
     found = msgspec.structs.replace(found, size_bytes=size_bytes, held_by=_holder(folder / "lock"))
     return _with_content(found) if (folder / FILE_NAME).exists() else found

@@ -1,0 +1,202 @@
+"""Settings from flags and the environment: what was given, what it means, and where it came from."""
+
+import math
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import get_type_hints
+
+import msgspec
+
+from sidemirror_server.settings.table import Secret, Settings
+
+PREFIX = "SIDEMIRROR_"
+
+
+def is_measured(settings: Settings) -> bool:
+    """Whether somebody is told of metrics."""
+    return settings.metrics or bool(settings.metrics_address)
+
+
+class BadSettings(Exception):
+    """The settings cannot be used; says which one and why."""
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Where a setting's value came from: `flag`, `environment` or `default`."""
+
+    name: str
+    value: object
+    source: str
+
+
+def load(flags: Mapping[str, str] | None = None, environment: Mapping[str, str] | None = None) -> Settings:
+    """The settings from flags (by field name, nested ones with `__`), then the environment, then the defaults.
+
+    Raises BadSettings, naming the setting.
+    """
+    environment = os.environ if environment is None else environment
+    given = {**_from_environment(environment), **(flags or {})}
+    given.update(_of_providers(given, environment))
+    if level := given.get("log_level"):
+        given["log_level"] = level.lower()
+    nested: dict[str, object] = {}
+    for name, value in given.items():
+        *groups, last = name.split("__")
+        inner = nested
+        for group in groups:
+            inner = inner.setdefault(group, {})  # type: ignore[assignment]  # a name is a value or a group, not both
+        inner[last] = value
+    try:
+        settings = msgspec.convert(nested, Settings, strict=False, dec_hook=_decode)
+    except msgspec.ValidationError as error:
+        raise BadSettings(_told(str(error))) from error
+    for source in sources(settings, given, environment):
+        if source.value == math.inf:
+            raise BadSettings(f"{source.name} ({PREFIX}{source.name.upper()}): Expected a number, got infinity")
+    if settings.model.provider == "anthropic" and not (settings.model.api_key or settings.model.base_url):
+        raise BadSettings(f"model__api_key ({PREFIX}MODEL__API_KEY or ANTHROPIC_API_KEY): anthropic needs a key")
+    return settings
+
+
+def unknown_names(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """Names in the environment that look like settings and are none: most likely misspelt."""
+    known = {f"{PREFIX}{name.upper()}" for name in names()}
+    given = os.environ if environment is None else environment
+    return tuple(sorted(name for name in given if name.startswith(PREFIX) and name not in known | OTHERS))
+
+
+# Names that clients read; the server leaves them alone.
+_AS_CLIENT = {
+    "token": "SIDEMIRROR_TOKEN_FILE",
+    "ca": "SIDEMIRROR_CA_FILE",
+    "certificate": "SIDEMIRROR_CLIENT_CERTIFICATE_FILE",
+    "key": "SIDEMIRROR_CLIENT_KEY_FILE",
+}
+OTHERS = set(_AS_CLIENT.values())
+
+
+class AsClient(msgspec.Struct, frozen=True):
+    """What a command shows to a sidecar that it calls: the file of its token, the authorities whose certificates it
+    takes (with any, it speaks TLS), its own certificate and key. Empty: none."""
+
+    token: str = ""
+    ca: str = ""
+    certificate: str = ""
+    key: str = ""
+
+
+def as_client(environment: Mapping[str, str] | None = None) -> AsClient:
+    """From the environment, where clients of every language look for it."""
+    given = os.environ if environment is None else environment
+    return AsClient(**{field: given.get(name, "") for field, name in _AS_CLIENT.items()})
+
+
+def of_libraries(environment: Mapping[str, str] | None = None) -> Mapping[str, str]:
+    """The environment as libraries read it by themselves: OpenTelemetry's SDK, and what speaks HTTP to models."""
+    return os.environ if environment is None else environment
+
+
+def sources(
+    settings: Settings, flags: Mapping[str, str], environment: Mapping[str, str] | None = None
+) -> Iterator[Source]:
+    """Every setting with its value and where that came from, in the order of their definition."""
+    environment = os.environ if environment is None else environment
+    given = _from_environment(environment)
+    given.update(_of_providers({**given, **flags}, environment))
+    for name in names():
+        value: object = settings
+        for part in name.split("__"):
+            value = getattr(value, part)
+        yield Source(name, value, "flag" if name in flags else "environment" if name in given else "default")
+
+
+def names(kind: type[msgspec.Struct] = Settings) -> tuple[str, ...]:
+    """The names of all settings, nested ones with `__`, in the order of their definition."""
+    found: list[str] = []
+    for name, inner in get_type_hints(kind).items():
+        if isinstance(inner, type) and issubclass(inner, msgspec.Struct):
+            found.extend(f"{name}__{rest}" for rest in names(inner))
+        else:
+            found.append(name)
+    return tuple(found)
+
+
+def quieten_grpc() -> None:
+    """Lets gRPC say only what is an error, unless the environment says otherwise: it would write a line for each TLS
+    handshake that fails, and so let anybody who reaches the port fill the disk. To be called before it is used."""
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+
+
+# What may not be given as a flag.
+SECRETS = ("model__api_key", "embedding__api_key")
+
+
+def _of_providers(given: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
+    """What the variables of providers and the seeds' alias say of settings that are not given themselves."""
+    told: dict[str, str] = {}
+    anthropic, openai = (environment.get(name, "") for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"))
+    base_url = given.get("model__base_url", "")
+    provider = given.get("model__provider", "")
+    if not provider and (base_url or anthropic or given.get("model__api_key")):
+        provider = told["model__provider"] = "openai_compatible" if base_url else "anthropic"
+    key = anthropic if provider == "anthropic" else ""
+    if provider == "openai_compatible" and not base_url:
+        # Somebody else's server is not given a key that it was not meant for.
+        key = openai
+    if key and not given.get("model__api_key"):
+        told["model__api_key"] = key
+    if openai and given.get("embedding__name") and not given.get("embedding__base_url"):
+        told["embedding__api_key"] = openai
+    if name := environment.get("RAE_LLM_MODEL_DEFAULT", ""):
+        told["model__name"] = name
+    for alias, name in (("REFLECTIVE_MEMORY_ENABLED", "memory__enabled"), ("REFLECTIVE_MEMORY_MODE", "memory__mode")):
+        if value := environment.get(alias, "").strip().lower():
+            told[name] = value
+    return {name: value for name, value in told.items() if not given.get(name)}
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    given = {name.removeprefix(PREFIX).lower(): value for name, value in environment.items() if name.startswith(PREFIX)}
+    return {name: value for name, value in given.items() if name in names()}
+
+
+def _decode(kind: type, value: object) -> object:
+    if kind is Path and isinstance(value, str):
+        if not value:
+            # It would be the folder that the server happens to be started in.
+            raise ValueError("Expected the path of a folder, got nothing")
+        return Path(value)
+    if kind is Secret and isinstance(value, str):
+        return Secret(value)
+    raise NotImplementedError(kind)
+
+
+# What msgspec says is expected, and how people say it.
+_PLAINLY = {
+    "`float`": "a number",
+    "`int`": "a whole number",
+    "`bool`": "true or false",
+    "`float | null`": "a number, or null",
+    "`int | null`": "a whole number, or null",
+}
+# Of texts of a form, by the last part of the setting's name.
+_FORMS = {
+    "log_level": "debug, info, warning or error",
+    "socket_mode": "a mode in octal, such as 0660",
+    "base_url": "a URL that begins with http:// or https://",
+}
+
+
+def _told(error: str) -> str:
+    """msgspec names the place as `$.limits.message_bytes`; people know it as a setting's name. Never says the value."""
+    what, _, place = error.partition(" - at `$.")
+    name = place.rstrip("`").replace(".", "__")
+    if not name:
+        return error
+    expected = what.removeprefix("Expected ").partition(", got ")[0]
+    if expected.startswith("`str` matching regex"):
+        what = f"Expected {_FORMS.get(name.rpartition('__')[2], 'printable characters')}"
+    elif expected in _PLAINLY:
+        what = f"Expected {_PLAINLY[expected]}"
+    return f"{name} ({PREFIX}{name.upper()}): {what}"

@@ -1,0 +1,142 @@
+"""What `sidemirror doctor` says of the places that a server would take: ports, sockets, folders. Each of these stopped
+`serve` while doctor found nothing to change, or ended doctor itself."""
+
+import asyncio
+import os
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sidemirror_server.operations.finding import Finding
+from tests.acceptance import product
+from tests.faults.process import Process
+from tests.operations.scrape import metrics_address
+from tests.operations.test_doctor import found, wrong
+from tests.wire.access import Certificates
+
+
+@pytest.mark.parametrize("setting", ["health_address", "metrics_address"])
+def test_a_port_that_something_else_has(setting: str, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        (finding,) = wrong(tmp_path, **{setting: f"0.0.0.0:{port}"})
+    assert finding == Finding(
+        "address",
+        False,
+        f"{setting}: something else listens at 0.0.0.0:{port}",
+        f"choose another {setting}, or stop what listens there",
+    )
+
+
+def test_an_address_of_another_machine(tmp_path: Path) -> None:
+    (finding,) = wrong(tmp_path, health_address="192.0.2.7:50052")
+    assert finding.found.startswith("health_address: 192.0.2.7:50052 is no address of this machine (")
+
+
+@pytest.mark.parametrize(
+    ("health", "metrics", "taken"),
+    [
+        ("127.0.0.1:50051", "", "address"),
+        ("0.0.0.0:50051", "", "address"),
+        ("0.0.0.0:50052", "127.0.0.1:50052", "health_address"),
+    ],
+)
+def test_one_port_for_two_things(health: str, metrics: str, taken: str, tmp_path: Path) -> None:
+    findings = wrong(tmp_path, address="127.0.0.1:50051", health_address=health, metrics_address=metrics)
+    assert any(finding.found.endswith(f"the port is {taken}'s already") for finding in findings)
+
+
+def test_an_address_without_a_port(tmp_path: Path) -> None:
+    (finding,) = wrong(tmp_path, address="127.0.0.1")
+    assert finding.found.endswith("address '127.0.0.1': host:port or unix:/path is expected")
+
+
+def test_a_host_that_is_not_known(tmp_path: Path) -> None:
+    findings = wrong(tmp_path, address="nobody.invalid:50051")
+    assert findings[0].found == "nobody.invalid:50051: the host's name cannot be resolved"
+
+
+def test_a_socket_whose_name_is_taken_by_a_file(tmp_path: Path) -> None:
+    (tmp_path / "s").write_text("")
+    (finding,) = wrong(tmp_path, socket=str(tmp_path / "s"))
+    told = f"socket: {tmp_path / 's'} is something else than a socket"
+    assert finding == Finding("address", False, told, "remove it, or choose another socket")
+
+
+def test_a_socket_path_that_is_too_long(tmp_path: Path) -> None:
+    (finding,) = wrong(tmp_path, socket=str(tmp_path / ("x" * 120)))
+    assert finding.found.endswith("AF_UNIX path too long")
+
+
+def test_a_group_that_is_none(tmp_path: Path) -> None:
+    (finding,) = wrong(tmp_path, socket=str(tmp_path / "s"), socket_group="no-such-group")
+    assert finding.advice == "change or remove this setting"
+
+
+# Root may look into and write to every folder, unless it goes without that right.
+_AS_USUAL = (
+    ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all", "--"] if os.geteuid() == 0 else []
+)
+
+
+@pytest.mark.skipif(bool(_AS_USUAL) and shutil.which("setpriv") is None, reason="root without setpriv")
+@pytest.mark.parametrize(
+    ("mode", "setting", "below", "told"),
+    [
+        (0o500, "data-dir", "", "cannot be read and written by user"),
+        (0o000, "data-dir", "", "cannot be read and written by user"),
+        (0o000, "data-dir", "data", "cannot be read and written by user"),
+        (0o500, "socket", "s", "cannot be written to by user"),
+    ],
+)
+def test_a_folder_of_another_mode(mode: int, setting: str, below: str, told: str, tmp_path: Path) -> None:
+    """Seen to fail with a traceback where the folder may not be looked into."""
+    folder = tmp_path / "folder"
+    folder.mkdir(mode=mode)
+    places = {"--data-dir": str(tmp_path / "data"), f"--{setting}": str(folder / below)}
+    given = [part for pair in places.items() for part in pair]
+    command = [*_AS_USUAL, str(product.COMMAND), "doctor", "--address", "127.0.0.1:0", *given]
+    ran = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    folder.chmod(0o700)
+    assert ran.returncode == 1
+    assert told in ran.stdout, ran.stderr
+    assert "give that user the folder" in ran.stdout
+
+
+def test_a_folder_that_others_may_look_into(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data").chmod(0o755)
+    told = [(finding.found, finding.advice) for finding in found(tmp_path).findings if finding.advice]
+    assert told == [(f"other users may look into {tmp_path / 'data'} (mode 0755)", "chmod 0700")]
+
+
+async def test_what_this_command_shows_as_a_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A token file that cannot be used is told of, and the rest all the same. Seen to fail when it ended doctor."""
+    (tmp_path / "token").write_text("")
+    async with Process(tmp_path) as process:
+        monkeypatch.setenv("SIDEMIRROR_TOKEN_FILE", str(tmp_path / "token"))
+        findings = await asyncio.to_thread(wrong, tmp_path, address=process.address)
+    (finding,) = findings
+    assert finding.found.startswith(f"{process.address} is taken, and cannot be asked: SIDEMIRROR_TOKEN_FILE: ")
+    assert finding.advice == "mend that file, or unset the variable"
+
+
+async def test_authorities_for_a_server_that_speaks_no_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Certificates(tmp_path / "tls")
+    async with Process(tmp_path) as process:
+        monkeypatch.setenv("SIDEMIRROR_CA_FILE", str(made.ca))
+        (finding,) = await asyncio.to_thread(wrong, tmp_path, address=process.address)
+    assert finding.advice.startswith("unset SIDEMIRROR_CA_FILE: ")
+
+
+async def test_ports_of_a_sidecar_at_work(tmp_path: Path) -> None:
+    """Its own are no reason to change anything."""
+    async with Process(tmp_path, {"metrics_address": "127.0.0.1:0"}) as process:
+        address = metrics_address(process.text())
+        examination = await asyncio.to_thread(found, tmp_path, address=process.address, metrics_address=address)
+    assert examination.ok
+    told = [finding.found for finding in examination.findings]
+    assert f"metrics_address: something listens at {address}; a sidemirror is at work" in told
