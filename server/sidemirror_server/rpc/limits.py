@@ -6,7 +6,7 @@ field of text, number or list without a rule is a defect of the table, found whe
 
 import math
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor, OneofDescriptor
 from google.protobuf.message import Message
@@ -29,7 +29,7 @@ from sidemirror_server.rpc.limit_table import (
 
 Violation = tuple[str, str]
 Check = Callable[[Message, str, list[Violation]], None]
-ValueCheck = Callable[[object], str | None]
+ValueCheck = Callable[[Any], str | None]
 
 _ID_CHARS = 128
 _LATEST_S = 253_402_300_799  # 9999-12-31T23:59:59Z, the end of google.protobuf.Timestamp
@@ -289,8 +289,7 @@ def _value(field: FieldDescriptor, rule: Rule | None) -> ValueCheck | None:
 def _id(required: bool, taken: tuple[str, ...]) -> ValueCheck:
     wrong = "1 to 128 printable characters" + (", required" if required else "")
 
-    def check(value: object) -> str | None:
-        text = cast("str", value)
+    def check(text: str) -> str | None:
         if not text:
             return wrong if required else None
         if text in taken:
@@ -301,8 +300,7 @@ def _id(required: bool, taken: tuple[str, ...]) -> ValueCheck:
 
 
 def _text(rule: Text) -> ValueCheck:
-    def check(value: object) -> str | None:
-        text = cast("str", value)
+    def check(text: str) -> str | None:
         if rule.required and not text:
             return "required"
         if rule.not_blank and (not text or text.isspace()):
@@ -320,8 +318,8 @@ def _text(rule: Text) -> ValueCheck:
 def _number(low: float, high: float) -> ValueCheck:
     wrong = f"a number from {low:,} to {high:,}"
 
-    def check(value: object) -> str | None:
-        return None if low <= cast("float", value) <= high else wrong
+    def check(value: float) -> str | None:
+        return None if low <= value <= high else wrong
 
     return check
 
