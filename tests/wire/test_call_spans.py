@@ -93,7 +93,7 @@ async def served(folder: Path, traced: Traced, handle: Handle) -> AsyncIterator[
     await server.start()
     async with grpc.aio.insecure_channel(f"unix:{folder}/s") as channel:
         yield channel.unary_unary(f"/{METHOD}"), ended
-    await server.stop(None)
+    await server.stop(PATIENCE_S)
 
 
 async def call(folder: Path, traced: Traced, handle: Handle, metadata: Metadata = ()) -> None:
