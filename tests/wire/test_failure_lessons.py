@@ -137,7 +137,12 @@ def test_not_when_quarantine_and_what_is_superseded_keep_a_lesson_back(
     assert [item.id for item in reflection.lessons.items] == [new.reflection_id]
     assert held.reflection_id
     # Nor does a block show what is superseded, until what holds in its place is gone.
-    assert shown(memory, "back", "schema of the tables") == [new.reflection_id]
+    asked = pb.BuildMemoryContextRequest(project_id="back", task="schema of the tables")
+    block = memory.BuildMemoryContext(asked, timeout=TIMEOUT_S).block
+    assert [item.id for item in block.items] == [new.reflection_id]
+    assert {left.id: left.reason for left in block.omitted}[old.reflection_id] == (
+        f"{new.reflection_id} holds in its place"
+    )
     retire = pb.ReviewReflectionRequest(
         project_id="back", reflection_id=new.reflection_id, state=pb.MEMORY_STATE_RETIRED, reason="wrong"
     )
@@ -207,6 +212,29 @@ def test_one_may_supersede_several_and_two_each_other_neither(memory: Reflective
     back = pb.MemoryLink(source=links[0].target, target=links[0].source, kind=pb.LINK_KIND_SUPERSEDES)
     memory.LinkReflections(pb.LinkReflectionsRequest(project_id="several", links=[back]), timeout=TIMEOUT_S)
     assert set(shown(memory, "several", "Write the report")) == {first, third}
+
+
+def test_of_a_ring_none_hides_another(server: SidecarThread, memory: ReflectiveMemoryServiceStub) -> None:
+    """Three that supersede each other in a ring are all shown, and what one of them supersedes beside that is not.
+
+    Seen to fail when only pairs were looked at: all three were hidden, and nothing said so.
+    """
+    months = ("March", "April", "May", "June")
+    told: dict[str, Any] = {"error_category": NOT_FOUND}
+    applies = pb.AppliesWhen(tools=["sql"], error_categories=[NOT_FOUND])
+    ids = [
+        store(memory, "ring", f"The report of {month} was missing.", applies_when=applies, **told).reflection_id
+        for month in months
+    ]
+    links = [
+        pb.MemoryLink(source=pb.GraphPoint(id=one), target=pb.GraphPoint(id=other), kind=pb.LINK_KIND_SUPERSEDES)
+        for one, other in ((ids[0], ids[1]), (ids[1], ids[2]), (ids[2], ids[0]), (ids[2], ids[3]))
+    ]
+    memory.LinkReflections(pb.LinkReflectionsRequest(project_id="ring", links=links), timeout=TIMEOUT_S)
+    assert set(shown(memory, "ring", "Find the report that was missing")) == set(ids[:3])
+    assert set(shown(memory, "ring", "", tools=["sql"])) == set(ids[:3])
+    (reflection,) = reflections_of(server, "ring", "no such table: stock")
+    assert ids[3] not in [item.id for item in reflection.lessons.items]
 
 
 @pytest.mark.parametrize("signature", ["sql", "sql|oops|missing_table", "sql|not_found|" + "x" * 240])
