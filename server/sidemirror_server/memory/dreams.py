@@ -80,12 +80,11 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 class Waiting(msgspec.Struct, frozen=True):
-    """A project with memories that no pass has read: how it stands, how many they are, and when the first and the last
-    of them were made."""
+    """A project with memories that no pass has read: how it stands, and when the first and the last of them were
+    made."""
 
     scope: Scope
     standing: Standing
-    unread: int
     first_us: int
     last_us: int
 
