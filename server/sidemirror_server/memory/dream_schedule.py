@@ -86,7 +86,9 @@ class DreamSchedule:
         other from dreaming. Raises StoreUnavailable, StoreFull."""
         started = 0
         found = await self._dreams.waiting(self._clock.now_us(), _SCOPES_AT_ONCE)
-        self._failed = {waiting.scope: self._failed[waiting.scope] for waiting in found if waiting.scope in self._failed}
+        self._failed = {
+            waiting.scope: self._failed[waiting.scope] for waiting in found if waiting.scope in self._failed
+        }
         for waiting in found:
             try:
                 started += await self._start_if_due(waiting)
