@@ -93,7 +93,7 @@ SELECT tenant_id, project_id, 'g' || r / 20, r, id, 'o', 'i', 0.5, 'failed', 1 F
 INSERT INTO sidemirror.goal_words SELECT tenant_id, project_id, 'w' || r % 100, id, r FROM n;
 INSERT INTO sidemirror.goal_deletions SELECT tenant_id, project_id, id, r FROM n;
 INSERT INTO sidemirror.receipts
-SELECT tenant_id, project_id, id, CASE WHEN r % 2 = 0 THEN 'goal' ELSE 'turn' END, r, '', '', '', 'x' FROM n;
+SELECT tenant_id, project_id, id, CASE WHEN r % 2 = 0 THEN 'goal' ELSE 'turn' END, r, 'k' || r / 20, '', '', 'x' FROM n;
 INSERT INTO sidemirror.receipt_items SELECT tenant_id, project_id, id::bytea, id FROM n;
 INSERT INTO sidemirror.lesson_trials
 SELECT tenant_id, project_id, 'r' || r / 10, 'm' || r % 10, 1,
@@ -203,6 +203,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "shown": ((*PLACE, [b"000500", b"000501"]), 2),
         "list": ((*PLACE, LATE, "", 5), 5),
         "list_of_kind": ((*PLACE, LATE, "", 5, "goal"), 5),
+        "of_turn": ((*PLACE, "k50", 5), 5),
         "oldest": ((LATE, 5), 5),
         "forget_items": ((*PLACE, ["000500", "000501"]), 2),
         "forget": ((*PLACE, ["000500", "000501"]), 2),

@@ -13,7 +13,7 @@ import msgspec
 
 from sidemirror_server.memory.evidence import Arm
 from sidemirror_server.memory.graph import FAN_OUT, MemoryGraph
-from sidemirror_server.memory.holdout import drawn, without
+from sidemirror_server.memory.holdout import NOTHING_DECIDED, Decided, decided, drawn, held_of, without
 from sidemirror_server.memory.links import Node, NodeKind, node_of
 from sidemirror_server.memory.ranking import Ranked
 from sidemirror_server.memory.recall import Question, Recall
@@ -29,6 +29,9 @@ from sidemirror_server.vocabulary.block import BlockItem, ContextBlock, Lesson, 
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
 
+_KINDS = frozenset(kind.value for kind in MemoryKind)
+# Receipts of a turn that are looked at. Chosen here: more blocks than a turn asks for.
+_MOST_RECEIPTS = 200
 HEADING = "LESSONS FROM EARLIER WORK"
 DEFAULT_ITEMS = 5
 # Candidates for each item of a block. Chosen here: several may apply elsewhere, or say what another says.
@@ -125,11 +128,16 @@ class MemoryContext:
     ) -> ContextBlock:
         """The block, whose receipt is durable; an empty one, without a receipt, when nothing fits. Of what would be in
         it, each lesson is held back for `holdout_fraction` of the receipts: to be compared, a draw comes after all else
-        is decided, and nothing takes the place of what it holds back. Raises what the store raises."""
+        is decided, and nothing takes the place of what it holds back. Of a turn, the first receipt decides. Raises what
+        the store raises."""
         found = await self.fitting(scope, task, max_items)
         block = render(HEADING, found.lessons, max_items, max_tokens, receipt_id)
-        trials = drawn(block, found.strategy_of, receipt_id, holdout_fraction)
-        held = tuple(trial.memory_id for trial in trials if trial.arm is Arm.HELD_BACK)
+        before = await self.decided(scope, task.turn_id, receipt_id) if block.items else NOTHING_DECIDED
+        trials = drawn(block, found.strategy_of, receipt_id, holdout_fraction, before)
+        held = (
+            *held_of((item.id for item in block.items), found.strategy_of, before),
+            *(trial.memory_id for trial in trials if trial.arm is Arm.HELD_BACK),
+        )
         shown = without(block, HEADING, found.lessons, held, receipt_id) if held else block
         shown = msgspec.structs.replace(shown, omitted=(*found.omitted, *shown.omitted))
         if not block.items:
@@ -154,11 +162,24 @@ class MemoryContext:
         of = {one.memory.memory_id: one.memory.strategy_of for one in kept if one.memory.strategy_of}
         return Fitting(tuple(Lesson(_item(one), _label(one.memory)) for one in kept), omitted, of)
 
+    async def decided(self, scope: Scope, turn_id: str, but: str = "") -> Decided:
+        """Which lessons the blocks of this turn held back and showed so far, that of the receipt `but` aside. Raises
+        what the store raises."""
+        receipts = await self._receipts.of_turn(scope, turn_id, _MOST_RECEIPTS) if turn_id else ()
+        others = [receipt for receipt in receipts if receipt.receipt_id != but]
+        held = {memory_id for receipt in others for memory_id in receipt.held_back}
+        shown = {item.id for receipt in others for item in receipt.items if item.kind in _KINDS}
+        if not held and not shown:
+            return NOTHING_DECIDED
+        records = await self._recall.records(scope, sorted(held | shown))
+        return decided(held, shown, {one: memory.strategy_of for one, memory in records.items() if memory.strategy_of})
+
     async def answering(
-        self, scope: Scope, failures: Sequence[Failure], task: str, but: Collection[str] = ()
+        self, scope: Scope, failures: Sequence[Failure], task: str, turn_id: str = "", but: Collection[str] = ()
     ) -> tuple[Lesson, ...]:
-        """The lessons for calls that failed, the best first; none of the memories `but`. Only those of the very
-        failure, or for this kind of error of this tool. Raises what the store raises."""
+        """The lessons for calls of a turn that failed, the best first; none of the memories `but`, nor what is held
+        back from the turn. Only those of the very failure, or for this kind of error of this tool. Raises what the
+        store raises."""
         if await self._recall.has_none(scope):
             return ()
         signed = [(failure, error_signature(failure.tool, failure.text)) for failure in failures]
@@ -171,7 +192,9 @@ class MemoryContext:
         )
         found = await self._applying(scope, told, _CANDIDATES * len(failures))
         superseded = await self._superseded(scope, {memory.memory_id: memory for memory in found})
-        left_out = {*but, *superseded}
+        of = {memory.memory_id: memory.strategy_of for memory in found if memory.strategy_of}
+        before = await self.decided(scope, turn_id) if found else NOTHING_DECIDED
+        left_out = {*but, *superseded, *held_of((memory.memory_id for memory in found), of, before)}
         asked = telling_terms(told.task)
         fitting = [
             one
