@@ -303,6 +303,10 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "looked_through": ((*PLACE, 5), 1),
         # Those that matter little, of which none is old enough; what is important is not looked at.
         "old_memories": ((*PLACE, 0.4, LATE, 5), 5),
+        "projects_after": ((*PLACE, 5), 5),
+        # All of a project, by an index alone.
+        "count": (PLACE, ROWS),
+        "surplus": ((*PLACE, 5), 5),
         "old_turns": ((LATE, 5), 5),
         "forget_entries": ((*PLACE, ["k50", "k51"]), 40),
         "forget_turns": ((*PLACE, ["000500", "000501"]), 2),
@@ -328,7 +332,7 @@ STATEMENTS = [(adapter, name) for adapter, every in VALUES.items() for name in e
 ACROSS = {(turn_log, "idle"), (requests, "expired"), (work, "used_up"), (work, "due"), (work, "done"), (work, "scopes")}
 ACROSS |= {(work, "dead")}
 ACROSS |= {(critiques, "old"), (ledger, "old"), (ledger, "forget_sums")}
-ACROSS |= {(receipts, "oldest"), (pruning, "projects"), (pruning, "old_turns")}
+ACROSS |= {(receipts, "oldest"), (pruning, "projects"), (pruning, "projects_after"), (pruning, "old_turns")}
 ACROSS |= {(trials, "old"), (dreams, "waiting")}
 ACROSS |= {(ledger, "used"), (ledger, "take"), (ledger, "replace")}
 

@@ -30,7 +30,7 @@ BROKEN = [
     ("RC5", "oldest", "time_us < :before_us", "time_us <= :before_us"),
     ("RC5", "oldest", "LIMIT :limit", "LIMIT max(:limit, 10)"),
     ("RC5", "forget_items", "AND receipt_id = :receipt_id", "AND receipt_id <> :receipt_id"),
-    ("RC7", "of_turn", "ORDER BY time_us DESC, receipt_id DESC", "ORDER BY time_us DESC, receipt_id"),
+    ("RC7", "of_turn", "ORDER BY time_us, receipt_id", "ORDER BY time_us, receipt_id DESC"),
     ("RC7", "of_turn", "AND turn_id = :turn_id", "AND turn_id >= :turn_id"),
     ("RC7", "of_turn", ITS_SCOPE, ANY_PROJECT),
     ("RC6", "get", ITS_SCOPE, ANY_PROJECT),

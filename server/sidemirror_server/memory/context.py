@@ -30,7 +30,7 @@ from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
 
 _KINDS = frozenset(kind.value for kind in MemoryKind)
-# Receipts of a turn that are looked at. Chosen here: more blocks than a turn asks for.
+# Receipts of a turn that are looked at, the first ones. Chosen here: more blocks than a turn asks for.
 _MOST_RECEIPTS = 200
 HEADING = "LESSONS FROM EARLIER WORK"
 DEFAULT_ITEMS = 5

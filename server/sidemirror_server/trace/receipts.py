@@ -67,7 +67,7 @@ class Receipts(Protocol):
     RC5  `forget` removes receipts from before `before_us`, of every scope, the oldest first, at most `limit`, and
          returns how many; their items count as shown no more, unless a later receipt has them too.
     RC6  Scopes never meet: the same id in two scopes is two receipts.
-    RC7  `of_turn` returns a turn's receipts, the newest first, at most `limit`; none for an empty id.
+    RC7  `of_turn` returns a turn's receipts, the oldest first, at most `limit`; none for an empty id.
     Raises StoreUnavailable, StoreFull.
     """
 
