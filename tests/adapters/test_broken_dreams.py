@@ -57,6 +57,11 @@ BROKEN = [
     ("PU8", "old_memories", "trial.assigned_us >= :before_us", "trial.assigned_us > :before_us"),
     ("PU8", "old_memories", "trial.tenant_id = memories.tenant_id AND trial.project_id = memories.project_id", "TRUE"),
     ("PU8", "old_memories", "strategy.importance >= :below", "strategy.importance > :below"),
+    ("PU9", "crowded", "total - :most", "total - :most + 1"),
+    ("PU9", "surplus", "ORDER BY importance, updated_us", "ORDER BY importance, updated_us DESC"),
+    ("PU9", "surplus", " AND state <> 'retired'", " AND state <> 'retired' AND importance < 0.9"),
+    ("PU9", "surplus", ITS_SCOPE, NO_SCOPE),
+    ("PU9", "surplus", "LIMIT :limit", "LIMIT :limit + 1"),
     ("PU8", "old_memories", "link.tenant_id = memories.tenant_id AND link.project_id = memories.project_id", "TRUE"),
 ]  # fmt: skip
 

@@ -168,6 +168,8 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("RC4", "list_of_kind", "kind = $6", "kind >= $6"),
         ("RC5", "oldest", "ORDER BY time_us", "ORDER BY time_us DESC"),
         ("RC5", "oldest", "time_us < $1", "time_us <= $1"),
+        ("RC7", "of_turn", "ORDER BY time_us, receipt_id", "ORDER BY time_us, receipt_id DESC"),
+        ("RC7", "of_turn", "turn_id = $3", "turn_id >= $3"),
         ("RC5", "forget_items", "receipt_id = ANY ($3::text[])", "NOT receipt_id = ANY ($3::text[])"),
     ],
     memories: [

@@ -93,7 +93,7 @@ SELECT tenant_id, project_id, 'g' || r / 20, r, id, 'o', 'i', 0.5, 'failed', 1 F
 INSERT INTO sidemirror.goal_words SELECT tenant_id, project_id, 'w' || r % 100, id, r FROM n;
 INSERT INTO sidemirror.goal_deletions SELECT tenant_id, project_id, id, r FROM n;
 INSERT INTO sidemirror.receipts
-SELECT tenant_id, project_id, id, CASE WHEN r % 2 = 0 THEN 'goal' ELSE 'turn' END, r, '', '', '', 'x' FROM n;
+SELECT tenant_id, project_id, id, CASE WHEN r % 2 = 0 THEN 'goal' ELSE 'turn' END, r, 'k' || r / 20, '', '', 'x' FROM n;
 INSERT INTO sidemirror.receipt_items SELECT tenant_id, project_id, id::bytea, id FROM n;
 INSERT INTO sidemirror.lesson_trials
 SELECT tenant_id, project_id, 'r' || r / 10, 'm' || r % 10, 1,
@@ -203,6 +203,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "shown": ((*PLACE, [b"000500", b"000501"]), 2),
         "list": ((*PLACE, LATE, "", 5), 5),
         "list_of_kind": ((*PLACE, LATE, "", 5, "goal"), 5),
+        "of_turn": ((*PLACE, "k50", 5), 5),
         "oldest": ((LATE, 5), 5),
         "forget_items": ((*PLACE, ["000500", "000501"]), 2),
         "forget": ((*PLACE, ["000500", "000501"]), 2),
@@ -294,12 +295,18 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "count": ((*PLACE, 5, True, 0, 1, 1), 1),
         "read": ((*PLACE, ["000501", "000503"]), 4),
         "list": ((*PLACE, LATE, 5), 5),
+        # Each project that has something unread, and the first and the last of that.
+        "waiting": ((LATE, 5), 3 * SCOPES),
     },
     pruning: {
         "projects": ((5,), 5),
         "looked_through": ((*PLACE, 5), 1),
         # Those that matter little, of which none is old enough; what is important is not looked at.
         "old_memories": ((*PLACE, 0.4, LATE, 5), 5),
+        "projects_after": ((*PLACE, 5), 5),
+        # All of a project, by an index alone.
+        "count": (PLACE, ROWS),
+        "surplus": ((*PLACE, 5), 5),
         "old_turns": ((LATE, 5), 5),
         "forget_entries": ((*PLACE, ["k50", "k51"]), 40),
         "forget_turns": ((*PLACE, ["000500", "000501"]), 2),
@@ -325,8 +332,8 @@ STATEMENTS = [(adapter, name) for adapter, every in VALUES.items() for name in e
 ACROSS = {(turn_log, "idle"), (requests, "expired"), (work, "used_up"), (work, "due"), (work, "done"), (work, "scopes")}
 ACROSS |= {(work, "dead")}
 ACROSS |= {(critiques, "old"), (ledger, "old"), (ledger, "forget_sums")}
-ACROSS |= {(receipts, "oldest"), (pruning, "projects"), (pruning, "old_turns")}
-ACROSS |= {(trials, "old")}
+ACROSS |= {(receipts, "oldest"), (pruning, "projects"), (pruning, "projects_after"), (pruning, "old_turns")}
+ACROSS |= {(trials, "old"), (dreams, "waiting")}
 ACROSS |= {(ledger, "used"), (ledger, "take"), (ledger, "replace")}
 
 
@@ -383,10 +390,8 @@ async def test_no_statement_reads_more_than_it_answers(
     assert sum(read_by(node) for node in scans) <= most, scans
 
 
-# A setting has no plan. Which projects have something unread is counted over all that is unread. The index of vectors
-# is shared by all scopes, which test_postgres_memory_search.py looks at.
+# A setting has no plan. The index of vectors is shared by all scopes, which test_postgres_memory_search.py looks at.
 NOT_LOOKED_AT = {
-    dreams: {"waiting"},
     memory_search: {"search_widely", "search_deeply", *(f"nearest_{n}" for n in _INDEXED_DIMENSIONS)},
 }
 

@@ -182,3 +182,31 @@ async def pu7_scopes_never_meet(open_stores: Open) -> None:
         entries = await stores.log.tail(scope, TURN_TOPIC, None, 0, 10, 10**6)
         assert len(entries) == (0 if number else 1)
         assert len(await stores.pruning.list(scope, None, 10)) == (2 if number else 0)
+
+
+async def pu9_what_is_too_much_goes_by_how_much_it_matters(open_stores: Open) -> None:
+    stores = open_stores()
+    await keep(
+        stores,
+        ONE,
+        memory("most", importance=0.9),
+        memory("least", T0 + 5, importance=0.1),
+        memory("less", T0 + 4, importance=0.3),
+        memory("less and later", T0 + 9, importance=0.3),
+        memory("retired", importance=0.0, state=MemoryState.RETIRED),
+    )
+    await keep(stores, OTHER, memory("m", importance=0.1))
+    assert await stores.pruning.prune_surplus(5, 10, NOW) == 0
+    assert await open_stores().pruning.prune_surplus(2, 1, NOW) == 1
+    assert await left(stores, ONE) == ["less", "less and later", "most", "retired"]
+    assert await stores.pruning.prune_surplus(3, 10, NOW + 1) == 1
+    assert await left(stores, ONE) == ["less and later", "most", "retired"]
+    assert await left(stores, OTHER) == ["m"]
+    last, first = await stores.pruning.list(ONE, None, 10)
+    assert first == Pruned(first.number, PrunedKind.MEMORIES, 1, NOW, NOW, 0.1)
+    assert last == Pruned(last.number, PrunedKind.MEMORIES, 1, NOW + 1, NOW + 1, 0.3)
+    # What is retired stays, even when nothing else is left.
+    assert await stores.pruning.prune_surplus(1, 10, NOW + 2) == 2
+    assert await stores.pruning.prune_surplus(1, 10, NOW + 3) == 0
+    assert await left(stores, ONE) == ["retired"]
+    assert await left(stores, OTHER) == ["m"]

@@ -119,3 +119,18 @@ async def rc6_scopes_never_meet(open_receipts: OpenReceipts) -> None:
     await receipts.issue(THIRD, receipt("late", T0 + 9, C))
     assert await receipts.forget(T0 + 1, 10) == 3
     assert await receipts.list(THIRD, None, None, 10) == (receipt("late", T0 + 9, C),)
+
+
+async def rc7_receipts_of_a_turn(open_receipts: OpenReceipts) -> None:
+    receipts = open_receipts()
+    assert await receipts.of_turn(ONE, "t", 10) == ()
+    made = [msgspec.structs.replace(receipt(f"r{number}", T0 + number // 2), turn_id="t") for number in range(4)]
+    for one in (made[2], made[0], made[3], made[1]):
+        await receipts.issue(ONE, one)
+    await receipts.issue(ONE, msgspec.structs.replace(made[0], receipt_id="x", turn_id="u"))
+    await receipts.issue(ONE, receipt("none"))
+    await receipts.issue(OTHER, made[0])
+    assert await open_receipts().of_turn(ONE, "t", 10) == tuple(made)
+    assert await receipts.of_turn(ONE, "t", 3) == tuple(made[:3])
+    assert await receipts.of_turn(ONE, "", 10) == ()
+    assert await receipts.of_turn(THIRD, "t", 10) == ()

@@ -1,6 +1,9 @@
 """When a project dreams by itself, on the real store and a clock that is set."""
 
+import logging
 from pathlib import Path
+
+import pytest
 
 from sidemirror_server.memory.dream_schedule import KIND, MAX_ATTEMPTS, DreamSchedule
 from sidemirror_server.memory.dreams import FIRST_REST_US, LATEST_US, Dream, DreamtLesson, Standing, rest_until
@@ -8,10 +11,12 @@ from sidemirror_server.storage.sqlite.dreams import SqliteDreams
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.storage.sqlite.work import SqliteWork
-from sidemirror_server.work.queue import JobState
+from sidemirror_server.vocabulary.errors import SidemirrorError, StoreUnavailable, WrongState
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.work.queue import Job, JobState, NewJob
 from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance import dreams as suite
-from tests.conformance.dreams import ONE, T0, memory
+from tests.conformance.dreams import ONE, OTHER, T0, memory
 from tests.faults.clocks import SetClock
 
 NOW = T0 + LATEST_US
@@ -56,3 +61,34 @@ async def test_a_pass_that_could_not_be_finished_rests(tmp_path: Path) -> None:
         clock.advance(FIRST_REST_US / 1_000_000)
         assert await schedule.look() == 1
         assert (await work.count(ONE, KIND))[JobState.QUEUED] == 1
+
+
+class OneIsBroken(SqliteWork):
+    """A queue that fails for one project."""
+
+    error: SidemirrorError = WrongState("job", "x", "it is not what it was")
+
+    async def put(self, scope: Scope, new: NewJob, now_us: int) -> Job:
+        if scope == ONE:
+            raise self.error
+        return await super().put(scope, new, now_us)
+
+
+async def test_a_project_that_fails_keeps_no_other_from_dreaming(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Seen to fail when the first error ended the look: the other project never dreamt."""
+    async with sqlite_database(tmp_path) as database:
+        work = OneIsBroken(database)
+        schedule = DreamSchedule(SqliteDreams(database), work, SqliteTurnLog(database), SetClock(NOW))
+        stores = suite.Stores(SqliteMemories(database), SqliteDreams(database))
+        await suite.keep(stores, ONE, memory("a"))
+        await suite.keep(stores, OTHER, memory("b", T0 + 1))
+        caplog.set_level(logging.WARNING)
+        assert [await schedule.look(), await schedule.look()] == [1, 1]
+        assert (await work.count(OTHER, KIND))[JobState.QUEUED] == 1
+        assert [record.message for record in caplog.records] == ["dream_not_scheduled"], "once, not each minute"
+        # A store that is away is away for all.
+        work.error = StoreUnavailable()
+        with pytest.raises(StoreUnavailable):
+            await schedule.look()

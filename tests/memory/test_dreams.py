@@ -14,7 +14,7 @@ T0 = 1_700_000_000_000_000
 def waiting(first_h: float, last_h: float, **standing: int) -> Waiting:
     """Unread memories were made between these hours."""
     first_us, last_us = (T0 + int(hours * HOUR_US) for hours in (first_h, last_h))
-    return Waiting(Scope("acme", "shop"), Standing(**standing), 3, first_us, last_us)
+    return Waiting(Scope("acme", "shop"), Standing(**standing), first_us, last_us)
 
 
 @pytest.mark.parametrize(

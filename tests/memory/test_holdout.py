@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.evidence import Arm
-from sidemirror_server.memory.holdout import HELD_BACK, drawn, without
+from sidemirror_server.memory.holdout import HELD_BACK, decided, drawn, held_of, without
 from sidemirror_server.vocabulary.block import BlockItem, Lesson, Omitted, render
 from sidemirror_server.vocabulary.origin import Origin
 from tests.memory.talk import memories
@@ -31,6 +31,17 @@ def test_what_is_shown_is_drawn_and_nothing_else() -> None:
     assert all(len({trial.arm for trial in trials[:3]}) == 1 for trials in together)
     assert {trials[0].arm for trials in together} == set(Arm)
     assert any(trials[0].arm is not trials[3].arm for trials in together)
+
+
+def test_a_turn_decides_about_a_lesson_once() -> None:
+    before = decided(("b",), ("c",), {"b": "a", "c": "d"})
+    strategy_of = {"b": "a", "c": "d"}
+    for number in range(20):
+        assert drawn(BLOCK, strategy_of, f"r{number}", 0.9, before) == (), "b came of a, and c of d"
+    assert held_of("abcd", strategy_of, before) == ("a", "b")
+    alone = decided(("b",), (), {})
+    assert {trial.memory_id for trial in drawn(BLOCK, {}, "r", 0.5, alone)} == set("acd")
+    assert held_of("abcd", {}, alone) == ("b",)
 
 
 def test_a_block_without_what_is_held_back() -> None:

@@ -29,7 +29,9 @@ class Model:
         self.penniless: set[Scope] = set()
         self.calls: list[tuple[Scope, tuple[str, ...]]] = []
 
-    async def embed(self, scope: Scope, texts: tuple[str, ...], deadline_s: float) -> Embeddings:
+    async def embed(
+        self, scope: Scope, texts: tuple[str, ...], deadline_s: float, *, background: bool = False
+    ) -> Embeddings:
         assert deadline_s > 0
         self.calls.append((scope, texts))
         if scope in self.penniless:

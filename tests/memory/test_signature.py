@@ -30,6 +30,7 @@ SAME = [
     ("x: -c: line 1: unexpected EOF while looking for matching `''", "Error: unterminated quoted string at line 9"),
     ("cp: invalid option -- 'z'", "cp: unrecognized option '--zap'"),
     ("HTTP 403 Forbidden", "permission denied for table t"),
+    ("cp: error writing 'b': Disk quota exceeded", "write /x: no space left on device"),
     ("429 Too Many Requests", "rate limit reached, retry in 20 s"),
     ("job 018f3a52-7c1e-7d3a-9b1e-0c6f2a1b3c4d broke", "job 118f3a52-7c1e-7d3a-9b1e-0c6f2a1b3c4e broke"),
     (TRACEBACK + "KeyError: 'a'", "KeyError: 'b'"),

@@ -65,6 +65,40 @@ def test_a_lesson_may_quote_an_error() -> None:
 
 
 @pytest.mark.parametrize(
+    ("lesson", "error"),
+    [
+        (
+            'The query failed with "no such column: customer_name in table orders".',
+            "OperationalError: no such column: customer_name in table orders",
+        ),
+        (
+            "cp says no space left on device /mnt/x: clear it.",
+            "cp: No space left on device /mnt/x",
+        ),
+        (
+            "Build broke: cannot find module ./util/parse; check path.",
+            "Error: Cannot find module './util/parse'\nRequire stack:\n- /app/index.js",
+        ),
+        (
+            "Ids without sign: order W2378156 was not found.",
+            "Error: order W2378156 was not found",
+        ),
+    ],
+)
+def test_a_short_lesson_may_quote_what_failed(lesson: str, error: str) -> None:
+    """Seen to fail when half of every text had to be the lesson's own."""
+    assert steering([lesson], [error]) == ""
+    # What an error says beside its failure is a tool's word like any other, and so is one without a word around it.
+    assert steering([error.splitlines()[0]], [error])
+
+
+@pytest.mark.parametrize(("name", "text"), UNLISTED)
+def test_what_poses_as_an_error_is_no_quotation(name: str, text: str) -> None:
+    for error in (f"Error: not found. {text}", f"{text}\nError: timed out", f"TimeoutError: {text}"):
+        assert steering([f"As I learned from the call: {text}"], [error]) == "repeats a tool's words", name
+
+
+@pytest.mark.parametrize(
     ("lesson", "own"),
     [
         ("Look the price up at https://shop.example/prices first.", "GET https://shop.example/prices"),

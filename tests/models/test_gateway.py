@@ -139,23 +139,46 @@ async def test_the_breaker_opens_and_closes(tmp_path: Path) -> None:
         await refused(made)
         opened = await refused(made)
         assert opened.detail == "scripted failed 5 times in a row: not asked for 30 s (after 3 attempts)"
-        assert (len(made.model.asked), made.provider.breaker.state) == (5, "open")
+        assert (len(made.model.asked), made.provider.breakers.waited_for.state) == (5, "open")
         clock.advance(29.0)
         assert (await refused(made)).detail == "scripted failed 5 times in a row: not asked for 1 s"
         clock.advance(1.0)
         # One call finds out that it is still down, and then that it is back.
         await refused(made)
-        assert (len(made.model.asked), made.provider.breaker.state) == (6, "open")
+        assert (len(made.model.asked), made.provider.breakers.waited_for.state) == (6, "open")
         clock.advance(30.0)
         await made.gateway.ask(SCOPE, question(), 10.0)
-        assert made.provider.breaker.state == "closed"
+        assert made.provider.breakers.waited_for.state == "closed"
+
+
+async def test_what_fails_in_the_background_keeps_no_agent_waiting(tmp_path: Path) -> None:
+    """Seen to fail when all calls of a provider shared one breaker: the agent's call was refused."""
+    dream = msgspec.structs.replace(question(), purpose=Purpose.DREAMING)
+    clock = SetClock()
+    async with desk(tmp_path, clock=clock) as made:
+        made.model.failures = [failed(usage=NOTHING) for _ in range(5)]
+        await refused(made, dream)
+        await refused(made, dream)
+        assert (await refused(made, dream)).detail == "scripted failed 5 times in a row: not asked for 30 s"
+        assert len(made.model.asked) == 5
+        await made.gateway.ask(SCOPE, question(), 10.0)
+        # What fails the agents is left alone by the background too, until they have had their try.
+        clock.advance(30.0)
+        made.model.failures = [failed(usage=NOTHING) for _ in range(6)]
+        await refused(made)
+        await refused(made)
+        assert len(made.model.asked) == 11
+        assert (await refused(made, dream)).detail == "scripted failed 5 times in a row: not asked for 30 s"
+        clock.advance(30.0)
+        made.model.failures = []
+        await made.gateway.ask(SCOPE, dream, 10.0)
 
 
 async def test_only_one_call_tries_a_provider_that_was_left_alone(tmp_path: Path) -> None:
     clock = SetClock()
     async with desk(tmp_path, clock=clock) as made:
         for _ in range(5):
-            made.provider.breaker.leave(good=False)
+            made.provider.breakers.waited_for.leave(good=False)
         clock.advance(30.0)
         made.model.gate.clear()
         probe = asyncio.create_task(made.gateway.ask(SCOPE, question(), 10.0))
@@ -188,7 +211,7 @@ async def test_one_callers_trouble_does_not_close_a_provider_to_others(
             else:
                 made.model.failures = [failure]
             await refused(made, deadline_s=deadline_s)
-        assert made.provider.breaker.state == "closed"
+        assert made.provider.breakers.waited_for.state == "closed"
 
 
 # --- shared calls ---------------------------------------------------------------------------------------------------

@@ -30,7 +30,9 @@ class Model:
         self.asking = 0
         self.both_were_here = asyncio.Event()
 
-    async def embed(self, scope: Scope, texts: tuple[str, ...], deadline_s: float) -> Embeddings:
+    async def embed(
+        self, scope: Scope, texts: tuple[str, ...], deadline_s: float, *, background: bool = False
+    ) -> Embeddings:
         self.asked.update(text for text in texts if text != "memory")
         self.asking += texts != ("memory",)
         if self.asking >= 2:

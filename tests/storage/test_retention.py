@@ -152,6 +152,20 @@ async def test_old_memories_and_turns_go(
     assert [(line["memories"], line["turns"]) for line in lines] == ([(removed, 2)] if removed else [])
 
 
+async def test_memories_that_are_too_many_go(tmp_path: Path) -> None:
+    """However much they matter: without a bound, lessons that all differ were kept for ever."""
+    now_us = SystemClock().now_us()
+    async with running(tmp_path, retention__memory_count="3") as served:
+        stores = served.sidecar._stores
+        for number in range(5):
+            await stores.memories.put(ONE, Kept(memory(f"m{number}", now_us, importance=0.9 + number / 100)))
+        await served.sidecar.retention.forget()
+        left = [one.memory_id for one in await stores.memories.list(ONE, None, None, None, 10)]
+        (pruned,) = await stores.pruning.list(ONE, None, 10)
+    assert sorted(left) == ["m2", "m3", "m4"]
+    assert (pruned.count, pruned.importance_below) == (2, 0.91)
+
+
 _DAYS = ("spend_days", "critique_days", "memory_days", "trace_days")
 
 
@@ -185,3 +199,4 @@ def test_the_defaults() -> None:
     kept = Settings().retention
     assert (kept.spend_days, kept.critique_days) == (90, 365)
     assert (kept.memory_days, kept.memory_importance, kept.trace_days) == (90, 0.5, 90)
+    assert kept.memory_count == 2_000_000

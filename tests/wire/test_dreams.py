@@ -226,6 +226,54 @@ def test_a_key_that_is_taken_away_in_mid_pass(tmp_path: Path) -> None:
         assert dream_of(stub, tenant_id="x")[-1].dream.left_count == 3
 
 
+def test_clusters_that_are_refused_step_back(tmp_path: Path) -> None:
+    """Seen to fail when each pass began with the same clusters: the fourth was never asked about."""
+    refused: dict[str, None] = {}
+
+    def filters(ask: Any) -> Any:
+        tool = ask.evidence.steps[0].name
+        if len(refused) < 3:
+            refused[tool] = None
+        return ResultStatus.FAILED_MODEL if tool in refused else understands(ask)
+
+    with played(tmp_path, Cast(dreaming=filters)) as stub:
+        for tool in ("mail", "map", "clock", "shop"):
+            told = {"applies_when": pb.AppliesWhen(tools=[tool]), "error_signature": f"{tool}|timeout|timed_out"}
+            for number in range(3):
+                text = f"Calls of {tool} were strange in way {number}."
+                store(stub, number, reflection_text=text, source_event_ids=[f"{tool} {number}"], **told)
+        first = dream_of(stub)[-1].dream
+        assert (first.asked_count, first.failed_count, len(first.lessons)) == (3, 3, 0)
+        assert (first.read_count, first.left_count) == (0, 12)
+        second = dream_of(stub)[-1].dream
+        assert (second.asked_count, second.failed_count, len(second.lessons)) == (4, 3, 1)
+        assert second.lessons[0].is_new
+        # They were refused twice, and the model has answered beside them: it is for what they say.
+        assert (second.read_count, second.left_count) == (12, 0)
+
+
+def test_a_template_that_fails_uses_up_no_attempt(tmp_path: Path) -> None:
+    """As one may that was tried with other memories. The pass ends in the log, like after any other refusal.
+
+    Seen to fail when it failed the job: its 20 attempts were used up, and the caller was told that it could not be
+    finished.
+    """
+    folder = tmp_path / "prompts"
+    folder.mkdir()
+    template = "{% if 'find_order' in memories %}{{ 1 // 0 }}{% endif %}{{ memories }}"
+    (folder / "dreaming.prompt.jinja").write_text(template)
+    with played(tmp_path, CAST, prompts_dir=str(folder)) as stub:
+        seeded(stub, "t", 3)
+        dream = dream_of(stub, tenant_id="t")[-1].dream
+        assert dream.status == common_pb2.RESULT_STATUS_FAILED_MODEL
+        assert "dreaming.prompt" in dream.detail
+        assert "line 1" in dream.detail
+        assert (dream.asked_count, dream.failed_count, dream.read_count, dream.left_count) == (0, 1, 0, 3)
+        # What it can be made for is asked about.
+        seeded(stub, "t", 3, "run_sql")
+        assert len(dream_of(stub, tenant_id="t")[-1].dream.lessons) == 1
+
+
 @pytest.mark.parametrize(("retryable", "asked_count"), [(False, 2), (True, 1)])
 def test_a_provider_that_takes_nothing_or_is_away(retryable: bool, asked_count: int, tmp_path: Path) -> None:
     """All is left to the next pass: a wrong key is not about what memories say."""

@@ -353,7 +353,9 @@ def test_a_watch_shows_what_is_recorded_once_and_in_order(stub: ThinkingServiceS
     assert watched(session_id="b") == everything[5:]
     assert watched(cursor=everything[3].cursor) == everything[4:]
     assert watched(cursor=everything[3].cursor, session_id="a") == everything[4:5]
-    assert watched(new_only=True) == []
+    (present,) = watched(new_only=True)
+    assert present.directive.HasField("heartbeat"), "it says where the present is, as the watch of goals does"
+    assert watched(cursor=present.cursor) == []
     # GetTurn names the same places.
     got = stub.GetTurn(pb.GetTurnRequest(**scope, turn_id=everything[0].turn_id)).entries
     assert list(got) == everything[:5]

@@ -16,7 +16,7 @@ from sidemirror_server.models.adapters.openai_compatible import OpenAICompatible
 from sidemirror_server.models.adapters.rules import RulesModel
 from sidemirror_server.models.embedding import PaidEmbedder
 from sidemirror_server.models.gateway import Provider, Route
-from sidemirror_server.models.language_model import LanguageModel, Purpose
+from sidemirror_server.models.language_model import BACKGROUND, LanguageModel, Purpose
 from sidemirror_server.models.ledger import NANO, Cap
 from sidemirror_server.models.prices import OwnPrice, Prices
 from sidemirror_server.models.profiles import Profile
@@ -132,8 +132,11 @@ def info_of(
 
 
 def _facts(purpose: Purpose, provider: Provider) -> ModelFacts:
-    model, breaker = provider.model, provider.breaker
-    return ModelFacts(purpose.value, model.provider, model.name, lambda: breaker.state != "open")
+    model, background = provider.model, purpose in BACKGROUND
+    return ModelFacts(
+        *(purpose.value, model.provider, model.name),
+        lambda: provider.breakers.of(background=background).state != "open",
+    )
 
 
 def embedder_of(settings: Settings, spending: Spending, clock: Clock) -> PaidEmbedder | None:

@@ -63,12 +63,14 @@ class KeptFor:
     async def _prune(self, now_us: int) -> dict[str, int]:
         """Removes memories and turns. Where there were as many as one look removes, the next look comes at once."""
         pruning, kept = self._stores.pruning, self._kept
-        memories = turns = 0
+        memories = surplus = turns = 0
         if kept.memory_days is not None:
             before_us = now_us - kept.memory_days * US_PER_DAY
             memories = await pruning.prune_memories(kept.memory_importance, before_us, _AT_ONCE, now_us)
+        if kept.memory_count is not None:
+            surplus = await pruning.prune_surplus(kept.memory_count, _AT_ONCE, now_us)
         if kept.trace_days is not None:
             turns = await pruning.prune_turns(now_us - kept.trace_days * US_PER_DAY, _TURNS_AT_ONCE, now_us)
-        if memories < _AT_ONCE and turns < _TURNS_AT_ONCE:
+        if max(memories, surplus) < _AT_ONCE and turns < _TURNS_AT_ONCE:
             self._prune_at_s = self._clock.monotonic_s() + _PRUNE_EVERY_S
-        return {"memories": memories, "turns": turns}
+        return {"memories": memories, "surplus": surplus, "turns": turns}

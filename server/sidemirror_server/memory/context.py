@@ -13,13 +13,14 @@ import msgspec
 
 from sidemirror_server.memory.evidence import Arm
 from sidemirror_server.memory.graph import FAN_OUT, MemoryGraph
-from sidemirror_server.memory.holdout import drawn, without
-from sidemirror_server.memory.links import Node, NodeKind, memory_key, node_of
+from sidemirror_server.memory.holdout import NOTHING_DECIDED, Decided, decided, drawn, held_of, without
+from sidemirror_server.memory.links import Node, NodeKind, node_of
 from sidemirror_server.memory.ranking import Ranked
 from sidemirror_server.memory.recall import Question, Recall
 from sidemirror_server.memory.record import LinkKind, MemoryKind, MemoryRecord, MemoryState
 from sidemirror_server.memory.search import Filter, MemorySearch
 from sidemirror_server.memory.signature import error_signature, tool_of
+from sidemirror_server.memory.superseding import hidden, newer_than
 from sidemirror_server.memory.terms import telling_terms, terms_of
 from sidemirror_server.memory.trials import Trials
 from sidemirror_server.trace.failure import category_of
@@ -28,6 +29,9 @@ from sidemirror_server.vocabulary.block import BlockItem, ContextBlock, Lesson, 
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
 
+_KINDS = frozenset(kind.value for kind in MemoryKind)
+# Receipts of a turn that are looked at, the first ones. Chosen here: more blocks than a turn asks for.
+_MOST_RECEIPTS = 200
 HEADING = "LESSONS FROM EARLIER WORK"
 DEFAULT_ITEMS = 5
 # Candidates for each item of a block. Chosen here: several may apply elsewhere, or say what another says.
@@ -85,10 +89,13 @@ class Fitting(msgspec.Struct, frozen=True):
 
 
 class _Candidate(msgspec.Struct, frozen=True):
+    """`newer`: the memory that holds in its place, if one does."""
+
     memory: MemoryRecord
     score: float
     similarity: float
     applies: Applies
+    newer: str = ""
 
 
 class MemoryContext:
@@ -121,11 +128,16 @@ class MemoryContext:
     ) -> ContextBlock:
         """The block, whose receipt is durable; an empty one, without a receipt, when nothing fits. Of what would be in
         it, each lesson is held back for `holdout_fraction` of the receipts: to be compared, a draw comes after all else
-        is decided, and nothing takes the place of what it holds back. Raises what the store raises."""
+        is decided, and nothing takes the place of what it holds back. Of a turn, the first receipt decides. Raises what
+        the store raises."""
         found = await self.fitting(scope, task, max_items)
         block = render(HEADING, found.lessons, max_items, max_tokens, receipt_id)
-        trials = drawn(block, found.strategy_of, receipt_id, holdout_fraction)
-        held = tuple(trial.memory_id for trial in trials if trial.arm is Arm.HELD_BACK)
+        before = await self.decided(scope, task.turn_id, receipt_id) if block.items else NOTHING_DECIDED
+        trials = drawn(block, found.strategy_of, receipt_id, holdout_fraction, before)
+        held = (
+            *held_of((item.id for item in block.items), found.strategy_of, before),
+            *(trial.memory_id for trial in trials if trial.arm is Arm.HELD_BACK),
+        )
         shown = without(block, HEADING, found.lessons, held, receipt_id) if held else block
         shown = msgspec.structs.replace(shown, omitted=(*found.omitted, *shown.omitted))
         if not block.items:
@@ -150,11 +162,24 @@ class MemoryContext:
         of = {one.memory.memory_id: one.memory.strategy_of for one in kept if one.memory.strategy_of}
         return Fitting(tuple(Lesson(_item(one), _label(one.memory)) for one in kept), omitted, of)
 
+    async def decided(self, scope: Scope, turn_id: str, but: str = "") -> Decided:
+        """Which lessons the blocks of this turn held back and showed so far, that of the receipt `but` aside. Raises
+        what the store raises."""
+        receipts = await self._receipts.of_turn(scope, turn_id, _MOST_RECEIPTS) if turn_id else ()
+        others = [receipt for receipt in receipts if receipt.receipt_id != but]
+        held = {memory_id for receipt in others for memory_id in receipt.held_back}
+        shown = {item.id for receipt in others for item in receipt.items if item.kind in _KINDS}
+        if not held and not shown:
+            return NOTHING_DECIDED
+        records = await self._recall.records(scope, sorted(held | shown))
+        return decided(held, shown, {one: memory.strategy_of for one, memory in records.items() if memory.strategy_of})
+
     async def answering(
-        self, scope: Scope, failures: Sequence[Failure], task: str, but: Collection[str] = ()
+        self, scope: Scope, failures: Sequence[Failure], task: str, turn_id: str = "", but: Collection[str] = ()
     ) -> tuple[Lesson, ...]:
-        """The lessons for calls that failed, the best first; none of the memories `but`. Only those of the very
-        failure, or for this kind of error of this tool. Raises what the store raises."""
+        """The lessons for calls of a turn that failed, the best first; none of the memories `but`, nor what is held
+        back from the turn. Only those of the very failure, or for this kind of error of this tool. Raises what the
+        store raises."""
         if await self._recall.has_none(scope):
             return ()
         signed = [(failure, error_signature(failure.tool, failure.text)) for failure in failures]
@@ -166,10 +191,14 @@ class MemoryContext:
             signatures=tuple(dict.fromkeys(signature for _, signature in signed if signature)),
         )
         found = await self._applying(scope, told, _CANDIDATES * len(failures))
+        superseded = await self._superseded(scope, {memory.memory_id: memory for memory in found})
+        of = {memory.memory_id: memory.strategy_of for memory in found if memory.strategy_of}
+        before = await self.decided(scope, turn_id) if found else NOTHING_DECIDED
+        left_out = {*but, *superseded, *held_of((memory.memory_id for memory in found), of, before)}
         asked = telling_terms(told.task)
         fitting = [
             one
-            for one in (_candidate(memory, None, told, calls) for memory in found if memory.memory_id not in but)
+            for one in (_candidate(memory, None, told, calls) for memory in found if memory.memory_id not in left_out)
             if one.applies >= Applies.TO_THE_CALL and not _is_excluded(one.memory, asked)
         ]
         # What to do comes before why.
@@ -177,17 +206,11 @@ class MemoryContext:
         return tuple(Lesson(_item(one), _label(one.memory)) for one in fitting)
 
     async def _applying(self, scope: Scope, task: Task, limit: int) -> list[MemoryRecord]:
-        """The memories that name a tool or error of the task, or tell of a failure of it, without those in whose place
-        others hold."""
+        """The memories that name a tool or error of the task, or tell of a failure of it."""
         named = await self._search.labelled(scope, task.tools, task.error_categories, Filter(), limit)
         ids = [*await self._of_failures(scope, task.signatures), *(facts.memory_id for facts in named)]
         records = await self._recall.records(scope, list(dict.fromkeys(ids)))
-        superseded = await self._superseded(scope, records)
-        return [
-            memory
-            for memory in records.values()
-            if memory.state is MemoryState.ACTIVE and memory.memory_id not in superseded
-        ]
+        return [memory for memory in records.values() if memory.state is MemoryState.ACTIVE]
 
     async def _of_failures(self, scope: Scope, signatures: Sequence[str]) -> list[str]:
         """The reflections that tell of these failures, and their strategies."""
@@ -201,15 +224,12 @@ class MemoryContext:
 
     async def _superseded(self, scope: Scope, records: Mapping[str, MemoryRecord]) -> dict[str, str]:
         """Of these memories, those in whose place an active one holds, and which."""
-        if not records:
+        newer = await newer_than(self._graph, scope, records) if records else {}
+        if not newer:
             return {}
-        keys = tuple(memory_key(memory_id) for memory_id in records)
-        links = await self._graph.around(scope, keys, (LinkKind.SUPERSEDES,), FAN_OUT)
-        pairs = {(node_of(link.source).name, node_of(link.target).name) for link in links}
-        # Of two that supersede each other neither does.
-        pairs -= {(older, newer) for newer, older in pairs}
-        active = await self._recall.records(scope, sorted({newer for newer, _ in pairs}))
-        return {older: newer for newer, older in pairs if newer in active and active[newer].state is MemoryState.ACTIVE}
+        read = await self._recall.records(scope, sorted({one for some in newer.values() for one in some}))
+        active = {memory_id for memory_id, memory in read.items() if memory.state is MemoryState.ACTIVE}
+        return hidden(records, newer, active)
 
     async def _candidates(self, scope: Scope, task: Task, limit: int, meaning_s: float | None) -> list[_Candidate]:
         """What applies, then what is alike; the best first in both."""
@@ -223,9 +243,11 @@ class MemoryContext:
         alike = {one.facts.memory_id: one for one in found[:limit]}
         known = {memory.memory_id: memory for memory in applying}
         others = await self._recall.records(scope, [memory_id for memory_id in alike if memory_id not in known])
-        superseded = await self._superseded(scope, others)
-        records = {**known, **{one: memory for one, memory in others.items() if one not in superseded}}
-        candidates = [_candidate(memory, alike.get(one), task) for one, memory in records.items()]
+        records = {**known, **others}
+        superseded = await self._superseded(scope, records)
+        candidates = [
+            _candidate(memory, alike.get(one), task, newer=superseded.get(one, "")) for one, memory in records.items()
+        ]
         # One that applies is worth showing for that alone; among those, as among the others, the likest comes first.
         return sorted(candidates, key=lambda one: (-one.applies, -one.score, -one.memory.importance))
 
@@ -238,6 +260,8 @@ def _chosen(candidates: Sequence[_Candidate], task: Task) -> tuple[list[_Candida
     for one in candidates:
         terms = frozenset(terms_of(one.memory.content).split())
         reason = _why_left_out(one, task, asked)
+        if not reason and one.newer:
+            reason = f"{one.newer} holds in its place"
         if not reason and any(_says_the_same(terms, other) for other in said):
             reason = "another item says nearly the same"
         if reason:
@@ -249,7 +273,11 @@ def _chosen(candidates: Sequence[_Candidate], task: Task) -> tuple[list[_Candida
 
 
 def _candidate(
-    memory: MemoryRecord, found: Ranked | None, task: Task, calls: Collection[tuple[str, str]] = ()
+    memory: MemoryRecord,
+    found: Ranked | None,
+    task: Task,
+    calls: Collection[tuple[str, str]] = (),
+    newer: str = "",
 ) -> _Candidate:
     """`calls`: the tool and the error category of calls that failed."""
     when = memory.applies_when
@@ -262,7 +290,7 @@ def _candidate(
     else:
         applies = Applies(int(bool(set(when.tools) & set(task.tools) or own & set(task.error_categories))))
     similarity = max((part.value for part in found.parts if part.name == "vector"), default=0.0) if found else 0.0
-    return _Candidate(memory, found.score if found else 0.0, similarity, applies)
+    return _Candidate(memory, found.score if found else 0.0, similarity, applies, newer)
 
 
 def _why_left_out(one: _Candidate, task: Task, asked: frozenset[str]) -> str:

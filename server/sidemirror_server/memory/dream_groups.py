@@ -51,6 +51,13 @@ def gathered(new: Sequence[MemoryRecord], recent: Sequence[MemoryRecord]) -> Gat
     return Gathered(found, found - len(groups), tuple(groups))
 
 
+def in_turn(groups: Sequence[Group], refused_ids: Sequence[str]) -> tuple[Group, ...]:
+    """The same groups, those last that were refused, the latest refusal at the very end: a pass gives up after a few in
+    a row, and the others must get their turn. `refused_ids`: of their new memories (`Dream.refused_ids`)."""
+    place = {memory_id: number for number, memory_id in enumerate(refused_ids, start=1)}
+    return tuple(sorted(groups, key=lambda group: max((place.get(one, 0) for one in group.new_ids), default=0)))
+
+
 def _has_grown(ids: Collection[str], new_ids: Collection[str]) -> bool:
     """It has come to twice its size, or past a power of two: a cluster that grows by one each day is asked about less
     and less, and never at all without something new. Chosen here."""

@@ -13,7 +13,7 @@ import msgspec
 from sidemirror_server.memory.dreams import FIRST_REST_US, Dreams, Waiting, is_due
 from sidemirror_server.trace.log import TurnLog
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import SidemirrorError, WrongState
+from sidemirror_server.vocabulary.errors import SidemirrorError, StoreFull, StoreUnavailable, WrongState
 from sidemirror_server.vocabulary.ids import JobId, derived_id
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.queue import Job, JobState, NewJob, Work
@@ -51,6 +51,8 @@ class DreamSchedule:
         self._work = work
         self._log = log
         self._clock = clock
+        # Projects that could not be looked at, and how often in a row.
+        self._failed: dict[Scope, int] = {}
 
     async def start(self, scope: Scope) -> JobId:
         """The project's next pass, which may have begun already. One that could not be finished is tried again. Raises
@@ -80,11 +82,30 @@ class DreamSchedule:
 
     async def look(self) -> int:
         """Starts a pass of each project that is due; returns how many. One that could not be finished rests like one
-        that changed nothing: whatever hinders it would hinder it again. Raises what the stores raise."""
+        that changed nothing: whatever hinders it would hinder it again. A project that cannot be looked at keeps no
+        other from dreaming. Raises StoreUnavailable, StoreFull."""
         started = 0
-        for waiting in await self._dreams.waiting(self._clock.now_us(), _SCOPES_AT_ONCE):
-            started += await self._start_if_due(waiting)
+        found = await self._dreams.waiting(self._clock.now_us(), _SCOPES_AT_ONCE)
+        self._failed = {
+            waiting.scope: self._failed[waiting.scope] for waiting in found if waiting.scope in self._failed
+        }
+        for waiting in found:
+            try:
+                started += await self._start_if_due(waiting)
+            except (StoreUnavailable, StoreFull):
+                raise  # it is away for all of them
+            except SidemirrorError as error:
+                self._count_failure(waiting.scope, error)
+            else:
+                self._failed.pop(waiting.scope, None)
         return started
+
+    def _count_failure(self, scope: Scope, error: SidemirrorError) -> None:
+        """Says so the first time only: the next look comes in a minute."""
+        failed = self._failed.get(scope, 0) + 1
+        self._failed[scope] = failed
+        told = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "failed": failed, "reason": str(error)}
+        _log.log(logging.WARNING if failed == 1 else logging.DEBUG, "dream_not_scheduled", extra=told)
 
     async def _start_if_due(self, waiting: Waiting) -> bool:
         heads = await self._log.heads(waiting.scope, None, None, None, 1)

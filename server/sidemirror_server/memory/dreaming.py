@@ -10,13 +10,13 @@ run again after a crash goes on where it was. A job whose claim was lost ends at
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import TypeVar
 
 import msgspec
 
 from sidemirror_server.memory.asking import Asking
-from sidemirror_server.memory.dream_groups import Group, episodes_of, gathered
+from sidemirror_server.memory.dream_groups import Group, episodes_of, gathered, in_turn
 from sidemirror_server.memory.dream_lesson import lesson_of_dream
 from sidemirror_server.memory.dream_prompts import DreamPrompts, evidence_of
 from sidemirror_server.memory.dream_schedule import number_of
@@ -35,7 +35,7 @@ from sidemirror_server.models.answers import DreamAnswer
 from sidemirror_server.models.language_model import Ask, Purpose
 from sidemirror_server.vocabulary.budget import LONGEST_MODEL_CALL_S
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import ModelFailed, StoreUnavailable
+from sidemirror_server.vocabulary.errors import ModelFailed, StoreUnavailable, WrongState
 from sidemirror_server.vocabulary.ids import derived_id
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
@@ -81,7 +81,8 @@ _T = TypeVar("_T")
 
 class _Answered(msgspec.Struct, frozen=True, omit_defaults=True):
     """What came of one cluster. `lesson`: None where there is none to keep; `supporting_ids` and `episodes`: what it
-    rests on. `is_not_taken`: the provider refused the request before anything was done, and would again."""
+    rests on. `is_not_taken`: the request was refused before anything was done, by the provider or by a template that
+    fails, and would be again."""
 
     status: ResultStatus = ResultStatus.OK
     detail: str = ""
@@ -95,7 +96,7 @@ class _Answered(msgspec.Struct, frozen=True, omit_defaults=True):
 class _Notes(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a job notes: what it read as new, the clusters to ask about, the new memories of those that it leaves to the
     next pass at once, and what came of the first ones. `found` clusters, of which a lesson said `known` already; `left`
-    unread memories were not even looked at."""
+    unread memories were not even looked at. `refused_ids`: what the last pass left so (`Dream.refused_ids`)."""
 
     started_us: int
     new_ids: tuple[str, ...]
@@ -105,6 +106,7 @@ class _Notes(msgspec.Struct, frozen=True, omit_defaults=True):
     groups: tuple[Group, ...] = ()
     left_ids: tuple[str, ...] = ()
     answered: tuple[_Answered, ...] = ()
+    refused_ids: tuple[str, ...] = ()
 
 
 _encode = msgspec.json.Encoder().encode
@@ -200,11 +202,15 @@ class Dreamer:
         _log.info("dream_started", extra={**_of(scope), "new": len(new_ids)})
         if not new_ids:
             return _Notes(started_us, ())
+        last = await self._dreams.list(scope, None, 1)
+        refused_ids = last[0].refused_ids if last else ()
         new = await self._get(scope, new_ids)
         recent = await self._recent(scope)
         found = await asyncio.to_thread(gathered, new, recent)
-        later = tuple(memory_id for group in found.groups[MOST_ASKED:] for memory_id in group.new_ids)
-        return _Notes(started_us, new_ids, found.count, found.known, left, found.groups[:MOST_ASKED], later)
+        groups = in_turn(found.groups, refused_ids)
+        later = tuple(memory_id for group in groups[MOST_ASKED:] for memory_id in group.new_ids)
+        counts = (found.count, found.known, left)
+        return _Notes(started_us, new_ids, *counts, groups[:MOST_ASKED], later, refused_ids=refused_ids)
 
     async def _recent(self, scope: Scope) -> list[MemoryRecord]:
         found: list[MemoryRecord] = []
@@ -229,17 +235,11 @@ class Dreamer:
         members = [memory for memory in await self._get(scope, memory_ids) if memory.state is MemoryState.ACTIVE]
         if episodes_of(members) < 2:
             return _Answered()  # deleted or retired since it was gathered
-        ask = Ask(
-            purpose=Purpose.DREAMING,
-            system=self._prompts.system(),
-            prompt=self._prompts.prompt(members),
-            answer_type=DreamAnswer,
-            evidence=evidence_of(members),
-            max_tokens=_MAX_TOKENS,
-            temperature=_TEMPERATURE,
-        )
         try:
-            completion = await self._model.ask(scope, ask, LONGEST_MODEL_CALL_S)
+            completion = await self._model.ask(scope, self._question(members), LONGEST_MODEL_CALL_S)
+        except WrongState as failure:  # a template of the operator's: trying the whole pass again would not help
+            _log.warning("dream_not_answered", extra={**_of(scope), "reason": str(failure)})
+            return _Answered(ResultStatus.FAILED_MODEL, str(failure), is_not_taken=True)
         except ModelFailed as failure:
             _log.warning("dream_not_answered", extra={**_of(scope), "status": failure.status.value})
             return _Answered(failure.status, failure.detail, _is_not_taken(failure), usage=failure.usage)
@@ -258,6 +258,17 @@ class Dreamer:
             supporting_ids=tuple(memory.memory_id for memory in cited),
             episodes=episodes_of(cited),
             usage=usage,
+        )
+
+    def _question(self, members: Sequence[MemoryRecord]) -> Ask[DreamAnswer]:
+        return Ask(
+            purpose=Purpose.DREAMING,
+            system=self._prompts.system(),
+            prompt=self._prompts.prompt(members),
+            answer_type=DreamAnswer,
+            evidence=evidence_of(members),
+            max_tokens=_MAX_TOKENS,
+            temperature=_TEMPERATURE,
         )
 
     async def _keep(self, scope: Scope, answered: _Answered) -> list[DreamtLesson]:
@@ -292,11 +303,12 @@ class Dreamer:
             left=notes.left + len(notes.new_ids) - len(read_ids),
             clusters=notes.found,
             known=notes.known,
-            asked=sum(one.status not in _NOT_ASKED for one in notes.answered),
+            asked=sum(map(_was_asked, notes.answered)),
             unsupported=sum(one.status is ResultStatus.OK and one.lesson is None for one in notes.answered),
             failed=len(failed),
             lessons=lessons,
             usage=_total(notes.answered),
+            refused_ids=_refused(notes, left_ids),
         )
         until_s = self._clock.monotonic_s() + _PATIENCE_S
         standing = await self._patiently(lambda: self._dreams.standing(job.scope), until_s)
@@ -305,6 +317,10 @@ class Dreamer:
         counts = {"read": closed.read, "asked": closed.asked, "lessons": len(closed.lessons), "left": closed.left}
         _log.info("dream_ended", extra={**_of(job.scope), "status": closed.status.value, **counts})
         return closed
+
+
+def _was_asked(answered: _Answered) -> bool:
+    return answered.status not in _NOT_ASKED and not (answered.is_not_taken and answered.usage is None)
 
 
 def _is_not_taken(failure: ModelFailed) -> bool:
@@ -323,14 +339,25 @@ def _is_over(answered: Sequence[_Answered]) -> bool:
 
 def _waiting(notes: _Notes) -> tuple[Group, ...]:
     """The clusters that were asked about in vain, and are worth asking about again: it was not for what they say, as
-    far as is known. Where the model has answered a later question, it was."""
+    far as is known. Where the model has answered a later question, it was; and where it has answered any, if it was so
+    in an earlier pass too."""
     left: list[Group] = []
+    answers = any(one.status not in _ENDS_THE_PASS for one in notes.answered)
     works = False
     for group, one in reversed(tuple(zip(notes.groups, notes.answered, strict=False))):
-        if _ends(one) or (one.is_not_taken and not works):
+        again = answers and not {*group.new_ids}.isdisjoint(notes.refused_ids)
+        if _ends(one) or (one.is_not_taken and not works and not again):
             left.append(group)
         works = works or one.status not in _ENDS_THE_PASS
     return tuple(left)
+
+
+def _refused(notes: _Notes, left_ids: Collection[str]) -> tuple[str, ...]:
+    """See `Dream.refused_ids`. The ids of the groups that are left are among `left_ids`."""
+    tried = zip(notes.groups, notes.answered, strict=False)
+    now = tuple(group.new_ids[0] for group, one in tried if one.is_not_taken and group.new_ids[0] in left_ids)
+    before = tuple(one for one in notes.refused_ids if one not in now and one in left_ids)
+    return (*before, *now)
 
 
 def _total(answered: Sequence[_Answered]) -> Usage | None:

@@ -38,7 +38,9 @@ class Dream(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     memories that it read as new; `left`: new ones that are left to the next pass. `clusters`: groups with something new
     that two episodes or more support; `known`: those of them that a lesson says already; `asked`: those that a model
     was asked about; `unsupported`: answers that cite fewer than two episodes, or matter too little; `failed`: clusters
-    for which there was no answer. `usage`: of all questions; None when nothing was asked.
+    for which there was no answer. `usage`: of all questions; None when nothing was asked. `refused_ids`: the first new
+    memory of each cluster that is left and whose request was not taken, in this pass or an earlier one; those that were
+    refused last come last.
     """
 
     dream_id: str
@@ -56,6 +58,7 @@ class Dream(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     failed: int = 0
     lessons: tuple[DreamtLesson, ...] = ()
     usage: Usage | None = None
+    refused_ids: tuple[str, ...] = ()
 
     @property
     def changed(self) -> bool:
@@ -80,12 +83,11 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 class Waiting(msgspec.Struct, frozen=True):
-    """A project with memories that no pass has read: how it stands, how many they are, and when the first and the last
-    of them were made."""
+    """A project with memories that no pass has read: how it stands, and when the first and the last of them were
+    made."""
 
     scope: Scope
     standing: Standing
-    unread: int
     first_us: int
     last_us: int
 

@@ -4,6 +4,7 @@ Agents repeat what they were told: a memory that learned from its own blocks wou
 memory-systems, section 4, pain 3).
 """
 
+import asyncio
 import re
 from collections.abc import Collection, Iterator
 
@@ -41,22 +42,34 @@ async def without_echo(
     receipts: Receipts, scope: Scope, context: ReflectionContext, receipt_ids: Collection[str]
 ) -> Heard:
     """The trace with every lesson that we showed taken out. Raises what the store raises."""
-    lines: dict[bytes, None] = {}
-    for step in context.steps:
-        for line in _LINE_END.split(step.content):
-            for candidate in _candidates(line):
-                if len(lines) < _MOST_LINES:
-                    lines.setdefault(text_hash(candidate))
-    shown = await receipts.shown(scope, list(lines)) if lines else frozenset()
+    # A second and more for the largest traces: other calls go on meanwhile.
+    lines = await asyncio.to_thread(_lines, context)
+    shown = await receipts.shown(scope, lines) if lines else frozenset()
     named: set[bytes] = set()
     for receipt_id in receipt_ids:
         receipt = await receipts.get(scope, receipt_id)
         if receipt is not None:
             named |= {item.text_hash for item in receipt.items}
     if shown:
-        steps = tuple(msgspec.structs.replace(step, content=_without(step.content, shown)) for step in context.steps)
-        context = msgspec.structs.replace(context, steps=steps)
+        context = await asyncio.to_thread(_all_without, context, shown)
     return Heard(context, frozenset(shown | named))
+
+
+def _lines(context: ReflectionContext) -> list[bytes]:
+    """The hashes of what the lines of a trace may say, those of the first _MOST_LINES."""
+    lines: dict[bytes, None] = {}
+    for step in context.steps:
+        for line in _LINE_END.split(step.content):
+            for candidate in _candidates(line):
+                lines.setdefault(text_hash(candidate))
+            if len(lines) >= _MOST_LINES:
+                return list(lines)[:_MOST_LINES]
+    return list(lines)
+
+
+def _all_without(context: ReflectionContext, shown: Collection[bytes]) -> ReflectionContext:
+    steps = tuple(msgspec.structs.replace(step, content=_without(step.content, shown)) for step in context.steps)
+    return msgspec.structs.replace(context, steps=steps)
 
 
 def _without(content: str, shown: Collection[bytes]) -> str:

@@ -177,11 +177,11 @@ _KINDS = {
 def evidence_of(context: ReflectionContext) -> Evidence:
     """The same for a model that reads no prompt."""
     made: list[EvidenceStep] = []
-    open_calls: dict[str, EvidenceStep] = {}
+    open_calls = _OpenCalls()
     for step in context.steps:
         failed = step.event_type is EventType.ERROR_EVENT or bool(step.error)
         kind = "tool_failure" if failed else _KINDS[step.event_type]
-        call = _call_of(step, open_calls) if kind in ("tool_result", "tool_failure") else None
+        call = open_calls.answered(step) if kind in ("tool_result", "tool_failure") else None
         name = step.tool_name or (call.name if call else "")
         text = clip(f"{step.content}\n{step.error}" if step.error else step.content, _EVIDENCE_CHARS)
         one = EvidenceStep(
@@ -196,7 +196,7 @@ def evidence_of(context: ReflectionContext) -> Evidence:
             answers=call.event_id if call else None,
         )
         if kind == "tool_call":
-            open_calls[step.call_id or step.event_id] = one
+            open_calls.add(step.call_id or step.event_id, one)
         made.append(one)
     return Evidence(
         task=context.task_description or context.task_goal,
@@ -206,12 +206,32 @@ def evidence_of(context: ReflectionContext) -> Evidence:
     )
 
 
-def _call_of(step: Step, open_calls: dict[str, EvidenceStep]) -> EvidenceStep | None:
-    """The call that a step answers, which is open no more: by its id, else the last one, of its tool if it has one."""
-    if step.call_id:
-        return open_calls.pop(step.call_id, None)
-    fitting = [key for key, call in open_calls.items() if step.tool_name in ("", call.name)]
-    return open_calls.pop(fitting[-1]) if fitting else None
+class _OpenCalls:
+    """Calls that nothing has answered yet. A step finds its own without a look at the others."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, EvidenceStep] = {}
+        self._of_tool: dict[str, dict[str, None]] = {}
+
+    def add(self, key: str, call: EvidenceStep) -> None:
+        """A call that was made."""
+        self._take(key)
+        self._calls[key] = call
+        self._of_tool.setdefault(call.name, {})[key] = None
+
+    def answered(self, step: Step) -> EvidenceStep | None:
+        """The call that a step answers, which is open no more: by its id, else the last one, of its tool if it has
+        one."""
+        if step.call_id:
+            return self._take(step.call_id)
+        among = self._of_tool.get(step.tool_name, {}) if step.tool_name else self._calls
+        return self._take(next(reversed(among))) if among else None
+
+    def _take(self, key: str) -> EvidenceStep | None:
+        call = self._calls.pop(key, None)
+        if call is not None:
+            del self._of_tool[call.name][key]
+        return call
 
 
 def failure_of(context: ReflectionContext) -> TaskError | None:

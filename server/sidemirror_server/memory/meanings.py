@@ -159,7 +159,7 @@ class MemoryMeanings:
 
     async def _made_all(self, scope: Scope) -> _InTheWay | None:
         if not self._dimensions:
-            self._has_dimensions_of(await self._embedder.embed(scope, ("memory",), _MEMORIES_S))
+            self._has_dimensions_of(await self._embedder.embed(scope, ("memory",), _MEMORIES_S, background=True))
         while waiting := await self._unembedded(scope):
             if not await self._take(scope):  # the last ones took very long
                 return _InTheWay.ANOTHER
@@ -209,7 +209,8 @@ class MemoryMeanings:
         _log.warning("memory_not_embedded", extra={"memory_id": one.memory_id, "reason": "the model refuses its text"})
 
     async def _of(self, scope: Scope, waiting: tuple[Unembedded, ...], most_chars: int) -> tuple[Embedded, ...]:
-        made = await self._embedder.embed(scope, tuple(_text(one, most_chars) for one in waiting), _MEMORIES_S)
+        texts = tuple(_text(one, most_chars) for one in waiting)
+        made = await self._embedder.embed(scope, texts, _MEMORIES_S, background=True)
         self._has_dimensions_of(made)
         vectors = zip(waiting, made.vectors, strict=True)
         return tuple(Embedded(one.memory_id, one.content, vector) for one, vector in vectors)

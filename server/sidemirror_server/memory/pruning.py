@@ -1,4 +1,5 @@
-"""The port of what is removed because it is old: unimportant memories, and the traces of turns; with a log of it.
+"""The port of what is removed because it is old (unimportant memories, and the traces of turns) or because there is too
+much of it (memories); with a log of it.
 
 Called by `assembly/sidecar.py`, with the settings of `retention`. Adapters: `storage/sqlite/pruning.py`,
 `storage/postgres/pruning.py`.
@@ -21,7 +22,8 @@ class PrunedKind(StrEnum):
 
 class Pruned(msgspec.Struct, frozen=True):
     """What one look removed of a project. `number` rises. `before_us`: what had been left alone since before it;
-    `importance_below`: of memories, what mattered less than this; None for turns."""
+    `importance_below`: of memories, what mattered less than this, or where there were too
+    many, no more than this; None for turns."""
 
     number: int
     kind: PrunedKind
@@ -46,10 +48,15 @@ class Pruning(Protocol):
     PU7  Scopes never meet.
     PU8  `prune_memories` leaves those with a trial since `before_us`, and reflections with a strategy that matters as
          much as `below`: a strategy is found by its reflection.
+    PU9  `prune_surplus` removes memories of the scopes that have more than `most`: those that matter least, and of
+         these the ones that were left alone longest, down to `most`; at most `limit` in all. Retired ones stay. It
+         returns how many.
     Raises StoreUnavailable, StoreFull.
     """
 
     async def prune_memories(self, below: float, before_us: int, limit: int, now_us: int) -> int: ...
+
+    async def prune_surplus(self, most: int, limit: int, now_us: int) -> int: ...
 
     async def prune_turns(self, before_us: int, limit: int, now_us: int) -> int: ...
 

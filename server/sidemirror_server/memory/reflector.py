@@ -4,6 +4,7 @@ Unlike the other rooms it raises when no model answers, as its seed says ("Error
 logged and raised").
 """
 
+import asyncio
 import logging
 
 import msgspec
@@ -91,7 +92,16 @@ class Reflector:
         return result
 
     async def _result(self, scope: Scope, context: ReflectionContext, deadline_s: float, now_us: int) -> Result:
-        ask = Ask(
+        # Half a second for the largest episodes, and as much for what is made of the answer: others are served.
+        ask = await asyncio.to_thread(self._question, context)
+        try:
+            completion = await self._model.ask(scope, ask, deadline_s)
+        except ModelFailed as failure:
+            raise _raised(failure) from failure
+        return await asyncio.to_thread(self._made, context, completion.answer, completion.usage, now_us)
+
+    def _question(self, context: ReflectionContext) -> Ask[MemoryReflectionAnswer]:
+        return Ask(
             purpose=Purpose.MEMORY_REFLECTION,
             system=self._prompts.system(),
             prompt=self._prompts.prompt(context),
@@ -100,11 +110,6 @@ class Reflector:
             max_tokens=_MAX_TOKENS,
             temperature=_TEMPERATURE,
         )
-        try:
-            completion = await self._model.ask(scope, ask, deadline_s)
-        except ModelFailed as failure:
-            raise _raised(failure) from failure
-        return self._made(context, completion.answer, completion.usage, now_us)
 
     def _made(self, context: ReflectionContext, answer: MemoryReflectionAnswer, usage: Usage, now_us: int) -> Result:
         failure = failure_of(context)

@@ -7,10 +7,11 @@ added. The order matters: the first that fits wins, and one that fits in the tel
 
 # cause, category, wordings.
 CAUSES = (
+    # Before the quota of a service: a disk has one too.
+    ("disk_full", "resource", "no space left|disk full|enospc|disk quota"),
     ("rate_limited", "rate_limit", "too many requests|rate limit|rate_limit|ratelimit|throttl|quota exceeded"),
     ("context_too_long", "model", "context length|context_length|context window|maximum context|prompt is too long"),
     ("out_of_memory", "resource", "out of memory|outofmemory|memoryerror|cannot allocate memory|oomkilled|heap space"),
-    ("disk_full", "resource", "no space left|disk full|enospc|disk quota"),
     ("timed_out", "timeout", "timed out|timeout|time out|deadline exceeded|deadline_exceeded|took too long"),
     (
         "unresolved_host",

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sidemirror_server.memory.keys import plain
 from sidemirror_server.memory.trust_wordings import BEYOND, CARRIED, OTHER_LANGUAGES, STEERING
+from sidemirror_server.trace.failure import ErrorCategory, category_of, ends, telling_line
 
 _STEERING = tuple((what, re.compile(pattern, re.S)) for what, pattern in STEERING)
 _BEYOND = tuple((what, re.compile(asks, re.S), re.compile(did)) for what, asks, did in BEYOND)
@@ -42,12 +43,16 @@ _ESCAPES = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\[0-7]{3}){3,}")
 _BINARY = re.compile(r"(?:[01]{8}[ ,]?){6,}")
 _DECIMAL = re.compile(r"(?:\b\d{2,3}[ ,]+){8,}\d{2,3}\b")
 
+_SENTENCE_END = re.compile(r"[.;!?](?=\s)")
 # Texts of this many words may well stand in a tool's output as well; chosen here.
 _FEW_WORDS = 4
 # A run of this many words that a tool said too is a copy.
 _RUN_WORDS = 5
-# The part of a text that may be copied: an error quoted within a lesson is less than half of it. Chosen here.
+# The part of a text that may be copied. Chosen here.
 _COPIED_RATIO = 0.5
+# Of a short lesson an error's own words may be more: so much of it, where that is the first sentence of what an error
+# says and no more than this. Chosen here: a third says what it means, and ten words plant little beside it.
+_QUOTED_RATIO, _QUOTED_WORDS = 0.66, 10
 # In code points: what is compared of each text.
 _READ_CHARS = 64_000
 
@@ -58,7 +63,7 @@ def steering(texts: Sequence[str], untrusted: Sequence[str] = (), trusted: Seque
     `untrusted`: what tools and errors of its episode said; `trusted`: what the agent itself and its user did and said.
     """
     own = "\n".join(plain(text[:_READ_CHARS]) for text in trusted)
-    heard = [_words(text) for text in untrusted]
+    heard = _Heard(untrusted)
     for text in texts:
         found = _hides(text) or _asks(text, own) or _copies(text, heard)
         if found:
@@ -140,19 +145,49 @@ def _decoded(text: str) -> Iterator[str]:
             continue
 
 
-def _copies(text: str, heard: Iterable[list[str]]) -> str:
+class _Heard:
+    """What tools and errors of an episode said, as words, and of each the words that a lesson may quote."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        kept = list(texts)
+        self._words = [_words(text) for text in kept]
+        self._failures = [words for words in map(_failure, kept) if words]
+
+    def said(self, length: int) -> set[tuple[str, ...]]:
+        """Everything, in runs of so many words."""
+        return {run for words in self._words for run in _runs(words, length)}
+
+    def failures(self, length: int) -> set[tuple[str, ...]]:
+        """What failed, in the same runs."""
+        return {run for words in self._failures for run in _runs(words, length)}
+
+
+def _failure(text: str) -> list[str]:
+    """The words of the first sentence of what an error says; none where it is no error that is known, or is long."""
+    line = telling_line(ends(text))
+    if category_of(line) is ErrorCategory.UNKNOWN:
+        return []
+    words = _words(_SENTENCE_END.split(line, 1)[0])
+    return words if len(words) <= _QUOTED_WORDS else []
+
+
+def _copies(text: str, heard: _Heard) -> str:
     words = _words(text)
     if len(words) <= _FEW_WORDS:
         return ""
     run = min(_RUN_WORDS, len(words))
-    said = {run_of for others in heard for run_of in _runs(others, run)}
-    copied = [False] * len(words)
+    said, quotable = heard.said(run), heard.failures(run)
+    copied, planted = [False] * len(words), [False] * len(words)
     for at, run_of in enumerate(_runs(words, run)):
         if run_of in said:
             copied[at : at + run] = [True] * run
-    if sum(copied) >= _COPIED_RATIO * len(words):
-        return "repeats a tool's words"
-    return ""
+            if run_of not in quotable:
+                planted[at : at + run] = [True] * run
+    if sum(copied) < _COPIED_RATIO * len(words):
+        return ""
+    if sum(planted) < _COPIED_RATIO * len(words) and sum(copied) <= _QUOTED_RATIO * len(words):
+        return ""
+    return "repeats a tool's words"
 
 
 def _runs(words: list[str], length: int) -> Iterator[tuple[str, ...]]:

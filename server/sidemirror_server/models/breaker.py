@@ -56,3 +56,16 @@ class Breaker:
             self._failed += 1
             if self._failed >= self._most:
                 self._opens_at_s = self._clock.monotonic_s() + self._rest_s
+
+
+class Breakers:
+    """Two for one provider: what fails behind the agents' backs never keeps their own calls from it. Background work is
+    made of what one project has gathered, and may fail for as long as that is there."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.waited_for = Breaker(clock)
+        self.background = Breaker(clock)
+
+    def of(self, *, background: bool) -> Breaker:
+        """The one that a call has to pass. A provider that fails the agents is left alone by all."""
+        return self.background if background and self.waited_for.state != "open" else self.waited_for

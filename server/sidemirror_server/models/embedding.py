@@ -5,7 +5,7 @@ goes on waiting, and a question is answered by its words.
 import asyncio
 import time
 
-from sidemirror_server.models.breaker import Breaker
+from sidemirror_server.models.breaker import Breaker, Breakers
 from sidemirror_server.models.embedder import Embedder, Embeddings
 from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.models.ledger import Amount
@@ -32,21 +32,24 @@ class PaidEmbedder:
         self._prices = prices
         self._slots = asyncio.Semaphore(slots)
         self._spending = spending
-        self._breaker = Breaker(clock)
+        self._breakers = Breakers(clock)
 
     @property
     def name(self) -> str:
         """What the vectors are kept under: vectors of different models are never compared."""
         return f"{self._embedder.provider}/{self._embedder.name}"
 
-    async def embed(self, scope: Scope, texts: tuple[str, ...], deadline_s: float) -> Embeddings:
-        """The vectors, on the scope's account. Raises ModelFailed."""
+    async def embed(
+        self, scope: Scope, texts: tuple[str, ...], deadline_s: float, *, background: bool = False
+    ) -> Embeddings:
+        """The vectors, on the scope's account. `background`: nobody waits for them. Raises ModelFailed."""
         started_s = time.monotonic()
         try:
             async with asyncio.timeout(deadline_s):
                 await self._prices.load()
                 async with self._slots:
-                    return await self._guarded(scope, texts, started_s + deadline_s - time.monotonic() - _GRACE_S)
+                    left_s = started_s + deadline_s - time.monotonic() - _GRACE_S
+                    return await self._guarded(scope, texts, left_s, self._breakers.of(background=background))
         except TimeoutError as error:
             why = f"there were no vectors within {deadline_s:g} s"
             raise ModelFailed(ResultStatus.FAILED_MODEL, why) from error
@@ -55,10 +58,10 @@ class PaidEmbedder:
         """Ends the connections."""
         await self._embedder.close()
 
-    async def _guarded(self, scope: Scope, texts: tuple[str, ...], deadline_s: float) -> Embeddings:
-        wait_s = self._breaker.enter()
+    async def _guarded(self, scope: Scope, texts: tuple[str, ...], deadline_s: float, breaker: Breaker) -> Embeddings:
+        wait_s = breaker.enter()
         if wait_s is not None:
-            why = f"{self._embedder.name} failed {self._breaker.failed} times in a row: not asked for {wait_s:.0f} s"
+            why = f"{self._embedder.name} failed {breaker.failed} times in a row: not asked for {wait_s:.0f} s"
             raise ModelFailed(ResultStatus.FAILED_MODEL, why)
         good: bool | None = None
         try:
@@ -70,7 +73,7 @@ class PaidEmbedder:
         else:
             return made
         finally:
-            self._breaker.leave(good)
+            breaker.leave(good)
 
     async def _paid(self, scope: Scope, texts: tuple[str, ...], deadline_s: float) -> Embeddings:
         # No tokenizer makes two tokens of one byte.

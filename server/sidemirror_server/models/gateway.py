@@ -14,8 +14,8 @@ from typing import Any, Protocol, runtime_checkable
 import msgspec
 
 from sidemirror_server.models.attempts import after_all, did_its_part, total
-from sidemirror_server.models.breaker import Breaker
-from sidemirror_server.models.language_model import AnswerT, Ask, Completion, LanguageModel, Purpose
+from sidemirror_server.models.breaker import Breakers
+from sidemirror_server.models.language_model import BACKGROUND, AnswerT, Ask, Completion, LanguageModel, Purpose
 from sidemirror_server.models.ledger import Amount
 from sidemirror_server.models.prices import Prices
 from sidemirror_server.models.profiles import Profile, Within, fitted, most_input_tokens, most_output_tokens
@@ -65,7 +65,7 @@ class Provider:
     def __init__(self, model: LanguageModel, prices: Prices | None, slots: int, clock: Clock) -> None:
         self.model = model
         self.prices = prices
-        self.breaker = Breaker(clock)
+        self.breakers = Breakers(clock)
         self.slots = asyncio.Semaphore(slots)
 
 
@@ -205,9 +205,10 @@ class Gateway:
     async def _guarded(self, call: _Call) -> Completion[Any]:
         """One call that the breaker lets through, and that the breaker hears about."""
         provider = call.provider
-        wait_s = provider.breaker.enter()
+        breaker = provider.breakers.of(background=call.ask.purpose in BACKGROUND)
+        wait_s = breaker.enter()
         if wait_s is not None:
-            why = f"{provider.model.name} failed {provider.breaker.failed} times in a row: not asked for {wait_s:.0f} s"
+            why = f"{provider.model.name} failed {breaker.failed} times in a row: not asked for {wait_s:.0f} s"
             raise ModelFailed(ResultStatus.FAILED_MODEL, why)
         good: bool | None = None
         given_s = self._left_s(call)
@@ -221,7 +222,7 @@ class Gateway:
         else:
             return completion
         finally:
-            provider.breaker.leave(good)
+            breaker.leave(good)
 
     async def _paid(self, call: _Call) -> Completion[Any]:
         """One call with its reservation, which is settled whatever comes of it."""

@@ -31,6 +31,10 @@ class Purpose(StrEnum):
     MEMORY_EMBEDDING = "memory_embedding"
 
 
+# What is made behind the agents' backs: nobody waits for it, and it comes from the durable queue again.
+BACKGROUND = frozenset((Purpose.DREAMING, Purpose.GOAL_REFLECTION))
+
+
 class Ask(msgspec.Struct, Generic[AnswerT], frozen=True, kw_only=True):
     """One question to a model.
 

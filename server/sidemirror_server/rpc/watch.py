@@ -37,8 +37,9 @@ class WatchStreams:
         waiter = self._bell.waiter(call.scope, group)
         times = StreamTimes(self._streams, call.clock, waiter.wake, ends_idle=False, barred=call.barred)
         try:
-            if request.new_only and follow:
-                # Where the present is, at once: a watch that breaks before its first entry can go on from here.
+            if request.new_only:
+                # Where the present is, at once: whoever asked for no more, and a watch that breaks before its first
+                # entry, can go on from here.
                 yield _notice_to_wire(_heartbeat(call.clock.now_us()), after, call.scope)
             page: tuple[Entry, ...] = ()
             while True:

@@ -202,7 +202,7 @@ Days = Annotated[int, Meta(ge=1, le=36_500)]
 
 
 class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How long records are kept, in days; null is for ever."""
+    """How long records are kept, in days, and how many memories; null is for ever, and without a bound."""
 
     # What models cost, by scope, day and purpose. Chosen here: a quarter, which bills go back to. The day that counts
     # against the caps is never among what is removed.
@@ -216,6 +216,10 @@ class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     memory_days: Days | None = 90
     # 0 to 1. Chosen here: what QueryReflections leaves out when nothing is said.
     memory_importance: Annotated[float, Meta(ge=0, le=1)] = 0.5
+    # Memories that a project of a tenant keeps at most; of more, those that matter least go, and of these the ones that
+    # were left alone longest, some 2,000 a minute. What is retired stays. Chosen here: twice what searches are measured
+    # with (design section 14), some 10 GB.
+    memory_count: Annotated[int, Meta(ge=1)] | None = 2_000_000
     # Turns that have ended, with their events and directives, and sessions whose last turn goes. Chosen here: a
     # quarter. What was learned from them stays.
     trace_days: Days | None = 90

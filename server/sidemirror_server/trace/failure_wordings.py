@@ -1,8 +1,10 @@
 """How failures are worded, for `failure.py`: in lower case, separated by `|`."""
 
 # The order matters: "quota exceeded, permission denied" is a quota, "connection timed out" a timeout. LOGIC comes
-# twice: first the exceptions that are bugs in the code that ran, whatever words they come with.
+# twice: first the exceptions that are bugs in the code that ran, whatever words they come with. So does RESOURCE: a
+# disk has a quota too, and waiting does not help there.
 WORDINGS = (
+    ("resource", "disk quota|quota exceeded on disk|edquot"),
     (
         "rate_limit",
         "rate limit|ratelimit|rate_limit|too many requests|throttl|quota exceeded|exceeded your",

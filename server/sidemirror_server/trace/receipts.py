@@ -67,6 +67,7 @@ class Receipts(Protocol):
     RC5  `forget` removes receipts from before `before_us`, of every scope, the oldest first, at most `limit`, and
          returns how many; their items count as shown no more, unless a later receipt has them too.
     RC6  Scopes never meet: the same id in two scopes is two receipts.
+    RC7  `of_turn` returns a turn's receipts, the oldest first, at most `limit`; none for an empty id.
     Raises StoreUnavailable, StoreFull.
     """
 
@@ -79,6 +80,8 @@ class Receipts(Protocol):
     async def list(
         self, scope: Scope, kind: ReceiptKind | None, after: ReceiptKey | None, limit: int
     ) -> tuple[Receipt, ...]: ...
+
+    async def of_turn(self, scope: Scope, turn_id: str, limit: int) -> tuple[Receipt, ...]: ...
 
     async def forget(self, before_us: int, limit: int) -> int: ...
 

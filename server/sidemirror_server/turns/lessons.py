@@ -10,6 +10,7 @@ import msgspec
 
 from sidemirror_server.goals.context import HEADING, GoalContexts, GoalLessons
 from sidemirror_server.memory.context import DEFAULT_ITEMS, Failure, Fitting, MemoryContext, Task
+from sidemirror_server.memory.holdout import HELD_BACK, held_of
 from sidemirror_server.memory.signature import error_signature
 from sidemirror_server.thinking.record import SeenError
 from sidemirror_server.thinking.turn_state import TurnState
@@ -71,7 +72,11 @@ class Lessons:
         )
         goals, memory = await asyncio.gather(
             self._of_goals(scope, wish, wish.task or started.task, receipt.time_us),
-            self._of_memory(scope, wish, Task(wish.task or started.task, wish.tools, signatures=_signatures(failed))),
+            self._of_memory(
+                scope,
+                wish,
+                Task(wish.task or started.task, wish.tools, turn_id=turn_id, signatures=_signatures(failed)),
+            ),
         )
         if goals is None and (memory is None or self._memory is None):
             return None, (_NONE,)
@@ -99,7 +104,9 @@ class Lessons:
         `but`. None when there are none, or they could not be read in time. Raises nothing but cancellation."""
         if self._memory is None or not failures:
             return None
-        found = await _in_time(self._memory.answering(scope, failures[-_MOST_FAILURES:], turn.question, but))
+        found = await _in_time(
+            self._memory.answering(scope, failures[-_MOST_FAILURES:], turn.question, turn.turn_id, but)
+        )
         receipt_id = derived_id(scope, "lessons of reflection", directive_id)
         block = render(FAILED_HEADING, found or (), FAILED_ITEMS, receipt_id=receipt_id)
         if not block.items:
@@ -119,8 +126,20 @@ class Lessons:
     async def _of_memory(self, scope: Scope, wish: ContextWish, task: Task) -> Fitting | None:
         if self._memory is None or not (task.task.strip() or task.tools or task.signatures):
             return Fitting()
-        found = self._memory.fitting(scope, task, wish.max_items or DEFAULT_ITEMS, meaning_s=_MEANING_S)
-        return await _in_time(found)
+        return await _in_time(self._not_held_back(self._memory, scope, task, wish.max_items or DEFAULT_ITEMS))
+
+    async def _not_held_back(self, memory: MemoryContext, scope: Scope, task: Task, max_items: int) -> Fitting:
+        """What fits, without what a block that was asked for beforehand holds back from this turn."""
+        found = await memory.fitting(scope, task, max_items, meaning_s=_MEANING_S)
+        if not found.lessons:
+            return found
+        before = await memory.decided(scope, task.turn_id)
+        held = held_of((lesson.item.id for lesson in found.lessons), found.strategy_of, before)
+        return msgspec.structs.replace(
+            found,
+            lessons=tuple(lesson for lesson in found.lessons if lesson.item.id not in held),
+            omitted=(*found.omitted, *(Omitted(memory_id, HELD_BACK) for memory_id in held)),
+        )
 
 
 def _signatures(failed: Sequence[SeenError]) -> tuple[str, ...]:

@@ -3110,7 +3110,9 @@ type BuildMemoryContextRequest struct {
 	SessionId string `protobuf:"bytes,10,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// Of how many tasks each lesson is held back, to learn what happens without it: 0 to 0.9, where 0 means none. It is
 	// drawn for each lesson by itself, a reflection and its strategy together, and the same again for the same request_id.
-	// What is held back stays out of the block, is named in `omitted`, and nothing takes its place. Costs as many tasks
+	// What is held back stays out of the block, is named in `omitted`, and nothing takes its place. Of a turn (`turn_id`)
+	// the first block that has a lesson decides: what it held back comes neither with a later one nor with the plan or a
+	// reflection of that turn, and what the turn was shown is not drawn any more. Costs as many tasks
 	// without a lesson that may help; keep it the same for all tasks, and report the outcomes of all.
 	HoldoutFraction float64 `protobuf:"fixed64,11,opt,name=holdout_fraction,json=holdoutFraction,proto3" json:"holdout_fraction,omitempty"`
 	unknownFields   protoimpl.UnknownFields
@@ -5722,9 +5724,11 @@ type Pruning struct {
 	Count int64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	// When.
 	PruneTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=prune_time,json=pruneTime,proto3" json:"prune_time,omitempty"`
-	// Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`).
+	// Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`); `prune_time`
+	// where the project had too many.
 	BeforeTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=before_time,json=beforeTime,proto3" json:"before_time,omitempty"`
-	// Memories: they mattered less than this (`retention.memory_importance`); 0 for turns.
+	// Memories: they mattered less than this (`retention.memory_importance`), or no more than this where the project had
+	// too many (`retention.memory_count`); 0 for turns.
 	ImportanceBelow float64 `protobuf:"fixed64,5,opt,name=importance_below,json=importanceBelow,proto3" json:"importance_below,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache

@@ -1541,7 +1541,9 @@ export declare type BuildMemoryContextRequest = Message<"sidemirror.v1.BuildMemo
   /**
    * Of how many tasks each lesson is held back, to learn what happens without it: 0 to 0.9, where 0 means none. It is
    * drawn for each lesson by itself, a reflection and its strategy together, and the same again for the same request_id.
-   * What is held back stays out of the block, is named in `omitted`, and nothing takes its place. Costs as many tasks
+   * What is held back stays out of the block, is named in `omitted`, and nothing takes its place. Of a turn (`turn_id`)
+   * the first block that has a lesson decides: what it held back comes neither with a later one nor with the plan or a
+   * reflection of that turn, and what the turn was shown is not drawn any more. Costs as many tasks
    * without a lesson that may help; keep it the same for all tasks, and report the outcomes of all.
    *
    * @generated from field: double holdout_fraction = 11;
@@ -2970,14 +2972,16 @@ export declare type Pruning = Message<"sidemirror.v1.Pruning"> & {
   pruneTime?: Timestamp | undefined;
 
   /**
-   * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`).
+   * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`); `prune_time`
+   * where the project had too many.
    *
    * @generated from field: google.protobuf.Timestamp before_time = 4;
    */
   beforeTime?: Timestamp | undefined;
 
   /**
-   * Memories: they mattered less than this (`retention.memory_importance`); 0 for turns.
+   * Memories: they mattered less than this (`retention.memory_importance`), or no more than this where the project had
+   * too many (`retention.memory_count`); 0 for turns.
    *
    * @generated from field: double importance_below = 5;
    */

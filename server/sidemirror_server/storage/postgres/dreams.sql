@@ -54,14 +54,39 @@ WHERE memories.tenant_id = $1 AND memories.project_id = $2 AND memories.memory_i
 
 -- name: waiting
 -- Across scopes: projects with unread memories that are not left alone, the longest waiting first. Columns: the scope,
--- those of Standing, how many are unread, and when the first and the last of them were made.
-SELECT tenant_id, project_id, dreams, idle_dreams, ended_us, rest_until_us, unread, first_us, last_us
-FROM sidemirror.memory_project_envelopes
-JOIN (
-    SELECT tenant_id, project_id, count(*) AS unread, min(created_us) AS first_us, max(created_us) AS last_us
-    FROM sidemirror.dream_unread_envelopes
-    GROUP BY tenant_id, project_id
-) AS unread USING (tenant_id, project_id)
+-- those of Standing, and when the first and the last unread memory were made. The index is gone along from project to
+-- project: of each only the first and the last unread memory are read, and nothing of those that have none.
+WITH RECURSIVE oldest AS (
+    (SELECT tenant_id, project_id, created_us AS first_us
+     FROM sidemirror.dream_unread_envelopes
+     ORDER BY tenant_id, project_id, created_us
+     LIMIT 1)
+    UNION ALL
+    SELECT following.tenant_id, following.project_id, following.created_us
+    FROM oldest
+    CROSS JOIN LATERAL (
+        SELECT unread.tenant_id, unread.project_id, unread.created_us
+        FROM sidemirror.dream_unread_envelopes AS unread
+        WHERE (unread.tenant_id, unread.project_id) > (oldest.tenant_id, oldest.project_id)
+        ORDER BY unread.tenant_id, unread.project_id, unread.created_us
+        LIMIT 1
+    ) AS following
+)
+SELECT tenant_id, project_id, dreams, idle_dreams, ended_us, rest_until_us, first_us, last_us
+FROM oldest
+CROSS JOIN LATERAL (
+    SELECT dreams, idle_dreams, ended_us, rest_until_us
+    FROM sidemirror.memory_project_envelopes AS project
+    WHERE project.tenant_id = oldest.tenant_id AND project.project_id = oldest.project_id
+    LIMIT 1
+) AS standing
+CROSS JOIN LATERAL (
+    SELECT unread.created_us AS last_us
+    FROM sidemirror.dream_unread_envelopes AS unread
+    WHERE unread.tenant_id = oldest.tenant_id AND unread.project_id = oldest.project_id
+    ORDER BY unread.created_us DESC
+    LIMIT 1
+) AS newest
 WHERE rest_until_us <= $1
 ORDER BY first_us, tenant_id, project_id
 LIMIT $2

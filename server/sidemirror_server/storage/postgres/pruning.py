@@ -19,6 +19,8 @@ class PostgresPruning:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        # The last project whose memories were counted.
+        self._counted = ("", "")
 
     async def prune_memories(self, below: float, before_us: int, limit: int, now_us: int) -> int:
         removed = 0
@@ -36,6 +38,24 @@ class PostgresPruning:
                 if removed < limit:
                     await transaction.change(_SQL["looked_through"], *_scope(scope), now_us)
                 await _note(transaction, scope, PrunedKind.MEMORIES, count, (now_us, before_us, below))
+        return removed
+
+    async def prune_surplus(self, most: int, limit: int, now_us: int) -> int:
+        removed = 0
+        async with self._database.transaction(None) as transaction:
+            scopes = [Scope(*row) for row in await transaction.fetch(_SQL["projects_after"], *self._counted, _PROJECTS)]
+            for scope in scopes:
+                await transaction.enter(scope)
+                ((total,),) = await transaction.fetch(_SQL["count"], *_scope(scope))
+                surplus = min(total - most, limit - removed)
+                if surplus > 0:
+                    removed += await _remove_surplus(transaction, scope, surplus, now_us)
+                if total - most > surplus:
+                    break  # the next look goes on with this one
+                self._counted = _scope(scope)
+            else:
+                if len(scopes) < _PROJECTS:
+                    self._counted = ("", "")
         return removed
 
     async def prune_turns(self, before_us: int, limit: int, now_us: int) -> int:
@@ -58,6 +78,16 @@ class PostgresPruning:
         async with self._database.transaction(scope, reads_only=True) as transaction:
             rows = await transaction.fetch(_SQL["list"], *_scope(scope), below, limit)
         return tuple(Pruned(row[0], PrunedKind(row[1]), *row[2:]) for row in rows)
+
+
+async def _remove_surplus(transaction: Transaction, scope: Scope, count: int, now_us: int) -> int:
+    rows = await transaction.fetch(_SQL["surplus"], *_scope(scope), count)
+    removed = 0
+    for row in rows:
+        removed += await remove(transaction, scope, row[0])
+    if rows:
+        await _note(transaction, scope, PrunedKind.MEMORIES, removed, (now_us, now_us, rows[-1][1]))
+    return removed
 
 
 async def _note(

@@ -36,6 +36,31 @@ ORDER BY updated_us
 LIMIT $5
 FOR UPDATE SKIP LOCKED
 
+-- name: projects_after
+-- Across scopes: the $3 projects that follow on this one. What another sidecar looks through already is left to it.
+SELECT tenant_id, project_id
+FROM sidemirror.memory_project_envelopes
+WHERE (tenant_id, project_id) > ($1, $2)
+ORDER BY tenant_id, project_id
+LIMIT $3
+FOR UPDATE SKIP LOCKED
+
+-- name: count
+-- How many memories a project has.
+SELECT count(*)
+FROM sidemirror.memories
+WHERE tenant_id = $1 AND project_id = $2
+
+-- name: surplus
+-- The memories of a project that matter least, those that were left alone longest first, at most $3; not the retired
+-- ones. Columns: the id, and how much it matters. What somebody strengthens at this moment stays.
+SELECT memory_id, importance
+FROM sidemirror.memories
+WHERE tenant_id = $1 AND project_id = $2 AND state <> 'retired'
+ORDER BY importance, updated_us
+LIMIT $3
+FOR UPDATE SKIP LOCKED
+
 -- name: old_turns
 -- Across scopes: turns that ended and were not updated since $1, the oldest first, at most $2. What another sidecar is
 -- forgetting already is left to it.

@@ -52,6 +52,11 @@ class PostgresReceipts:
                 rows = await transaction.fetch(_SQL["list_of_kind"], *wanted, kind.value)
         return tuple(receipt_of(*row) for row in rows)
 
+    async def of_turn(self, scope: Scope, turn_id: str, limit: int) -> tuple[Receipt, ...]:
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            rows = await transaction.fetch(_SQL["of_turn"], scope.tenant_id, scope.project_id, turn_id, limit)
+        return tuple(receipt_of(*row) for row in rows)
+
     async def forget(self, before_us: int, limit: int) -> int:
         forgotten = 0
         async with self._database.transaction(None) as transaction:

@@ -41,6 +41,14 @@ WHERE tenant_id = $1 AND project_id = $2 AND (time_us, receipt_id) < ($3, $4) AN
 ORDER BY time_us DESC, receipt_id DESC
 LIMIT $5
 
+-- name: of_turn
+-- A turn's receipts, oldest first.
+SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
+FROM sidemirror.receipts
+WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $3 AND turn_id <> ''
+ORDER BY time_us, receipt_id
+LIMIT $4
+
 -- name: oldest
 -- Across scopes: receipts from before a time, the oldest first. What another sidecar is forgetting already is left to it.
 SELECT tenant_id, project_id, receipt_id

@@ -45,12 +45,17 @@ WHERE (tenant_id, project_id, created_us, memory_id) IN (
 
 -- name: waiting
 -- Across scopes: projects with unread memories that are not left alone, the longest waiting first. Columns: the scope,
--- those of Standing, how many are unread, and when the first and the last of them were made.
-SELECT tenant_id, project_id, dreams, idle_dreams, ended_us, rest_until_us, count(*) AS unread,
-       min(dream_unread.created_us) AS first_us, max(dream_unread.created_us) AS last_us
-FROM memory_projects JOIN dream_unread USING (tenant_id, project_id)
-WHERE rest_until_us <= :now_us
-GROUP BY tenant_id, project_id
+-- those of Standing, and when the first and the last unread memory were made. Of each project's unread ones only these
+-- two are looked up.
+SELECT tenant_id, project_id, dreams, idle_dreams, ended_us, rest_until_us,
+       (SELECT created_us FROM dream_unread AS unread
+        WHERE unread.tenant_id = project.tenant_id AND unread.project_id = project.project_id
+        ORDER BY created_us LIMIT 1) AS first_us,
+       (SELECT created_us FROM dream_unread AS unread
+        WHERE unread.tenant_id = project.tenant_id AND unread.project_id = project.project_id
+        ORDER BY created_us DESC LIMIT 1) AS last_us
+FROM memory_projects AS project
+WHERE rest_until_us <= :now_us AND first_us IS NOT NULL
 ORDER BY first_us, tenant_id, project_id
 LIMIT :limit
 

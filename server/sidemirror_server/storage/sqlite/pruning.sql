@@ -20,6 +20,27 @@ WHERE state <> 'retired' AND importance < :below AND updated_us < :before_us
 ORDER BY updated_us
 LIMIT :limit
 
+-- name: crowded
+-- Across scopes: projects with more than :most memories, and how many more.
+WITH counted AS MATERIALIZED (
+    SELECT tenant_id, project_id,
+           (SELECT count(*) FROM memories INDEXED BY memories_newest
+            WHERE memories.tenant_id = project.tenant_id AND memories.project_id = project.project_id) AS total
+    FROM memory_projects AS project
+)
+SELECT tenant_id, project_id, total - :most
+FROM counted
+WHERE total > :most
+
+-- name: surplus
+-- The memories of a project that matter least, those that were left alone longest first; not the retired ones. Columns:
+-- the id, and how much it matters. Goes along an index of all scopes, in which a crowded project has most places.
+SELECT memory_id, importance
+FROM memories INDEXED BY memories_unimportant
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND state <> 'retired'
+ORDER BY importance, updated_us
+LIMIT :limit
+
 -- name: old_turns
 -- Across scopes: turns that ended and were not updated since a time, the oldest first.
 SELECT tenant_id, project_id, turn_id, session_id

@@ -64,6 +64,11 @@ class SqliteReceipts:
         rows = await self._database.search(lambda connection: connection.execute(_SQL[name], wanted).fetchall())
         return tuple(receipt_of(*row) for row in rows)
 
+    async def of_turn(self, scope: Scope, turn_id: str, limit: int) -> tuple[Receipt, ...]:
+        wanted = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "turn_id": turn_id, "limit": limit}
+        rows = self._database.read(lambda connection: connection.execute(_SQL["of_turn"], wanted).fetchall())
+        return tuple(receipt_of(*row) for row in rows)
+
     async def forget(self, before_us: int, limit: int) -> int:
         wanted = {"before_us": before_us, "limit": limit}
 

@@ -42,6 +42,14 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id AND kind = :kind
 ORDER BY time_us DESC, receipt_id DESC
 LIMIT :limit
 
+-- name: of_turn
+-- A turn's receipts, oldest first.
+SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
+FROM receipts INDEXED BY receipts_of_turn
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id = :turn_id AND turn_id <> ''
+ORDER BY time_us, receipt_id
+LIMIT :limit
+
 -- name: oldest
 -- Across scopes: receipts from before a time, the oldest first.
 SELECT tenant_id, project_id, receipt_id

@@ -26,8 +26,8 @@ _ANSWERS: dict[Purpose, Callable[[Evidence], msgspec.Struct]] = {
     Purpose.MEMORY_REFLECTION: memory_reflection_answer,
     Purpose.DREAMING: dream_answer,
 }
-# Evidence up to this long is read at once: a few milliseconds, where the way to a thread and back would cost a short
-# one most of its time. The longest takes half a second. Chosen here.
+# Evidence up to this long is read at once: 5 ms at most, also of texts that are made to be slow, where the way to a
+# thread and back would cost a short one most of its time. The longest takes half a second. Chosen here.
 _AT_ONCE_CHARS = 8_000
 
 

@@ -508,7 +508,9 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * Of how many tasks each lesson is held back, to learn what happens without it: 0 to 0.9, where 0 means none. It is
    * drawn for each lesson by itself, a reflection and its strategy together, and the same again for the same request_id.
-   * What is held back stays out of the block, is named in `omitted`, and nothing takes its place. Costs as many tasks
+   * What is held back stays out of the block, is named in `omitted`, and nothing takes its place. Of a turn (`turn_id`)
+   * the first block that has a lesson decides: what it held back comes neither with a later one nor with the plan or a
+   * reflection of that turn, and what the turn was shown is not drawn any more. Costs as many tasks
    * without a lesson that may help; keep it the same for all tasks, and report the outcomes of all.
    * </pre>
    *
@@ -2086,7 +2088,9 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Of how many tasks each lesson is held back, to learn what happens without it: 0 to 0.9, where 0 means none. It is
      * drawn for each lesson by itself, a reflection and its strategy together, and the same again for the same request_id.
-     * What is held back stays out of the block, is named in `omitted`, and nothing takes its place. Costs as many tasks
+     * What is held back stays out of the block, is named in `omitted`, and nothing takes its place. Of a turn (`turn_id`)
+     * the first block that has a lesson decides: what it held back comes neither with a later one nor with the plan or a
+     * reflection of that turn, and what the turn was shown is not drawn any more. Costs as many tasks
      * without a lesson that may help; keep it the same for all tasks, and report the outcomes of all.
      * </pre>
      *
@@ -2101,7 +2105,9 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Of how many tasks each lesson is held back, to learn what happens without it: 0 to 0.9, where 0 means none. It is
      * drawn for each lesson by itself, a reflection and its strategy together, and the same again for the same request_id.
-     * What is held back stays out of the block, is named in `omitted`, and nothing takes its place. Costs as many tasks
+     * What is held back stays out of the block, is named in `omitted`, and nothing takes its place. Of a turn (`turn_id`)
+     * the first block that has a lesson decides: what it held back comes neither with a later one nor with the plan or a
+     * reflection of that turn, and what the turn was shown is not drawn any more. Costs as many tasks
      * without a lesson that may help; keep it the same for all tasks, and report the outcomes of all.
      * </pre>
      *
@@ -2120,7 +2126,9 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Of how many tasks each lesson is held back, to learn what happens without it: 0 to 0.9, where 0 means none. It is
      * drawn for each lesson by itself, a reflection and its strategy together, and the same again for the same request_id.
-     * What is held back stays out of the block, is named in `omitted`, and nothing takes its place. Costs as many tasks
+     * What is held back stays out of the block, is named in `omitted`, and nothing takes its place. Of a turn (`turn_id`)
+     * the first block that has a lesson decides: what it held back comes neither with a later one nor with the plan or a
+     * reflection of that turn, and what the turn was shown is not drawn any more. Costs as many tasks
      * without a lesson that may help; keep it the same for all tasks, and report the outcomes of all.
      * </pre>
      *

@@ -132,7 +132,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp beforeTime_;
   /**
    * <pre>
-   * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`).
+   * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`); `prune_time`
+   * where the project had too many.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp before_time = 4 [json_name = "beforeTime"];</code>
@@ -144,7 +145,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`).
+   * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`); `prune_time`
+   * where the project had too many.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp before_time = 4 [json_name = "beforeTime"];</code>
@@ -156,7 +158,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`).
+   * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`); `prune_time`
+   * where the project had too many.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp before_time = 4 [json_name = "beforeTime"];</code>
@@ -170,7 +173,8 @@ private static final long serialVersionUID = 0L;
   private double importanceBelow_ = 0D;
   /**
    * <pre>
-   * Memories: they mattered less than this (`retention.memory_importance`); 0 for turns.
+   * Memories: they mattered less than this (`retention.memory_importance`), or no more than this where the project had
+   * too many (`retention.memory_count`); 0 for turns.
    * </pre>
    *
    * <code>double importance_below = 5 [json_name = "importanceBelow"];</code>
@@ -886,7 +890,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> beforeTimeBuilder_;
     /**
      * <pre>
-     * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`).
+     * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`); `prune_time`
+     * where the project had too many.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp before_time = 4 [json_name = "beforeTime"];</code>
@@ -897,7 +902,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`).
+     * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`); `prune_time`
+     * where the project had too many.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp before_time = 4 [json_name = "beforeTime"];</code>
@@ -912,7 +918,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`).
+     * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`); `prune_time`
+     * where the project had too many.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp before_time = 4 [json_name = "beforeTime"];</code>
@@ -932,7 +939,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`).
+     * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`); `prune_time`
+     * where the project had too many.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp before_time = 4 [json_name = "beforeTime"];</code>
@@ -950,7 +958,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`).
+     * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`); `prune_time`
+     * where the project had too many.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp before_time = 4 [json_name = "beforeTime"];</code>
@@ -975,7 +984,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`).
+     * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`); `prune_time`
+     * where the project had too many.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp before_time = 4 [json_name = "beforeTime"];</code>
@@ -992,7 +1002,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`).
+     * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`); `prune_time`
+     * where the project had too many.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp before_time = 4 [json_name = "beforeTime"];</code>
@@ -1004,7 +1015,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`).
+     * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`); `prune_time`
+     * where the project had too many.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp before_time = 4 [json_name = "beforeTime"];</code>
@@ -1019,7 +1031,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`).
+     * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`); `prune_time`
+     * where the project had too many.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp before_time = 4 [json_name = "beforeTime"];</code>
@@ -1041,7 +1054,8 @@ private static final long serialVersionUID = 0L;
     private double importanceBelow_ ;
     /**
      * <pre>
-     * Memories: they mattered less than this (`retention.memory_importance`); 0 for turns.
+     * Memories: they mattered less than this (`retention.memory_importance`), or no more than this where the project had
+     * too many (`retention.memory_count`); 0 for turns.
      * </pre>
      *
      * <code>double importance_below = 5 [json_name = "importanceBelow"];</code>
@@ -1053,7 +1067,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Memories: they mattered less than this (`retention.memory_importance`); 0 for turns.
+     * Memories: they mattered less than this (`retention.memory_importance`), or no more than this where the project had
+     * too many (`retention.memory_count`); 0 for turns.
      * </pre>
      *
      * <code>double importance_below = 5 [json_name = "importanceBelow"];</code>
@@ -1069,7 +1084,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Memories: they mattered less than this (`retention.memory_importance`); 0 for turns.
+     * Memories: they mattered less than this (`retention.memory_importance`), or no more than this where the project had
+     * too many (`retention.memory_count`); 0 for turns.
      * </pre>
      *
      * <code>double importance_below = 5 [json_name = "importanceBelow"];</code>

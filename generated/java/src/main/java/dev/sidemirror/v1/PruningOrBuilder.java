@@ -68,7 +68,8 @@ public interface PruningOrBuilder extends
 
   /**
    * <pre>
-   * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`).
+   * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`); `prune_time`
+   * where the project had too many.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp before_time = 4 [json_name = "beforeTime"];</code>
@@ -77,7 +78,8 @@ public interface PruningOrBuilder extends
   boolean hasBeforeTime();
   /**
    * <pre>
-   * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`).
+   * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`); `prune_time`
+   * where the project had too many.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp before_time = 4 [json_name = "beforeTime"];</code>
@@ -86,7 +88,8 @@ public interface PruningOrBuilder extends
   com.google.protobuf.Timestamp getBeforeTime();
   /**
    * <pre>
-   * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`).
+   * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`); `prune_time`
+   * where the project had too many.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp before_time = 4 [json_name = "beforeTime"];</code>
@@ -95,7 +98,8 @@ public interface PruningOrBuilder extends
 
   /**
    * <pre>
-   * Memories: they mattered less than this (`retention.memory_importance`); 0 for turns.
+   * Memories: they mattered less than this (`retention.memory_importance`), or no more than this where the project had
+   * too many (`retention.memory_count`); 0 for turns.
    * </pre>
    *
    * <code>double importance_below = 5 [json_name = "importanceBelow"];</code>
