@@ -108,6 +108,38 @@ async def test_a_text_that_is_refused_holds_up_no_other() -> None:
         assert not pauses.many
 
 
+async def test_a_refused_text_that_comes_alone_is_set_aside() -> None:
+    """Seen to fail when `_made` takes a model that refuses all it was asked for one that refuses everything: the text
+    was asked for every 30 s, and nobody else's meanwhile."""
+    model, pauses = Model(), Pauses()
+    search = Search({HERE: ["poison"], THERE: ["good"]})
+    async with made(model, search, pauses) as meanings:
+        meanings.wake(HERE)
+        meanings.wake(THERE)
+        await until(lambda: (THERE, "good") in search.kept, within_s=5)
+        assert not pauses.many
+        before = len(model.calls)
+        search.texts[HERE].append("good too")
+        meanings.wake(HERE)
+        await until(lambda: (HERE, "good too") in search.kept, within_s=5)
+        assert model.calls[before:] == [(HERE, ("good too",))]
+
+
+async def test_a_model_that_refuses_everything_is_left_alone_for_a_while() -> None:
+    model, pauses = Model(), Pauses()
+    search = Search({HERE: ["one"]})
+    async with made(model, search, pauses) as meanings:
+        assert await meanings.of_question(HERE, "what?") is not None
+        await until(lambda: len(search.kept) == 1, within_s=5)
+        model.most_chars = 0
+        search.texts[HERE].append("two")
+        meanings.wake(HERE)
+        await until(lambda: pauses.many == 1, within_s=5)
+        model.most_chars = 100
+        pauses.over.set()
+        await until(lambda: (HERE, "two") in search.kept, within_s=5)
+
+
 async def test_a_long_text_that_is_refused_is_tried_with_less() -> None:
     model, pauses = Model(), Pauses()
     model.most_chars = 600

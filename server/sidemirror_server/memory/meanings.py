@@ -33,6 +33,8 @@ _QUESTION_S = 2.0
 _MEMORIES_S = 30.0
 # What a text that is refused is tried with once more: some models take few tokens, some scripts many for a character.
 _SHORT_TEXT_CHARS = 500
+# A text that every model takes: it shows how long its vectors are, and whether it answers at all.
+_PLAIN_TEXT = "memory"
 # Vectors of questions that are remembered. Chosen here: some tens of megabytes at most.
 _QUESTIONS = 512
 # After a failure nothing is asked for this long, and of a scope whose money is spent. Chosen here: as long as a breaker
@@ -159,7 +161,7 @@ class MemoryMeanings:
 
     async def _made_all(self, scope: Scope) -> _InTheWay | None:
         if not self._dimensions:
-            self._has_dimensions_of(await self._embedder.embed(scope, ("memory",), _MEMORIES_S))
+            self._has_dimensions_of(await self._embedder.embed(scope, (_PLAIN_TEXT,), _MEMORIES_S))
         while waiting := await self._unembedded(scope):
             if not await self._take(scope):  # the last ones took very long
                 return _InTheWay.ANOTHER
@@ -185,7 +187,6 @@ class MemoryMeanings:
         except ModelFailed as failure:
             if not _may_be_the_text(failure):
                 raise
-            refusal = failure
         made: list[Embedded] = []
         for one in waiting:
             for most_chars in (_TEXT_CHARS, _SHORT_TEXT_CHARS):
@@ -195,8 +196,8 @@ class MemoryMeanings:
                 except ModelFailed as failure:
                     if not _may_be_the_text(failure):
                         raise
-        if not made:  # it refuses whatever it is asked
-            raise refusal
+        if not made:  # does it refuse whatever it is asked? Else these texts would be asked for again and again
+            await self._embedder.embed(scope, (_PLAIN_TEXT,), _MEMORIES_S)
         answered = {one.memory_id for one in made}
         for one in waiting:
             if one.memory_id not in answered:
