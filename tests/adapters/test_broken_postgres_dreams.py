@@ -54,6 +54,8 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("PU4", "forget_sessions", "AND NOT EXISTS", "AND EXISTS"),
         ("PU5", "note", "$5, $6, $7", "$5, $5 + 0 * $6::bigint, $7"),
         ("PU6", "list", "ORDER BY pruning_no DESC", "ORDER BY pruning_no"),
+        ("PU9", "gone_up_to", "max(last_position)", "min(last_position)"),
+        ("PU9", "note", "$7, $8", "$7, 0 * $8::bigint"),
         ("PU8", "old_memories", "trial.assigned_us >= $4", "trial.assigned_us > $4"),
         ("PU8", "old_memories", "strategy.importance >= $3", "strategy.importance > $3"),
     ],

@@ -46,11 +46,15 @@ class Pruning(Protocol):
     PU7  Scopes never meet.
     PU8  `prune_memories` leaves those with a trial since `before_us`, and reflections with a strategy that matters as
          much as `below`: a strategy is found by its reflection.
+    PU9  `turns_gone_up_to` is the highest position in the log of an entry that `prune_turns` has removed of a scope; 0
+         when it has removed none.
     Raises StoreUnavailable, StoreFull.
     """
 
     async def prune_memories(self, below: float, before_us: int, limit: int, now_us: int) -> int: ...
 
     async def prune_turns(self, before_us: int, limit: int, now_us: int) -> int: ...
+
+    async def turns_gone_up_to(self, scope: Scope) -> int: ...
 
     async def list(self, scope: Scope, before: int | None, limit: int) -> tuple[Pruned, ...]: ...

@@ -74,6 +74,8 @@ async def follow(address: str, request: pb.WatchTurnsRequest, tell: Say) -> Asyn
                 reached = True
                 async for entry in _entries(channel, request):
                     told, pause_s = False, _FIRST_PAUSE_S
+                    if entry.directive.HasField("gap"):
+                        tell(f"there is a gap: {entry.directive.gap.reason}")
                     if entry.sequence:
                         yield entry
         except Unreachable:
