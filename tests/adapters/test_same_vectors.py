@@ -1,5 +1,5 @@
-"""SQLite and Postgres keep and compare vectors alike. A machine of its own, with few memories, so that most steps meet one;
-the rest is `test_same_memories.py`'s."""
+"""SQLite and Postgres keep and compare vectors alike. A machine of its own, with few memories, so that most steps meet
+one; the rest is `test_same_memories.py`'s."""
 
 from collections.abc import Awaitable
 from typing import Any

@@ -46,8 +46,8 @@ _GATHER_S = 0.02
 # When another sidecar is at a scope, it is looked at again after this long: what it wrote last may be missing.
 # Chosen here: a question in between is answered, and mostly by vectors.
 _ELSEWHERE_S = 5.0
-# A question looks for memories that wait for a vector, unless there was none this short a time ago: in Postgres that look
-# goes through the whole scope. Chosen here: as long as after another sidecar was at it.
+# A question looks for memories that wait for a vector, unless there was none this short a time ago: in Postgres that
+# look goes through the whole scope. Chosen here: as long as after another sidecar was at it.
 _LOOK_AGAIN_S = _ELSEWHERE_S
 # A sidecar that ends gives back what it took, if that takes no longer.
 _LEAVE_S = 1.0

@@ -76,7 +76,6 @@ class WatchStreams:
             return await self._looks.end(scope)
         return after or 0
 
-
     async def _gone_up_to(self, request: pb.WatchTurnsRequest, scope: Scope) -> int:
         """The last place of the record that was removed because it is old, for a watch that goes on from somewhere."""
         if not request.cursor:

@@ -68,8 +68,8 @@ class PostgresPruning:
 async def _note(
     transaction: Transaction, scope: Scope, kind: PrunedKind, count: int, how: tuple[int, int, float | None, int | None]
 ) -> None:
-    """Keeps in the scope's log how many were removed, if any. `how`: at what time, before which, below what, up to which
-    position of the log."""
+    """Keeps in the scope's log how many were removed, if any. `how`: at what time, before which, below what, up to
+    which position of the log."""
     if count:
         await transaction.change(_SQL["note"], *_scope(scope), kind, count, *how)
 

@@ -70,8 +70,8 @@ def _noted(
     old: dict[str, Any],
     last: Mapping[Scope, int] = MappingProxyType({}),
 ) -> int:
-    """Keeps what was removed in the log of each scope; returns how many in all. `last`: the highest position of what was
-    removed of the log."""
+    """Keeps what was removed in the log of each scope; returns how many in all. `last`: the highest position of what
+    was removed of the log."""
     for scope, count in removed.items():
         noted = {**_scope(scope), **old, "kind": kind, "count": count, "last_position": last.get(scope)}
         connection.execute(_SQL["note"], noted)
