@@ -18,7 +18,7 @@ from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from tests.critique.cast import Cast
 from tests.memory.talk import listed, played
 from tests.wire.calls import TIMEOUT_S
-from tests.wire.test_memory_trust import MARK, SECRET, copied, fill
+from tests.wire.test_memory_trust import MARK, copied, fill
 
 METHODS = pb.DESCRIPTOR.services_by_name["ReflectiveMemoryService"].methods
 # What stands in the way of a request that is filled in everywhere: of several ways to say something one is allowed.
