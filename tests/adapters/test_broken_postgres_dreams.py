@@ -57,6 +57,8 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("PU9", "surplus", "ORDER BY importance, updated_us", "ORDER BY importance, updated_us DESC"),
         ("PU9", "surplus", " AND state <> 'retired'", " "),
         ("PU9", "count", "count(*)", "count(*) + 1"),
+        ("PU10", "gone_up_to", "max(last_position)", "min(last_position)"),
+        ("PU10", "note", "$7, $8", "$7, 0 * $8::bigint"),
         ("PU8", "old_memories", "trial.assigned_us >= $4", "trial.assigned_us > $4"),
         ("PU8", "old_memories", "strategy.importance >= $3", "strategy.importance > $3"),
     ],

@@ -311,7 +311,8 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "forget_entries": ((*PLACE, ["k50", "k51"]), 40),
         "forget_turns": ((*PLACE, ["000500", "000501"]), 2),
         "forget_sessions": ((*PLACE, ["s000050", "none"], LATE), 22),
-        "note": ((*PLACE, "turns", 1, 1, 1, None), 0),
+        "note": ((*PLACE, "turns", 1, 1, 1, None, 1), 0),
+        "gone_up_to": (PLACE, 1),
         "list": ((*PLACE, LATE, 5), 5),
     },
     ledger: {

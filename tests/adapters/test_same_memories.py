@@ -139,7 +139,7 @@ class Stores(msgspec.Struct, frozen=True):
     trials: Trials
 
 
-class SameMemories(RuleBasedStateMachine):
+class BothStores(RuleBasedStateMachine):
     """`databases` and `name` are set by the test: the server and the database that all examples share in turn."""
 
     databases: Databases
@@ -178,6 +178,10 @@ class SameMemories(RuleBasedStateMachine):
                 answers.append((type(error), str(error)))
         assert answers[0] == answers[1]
         return answers[0]
+
+
+class SameMemories(BothStores):
+    """Everything but vectors, which are in test_same_vectors.py."""
 
     @rule(
         scope=scopes,
@@ -257,6 +261,10 @@ class SameMemories(RuleBasedStateMachine):
     def forget_trials(self, before: int) -> None:
         self.one(lambda stores: stores.trials.forget(before, 1_000))
 
+    @rule(scope=scopes, ids=st.lists(names, max_size=4, unique=True))
+    def terms_in(self, scope: Scope, ids: list[str]) -> None:
+        self.one(lambda stores: stores.search.terms_in(scope, tuple(ids)))
+
     @rule(scope=scopes, wanted=filters, limit=limits)
     def best(self, scope: Scope, wanted: Filter, limit: int) -> None:
         self.one(lambda stores: stores.search.best(scope, wanted, limit))
@@ -284,11 +292,11 @@ async def _rounded(found: Awaitable[TextHits]) -> Any:
     return sorted(told), sorted(hits.terms)
 
 
-def run(databases: Databases, examples: int, steps: int, *, shrink: bool) -> None:
-    SameMemories.databases = databases
-    SameMemories.name = asyncio.run(databases.create())
+def run(machine: type[BothStores], databases: Databases, examples: int, steps: int, *, shrink: bool) -> None:
+    machine.databases = databases
+    machine.name = asyncio.run(databases.create())
     run_state_machine_as_test(
-        SameMemories,
+        machine,
         settings=settings(
             max_examples=examples,
             stateful_step_count=steps,
@@ -302,10 +310,10 @@ def run(databases: Databases, examples: int, steps: int, *, shrink: bool) -> Non
 
 @pytest.mark.timeout(120)
 def test_same_operations_same_answers(databases: Databases) -> None:
-    run(databases, examples=10, steps=40, shrink=False)
+    run(SameMemories, databases, examples=10, steps=40, shrink=False)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_same_operations_same_answers_for_long(databases: Databases) -> None:
-    run(databases, examples=200, steps=80, shrink=True)
+    run(SameMemories, databases, examples=200, steps=80, shrink=True)

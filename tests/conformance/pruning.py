@@ -210,3 +210,22 @@ async def pu9_what_is_too_much_goes_by_how_much_it_matters(open_stores: Open) ->
     assert await stores.pruning.prune_surplus(1, 10, NOW + 3) == 0
     assert await left(stores, ONE) == ["retired"]
     assert await left(stores, OTHER) == ["m"]
+
+
+async def pu10_how_far_the_log_has_holes(open_stores: Open) -> None:
+    stores = open_stores()
+    assert await stores.pruning.turns_gone_up_to(ONE) == 0
+    for scope, turn_id, at_us in ((ONE, "a", OLD + 1), (ONE, "b", OLD), (ONE, "young", BEFORE), (OTHER, "c", OLD + 2)):
+        await turn(stores, scope, turn_id, at_us)
+    places = {entry.key: entry.position for entry in await stores.log.tail(ONE, TURN_TOPIC, None, 0, 10, 10**6)}
+    await keep(stores, ONE, memory("m", importance=0.1))
+    assert await stores.pruning.prune_memories(0.5, BEFORE, 10, NOW) == 1
+    assert await stores.pruning.turns_gone_up_to(ONE) == 0
+    # The last one in the log goes first: what is older goes later, and changes nothing.
+    assert await stores.pruning.prune_turns(BEFORE, 1, NOW) == 1
+    assert await stores.pruning.turns_gone_up_to(ONE) == places["b"]
+    assert await stores.pruning.prune_turns(BEFORE, 1, NOW) == 1
+    assert await open_stores().pruning.turns_gone_up_to(ONE) == places["b"]
+    assert await stores.pruning.turns_gone_up_to(OTHER) == 0
+    assert await stores.pruning.prune_turns(BEFORE, 10, NOW) == 1
+    assert places["b"] == await stores.pruning.turns_gone_up_to(ONE) < await stores.pruning.turns_gone_up_to(OTHER)

@@ -9,10 +9,11 @@ from sidemirror_server.memory.meanings import MemoryMeanings
 from sidemirror_server.memory.search import Embedded, MemorySearch, Unembedded
 from sidemirror_server.models.embedder import Embeddings
 from sidemirror_server.models.embedding import PaidEmbedder
-from sidemirror_server.vocabulary.clock import SystemClock
+from sidemirror_server.vocabulary.clock import Clock, SystemClock
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
+from tests.faults.clocks import SetClock
 from tests.faults.waiting import until
 
 HERE, THERE = Scope("acme", "shop"), Scope("umbrella", "shop")
@@ -50,8 +51,10 @@ class Search:
     def __init__(self, texts: Mapping[Scope, list[str]]) -> None:
         self.texts = texts
         self.kept: dict[tuple[Scope, str], tuple[str, int]] = {}
+        self.looks = 0
 
     async def unembedded(self, scope: Scope, model: str, limit: int) -> tuple[Unembedded, ...]:
+        self.looks += 1
         lacking = [text for text in self.texts[scope] if self.kept.get((scope, text), ("",))[0] != model]
         return tuple(Unembedded(text, text, "") for text in lacking[:limit])
 
@@ -80,8 +83,11 @@ class Pauses:
 
 
 @contextlib.asynccontextmanager
-async def made(model: Model, search: Search, pauses: Pauses) -> AsyncIterator[MemoryMeanings]:
-    meanings = MemoryMeanings(cast("PaidEmbedder", model), cast("MemorySearch", search), SystemClock(), pauses)
+async def made(
+    model: Model, search: Search, pauses: Pauses, clock: Clock | None = None
+) -> AsyncIterator[MemoryMeanings]:
+    clock = clock or SystemClock()
+    meanings = MemoryMeanings(cast("PaidEmbedder", model), cast("MemorySearch", search), clock, pauses)
     running = asyncio.create_task(meanings.run())
     try:
         yield meanings
@@ -108,6 +114,38 @@ async def test_a_text_that_is_refused_holds_up_no_other() -> None:
         await until(lambda: (HERE, "good 9") in search.kept, within_s=5)
         assert model.calls[before:] == [(HERE, ("good 9",))]
         assert not pauses.many
+
+
+async def test_a_refused_text_that_comes_alone_is_set_aside() -> None:
+    """Seen to fail when `_made` takes a model that refuses all it was asked for one that refuses everything: the text
+    was asked for every 30 s, and nobody else's meanwhile."""
+    model, pauses = Model(), Pauses()
+    search = Search({HERE: ["poison"], THERE: ["good"]})
+    async with made(model, search, pauses) as meanings:
+        meanings.wake(HERE)
+        meanings.wake(THERE)
+        await until(lambda: (THERE, "good") in search.kept, within_s=5)
+        assert not pauses.many
+        before = len(model.calls)
+        search.texts[HERE].append("good too")
+        meanings.wake(HERE)
+        await until(lambda: (HERE, "good too") in search.kept, within_s=5)
+        assert model.calls[before:] == [(HERE, ("good too",))]
+
+
+async def test_a_model_that_refuses_everything_is_left_alone_for_a_while() -> None:
+    model, pauses = Model(), Pauses()
+    search = Search({HERE: ["one"]})
+    async with made(model, search, pauses) as meanings:
+        assert await meanings.of_question(HERE, "what?") is not None
+        await until(lambda: len(search.kept) == 1, within_s=5)
+        model.most_chars = 0
+        search.texts[HERE].append("two")
+        meanings.wake(HERE)
+        await until(lambda: pauses.many == 1, within_s=5)
+        model.most_chars = 100
+        pauses.over.set()
+        await until(lambda: (HERE, "two") in search.kept, within_s=5)
 
 
 async def test_a_long_text_that_is_refused_is_tried_with_less() -> None:
@@ -155,3 +193,22 @@ async def test_other_dimensions_are_another_model() -> None:
         pauses.over.set()
         await until(lambda: set(search.kept.values()) == {("openai_compatible/small/8", 8)}, within_s=5)
         assert len(search.kept) == 3
+
+
+async def test_questions_look_for_what_waits_now_and_then() -> None:
+    """Seen to fail when `of_question` wakes each time: in Postgres each question then reads through its scope."""
+    model, pauses, clock = Model(), Pauses(), SetClock()
+    search = Search({HERE: ["one"]})
+    async with made(model, search, pauses, clock) as meanings:
+        await meanings.of_question(HERE, "what?")
+        await until(lambda: (HERE, "one") in search.kept and not meanings._waiting, within_s=5)
+        await until(lambda: HERE in meanings._whole, within_s=5)
+        before = search.looks
+        for number in range(20):
+            await meanings.of_question(HERE, f"and {number}?")
+        assert not meanings._waiting
+        assert search.looks == before
+        search.texts[HERE].append("of another server")
+        clock.advance(5)
+        await meanings.of_question(HERE, "and now?")
+        await until(lambda: (HERE, "of another server") in search.kept, within_s=5)

@@ -3,20 +3,24 @@
 import asyncio
 import contextlib
 import sqlite3
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.thinking.levels import ThinkLevel
 from sidemirror_server.thinking.record import Reflection, TurnSummary
 from sidemirror_server.thinking.sessions import config_body
 from sidemirror_server.thinking.store import SessionRecord
 from sidemirror_server.trace.event import ToolFailed, TurnFinished
-from sidemirror_server.trace.log import TurnStanding
+from sidemirror_server.trace.log import TurnHead, TurnStanding
 from sidemirror_server.turns.conductor import TurnLimits
 from sidemirror_server.vocabulary.errors import NotFound, StoreUnavailable, WrongState
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
+from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus
 from tests.turns.house import PATIENCE_S, SCOPE, SESSION, house
 
@@ -145,3 +149,32 @@ async def test_another_server_is_given_time_for_its_summary(due_s: float, comple
         found = await beside.completed(SCOPE, TurnId("turn"))
         assert (found is not None and found.over) is completes
         own.desk.model.gate.set()
+
+
+class Forgetting:
+    """A log whose turn is deleted by another server between the look at its head and the read of its entries."""
+
+    def __init__(self, log: SqliteTurnLog, forget: Callable[[], Awaitable[None]]) -> None:
+        self._log, self._forget = log, forget
+
+    async def head(self, scope: Scope, turn_id: TurnId) -> TurnHead | None:
+        found = await self._log.head(scope, turn_id)
+        await self._forget()
+        return found
+
+    def __getattr__(self, verb: str) -> object:
+        return getattr(self._log, verb)
+
+
+async def test_a_turn_that_is_deleted_while_it_is_read_is_not_found(tmp_path: Path) -> None:
+    """Seen to fail when `_find` holds what it has read of a turn without entries: an open turn without an id."""
+    async with house(tmp_path) as own, asyncio.timeout(PATIENCE_S):
+        own.sessions.let_go.set()
+        turn = await own.start("turn")
+        own.report(turn, TurnFinished())
+        await own.recorder.wait_durable(turn, turn.state.last_sequence)
+        beside = own.beside(TurnLimits())
+        beside._log = cast("SqliteTurnLog", Forgetting(own.log, lambda: own.sessions.delete(SCOPE, SESSION)))
+        with pytest.raises(NotFound):
+            await beside.take_up(SCOPE, TurnId("turn"))
+        assert len(beside) == 0

@@ -153,7 +153,7 @@ class Sidecar:
                 TurnCalls(stores.log, self.conductor, self.recorder),
                 ReflectionCalls(stores.sessions, self.conductor, self.recorder, prompts),
                 TurnStreams(self.conductor, streams),
-                WatchStreams(stores.log, bell, streams),
+                WatchStreams(stores.log, stores.pruning, bell, streams),
             ),
             rpc_server.CRITIQUE: (
                 CritiqueCalls(self.gateway, critic, turns),

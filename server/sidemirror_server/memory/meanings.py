@@ -33,6 +33,8 @@ _QUESTION_S = 2.0
 _MEMORIES_S = 30.0
 # What a text that is refused is tried with once more: some models take few tokens, some scripts many for a character.
 _SHORT_TEXT_CHARS = 500
+# A text that every model takes: it shows how long its vectors are, and whether it answers at all.
+_PLAIN_TEXT = "memory"
 # Vectors of questions that are remembered. Chosen here: some tens of megabytes at most.
 _QUESTIONS = 512
 # After a failure nothing is asked for this long, and of a scope whose money is spent. Chosen here: as long as a breaker
@@ -44,6 +46,9 @@ _GATHER_S = 0.02
 # When another sidecar is at a scope, it is looked at again after this long: what it wrote last may be missing.
 # Chosen here: a question in between is answered, and mostly by vectors.
 _ELSEWHERE_S = 5.0
+# A question looks for memories that wait for a vector, unless there was none this short a time ago: in Postgres that
+# look goes through the whole scope. Chosen here: as long as after another sidecar was at it.
+_LOOK_AGAIN_S = _ELSEWHERE_S
 # A sidecar that ends gives back what it took, if that takes no longer.
 _LEAVE_S = 1.0
 # Scopes that wait for vectors; more are taken up when they are next asked about.
@@ -78,6 +83,7 @@ class MemoryMeanings:
         self._questions: OrderedDict[tuple[Scope, str], tuple[float, ...]] = OrderedDict()
         self._waiting: OrderedDict[Scope, None] = OrderedDict()
         self._resting: set[Scope] = set()
+        self._whole: dict[Scope, float] = {}  # since when nothing waits, on the monotonic clock
         self._refused: dict[Scope, dict[str, str]] = {}
         self._news = asyncio.Event()
 
@@ -88,7 +94,9 @@ class MemoryMeanings:
 
     async def of_question(self, scope: Scope, text: str, wait_s: float | None = None) -> tuple[float, ...] | None:
         """The vector of a question, of the present `model`; None when there is none to be had in that time (2 s)."""
-        self.wake(scope)  # it may have been written to by another server, or before this one was started
+        # It may have been written to by another server, or before this one was started.
+        if self._clock.monotonic_s() - self._whole.get(scope, -_LOOK_AGAIN_S) >= _LOOK_AGAIN_S:
+            self.wake(scope)
         asked = clip(text, _TEXT_CHARS)
         known = self._questions.get((scope, asked))
         if known is not None:
@@ -125,6 +133,8 @@ class MemoryMeanings:
                 while self._waiting:
                     scope, _ = self._waiting.popitem(last=False)
                     in_the_way = await self._all_of(scope)
+                    if in_the_way is None:
+                        self._is_whole(scope)
                     if in_the_way is _InTheWay.FAILURE:
                         await self._sleep(_PAUSE_S)
                         self.wake(scope)
@@ -133,6 +143,12 @@ class MemoryMeanings:
                         resting.create_task(
                             self._rest(scope, _PAUSE_S if in_the_way is _InTheWay.MONEY else _ELSEWHERE_S)
                         )
+
+    def _is_whole(self, scope: Scope) -> None:
+        self._whole.pop(scope, None)
+        self._whole[scope] = self._clock.monotonic_s()
+        if len(self._whole) > _MOST_SCOPES:
+            del self._whole[next(iter(self._whole))]
 
     async def _rest(self, scope: Scope, for_s: float) -> None:
         await self._sleep(for_s)
@@ -159,7 +175,7 @@ class MemoryMeanings:
 
     async def _made_all(self, scope: Scope) -> _InTheWay | None:
         if not self._dimensions:
-            self._has_dimensions_of(await self._embedder.embed(scope, ("memory",), _MEMORIES_S, background=True))
+            self._has_dimensions_of(await self._embedder.embed(scope, (_PLAIN_TEXT,), _MEMORIES_S, background=True))
         while waiting := await self._unembedded(scope):
             if not await self._take(scope):  # the last ones took very long
                 return _InTheWay.ANOTHER
@@ -185,7 +201,6 @@ class MemoryMeanings:
         except ModelFailed as failure:
             if not _may_be_the_text(failure):
                 raise
-            refusal = failure
         made: list[Embedded] = []
         for one in waiting:
             for most_chars in (_TEXT_CHARS, _SHORT_TEXT_CHARS):
@@ -195,8 +210,8 @@ class MemoryMeanings:
                 except ModelFailed as failure:
                     if not _may_be_the_text(failure):
                         raise
-        if not made:  # it refuses whatever it is asked
-            raise refusal
+        if not made:  # does it refuse whatever it is asked? Else these texts would be asked for again and again
+            await self._embedder.embed(scope, (_PLAIN_TEXT,), _MEMORIES_S)
         answered = {one.memory_id for one in made}
         for one in waiting:
             if one.memory_id not in answered:
@@ -221,6 +236,7 @@ class MemoryMeanings:
         if dimensions != self._dimensions:
             self._dimensions = dimensions
             self._questions.clear()
+            self._whole.clear()
 
 
 def _may_be_the_text(failure: ModelFailed) -> bool:

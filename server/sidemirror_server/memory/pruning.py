@@ -51,6 +51,8 @@ class Pruning(Protocol):
     PU9  `prune_surplus` removes memories of the scopes that have more than `most`: those that matter least, and of
          these the ones that were left alone longest, down to `most`; at most `limit` in all. Retired ones stay. It
          returns how many.
+    PU10  `turns_gone_up_to` is the highest position in the log of an entry that `prune_turns` has removed of a scope; 0
+          when it has removed none.
     Raises StoreUnavailable, StoreFull.
     """
 
@@ -59,5 +61,7 @@ class Pruning(Protocol):
     async def prune_surplus(self, most: int, limit: int, now_us: int) -> int: ...
 
     async def prune_turns(self, before_us: int, limit: int, now_us: int) -> int: ...
+
+    async def turns_gone_up_to(self, scope: Scope) -> int: ...
 
     async def list(self, scope: Scope, before: int | None, limit: int) -> tuple[Pruned, ...]: ...

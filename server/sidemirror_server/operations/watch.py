@@ -72,7 +72,7 @@ async def follow(address: str, request: pb.WatchTurnsRequest, tell: Say) -> Asyn
         try:
             async with dial(address) as channel:
                 reached = True
-                async for entry in _entries(channel, request):
+                async for entry in _entries(channel, request, tell):
                     told, pause_s = False, _FIRST_PAUSE_S
                     if entry.sequence:
                         yield entry
@@ -91,8 +91,8 @@ async def follow(address: str, request: pb.WatchTurnsRequest, tell: Say) -> Asyn
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
 
-async def _entries(channel: grpc.aio.Channel, request: pb.WatchTurnsRequest) -> AsyncIterator[pb.TurnEntry]:
-    """What one stream brings, heartbeats included. Raises TimeoutError when it falls silent."""
+async def _entries(channel: grpc.aio.Channel, request: pb.WatchTurnsRequest, tell: Say) -> AsyncIterator[pb.TurnEntry]:
+    """What one stream brings, heartbeats included; `tell` hears of gaps. Raises TimeoutError when it falls silent."""
     stream = pb_grpc.ThinkingServiceStub(channel).WatchTurns(request)
     try:
         while True:
@@ -100,6 +100,8 @@ async def _entries(channel: grpc.aio.Channel, request: pb.WatchTurnsRequest) -> 
                 response = await stream.read()
             if not isinstance(response, pb.WatchTurnsResponse):
                 return
+            if response.entry.directive.HasField("gap"):
+                tell(f"there is a gap: {response.entry.directive.gap.reason}")
             request.cursor, request.new_only = response.entry.cursor, False
             yield response.entry
     finally:

@@ -128,6 +128,8 @@ async def _made(turn: LiveTurn, directive_id: DirectiveId) -> tuple[Reflection, 
     listener = turn.listen(turn.state.last_sequence)
     try:
         while (made := _said(turn, directive_id)) is None:
+            if turn.lost is not None:  # and with it whoever was making it
+                raise turn.lost
             await listener.wait()
             listener.take()
         return made

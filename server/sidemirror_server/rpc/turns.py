@@ -207,7 +207,7 @@ async def _nothing_pending(turn: LiveTurn, patience_s: float) -> None:
     listener = turn.listen(turn.state.last_sequence)
     try:
         async with asyncio.timeout(patience_s):
-            while turn.state.claims:
+            while turn.state.claims and turn.lost is None:
                 await listener.wait()
                 listener.take()
     except TimeoutError:

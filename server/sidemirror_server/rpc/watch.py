@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.memory.pruning import Pruning
 from sidemirror_server.rpc.call import Call
 from sidemirror_server.rpc.directives import entry_to_wire
 from sidemirror_server.rpc.pages import place_in, token_for
@@ -14,6 +15,7 @@ from sidemirror_server.trace.log import TURN_TOPIC, Entry, TurnLog
 from sidemirror_server.trace.looks import Looks
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.telemetry import GAPS
 
 
 class WatchStreams:
@@ -21,8 +23,9 @@ class WatchStreams:
 
     keeps_times = True  # the boundary leaves the end of its streams to it
 
-    def __init__(self, log: TurnLog, bell: Bell, streams: Streams) -> None:
+    def __init__(self, log: TurnLog, pruning: Pruning, bell: Bell, streams: Streams) -> None:
         self._looks = Looks(log, TURN_TOPIC)
+        self._pruning = pruning
         self._bell = bell
         self._streams = streams
 
@@ -41,6 +44,9 @@ class WatchStreams:
                 # Where the present is, at once: whoever asked for no more, and a watch that breaks before its first
                 # entry, can go on from here.
                 yield _notice_to_wire(_heartbeat(call.clock.now_us()), after, call.scope)
+            if after < await self._gone_up_to(request, call.scope):
+                GAPS.add(1)
+                yield _notice_to_wire(_gap(call.clock.now_us()), after, call.scope)
             page: tuple[Entry, ...] = ()
             while True:
                 # After a page there may be more of it; else only where the bell rang, not for each heartbeat.
@@ -71,6 +77,13 @@ class WatchStreams:
             return await self._looks.end(scope)
         return after or 0
 
+    async def _gone_up_to(self, request: pb.WatchTurnsRequest, scope: Scope) -> int:
+        """The last place of the record that was removed because it is old, for a watch that goes on from somewhere."""
+        if not request.cursor:
+            return 0
+        position: int = await self._looks.shared((scope, "gone"), lambda: self._pruning.turns_gone_up_to(scope))
+        return position
+
 
 def _entry_to_wire(entry: Entry, scope: Scope) -> pb.TurnEntry:
     return entry_to_wire(recorded_in(entry), entry.key, entry.sequence, token_for(entry.position, scope))
@@ -82,6 +95,11 @@ def _notice_to_wire(notice: pb.TurnDirective, after: int, scope: Scope) -> pb.Wa
 
 def _heartbeat(now_us: int) -> pb.TurnDirective:
     return pb.TurnDirective(time=timestamp(now_us), heartbeat=pb.Heartbeat())
+
+
+def _gap(now_us: int) -> pb.TurnDirective:
+    gap = pb.Gap(reason="turns that were recorded after this cursor have been removed since, because they are old")
+    return pb.TurnDirective(time=timestamp(now_us), gap=gap)
 
 
 def _notice(times: StreamTimes, now_us: int) -> pb.TurnDirective | None:

@@ -27,17 +27,18 @@ class Looks:
 
     async def page(self, scope: Scope, group: str | None, after: int) -> tuple[Entry, ...]:
         """The next entries after a position, of one group or of all; empty at the end."""
-        page: tuple[Entry, ...] = await self._shared(
+        page: tuple[Entry, ...] = await self.shared(
             (scope, group, after), lambda: self._log.tail(scope, self._topic, group, after, _PAGE, _PAGE_BYTES)
         )
         return page
 
     async def end(self, scope: Scope) -> int:
         """The position of the last entry."""
-        position: int = await self._shared(scope, lambda: self._log.last_position(scope))
+        position: int = await self.shared(scope, lambda: self._log.last_position(scope))
         return position
 
-    async def _shared(self, place: object, read: Callable[[], Awaitable[object]]) -> Any:
+    async def shared(self, place: object, read: Callable[[], Awaitable[object]]) -> Any:
+        """What `read` finds; those who ask for the same `place` share one."""
         look = self._ahead.get(place)
         if look is None:
             look = self._ahead[place] = _Look()

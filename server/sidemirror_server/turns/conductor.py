@@ -301,7 +301,8 @@ class Conductor:
         turn = self._held.get(scope, turn_id)
         if turn is not None:
             return turn
-        if await self._log.head(scope, turn_id) is None:
+        head = await self._log.head(scope, turn_id)
+        if head is None:
             return None
         turn = LiveTurn(scope)
         while True:
@@ -313,6 +314,8 @@ class Conductor:
                 turn.restore(entry.sequence, entry.at_us, recorded, len(entry.body))
                 if isinstance(recorded, Event):
                     turn.seen[recorded.event_id] = entry.sequence
+        if turn.durable < head.last_sequence:  # another server has deleted it meanwhile
+            return None
         self._held.hold(turn)
         if not turn.over:
             self._endings.restarted(turn)

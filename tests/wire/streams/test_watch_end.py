@@ -42,7 +42,7 @@ async def test_it_ends_where_the_record_ended_when_it_began(tmp_path: Path) -> N
         log = GrowingLog(own)
         await log.grow()
         clock = SystemClock()
-        watch = WatchStreams(log, Bell(), Streams(StreamLimits()))  # type: ignore[arg-type]  # reads only
+        watch = WatchStreams(log, None, Bell(), Streams(StreamLimits()))  # type: ignore[arg-type]  # reads only
         call = Call(SCOPE, "WatchTurns", "", clock, None)
         seen = [response.entry async for response in watch.WatchTurns(pb.WatchTurnsRequest(follow=False), call)]
         assert [entry.sequence for entry in seen] == [1, 2, 3]

@@ -2451,12 +2451,13 @@ func (x *Nudge) GetMessage() string {
 	return ""
 }
 
-// Entries of the turn that the server could not deliver on this stream. GetTurn has those that are still kept.
+// Entries of the turn that the server could not deliver on this stream. GetTurn has those that are still kept. In a
+// watch: turns after its cursor that were removed because they are old, of whatever session; they are nowhere any more.
 type Gap struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The first sequence number that is missing.
+	// The first sequence number that is missing; 0 in a watch.
 	FirstSequence uint64 `protobuf:"varint,1,opt,name=first_sequence,json=firstSequence,proto3" json:"first_sequence,omitempty"`
-	// The last one.
+	// The last one; 0 in a watch.
 	LastSequence uint64 `protobuf:"varint,2,opt,name=last_sequence,json=lastSequence,proto3" json:"last_sequence,omitempty"`
 	// Why, for people.
 	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -4756,7 +4757,7 @@ type WatchTurnsRequest struct {
 	// Only this session; empty means all. 1 to 128 printable characters.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The cursor of the last entry that was seen; empty means from the oldest entry that is kept. Only valid for the same
-	// tenant and project.
+	// tenant and project. A gap comes first when something after it has been removed since, because it is old.
 	Cursor string `protobuf:"bytes,4,opt,name=cursor,proto3" json:"cursor,omitempty"`
 	// Go on with what comes; false ends at the present. Default true.
 	Follow *bool `protobuf:"varint,5,opt,name=follow,proto3,oneof" json:"follow,omitempty"`
@@ -4842,7 +4843,7 @@ func (x *WatchTurnsRequest) GetNewOnly() bool {
 // One entry.
 type WatchTurnsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The entry. Heartbeats and the closing come as directives, with the cursor that has been reached.
+	// The entry. Heartbeats, a gap and the closing come as directives, with the cursor that has been reached.
 	Entry         *TurnEntry `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -1161,20 +1161,21 @@ export declare type Nudge = Message<"sidemirror.v1.Nudge"> & {
 export declare const NudgeSchema: GenMessage<Nudge>;
 
 /**
- * Entries of the turn that the server could not deliver on this stream. GetTurn has those that are still kept.
+ * Entries of the turn that the server could not deliver on this stream. GetTurn has those that are still kept. In a
+ * watch: turns after its cursor that were removed because they are old, of whatever session; they are nowhere any more.
  *
  * @generated from message sidemirror.v1.Gap
  */
 export declare type Gap = Message<"sidemirror.v1.Gap"> & {
   /**
-   * The first sequence number that is missing.
+   * The first sequence number that is missing; 0 in a watch.
    *
    * @generated from field: uint64 first_sequence = 1;
    */
   firstSequence: bigint;
 
   /**
-   * The last one.
+   * The last one; 0 in a watch.
    *
    * @generated from field: uint64 last_sequence = 2;
    */
@@ -2484,7 +2485,7 @@ export declare type WatchTurnsRequest = Message<"sidemirror.v1.WatchTurnsRequest
 
   /**
    * The cursor of the last entry that was seen; empty means from the oldest entry that is kept. Only valid for the same
-   * tenant and project.
+   * tenant and project. A gap comes first when something after it has been removed since, because it is old.
    *
    * @generated from field: string cursor = 4;
    */
@@ -2519,7 +2520,7 @@ export declare const WatchTurnsRequestSchema: GenMessage<WatchTurnsRequest>;
  */
 export declare type WatchTurnsResponse = Message<"sidemirror.v1.WatchTurnsResponse"> & {
   /**
-   * The entry. Heartbeats and the closing come as directives, with the cursor that has been reached.
+   * The entry. Heartbeats, a gap and the closing come as directives, with the cursor that has been reached.
    *
    * @generated from field: sidemirror.v1.TurnEntry entry = 1;
    */

@@ -37,7 +37,7 @@ class PostgresPruning:
                 removed += count
                 if removed < limit:
                     await transaction.change(_SQL["looked_through"], *_scope(scope), now_us)
-                await _note(transaction, scope, PrunedKind.MEMORIES, count, (now_us, before_us, below))
+                await _note(transaction, scope, PrunedKind.MEMORIES, count, (now_us, before_us, below, None))
         return removed
 
     async def prune_surplus(self, most: int, limit: int, now_us: int) -> int:
@@ -65,13 +65,18 @@ class PostgresPruning:
             for scope in dict.fromkeys(Scope(row[0], row[1]) for row in rows):
                 await transaction.enter(scope)
                 turn_ids = [row[2] for row in rows if Scope(row[0], row[1]) == scope]
-                await transaction.change(_SQL["forget_entries"], *_scope(scope), turn_ids)
+                ((last,),) = await transaction.fetch(_SQL["forget_entries"], *_scope(scope), turn_ids)
                 gone = await transaction.fetch(_SQL["forget_turns"], *_scope(scope), turn_ids)
                 sessions = list({row[0] for row in gone})
                 await transaction.change(_SQL["forget_sessions"], *_scope(scope), sessions, before_us)
                 removed += len(gone)
-                await _note(transaction, scope, PrunedKind.TURNS, len(gone), (now_us, before_us, None))
+                await _note(transaction, scope, PrunedKind.TURNS, len(gone), (now_us, before_us, None, last))
         return removed
+
+    async def turns_gone_up_to(self, scope: Scope) -> int:
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            ((position,),) = await transaction.fetch(_SQL["gone_up_to"], *_scope(scope))
+        return int(position)
 
     async def list(self, scope: Scope, before: int | None, limit: int) -> tuple[Pruned, ...]:
         below = _LAST_NUMBER if before is None else before
@@ -86,14 +91,15 @@ async def _remove_surplus(transaction: Transaction, scope: Scope, count: int, no
     for row in rows:
         removed += await remove(transaction, scope, row[0])
     if rows:
-        await _note(transaction, scope, PrunedKind.MEMORIES, removed, (now_us, now_us, rows[-1][1]))
+        await _note(transaction, scope, PrunedKind.MEMORIES, removed, (now_us, now_us, rows[-1][1], None))
     return removed
 
 
 async def _note(
-    transaction: Transaction, scope: Scope, kind: PrunedKind, count: int, how: tuple[int, int, float | None]
+    transaction: Transaction, scope: Scope, kind: PrunedKind, count: int, how: tuple[int, int, float | None, int | None]
 ) -> None:
-    """Keeps in the scope's log how many were removed, if any. `how`: at what time, before which, below what."""
+    """Keeps in the scope's log how many were removed, if any. `how`: at what time, before which, below what, up to
+    which position of the log."""
     if count:
         await transaction.change(_SQL["note"], *_scope(scope), kind, count, *how)
 

@@ -72,9 +72,13 @@ LIMIT $2
 FOR UPDATE SKIP LOCKED
 
 -- name: forget_entries
--- These turns' entries.
-DELETE FROM sidemirror.log_entries
-WHERE tenant_id = $1 AND project_id = $2 AND topic = 'turn' AND key = ANY ($3::text[])
+-- These turns' entries; returns the highest position of one.
+WITH gone AS (
+    DELETE FROM sidemirror.log_entries
+    WHERE tenant_id = $1 AND project_id = $2 AND topic = 'turn' AND key = ANY ($3::text[])
+    RETURNING position
+)
+SELECT max(position) FROM gone
 
 -- name: forget_turns
 -- Their heads; returns their sessions.
@@ -92,8 +96,15 @@ WHERE tenant_id = $1 AND project_id = $2 AND session_id = ANY ($3::text[]) AND u
 
 -- name: note
 -- What was removed.
-INSERT INTO sidemirror.pruning_log (tenant_id, project_id, kind, count, pruned_us, before_us, importance_below)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
+INSERT INTO sidemirror.pruning_log (tenant_id, project_id, kind, count, pruned_us, before_us, importance_below,
+                                    last_position)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+
+-- name: gone_up_to
+-- The highest position that was removed from a scope's log.
+SELECT coalesce(max(last_position), 0)
+FROM sidemirror.pruning_log
+WHERE tenant_id = $1 AND project_id = $2 AND last_position IS NOT NULL
 
 -- name: list
 -- A scope's log, the newest first, below a number, in the order of the fields of Pruned.

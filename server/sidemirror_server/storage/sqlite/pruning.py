@@ -2,7 +2,9 @@
 
 import sqlite3
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from sidemirror_server.memory.pruning import Pruned, PrunedKind
@@ -60,15 +62,22 @@ class SqlitePruning:
 
         def change(connection: sqlite3.Connection) -> int:
             removed = Counter[Scope]()
+            last: dict[Scope, int] = {}
             for tenant_id, project_id, turn_id, session_id in connection.execute(_SQL["old_turns"], old).fetchall():
                 scope = Scope(tenant_id, project_id)
                 turn = {**_scope(scope), "turn_id": turn_id, "session_id": session_id, "before_us": before_us}
+                (position,) = connection.execute(_SQL["last_entry"], turn).fetchone()
+                last[scope] = max(last.get(scope, 0), position or 0)
                 connection.execute(_SQL["forget_entries"], turn)
                 removed[scope] += connection.execute(_SQL["forget_turn"], turn).rowcount
                 connection.execute(_SQL["forget_session"], turn)
-            return _noted(connection, PrunedKind.TURNS, removed, old)
+            return _noted(connection, PrunedKind.TURNS, removed, old, last)
 
         return await self._database.write(change, long=True)
+
+    async def turns_gone_up_to(self, scope: Scope) -> int:
+        row = self._database.read(lambda connection: connection.execute(_SQL["gone_up_to"], _scope(scope)).fetchone())
+        return int(row[0])
 
     async def list(self, scope: Scope, before: int | None, limit: int) -> tuple[Pruned, ...]:
         wanted = {**_scope(scope), "before": _LAST_NUMBER if before is None else before, "limit": limit}
@@ -76,10 +85,18 @@ class SqlitePruning:
         return tuple(Pruned(row[0], PrunedKind(row[1]), *row[2:]) for row in rows)
 
 
-def _noted(connection: sqlite3.Connection, kind: PrunedKind, removed: Counter[Scope], old: dict[str, Any]) -> int:
-    """Keeps what was removed in the log of each scope; returns how many in all."""
+def _noted(
+    connection: sqlite3.Connection,
+    kind: PrunedKind,
+    removed: Counter[Scope],
+    old: dict[str, Any],
+    last: Mapping[Scope, int] = MappingProxyType({}),
+) -> int:
+    """Keeps what was removed in the log of each scope; returns how many in all. `last`: the highest position of what
+    was removed of the log."""
     for scope, count in removed.items():
-        connection.execute(_SQL["note"], {**_scope(scope), **old, "kind": kind, "count": count})
+        noted = {**_scope(scope), **old, "kind": kind, "count": count, "last_position": last.get(scope)}
+        connection.execute(_SQL["note"], noted)
     return removed.total()
 
 

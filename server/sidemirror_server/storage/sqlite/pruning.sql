@@ -49,6 +49,12 @@ WHERE standing <> 'open' AND updated_us < :before_us
 ORDER BY updated_us
 LIMIT :limit
 
+-- name: last_entry
+-- The position of a turn's last entry.
+SELECT max(position)
+FROM log_entries
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND topic = 'turn' AND key = :turn_id
+
 -- name: forget_entries
 -- A turn's entries.
 DELETE FROM log_entries
@@ -69,8 +75,14 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :sess
 
 -- name: note
 -- What was removed.
-INSERT INTO pruning_log (tenant_id, project_id, kind, count, pruned_us, before_us, importance_below)
-VALUES (:tenant_id, :project_id, :kind, :count, :now_us, :before_us, :below)
+INSERT INTO pruning_log (tenant_id, project_id, kind, count, pruned_us, before_us, importance_below, last_position)
+VALUES (:tenant_id, :project_id, :kind, :count, :now_us, :before_us, :below, :last_position)
+
+-- name: gone_up_to
+-- The highest position that was removed from a scope's log.
+SELECT coalesce(max(last_position), 0)
+FROM pruning_log INDEXED BY pruning_log_positions
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND last_position IS NOT NULL
 
 -- name: list
 -- A scope's log, the newest first, below a number, in the order of the fields of Pruned.

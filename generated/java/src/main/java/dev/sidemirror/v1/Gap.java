@@ -7,7 +7,8 @@ package dev.sidemirror.v1;
 
 /**
  * <pre>
- * Entries of the turn that the server could not deliver on this stream. GetTurn has those that are still kept.
+ * Entries of the turn that the server could not deliver on this stream. GetTurn has those that are still kept. In a
+ * watch: turns after its cursor that were removed because they are old, of whatever session; they are nowhere any more.
  * </pre>
  *
  * Protobuf type {@code sidemirror.v1.Gap}
@@ -52,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private long firstSequence_ = 0L;
   /**
    * <pre>
-   * The first sequence number that is missing.
+   * The first sequence number that is missing; 0 in a watch.
    * </pre>
    *
    * <code>uint64 first_sequence = 1 [json_name = "firstSequence"];</code>
@@ -67,7 +68,7 @@ private static final long serialVersionUID = 0L;
   private long lastSequence_ = 0L;
   /**
    * <pre>
-   * The last one.
+   * The last one; 0 in a watch.
    * </pre>
    *
    * <code>uint64 last_sequence = 2 [json_name = "lastSequence"];</code>
@@ -307,7 +308,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Entries of the turn that the server could not deliver on this stream. GetTurn has those that are still kept.
+   * Entries of the turn that the server could not deliver on this stream. GetTurn has those that are still kept. In a
+   * watch: turns after its cursor that were removed because they are old, of whatever session; they are nowhere any more.
    * </pre>
    *
    * Protobuf type {@code sidemirror.v1.Gap}
@@ -474,7 +476,7 @@ private static final long serialVersionUID = 0L;
     private long firstSequence_ ;
     /**
      * <pre>
-     * The first sequence number that is missing.
+     * The first sequence number that is missing; 0 in a watch.
      * </pre>
      *
      * <code>uint64 first_sequence = 1 [json_name = "firstSequence"];</code>
@@ -486,7 +488,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first sequence number that is missing.
+     * The first sequence number that is missing; 0 in a watch.
      * </pre>
      *
      * <code>uint64 first_sequence = 1 [json_name = "firstSequence"];</code>
@@ -502,7 +504,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first sequence number that is missing.
+     * The first sequence number that is missing; 0 in a watch.
      * </pre>
      *
      * <code>uint64 first_sequence = 1 [json_name = "firstSequence"];</code>
@@ -518,7 +520,7 @@ private static final long serialVersionUID = 0L;
     private long lastSequence_ ;
     /**
      * <pre>
-     * The last one.
+     * The last one; 0 in a watch.
      * </pre>
      *
      * <code>uint64 last_sequence = 2 [json_name = "lastSequence"];</code>
@@ -530,7 +532,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The last one.
+     * The last one; 0 in a watch.
      * </pre>
      *
      * <code>uint64 last_sequence = 2 [json_name = "lastSequence"];</code>
@@ -546,7 +548,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The last one.
+     * The last one; 0 in a watch.
      * </pre>
      *
      * <code>uint64 last_sequence = 2 [json_name = "lastSequence"];</code>

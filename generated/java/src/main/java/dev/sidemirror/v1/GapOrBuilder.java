@@ -12,7 +12,7 @@ public interface GapOrBuilder extends
 
   /**
    * <pre>
-   * The first sequence number that is missing.
+   * The first sequence number that is missing; 0 in a watch.
    * </pre>
    *
    * <code>uint64 first_sequence = 1 [json_name = "firstSequence"];</code>
@@ -22,7 +22,7 @@ public interface GapOrBuilder extends
 
   /**
    * <pre>
-   * The last one.
+   * The last one; 0 in a watch.
    * </pre>
    *
    * <code>uint64 last_sequence = 2 [json_name = "lastSequence"];</code>

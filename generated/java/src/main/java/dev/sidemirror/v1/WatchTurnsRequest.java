@@ -199,7 +199,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The cursor of the last entry that was seen; empty means from the oldest entry that is kept. Only valid for the same
-   * tenant and project.
+   * tenant and project. A gap comes first when something after it has been removed since, because it is old.
    * </pre>
    *
    * <code>string cursor = 4 [json_name = "cursor"];</code>
@@ -221,7 +221,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The cursor of the last entry that was seen; empty means from the oldest entry that is kept. Only valid for the same
-   * tenant and project.
+   * tenant and project. A gap comes first when something after it has been removed since, because it is old.
    * </pre>
    *
    * <code>string cursor = 4 [json_name = "cursor"];</code>
@@ -991,7 +991,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The cursor of the last entry that was seen; empty means from the oldest entry that is kept. Only valid for the same
-     * tenant and project.
+     * tenant and project. A gap comes first when something after it has been removed since, because it is old.
      * </pre>
      *
      * <code>string cursor = 4 [json_name = "cursor"];</code>
@@ -1012,7 +1012,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The cursor of the last entry that was seen; empty means from the oldest entry that is kept. Only valid for the same
-     * tenant and project.
+     * tenant and project. A gap comes first when something after it has been removed since, because it is old.
      * </pre>
      *
      * <code>string cursor = 4 [json_name = "cursor"];</code>
@@ -1034,7 +1034,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The cursor of the last entry that was seen; empty means from the oldest entry that is kept. Only valid for the same
-     * tenant and project.
+     * tenant and project. A gap comes first when something after it has been removed since, because it is old.
      * </pre>
      *
      * <code>string cursor = 4 [json_name = "cursor"];</code>
@@ -1052,7 +1052,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The cursor of the last entry that was seen; empty means from the oldest entry that is kept. Only valid for the same
-     * tenant and project.
+     * tenant and project. A gap comes first when something after it has been removed since, because it is old.
      * </pre>
      *
      * <code>string cursor = 4 [json_name = "cursor"];</code>
@@ -1067,7 +1067,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The cursor of the last entry that was seen; empty means from the oldest entry that is kept. Only valid for the same
-     * tenant and project.
+     * tenant and project. A gap comes first when something after it has been removed since, because it is old.
      * </pre>
      *
      * <code>string cursor = 4 [json_name = "cursor"];</code>

@@ -73,7 +73,7 @@ public interface WatchTurnsRequestOrBuilder extends
   /**
    * <pre>
    * The cursor of the last entry that was seen; empty means from the oldest entry that is kept. Only valid for the same
-   * tenant and project.
+   * tenant and project. A gap comes first when something after it has been removed since, because it is old.
    * </pre>
    *
    * <code>string cursor = 4 [json_name = "cursor"];</code>
@@ -83,7 +83,7 @@ public interface WatchTurnsRequestOrBuilder extends
   /**
    * <pre>
    * The cursor of the last entry that was seen; empty means from the oldest entry that is kept. Only valid for the same
-   * tenant and project.
+   * tenant and project. A gap comes first when something after it has been removed since, because it is old.
    * </pre>
    *
    * <code>string cursor = 4 [json_name = "cursor"];</code>

@@ -52,7 +52,7 @@ private static final long serialVersionUID = 0L;
   private dev.sidemirror.v1.TurnEntry entry_;
   /**
    * <pre>
-   * The entry. Heartbeats and the closing come as directives, with the cursor that has been reached.
+   * The entry. Heartbeats, a gap and the closing come as directives, with the cursor that has been reached.
    * </pre>
    *
    * <code>.sidemirror.v1.TurnEntry entry = 1 [json_name = "entry"];</code>
@@ -64,7 +64,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The entry. Heartbeats and the closing come as directives, with the cursor that has been reached.
+   * The entry. Heartbeats, a gap and the closing come as directives, with the cursor that has been reached.
    * </pre>
    *
    * <code>.sidemirror.v1.TurnEntry entry = 1 [json_name = "entry"];</code>
@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The entry. Heartbeats and the closing come as directives, with the cursor that has been reached.
+   * The entry. Heartbeats, a gap and the closing come as directives, with the cursor that has been reached.
    * </pre>
    *
    * <code>.sidemirror.v1.TurnEntry entry = 1 [json_name = "entry"];</code>
@@ -410,7 +410,7 @@ private static final long serialVersionUID = 0L;
         dev.sidemirror.v1.TurnEntry, dev.sidemirror.v1.TurnEntry.Builder, dev.sidemirror.v1.TurnEntryOrBuilder> entryBuilder_;
     /**
      * <pre>
-     * The entry. Heartbeats and the closing come as directives, with the cursor that has been reached.
+     * The entry. Heartbeats, a gap and the closing come as directives, with the cursor that has been reached.
      * </pre>
      *
      * <code>.sidemirror.v1.TurnEntry entry = 1 [json_name = "entry"];</code>
@@ -421,7 +421,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entry. Heartbeats and the closing come as directives, with the cursor that has been reached.
+     * The entry. Heartbeats, a gap and the closing come as directives, with the cursor that has been reached.
      * </pre>
      *
      * <code>.sidemirror.v1.TurnEntry entry = 1 [json_name = "entry"];</code>
@@ -436,7 +436,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entry. Heartbeats and the closing come as directives, with the cursor that has been reached.
+     * The entry. Heartbeats, a gap and the closing come as directives, with the cursor that has been reached.
      * </pre>
      *
      * <code>.sidemirror.v1.TurnEntry entry = 1 [json_name = "entry"];</code>
@@ -456,7 +456,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entry. Heartbeats and the closing come as directives, with the cursor that has been reached.
+     * The entry. Heartbeats, a gap and the closing come as directives, with the cursor that has been reached.
      * </pre>
      *
      * <code>.sidemirror.v1.TurnEntry entry = 1 [json_name = "entry"];</code>
@@ -474,7 +474,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entry. Heartbeats and the closing come as directives, with the cursor that has been reached.
+     * The entry. Heartbeats, a gap and the closing come as directives, with the cursor that has been reached.
      * </pre>
      *
      * <code>.sidemirror.v1.TurnEntry entry = 1 [json_name = "entry"];</code>
@@ -499,7 +499,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entry. Heartbeats and the closing come as directives, with the cursor that has been reached.
+     * The entry. Heartbeats, a gap and the closing come as directives, with the cursor that has been reached.
      * </pre>
      *
      * <code>.sidemirror.v1.TurnEntry entry = 1 [json_name = "entry"];</code>
@@ -516,7 +516,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entry. Heartbeats and the closing come as directives, with the cursor that has been reached.
+     * The entry. Heartbeats, a gap and the closing come as directives, with the cursor that has been reached.
      * </pre>
      *
      * <code>.sidemirror.v1.TurnEntry entry = 1 [json_name = "entry"];</code>
@@ -528,7 +528,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entry. Heartbeats and the closing come as directives, with the cursor that has been reached.
+     * The entry. Heartbeats, a gap and the closing come as directives, with the cursor that has been reached.
      * </pre>
      *
      * <code>.sidemirror.v1.TurnEntry entry = 1 [json_name = "entry"];</code>
@@ -543,7 +543,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entry. Heartbeats and the closing come as directives, with the cursor that has been reached.
+     * The entry. Heartbeats, a gap and the closing come as directives, with the cursor that has been reached.
      * </pre>
      *
      * <code>.sidemirror.v1.TurnEntry entry = 1 [json_name = "entry"];</code>

@@ -12,7 +12,7 @@ public interface WatchTurnsResponseOrBuilder extends
 
   /**
    * <pre>
-   * The entry. Heartbeats and the closing come as directives, with the cursor that has been reached.
+   * The entry. Heartbeats, a gap and the closing come as directives, with the cursor that has been reached.
    * </pre>
    *
    * <code>.sidemirror.v1.TurnEntry entry = 1 [json_name = "entry"];</code>
@@ -21,7 +21,7 @@ public interface WatchTurnsResponseOrBuilder extends
   boolean hasEntry();
   /**
    * <pre>
-   * The entry. Heartbeats and the closing come as directives, with the cursor that has been reached.
+   * The entry. Heartbeats, a gap and the closing come as directives, with the cursor that has been reached.
    * </pre>
    *
    * <code>.sidemirror.v1.TurnEntry entry = 1 [json_name = "entry"];</code>
@@ -30,7 +30,7 @@ public interface WatchTurnsResponseOrBuilder extends
   dev.sidemirror.v1.TurnEntry getEntry();
   /**
    * <pre>
-   * The entry. Heartbeats and the closing come as directives, with the cursor that has been reached.
+   * The entry. Heartbeats, a gap and the closing come as directives, with the cursor that has been reached.
    * </pre>
    *
    * <code>.sidemirror.v1.TurnEntry entry = 1 [json_name = "entry"];</code>
