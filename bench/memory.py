@@ -121,7 +121,7 @@ def _recall_at_random(count: int) -> Figure:
     rows = ((number + 1, number + 1, vector.tobytes()) for number, vector in enumerate(made))
     connection.executemany("INSERT INTO memory_vectors VALUES (?, ?, 1, 1, ?)", rows)
 
-    def read(wanted: list[int]) -> list[tuple[Any, ...]]:
+    def read(wanted: list[int], *, with_vectors: bool) -> list[tuple[Any, ...]]:  # noqa: ARG001  # there are many
         statement = "SELECT vector, row_id FROM memory_vectors WHERE vector_no IN (SELECT value FROM json_each(?))"
         return connection.execute(statement, (json.dumps(wanted),)).fetchall()
 

@@ -1,6 +1,7 @@
 """`OpenAICompatibleEmbedder`: the `Embedder` behind `/v1/embeddings`."""
 
 import asyncio
+import importlib.util
 import time
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from sidemirror_server.models.adapters.openai_compatible.embeddings import EmbeddingsEndpoint
 
 _OFFICIAL_URL = "https://api.openai.com/v1"
+# The rest of the extra `embeddings`.
+_SEARCHED_WITH = ("numpy", "simsimd")
 
 
 class OpenAICompatibleEmbedder:
@@ -64,6 +67,10 @@ class OpenAICompatibleEmbedder:
         raise ModelFailed(ResultStatus.FAILED_MODEL, why)
 
     def _load(self) -> "EmbeddingsEndpoint":
+        # What searches vectors needs them: better no vectors than such as nobody can search.
+        for name in _SEARCHED_WITH:
+            if importlib.util.find_spec(name) is None:
+                raise ModuleNotFoundError(name=name)
         from sidemirror_server.models.adapters.openai_compatible.embeddings import EmbeddingsEndpoint
 
         return EmbeddingsEndpoint(self.name, self._api_key or "none", self._base_url or _OFFICIAL_URL)
