@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _SQL = load_statements(Path(__file__).with_name("memory_search.sql"))
 
+# Packages of the extra `embeddings`.
+NEEDED = ("numpy", "simsimd")
 # Design, section 10: so many floats are held.
 EXACT_ROWS = 20_000
 # Candidates by bytes that are scored anew, at least, and for each that is asked for. Chosen here: 30 hold the first ten

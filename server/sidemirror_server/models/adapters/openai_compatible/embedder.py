@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from sidemirror_server.models.adapters.openai_compatible.embeddings import EmbeddingsEndpoint
 
 _OFFICIAL_URL = "https://api.openai.com/v1"
-# The rest of the extra `embeddings`.
-_SEARCHED_WITH = ("numpy", "simsimd")
 
 
 class OpenAICompatibleEmbedder:
@@ -23,10 +21,14 @@ class OpenAICompatibleEmbedder:
 
     provider = "openai_compatible"
 
-    def __init__(self, model: str, api_key: str | None, base_url: str | None = None) -> None:
-        """`base_url`: up to and including `/v1`, of a server that may want no key; None is OpenAI, which wants one."""
+    def __init__(
+        self, model: str, api_key: str | None, base_url: str | None = None, needed: tuple[str, ...] = ()
+    ) -> None:
+        """`base_url`: up to and including `/v1`, of a server that may want no key; None is OpenAI, which wants one.
+        `needed`: packages without which vectors could not be searched, so that none are made."""
         self.name = model
         self._api_key = api_key
+        self._needed = needed
         self._base_url = base_url
         self._connection: EmbeddingsEndpoint | None = None
         self._connecting = asyncio.Lock()
@@ -67,8 +69,7 @@ class OpenAICompatibleEmbedder:
         raise ModelFailed(ResultStatus.FAILED_MODEL, why)
 
     def _load(self) -> "EmbeddingsEndpoint":
-        # What searches vectors needs them: better no vectors than such as nobody can search.
-        for name in _SEARCHED_WITH:
+        for name in self._needed:
             if importlib.util.find_spec(name) is None:
                 raise ModuleNotFoundError(name=name)
         from sidemirror_server.models.adapters.openai_compatible.embeddings import EmbeddingsEndpoint
