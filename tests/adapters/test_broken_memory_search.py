@@ -34,7 +34,7 @@ BROKEN = [
     ("FM6", "without_vector", "embedded_by < :model_no", "embedded_by = :model_no"),
     ("FM6", "without_vector", "embedded_by > :model_no", "embedded_by = :model_no"),
     ("FM7", "unembedded_before", "facts.embedded_by < :model_no", "facts.embedded_by = 0 AND :model_no > 0"),
-    ("FM8", "keep_vector", "AND content = :content", "AND :content IS NOT NULL"),
+    ("FM8", "mark_embedded", "AND content = :content", "AND :content IS NOT NULL"),
     ("FM8", "keep_vector", "INSERT OR REPLACE", "INSERT OR IGNORE"),
     ("FM8", "mark_embedded", "SET embedded_by = :model_no", "SET embedded_by = :model_no + 1"),
     ("FM9", "terms_in", "memories.memory_id = wanted.value", "memories.memory_id >= wanted.value"),
@@ -48,7 +48,7 @@ FORGETFUL = [
     ("FM2", "memory_search", "SET memories = memories - 1", "SET memories = memories"),
     ("FM3", "memory_search", "AFTER UPDATE OF state, importance, confidence", "AFTER UPDATE OF kind"),
     ("FM5", "memory_search", "AFTER UPDATE OF tags, error_category, body", "AFTER UPDATE OF kind"),
-    ("FM8", "memory_words", "DELETE FROM memory_vectors WHERE row_id = new.row_id;", "SELECT 1;"),
+    ("FM8", "memory_words", "SET embedded_by = 0,", "SET embedded_by = embedded_by,"),
 ]  # fmt: skip
 
 

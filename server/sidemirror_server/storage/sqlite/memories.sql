@@ -26,16 +26,16 @@ RETURNING scope_no
 -- name: add_facts
 -- What a new memory is filtered and weighed by.
 INSERT INTO memory_facts (row_id, scope_no, memory_id, kind, state, importance, confidence, created_us, terms, embedded_by)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+VALUES (:row_id, :scope_no, :memory_id, :kind, :state, :importance, :confidence, :created_us, :terms, 0)
 
 -- name: add_label
 -- What a new memory is found by without a text.
-INSERT INTO memory_labels (scope_no, label, row_id) VALUES (?, ?, ?)
+INSERT INTO memory_labels (scope_no, label, row_id) VALUES (:scope_no, :label, :row_id)
 
 -- name: add_words
 -- The words of a new memory, each with its scope's number. Plain VALUES: FTS5 keeps the words of many such statements and
 -- writes them together, but it writes what it has whenever a statement might be undone by itself.
-INSERT INTO memory_words (rowid, content, task) VALUES (?, ?, ?)
+INSERT INTO memory_words (rowid, content, task) VALUES (:row_id, :content, :task)
 
 -- name: replace
 -- A memory as it is from now on. When it was made, its kind and its task never change.
@@ -136,10 +136,9 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id AND lesson_id = :lesso
 
 -- name: learned_among
 -- Which of these lessons were learned, however long ago. :lesson_ids: a JSON list.
-SELECT lesson.lesson_id
+SELECT lesson_id
 FROM json_each(:lesson_ids) AS wanted
-CROSS JOIN memory_lessons AS lesson
-    ON lesson.tenant_id = :tenant_id AND lesson.project_id = :project_id AND lesson.lesson_id = wanted.value
+CROSS JOIN memory_lessons ON tenant_id = :tenant_id AND project_id = :project_id AND lesson_id = wanted.value
 
 -- name: keep_lesson
 -- What a lesson came to.

@@ -45,20 +45,17 @@ def add_new(connection: sqlite3.Connection, rows: Sequence[New]) -> bool:
     if connection.executemany(_SQL["add"], values).rowcount != len(rows):
         return False
     numbers = {scope: _counted(connection, rows, scope) for scope in dict.fromkeys(row.scope for row in rows)}
-    facts: list[tuple[Any, ...]] = []
-    labels: list[tuple[int, str, int]] = []
+    facts: list[dict[str, Any]] = []
+    labels: list[dict[str, Any]] = []
     keys: list[dict[str, Any]] = []
-    words: list[tuple[int, str, str]] = []
-    for row_id, (scope, memory, texts, known, its_labels, _) in enumerate(rows, first):
-        scope_no = numbers[scope]
-        content, task = texts["content_terms"], texts["task_terms"]
-        facts.append(
-            (row_id, scope_no, memory.memory_id, memory.kind, memory.state, memory.importance, memory.confidence,
-             memory.created_us, _count(content) + _count(task))
-        )  # fmt: skip
-        labels += [(scope_no, label, row_id) for label in its_labels]
-        keys += [{**texts, "known_by": key} for key in known]
-        words.append((row_id, _of_scope(content, scope_no), _of_scope(task, scope_no)))
+    words: list[dict[str, Any]] = []
+    for its, row in zip(values, rows, strict=True):
+        at = {"row_id": its["row_id"], "scope_no": numbers[row.scope]}
+        content, task = its["content_terms"], its["task_terms"]
+        facts.append({**its, **at, "terms": _count(content) + _count(task)})
+        labels += [{**at, "label": label} for label in row.labels]
+        keys += [{**its, "known_by": key} for key in row.keys]
+        words.append({**at, "content": _of_scope(content, at["scope_no"]), "task": _of_scope(task, at["scope_no"])})
     connection.executemany(_SQL["add_facts"], facts)
     connection.executemany(_SQL["add_label"], labels)
     connection.executemany(_SQL["know"], keys)
