@@ -76,7 +76,7 @@ async def keep(database: Database, first: int, texts: list[str], vectors: Any) -
 
     def rows(connection: sqlite3.Connection) -> None:
         kept = [new_row(scope_of(first + place), record(first + place, text)) for place, text in enumerate(texts)]
-        if not add_new(connection, kept):
+        if add_new(connection, kept):
             raise AssertionError("rows are there already")
         for own in (SCOPE, OTHER):
             made = [Embedded(row.memory.memory_id, row.memory.content, ()) for row in kept if row.scope == own]

@@ -205,8 +205,8 @@ def _known_of(connection: sqlite3.Connection, scope: Scope, writes: Sequence[_Wr
 def _add_lessons(connection: sqlite3.Connection, writes: Sequence[_Write]) -> None:
     """Keeps lessons of which nothing is known."""
     rows = [row for write in writes for row in write.new]
-    if not add_new(connection, rows):
-        raise WrongState("reflection", rows[0].memory.memory_id, "the id is taken")
+    if taken := add_new(connection, rows):
+        raise WrongState("reflection", taken, "the id is taken")
     for write in writes:
         for row in write.new:
             more = write.lesson.links if row is write.new[0] else ()
@@ -288,7 +288,7 @@ def _settle(connection: sqlite3.Connection, scope: Scope, draft: MemoryRecord, n
 
 
 def _add(connection: sqlite3.Connection, scope: Scope, memory: MemoryRecord) -> bool:
-    return add_new(connection, [new_row(scope, memory)])
+    return not add_new(connection, [new_row(scope, memory)])
 
 
 def _replace(connection: sqlite3.Connection, scope: Scope, known: MemoryRecord, now: MemoryRecord) -> None:

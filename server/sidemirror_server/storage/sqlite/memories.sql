@@ -14,6 +14,10 @@ VALUES (:row_id, :tenant_id, :project_id, :memory_id, :kind, :state, :source, :l
         :content_terms, :task_terms, :body)
 ON CONFLICT (tenant_id, project_id, memory_id) DO NOTHING
 
+-- name: row_of
+-- A memory's number.
+SELECT row_id FROM memories WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id
+
 -- name: add_to_scope
 -- Counts a scope's new memories; its number.
 INSERT INTO memory_scopes (tenant_id, project_id, memories, tasks, content_terms, task_terms)

@@ -37,13 +37,13 @@ def new_row(scope: Scope, memory: MemoryRecord) -> New:
     return New(scope, memory, values, known_by(memory), _labels_of(memory), links_of(memory))
 
 
-def add_new(connection: sqlite3.Connection, rows: Sequence[New]) -> bool:
-    """Keeps new memories, but for their links. False when an id is taken; then the caller's changes must be undone,
-    unless it was one memory: of that nothing is kept."""
+def add_new(connection: sqlite3.Connection, rows: Sequence[New]) -> str:
+    """Keeps new memories, but for their links; empty. Or the first id that is taken: then the caller's changes must be
+    undone, unless it was one memory: of that nothing is kept."""
     (first,) = connection.execute(_SQL["next_row"]).fetchone()
     values = [{**row.values, "row_id": row_id} for row_id, row in enumerate(rows, first)]
     if connection.executemany(_SQL["add"], values).rowcount != len(rows):
-        return False
+        return next(one["memory_id"] for one in values if _row_of(connection, one) != one["row_id"])
     numbers = {scope: _counted(connection, rows, scope) for scope in dict.fromkeys(row.scope for row in rows)}
     facts: list[dict[str, Any]] = []
     labels: list[dict[str, Any]] = []
@@ -61,7 +61,12 @@ def add_new(connection: sqlite3.Connection, rows: Sequence[New]) -> bool:
     connection.executemany(_SQL["know"], keys)
     # The last, see `add_words`.
     connection.executemany(_SQL["add_words"], words)
-    return True
+    return ""
+
+
+def _row_of(connection: sqlite3.Connection, values: dict[str, Any]) -> int:
+    (row_id,) = connection.execute(_SQL["row_of"], values).fetchone()
+    return int(row_id)
 
 
 def _counted(connection: sqlite3.Connection, rows: Iterable[New], scope: Scope) -> int:
