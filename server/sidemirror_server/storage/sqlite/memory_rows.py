@@ -43,7 +43,8 @@ def add_new(connection: sqlite3.Connection, rows: Sequence[New]) -> str:
     (first,) = connection.execute(_SQL["next_row"]).fetchone()
     values = [{**row.values, "row_id": row_id} for row_id, row in enumerate(rows, first)]
     if connection.executemany(_SQL["add"], values).rowcount != len(rows):
-        return next(one["memory_id"] for one in values if _row_of(connection, one) != one["row_id"])
+        ids = (row.memory.memory_id for row, its in zip(rows, values, strict=True) if _is_taken(connection, its))
+        return next(ids)
     numbers = {scope: _counted(connection, rows, scope) for scope in dict.fromkeys(row.scope for row in rows)}
     facts: list[dict[str, Any]] = []
     labels: list[dict[str, Any]] = []
@@ -64,9 +65,10 @@ def add_new(connection: sqlite3.Connection, rows: Sequence[New]) -> str:
     return ""
 
 
-def _row_of(connection: sqlite3.Connection, values: dict[str, Any]) -> int:
+def _is_taken(connection: sqlite3.Connection, values: dict[str, Any]) -> bool:
+    """The id is that of another row than this one."""
     (row_id,) = connection.execute(_SQL["row_of"], values).fetchone()
-    return int(row_id)
+    return bool(row_id != values["row_id"])
 
 
 def _counted(connection: sqlite3.Connection, rows: Iterable[New], scope: Scope) -> int:

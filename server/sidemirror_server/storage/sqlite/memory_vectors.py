@@ -198,7 +198,9 @@ class _Held:
         order = order[rows[order] != _GONE]
         by_row = dict(zip(rows[order].tolist(), similarity[order].tolist(), strict=True))
         exact = list(by_row)
-        for some in (exact[:first], exact[first:]):
+        # Those that are as near as the last of the first ones are read with them.
+        until = sum(near >= by_row[exact[first - 1]] for near in by_row.values()) if first < len(exact) else len(exact)
+        for some in (exact[:until], exact[until:]):
             found = read(some, with_vectors=False) if some else []
             yield [(by_row[row], tuple(facts)) for row, *facts in found]
 
