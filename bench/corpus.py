@@ -10,10 +10,10 @@ import numpy as np
 
 from sidemirror_server.memory.record import MemoryKind, MemoryRecord
 from sidemirror_server.memory.search import Embedded
-from sidemirror_server.storage.sqlite import memories as adapter
 from sidemirror_server.storage.sqlite import memory_search
 from sidemirror_server.storage.sqlite.database import FILE_NAME, Database
 from sidemirror_server.storage.sqlite.memory_process import SearchProcess
+from sidemirror_server.storage.sqlite.memory_rows import add_new, new_row
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
@@ -75,17 +75,14 @@ async def keep(database: Database, first: int, texts: list[str], vectors: Any) -
     """Writes rows as the adapters do, in one transaction; they are numbered from `first`."""
 
     def rows(connection: sqlite3.Connection) -> None:
-        kept = [(scope_of(first + place), record(first + place, text)) for place, text in enumerate(texts)]
-        for scope, memory in kept:
-            adapter._add(connection, scope, memory)  # noqa: SLF001  # as the port
+        kept = [new_row(scope_of(first + place), record(first + place, text)) for place, text in enumerate(texts)]
+        if add_new(connection, kept):
+            raise AssertionError("rows are there already")
         for own in (SCOPE, OTHER):
-            made = [
-                Embedded(memory.memory_id, memory.content, vectors[place].tolist())
-                for place, (scope, memory) in enumerate(kept)
-                if scope == own
-            ]
+            made = [Embedded(row.memory.memory_id, row.memory.content, ()) for row in kept if row.scope == own]
+            its = [vectors[place].tobytes() for place, row in enumerate(kept) if row.scope == own]
             if made:
-                memory_search._embed(connection, own, MODEL, made)  # noqa: SLF001  # as the port
+                memory_search._embed_together(connection, [(own, MODEL, made, its)])  # noqa: SLF001  # as the port
 
     await database.write(rows, long=True)
 

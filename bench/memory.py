@@ -118,12 +118,12 @@ def _recall_at_random(count: int) -> Figure:
         "CREATE TABLE memory_vectors (vector_no INTEGER PRIMARY KEY, row_id, scope_no, model_no, vector)"
     )
     connection.execute("CREATE INDEX memory_vectors_of ON memory_vectors (scope_no, model_no, vector_no, row_id)")
-    rows = ((number + 1, number + 1, vector.tobytes()) for number, vector in enumerate(made))
-    connection.executemany("INSERT INTO memory_vectors VALUES (?, ?, 1, 1, ?)", rows)
+    values = ((number + 1, number + 1, vector.tobytes()) for number, vector in enumerate(made))
+    connection.executemany("INSERT INTO memory_vectors VALUES (?, ?, 1, 1, ?)", values)
 
-    def read(wanted: list[int]) -> list[tuple[Any, ...]]:
+    def read(rows: list[int], *, with_vectors: bool) -> list[tuple[Any, ...]]:  # noqa: ARG001  # there are many
         statement = "SELECT vector, row_id FROM memory_vectors WHERE vector_no IN (SELECT value FROM json_each(?))"
-        return connection.execute(statement, (json.dumps(wanted),)).fetchall()
+        return connection.execute(statement, (json.dumps(rows),)).fetchall()
 
     held, kept, took = Vectors(exact_rows=0), [], []
     for vector in asked:

@@ -1,14 +1,17 @@
 """The suite of `Memories` can fail: each clause is seen to catch an adapter that breaks it."""
 
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import msgspec
 import pytest
 
-from sidemirror_server.memory.record import Lesson, MemoryRecord
+from sidemirror_server.memory.record import MemoryRecord
 from sidemirror_server.storage.sqlite import memories as adapter
+from sidemirror_server.storage.sqlite import memory_rows
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.vocabulary.errors import NotFound
 from sidemirror_server.vocabulary.scope import Scope
@@ -24,7 +27,7 @@ ITS_TENANT = "tenant_id = :tenant_id AND :project_id IS NOT NULL"
 BROKEN = [
     ("MS2", "known", "ORDER BY wanted.key > 0, memories.created_us", "ORDER BY memories.created_us"),
     ("MS2", "known", "memories.created_us, memories.memory_id", "memories.created_us DESC, memories.memory_id"),
-    ("MS2", "known", "key.kind = :kind", ":kind IS NOT NULL"),
+    ("MS2", "known_among", "IN ('reflection', 'strategy')", "= 'strategy'"),
     ("MS2", "replace", "body = :body", "body = body"),
     ("MS4", "learned", "learned_us > :after_us", "learned_us > :after_us + 1000000000000"),
     ("MS4", "learned", "lesson_id = :lesson_id", "lesson_id <> :lesson_id"),
@@ -47,7 +50,6 @@ BROKEN = [
     ("MS14", "replace", ITS_SCOPE, ITS_TENANT),
     ("MS14", "delete", ITS_SCOPE, ITS_TENANT),
     ("MS14", "delete_versions", ITS_SCOPE, ":tenant_id IS NOT NULL AND :project_id IS NOT NULL"),
-    ("MS14", "learned", ITS_SCOPE, ITS_TENANT),
 ]  # fmt: skip
 
 
@@ -56,16 +58,24 @@ async def test_broken_statement_is_noticed(
     clause: str, name: str, piece: str, instead: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert piece in adapter._SQL[name]
-    monkeypatch.setattr(adapter, "_SQL", {**adapter._SQL, name: adapter._SQL[name].replace(piece, instead)})
+    broken = {**adapter._SQL, name: adapter._SQL[name].replace(piece, instead)}
+    monkeypatch.setattr(adapter, "_SQL", broken)
+    monkeypatch.setattr(memory_rows, "_SQL", broken)
     await noticed(clause, tmp_path)
 
 
-def _each_by_itself(connection: sqlite3.Connection, scope: Scope, lesson: Lesson, now_us: int) -> Any:
+def _each_by_itself(connection: sqlite3.Connection, writes: Sequence[Any]) -> Any:
     """A strategy that cannot be kept is let go, and its reflection kept."""
+    connection.execute("SAVEPOINT mistake")
     try:
-        return _learn(connection, scope, lesson, now_us)
+        return _learn_together(connection, writes)
     except Exception:  # noqa: BLE001  # whatever it is: this is the mistake
-        return _learn(connection, scope, msgspec.structs.replace(lesson, strategy=None), now_us)
+        connection.execute("ROLLBACK TO mistake")
+        alone = [
+            write._replace(lesson=msgspec.structs.replace(write.lesson, strategy=None), new=write.new[:1])
+            for write in writes
+        ]
+        return _learn_together(connection, alone)
 
 
 def _strategy_of_the_draft(connection: sqlite3.Connection, scope: Scope, draft: MemoryRecord, now_us: int) -> Any:
@@ -80,25 +90,25 @@ def _never_known(connection: sqlite3.Connection, scope: Scope, draft: MemoryReco
 
 
 def _without_marks(memory: MemoryRecord) -> dict[str, str]:
-    return {**_texts(memory), "content": memory.content.replace("\u200d", "")}
+    return {**texts_of(memory), "content": memory.content.replace("\u200d", "")}
 
 
-_learn, _settle, _texts = adapter._learn, adapter._settle, adapter._texts
+_learn_together, _settle, texts_of = adapter._learn_together, adapter._settle, memory_rows.texts_of
 
 
 @pytest.mark.parametrize(
-    ("clause", "name", "instead"),
+    ("clause", "module", "name", "instead"),
     [
-        ("MS1", "_learn", _each_by_itself),
-        ("MS3", "_settle", _strategy_of_the_draft),
-        ("MS5", "_settle", _never_known),
-        ("MS13", "_texts", _without_marks),
+        ("MS1", adapter, "_learn_together", _each_by_itself),
+        ("MS3", adapter, "_settle", _strategy_of_the_draft),
+        ("MS5", adapter, "_settle", _never_known),
+        ("MS13", memory_rows, "texts_of", _without_marks),
     ],
 )
 async def test_broken_step_is_noticed(
-    clause: str, name: str, instead: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    clause: str, module: ModuleType, name: str, instead: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(adapter, name, instead)
+    monkeypatch.setattr(module, name, instead)
     await noticed(clause, tmp_path)
 
 

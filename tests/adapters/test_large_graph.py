@@ -34,7 +34,6 @@ KINDS = tuple(LinkKind)
 _BODY = memory_body(memory("x")).decode()
 
 _SQLITE = """
-DROP TRIGGER memory_is_made;
 WITH RECURSIVE n (r) AS (SELECT 0 UNION ALL SELECT r + 1 FROM n WHERE r < {rows} - 1)
 INSERT INTO memories (tenant_id, project_id, memory_id, kind, state, source, layer, importance, confidence, origin,
                       error_category, tags, version, strength, created_us, updated_us, content, task_text,

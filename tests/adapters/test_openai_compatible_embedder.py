@@ -116,3 +116,10 @@ async def test_vectors_come_back_in_the_order_of_the_texts(local: Local, monkeyp
 async def test_without_a_key_or_an_address_nothing_is_asked() -> None:
     with pytest.raises(ModelFailed, match="API key"):
         await OpenAICompatibleEmbedder(EMBEDDING, None).embed(("one",), 10.0)
+
+
+async def test_without_what_searches_them_no_vectors_are_made(local: Local) -> None:
+    needy = OpenAICompatibleEmbedder(EMBEDDING, None, local.endpoint.openai_url, needed=("json", "no_such_package"))
+    with pytest.raises(ModelFailed, match="no_such_package") as failed:
+        await needy.embed(("one",), 10.0)
+    assert failed.value.status is ResultStatus.FAILED_MODEL

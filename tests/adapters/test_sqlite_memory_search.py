@@ -3,19 +3,24 @@
 import asyncio
 import math
 import sqlite3
+from functools import partial
 from pathlib import Path
 
 import pytest
 import uvloop
 
-from sidemirror_server.memory.record import Kept
-from sidemirror_server.memory.search import Embedded, Filter
-from sidemirror_server.storage.sqlite.database import FILE_NAME
+from sidemirror_server.memory.record import Change, Kept, Revision
+from sidemirror_server.memory.search import Embedded, Filter, VectorHits
+from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sqlite import memory_rows
+from sidemirror_server.storage.sqlite.database import FILE_NAME, Database
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_lookup import Lookup
 from sidemirror_server.storage.sqlite.memory_process import SearchProcess
+from sidemirror_server.storage.sqlite.memory_rows import new_row
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
 from sidemirror_server.storage.sqlite.memory_vectors import Vectors
+from sidemirror_server.storage.sqlite.migrate import read_migrations
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance import memory_search as suite
@@ -152,16 +157,52 @@ async def test_a_question_by_meaning_costs_no_more_steps_in_a_larger_scope(tmp_p
     assert steps[1] <= steps[0] * 1.1
 
 
+def nearest_three(lookup: Lookup, connection: sqlite3.Connection) -> VectorHits:
+    return lookup.by_vector(connection, ONE, "m", (1.0, 0.0), Filter(), 3)
+
+
 async def test_memories_equally_near_come_with_the_newest_first_however_many_there_are(tmp_path: Path) -> None:
-    """Seen to fail when a portion ends among those that are equally near."""
+    """Seen to fail when a portion ends among those that are equally near, and when of the floats held the first few
+    were read alone."""
     async with sqlite_database(tmp_path) as database:
         memories, search = SqliteMemories(database), SqliteMemorySearch(database)
         made = [memory(f"m{number:02}", f"text {number}", at_us=T0 + number) for number in range(40)]
         await asyncio.gather(*[memories.put(ONE, Kept(one)) for one in made])
         await search.embed(ONE, "m", tuple(Embedded(one.memory_id, one.content, (1.0, 0.0)) for one in made))
-        asked = (ONE, "m", (1.0, 0.0), Filter(), 3)
-        found = await database.search(lambda connection: of_signs().by_vector(connection, *asked))
-        assert [hit.facts.memory_id for hit in found.hits] == ["m39", "m38", "m37"]
+        for lookup in (of_signs(), Lookup()):
+            found = await database.search(partial(nearest_three, lookup))
+            assert [hit.facts.memory_id for hit in found.hits] == ["m39", "m38", "m37"]
+
+
+async def test_what_was_kept_before_lengths_stood_with_facts_is_found_as_before(tmp_path: Path) -> None:
+    """A store of the version before `memory_words`, when triggers kept what a new memory is found by."""
+    known = read_migrations()
+    before = known[: next(place for place, one in enumerate(known) if one.name == "memory_words")]
+    made = [memory(f"m{at}", f"join {'slow ' * at}", task_text="index" * (at % 2), tags=("t",)) for at in range(9)]
+    rows = [new_row(ONE, one) for one in made]
+    earlier = await Database.open(tmp_path / "earlier", now_us=0, migrations=before)
+    add = load_statements(Path(memory_rows.__file__).with_name("memories.sql"))["add"]
+    values = [{**row.values, "row_id": row_id} for row_id, row in enumerate(rows, 1)]
+    await earlier.write(lambda connection: connection.executemany(add, values).rowcount)
+    await earlier.close()
+    found = []
+    for folder in (tmp_path / "earlier", tmp_path / "now"):
+        async with sqlite_database(folder) as database:
+            if folder.name == "now":
+                for one in made:
+                    await SqliteMemories(database).put(ONE, Kept(one))
+            await SqliteMemories(database).revise(
+                ONE, "m8", Revision(Change.UPDATED, content="join it", text_key="k"), T0
+            )
+            search = SqliteMemorySearch(database)
+            by_text = await search.by_text(ONE, {"join": 1.0, "index": 1.0, "slow": 1.0}, Filter(), 9)
+            labelled = await search.best(ONE, Filter(tags=("t",)), 9)
+            facts = database.read(
+                lambda connection: connection.execute("SELECT memory_id, terms FROM memory_facts").fetchall()
+            )
+            found.append((by_text, labelled, sorted(facts)))
+    assert len(found[0][0].hits) == 9
+    assert found[0] == found[1]
 
 
 async def test_a_comparison_is_not_shared_out_among_threads(tmp_path: Path) -> None:

@@ -70,8 +70,9 @@ class Shelf:
         return float(np.mean(found_ratio))
 
     def portions(self, vectors: Vectors, scope_no: int, question: Floats) -> Iterator[list[Any]]:
-        def read(rows: list[int]) -> list[tuple[Any, ...]]:
-            statement = "SELECT vector, row_id FROM memory_vectors WHERE row_id IN (SELECT value FROM json_each(?))"
+        def read(rows: list[int], *, with_vectors: bool) -> list[tuple[Any, ...]]:
+            first = "vector" if with_vectors else "row_id"
+            statement = f"SELECT {first}, row_id FROM memory_vectors WHERE row_id IN (SELECT value FROM json_each(?))"
             return self.connection.execute(statement, (json.dumps(rows),)).fetchall()
 
         return vectors.nearest(self.connection, scope_no, MODEL, tuple(question.tolist()), FIRST, read)

@@ -24,6 +24,7 @@ from sidemirror_server.models.spending import Caps, Spending
 from sidemirror_server.models.templates import BadTemplate, Templates
 from sidemirror_server.rpc.info import ModelFacts, ServerInfo, StoreFacts
 from sidemirror_server.settings import BadSettings, PurposeSettings, Settings
+from sidemirror_server.storage.sqlite.memory_vectors import NEEDED as VECTORS_NEED
 from sidemirror_server.thinking.prompts import templates
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
@@ -144,7 +145,8 @@ def embedder_of(settings: Settings, spending: Spending, clock: Clock) -> PaidEmb
     chosen = settings.embedding
     if not chosen.name:
         return None
-    embedder = OpenAICompatibleEmbedder(chosen.name, chosen.api_key.reveal() or None, chosen.base_url or None)
+    needed = () if settings.database_url else VECTORS_NEED
+    embedder = OpenAICompatibleEmbedder(chosen.name, chosen.api_key.reveal() or None, chosen.base_url or None, needed)
     own = None if chosen.usd_per_mtok is None else OwnPrice(chosen.usd_per_mtok, 0.0)
     prices = Prices("openai_compatible", chosen.name, chosen.base_url or None, own)
     return PaidEmbedder(embedder, prices, chosen.concurrency, spending, clock)

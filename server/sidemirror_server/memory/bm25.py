@@ -5,7 +5,7 @@ Stores keep the figures and add up the parts; each store's conformance test comp
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -78,24 +78,29 @@ def score(
     )
 
 
-def scorer(asked: Mapping[str, float], having: Mapping[str, int], field: Field) -> Callable[[Sequence[str]], float]:
-    """`score` for many texts, given their terms: what is the same for all of them is worked out once."""
+def scorer(asked: Mapping[str, float], having: Mapping[str, int], field: Field) -> Callable[[str], float]:
+    """`score` for many texts, given their terms, parted by blanks: what is the same for all is worked out once."""
     tells = {
         term: weight * telling(field.memories, having[term]) * (SATURATION + 1)
         for term, weight in asked.items()
         if having[term] > 0
     }
     least, for_each = SATURATION * (1 - LENGTH_WEIGHT), SATURATION * LENGTH_WEIGHT / field.mean_terms()
+    within = [(term, f" {term} ", f" {term} {term} ", tell) for term, tell in tells.items()]
 
-    def few_asked(terms: Sequence[str]) -> float:
-        length = least + for_each * len(terms)
+    def few_asked(text: str) -> float:
+        length = least + for_each * (text.count(" ") + 1)
+        padded = f" {text} "
         total = 0.0
-        for term, tell in tells.items():
-            if many := terms.count(term):
+        for term, once, twice, tell in within:
+            if many := padded.count(once):
+                if twice in padded:  # they share a blank
+                    many = text.split(" ").count(term)
                 total += tell * many / (many + length)
         return total
 
-    def many_asked(terms: Sequence[str]) -> float:
+    def many_asked(text: str) -> float:
+        terms = text.split(" ")
         length = least + for_each * len(terms)
         times = Counter(filter(tells.__contains__, terms))
         return sum(tells[term] * many / (many + length) for term, many in times.items())

@@ -289,7 +289,7 @@ def _candidate(
         applies = Applies.TO_THE_CALL
     else:
         applies = Applies(int(bool(set(when.tools) & set(task.tools) or own & set(task.error_categories))))
-    similarity = max((part.value for part in found.parts if part.name == "vector"), default=0.0) if found else 0.0
+    similarity = found.similarity or 0.0 if found else 0.0
     return _Candidate(memory, found.score if found else 0.0, similarity, applies, newer)
 
 

@@ -128,10 +128,12 @@ def names_in(text: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for word in _WORD.finditer(text):
         name = word[0]
+        if name.islower() and name.isalnum():  # as most words: neither
+            continue
         in_code = _INNER.search(name) is not None
         begins = name[0].isupper() and not _SENTENCE.search(text, max(0, word.start() - 5), word.start())
         if len(name) > 1 and (in_code or (begins and telling_terms(name))):
             found[name.strip("_").casefold()] = None
-        if len(found) == MOST_NAMES:
-            break
+            if len(found) == MOST_NAMES:
+                break
     return tuple(name for name in found if name)

@@ -43,6 +43,9 @@ _PAUSE_S = 30.0
 # What is written within this time of a first memory is embedded with it: one writer at a time would else pay for a call
 # and a commit each. Chosen here: less than a call to an embedding model takes.
 _GATHER_S = 0.02
+# Memories that are looked up at once, to be embedded in portions of MOST_TEXTS. Chosen here: what 64 writers write
+# together.
+_AT_ONCE = 64
 # When another sidecar is at a scope, it is looked at again after this long: what it wrote last may be missing.
 # Chosen here: a question in between is answered, and mostly by vectors.
 _ELSEWHERE_S = 5.0
@@ -177,13 +180,28 @@ class MemoryMeanings:
         if not self._dimensions:
             self._has_dimensions_of(await self._embedder.embed(scope, (_PLAIN_TEXT,), _MEMORIES_S, background=True))
         while waiting := await self._unembedded(scope):
+            # The next ones are made while vectors are kept: those that come together share a commit.
+            keeping: list[asyncio.Task[None]] = []
+            try:
+                in_the_way = await self._made_some(scope, waiting, keeping)
+            finally:
+                await _all_done(keeping)
+            if in_the_way is not None:
+                return in_the_way
+        return None
+
+    async def _made_some(
+        self, scope: Scope, waiting: tuple[Unembedded, ...], keeping: list[asyncio.Task[None]]
+    ) -> _InTheWay | None:
+        """Makes vectors of these, and begins to keep them."""
+        for first in range(0, len(waiting), MOST_TEXTS):
             if not await self._take(scope):  # the last ones took very long
                 return _InTheWay.ANOTHER
-            model, made = self.model, await self._made(scope, waiting)
+            model, made = self.model, await self._made(scope, waiting[first : first + MOST_TEXTS])
             if self.model != model:  # those that are there are another model's: look again
                 _log.warning("embedding_dimensions_changed", extra={"model": self.model})
                 return _InTheWay.FAILURE
-            await self._search.embed(scope, model, made)
+            keeping.append(asyncio.create_task(self._search.embed(scope, model, made)))
         return None
 
     async def _take(self, scope: Scope) -> bool:
@@ -191,8 +209,8 @@ class MemoryMeanings:
 
     async def _unembedded(self, scope: Scope) -> tuple[Unembedded, ...]:
         refused = self._refused.get(scope, {})
-        found = await self._search.unembedded(scope, self.model, MOST_TEXTS + len(refused))
-        return tuple(one for one in found if refused.get(one.memory_id) != one.content)[:MOST_TEXTS]
+        found = await self._search.unembedded(scope, self.model, _AT_ONCE + len(refused))
+        return tuple(one for one in found if refused.get(one.memory_id) != one.content)[:_AT_ONCE]
 
     async def _made(self, scope: Scope, waiting: tuple[Unembedded, ...]) -> tuple[Embedded, ...]:
         """Vectors of these; without those whose text the model refuses. Raises ModelFailed."""
@@ -237,6 +255,13 @@ class MemoryMeanings:
             self._dimensions = dimensions
             self._questions.clear()
             self._whole.clear()
+
+
+async def _all_done(tasks: list[asyncio.Task[None]]) -> None:
+    """Waits for all of them, also for those after one that failed. Raises the first failure."""
+    for outcome in await asyncio.gather(*tasks, return_exceptions=True):
+        if outcome is not None:
+            raise outcome
 
 
 def _may_be_the_text(failure: ModelFailed) -> bool:

@@ -4,7 +4,7 @@ Words and vectors are fused by rank (reciprocal rank fusion: Cormack, Clarke, BÃ
 their score; then importance, recency and confidence decide among those that fit about equally well.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -34,29 +34,38 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class Ranked(msgspec.Struct, frozen=True):
-    """A memory in its place. `score`: 0 to 1."""
+    """A memory in its place. `score`: 0 to 1. The rest is what it was made from: how well its words answer, and the
+    place that gives it, from 1; the same of its meaning; both places fused; its recency. What does not count is None,
+    or 0."""
 
     facts: Facts
     score: float
-    parts: tuple[Part, ...]
-
-
-class _Found(msgspec.Struct):
-    """What the ways of finding say of one memory."""
-
-    facts: Facts
-    text: TextHit | None = None
-    text_rank: int = 0
-    similarity: float = 0.0
+    recency: float
+    words: float | None = None
+    words_rank: int = 0
+    similarity: float | None = None
     vector_rank: int = 0
+    fused: float | None = None
 
-    def text_score(self) -> float:
-        return 0.0 if self.text is None else self.text.content_score + self.text.task_score
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of the score, by name."""
+        parts = []
+        if self.words is not None:
+            parts.append(Part("full_text", self.words, self.words_rank))
+        if self.similarity is not None:
+            parts.append(Part("vector", self.similarity, self.vector_rank))
+        if self.fused is not None:
+            parts.append(Part("fused", self.fused))
+        parts += [Part("importance", self.facts.importance), Part("recency", self.recency)]
+        if self.facts.confidence is not None:
+            parts.append(Part("confidence", self.facts.confidence))
+        return tuple(parts)
 
 
 def rank_filtered(found: Sequence[Facts], now_us: int) -> tuple[Ranked, ...]:
     """Without a question: as they come, the most important first; the score is the importance."""
-    return tuple(Ranked(facts, facts.importance, _merits(facts, now_us)) for facts in found)
+    return tuple(Ranked(facts, facts.importance, _recency(facts, now_us)) for facts in found)
 
 
 def rank(texts: Sequence[TextHit], vectors: Sequence[VectorHit] | None, now_us: int) -> tuple[Ranked, ...]:
@@ -64,72 +73,62 @@ def rank(texts: Sequence[TextHit], vectors: Sequence[VectorHit] | None, now_us: 
 
     Memories that were found by one and the same task stand with the newest first, in the places that they have.
     """
-    found: dict[str, _Found] = {}
-    for place, text in enumerate(texts, start=1):
-        found[text.facts.memory_id] = _Found(text.facts, text, place)
-    for place, vector in enumerate(vectors or (), start=1):
-        known = found.setdefault(vector.facts.memory_id, _Found(vector.facts))
-        known.vector_rank, known.similarity = place, vector.similarity
-    best = max((one.text_score() for one in found.values()), default=0.0)
-    scored = [(one, _ranked(one, best, now_us, is_hybrid=vectors is not None)) for one in found.values()]
-    scored.sort(key=lambda pair: (-pair[1].score, -pair[0].facts.created_us, pair[0].facts.memory_id))
+    by_words = {text.facts.memory_id: (place, text) for place, text in enumerate(texts, start=1)}
+    by_meaning = {vector.facts.memory_id: (place, vector) for place, vector in enumerate(vectors or (), start=1)}
+    best = max((text.content_score + text.task_score for text in texts), default=0.0)
+    scored = []
+    for memory_id in {**by_words, **by_meaning}:
+        words_rank, text = by_words.get(memory_id, (0, None))
+        vector_rank, vector = by_meaning.get(memory_id, (0, None))
+        words = None if text is None else text.content_score + text.task_score
+        fused = None
+        if vectors is not None:
+            fused = relevance = (_fused(words_rank) + _fused(vector_rank)) / 2
+        else:
+            relevance = words / best if words and best > 0 else 0.0
+        facts = (text or vector).facts  # type: ignore[union-attr]  # one of them found it
+        recency = _recency(facts, now_us)
+        score = relevance * (1 + _MERIT_SPAN * (_merit(facts, recency) - 1))  # at most 1
+        similarity = None if vector is None else vector.similarity
+        scored.append((text, Ranked(facts, score, recency, words, words_rank, similarity, vector_rank, fused)))
+    scored.sort(key=lambda pair: (-pair[1].score, -pair[1].facts.created_us, pair[1].facts.memory_id))
     return _newest_of_a_task_first(scored)
 
 
 def those_that_fit(ranked: Sequence[Ranked], k: int) -> tuple[Ranked, ...]:
     """Those that have about what the question asks for, the newest first."""
-    words = [max((part.value for part in one.parts if part.name == "full_text"), default=0.0) for one in ranked]
-    least = max(words, default=0.0) * _FITS_RATIO
-    fitting = [
-        one
-        for one, score in zip(ranked, words, strict=True)
-        if (score > 0 and score >= least) or any(part.name == "vector" and part.rank <= k for part in one.parts)
-    ]
+    least = max((one.words or 0.0 for one in ranked), default=0.0) * _FITS_RATIO
+    fitting = [one for one in ranked if (one.words and one.words >= least) or 0 < one.vector_rank <= k]
     return tuple(sorted(fitting, key=lambda one: (-one.facts.created_us, one.facts.memory_id)))
 
 
-def _ranked(one: _Found, best: float, now_us: int, *, is_hybrid: bool) -> Ranked:
-    parts = []
-    if one.text is not None:
-        parts.append(Part("full_text", one.text_score(), one.text_rank))
-    if one.vector_rank:
-        parts.append(Part("vector", one.similarity, one.vector_rank))
-    if is_hybrid:
-        ranks = [place for place in (one.text_rank, one.vector_rank) if place]
-        relevance = sum((_RANK_CONSTANT + 1) / (_RANK_CONSTANT + place) for place in ranks) / 2
-        parts.append(Part("fused", relevance))
-    else:
-        relevance = one.text_score() / best if best > 0 else 0.0
-    merits = _merits(one.facts, now_us)
-    score = relevance * (1 + _MERIT_SPAN * (_merit(merits) - 1))  # at most 1
-    return Ranked(one.facts, score, (*parts, *merits))
+def _fused(place: int) -> float:
+    return (_RANK_CONSTANT + 1) / (_RANK_CONSTANT + place) if place else 0.0
 
 
-def _merits(facts: Facts, now_us: int) -> tuple[Part, ...]:
-    recency = 0.5 ** (max(0, now_us - facts.created_us) / _HALF_LIFE_US)
-    merits = (Part("importance", facts.importance), Part("recency", recency))
-    return merits if facts.confidence is None else (*merits, Part("confidence", facts.confidence))
+def _recency(facts: Facts, now_us: int) -> float:
+    return float(0.5 ** (max(0, now_us - facts.created_us) / _HALF_LIFE_US))
 
 
-def _merit(merits: Iterable[Part]) -> float:
+def _merit(facts: Facts, recency: float) -> float:
     """0 to 1; what nobody said counts neither way."""
-    weights = {"importance": _IMPORTANCE_WEIGHT, "recency": _RECENCY_WEIGHT, "confidence": _CONFIDENCE_WEIGHT}
-    known = [(weights[part.name], part.value) for part in merits]
-    return sum(weight * value for weight, value in known) / sum(weight for weight, _ in known)
+    merit = _IMPORTANCE_WEIGHT * facts.importance + _RECENCY_WEIGHT * recency
+    if facts.confidence is None:
+        return merit / (_IMPORTANCE_WEIGHT + _RECENCY_WEIGHT)
+    return merit + _CONFIDENCE_WEIGHT * facts.confidence
 
 
-def _newest_of_a_task_first(scored: list[tuple[_Found, Ranked]]) -> tuple[Ranked, ...]:
+def _newest_of_a_task_first(scored: list[tuple[TextHit | None, Ranked]]) -> tuple[Ranked, ...]:
     """Those that name the same task have the same score by it, to the last digit."""
     places: dict[float, list[int]] = {}
-    for place, (one, _) in enumerate(scored):
-        text = one.text
+    for place, (text, _) in enumerate(scored):
         if text is not None and text.task_score > 0 and text.task_score >= _BY_TASK_RATIO * text.content_score:
             places.setdefault(round(text.task_score, 9), []).append(place)
     ordered = [ranked for _, ranked in scored]
     for of_task in places.values():
         newest = sorted(
-            (scored[place] for place in of_task), key=lambda pair: (-pair[0].facts.created_us, pair[0].facts.memory_id)
+            (scored[place][1] for place in of_task), key=lambda one: (-one.facts.created_us, one.facts.memory_id)
         )
-        for place, (_, ranked), was in zip(of_task, newest, [ordered[place] for place in of_task], strict=True):
+        for place, ranked, was in zip(of_task, newest, [ordered[place] for place in of_task], strict=True):
             ordered[place] = msgspec.structs.replace(ranked, score=was.score)
     return tuple(ordered)

@@ -23,6 +23,7 @@ _UNSPACED_START = re.compile(rf"[{_UNSPACED}]")
 _PART = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])")
 _VOWEL = re.compile(r"[aeiouy]")
 _ENDINGS = ("ingly", "edly", "ing", "ed", "ly")
+_LAST_LETTERS = "gdyes"  # of words that a stem may be shorter than
 # A word that is asked for often counts more, but less each time: BM25's k3 (Robertson and others, TREC-3).
 _ASKED_SATURATION = 1.2
 _FUNCTION_WORD_WEIGHT = 0.6
@@ -89,7 +90,7 @@ def _names(word: str) -> list[str]:
 def _stem(word: str) -> str:
     """Word forms that differ in the commonest endings come out alike; the result need not be a word."""
     word = word.casefold()[:_LONGEST_TERM]
-    if len(word) <= 3 or not word.isascii():
+    if len(word) <= 3 or word[-1] not in _LAST_LETTERS or not word.isascii():
         return word
     word = _without_plural(word)
     for ending in _ENDINGS:

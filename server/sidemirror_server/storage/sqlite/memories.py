@@ -1,15 +1,14 @@
 """Memories in SQLite."""
 
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
 from sidemirror_server.memory.record import (
-    LAYER,
-    SOURCE,
     Kept,
     Learned,
     Lesson,
@@ -20,22 +19,23 @@ from sidemirror_server.memory.record import (
     TaskOutcome,
     is_repeated,
     known_by,
-    memory_body,
     memory_in,
     revised,
     strengthened,
 )
 from sidemirror_server.memory.store import LESSON_KEPT_US, MemoryKey
-from sidemirror_server.memory.terms import terms_of
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import Database
-from sidemirror_server.storage.sqlite.memory_graph import keep_links
+from sidemirror_server.storage.sqlite.memory_graph import add_links, keep_links
+from sidemirror_server.storage.sqlite.memory_rows import New, add_new, json_of, new_row, place_of, texts_of, values_of
 from sidemirror_server.vocabulary.errors import NotFound, WrongState
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("memories.sql"))
 _FIRST_KEY = MemoryKey(2**63 - 1, "")  # before every memory there can be
 _LAST_VERSION = 2**63 - 1
+# Lessons that nobody repeats any more, of which so many more are forgotten at each write than are written.
+_FORGOTTEN = 9
 
 
 class SqliteMemories:
@@ -45,7 +45,7 @@ class SqliteMemories:
         self._database = database
 
     async def learn(self, scope: Scope, lesson: Lesson, now_us: int) -> Learned:
-        return await self._database.write(lambda connection: _learn(connection, scope, lesson, now_us))
+        return await self._database.write_alike(_learn_together, _written(scope, lesson, now_us))
 
     async def get(self, scope: Scope, memory_ids: tuple[str, ...]) -> tuple[MemoryRecord, ...]:
         def look_up(connection: sqlite3.Connection) -> tuple[MemoryRecord, ...]:
@@ -118,11 +118,11 @@ class SqliteMemories:
         return await self._database.write(change)
 
     async def report(self, scope: Scope, outcome: TaskOutcome) -> None:
-        values = {**_scope(scope), **msgspec.structs.asdict(outcome)}
+        values = {**place_of(scope), **msgspec.structs.asdict(outcome)}
         await self._database.write(lambda connection: connection.execute(_SQL["report"], values).rowcount)
 
     async def outcome(self, scope: Scope, receipt_id: str) -> TaskOutcome | None:
-        wanted = {**_scope(scope), "receipt_id": receipt_id}
+        wanted = {**place_of(scope), "receipt_id": receipt_id}
         row = self._database.read(lambda connection: connection.execute(_SQL["outcome"], wanted).fetchone())
         return None if row is None else TaskOutcome(*row)
 
@@ -136,13 +136,100 @@ def remove(connection: sqlite3.Connection, scope: Scope, memory_id: str) -> bool
     return True
 
 
+class _Write(NamedTuple):
+    """A lesson that is learned, and the rows of its memories if they are new."""
+
+    scope: Scope
+    lesson: Lesson
+    now_us: int
+    new: tuple[New, ...]
+
+    def known_by(self) -> set[tuple[str, str]]:
+        """What tells whether it is new: its own id, and the ids and the keys of its memories."""
+        ids = {("lesson", self.lesson.lesson_id)} if self.lesson.lesson_id else set()
+        return ids.union(*({("memory", row.memory.memory_id), *_keys_of(row)} for row in self.new))
+
+
+def _written(scope: Scope, lesson: Lesson, now_us: int) -> _Write:
+    """Made before the lesson's group begins, perhaps while another group is committed."""
+    memories = [lesson.reflection]
+    if lesson.strategy is not None:
+        memories.append(replace(lesson.strategy, strategy_of=lesson.reflection.memory_id))
+    return _Write(scope, lesson, now_us, tuple(new_row(scope, memory) for memory in memories))
+
+
+def _keys_of(row: New) -> set[tuple[str, str]]:
+    return {(row.memory.kind, key) for key in row.keys}  # a kind is its text
+
+
+def _learn_together(connection: sqlite3.Connection, writes: Sequence[_Write]) -> list[Learned]:
+    """Lessons that come together: all that are new with the same statements, then the others, one by one."""
+    came_to: dict[int, Learned] = {}
+    new: list[_Write] = []
+    for place, is_new in enumerate(_which_are_new(connection, writes)):
+        if is_new:
+            new.append(writes[place])
+            came_to[place] = Learned(*(row.memory for row in writes[place].new))
+    if new:
+        _add_lessons(connection, new)
+    for place, (scope, lesson, now_us, _) in enumerate(writes):
+        if place not in came_to:
+            came_to[place] = _learn(connection, scope, lesson, now_us)
+    return [came_to[place] for place in range(len(writes))]
+
+
+def _which_are_new(connection: sqlite3.Connection, writes: Sequence[_Write]) -> list[bool]:
+    """Those that nothing is known of, in their scope or in one of those before them."""
+    of_scopes: dict[Scope, list[_Write]] = {}
+    for write in writes:
+        of_scopes.setdefault(write.scope, []).append(write)
+    known = {scope: _known_of(connection, scope, of_scope) for scope, of_scope in of_scopes.items()}
+    are_new = []
+    for write in writes:
+        its, of_scope = write.known_by(), known[write.scope]
+        are_new.append(its.isdisjoint(of_scope))
+        of_scope |= its
+    return are_new
+
+
+def _known_of(connection: sqlite3.Connection, scope: Scope, writes: Sequence[_Write]) -> set[tuple[str, str]]:
+    """What these lessons are known by, as far as the scope knows it already; of memories their keys, not their ids."""
+    keys = {key for write in writes for row in write.new for key in row.keys}
+    known = set(connection.execute(_SQL["known_among"], {**place_of(scope), "known_by": json_of(keys)}).fetchall())
+    if lesson_ids := {write.lesson.lesson_id for write in writes} - {""}:
+        wanted = {**place_of(scope), "lesson_ids": json_of(lesson_ids)}
+        known |= {("lesson", lesson_id) for (lesson_id,) in connection.execute(_SQL["learned_among"], wanted)}
+    return known
+
+
+def _add_lessons(connection: sqlite3.Connection, writes: Sequence[_Write]) -> None:
+    """Keeps lessons of which nothing is known."""
+    rows = [row for write in writes for row in write.new]
+    if taken := add_new(connection, rows):
+        raise WrongState("reflection", taken, "the id is taken")
+    for write in writes:
+        for row in write.new:
+            more = write.lesson.links if row is write.new[0] else ()
+            add_links(connection, write.scope, row.memory, (*row.links, *more))
+    lessons = [_came_to(write.scope, write.lesson, Learned(*(row.memory for row in write.new)), write.now_us)
+               for write in writes if write.lesson.lesson_id]  # fmt: skip
+    if not lessons:
+        return
+    for scope in {write.scope for write in writes}:
+        after_us = max(write.now_us for write in writes if write.scope == scope) - LESSON_KEPT_US
+        _forget_lessons(connection, scope, after_us, len(lessons))
+    connection.executemany(_SQL["keep_lesson"], lessons)
+
+
 def _learn(connection: sqlite3.Connection, scope: Scope, lesson: Lesson, now_us: int) -> Learned:
-    named = {**_scope(scope), "lesson_id": lesson.lesson_id, "after_us": now_us - LESSON_KEPT_US}
+    """A lesson of which something may be known."""
+    after_us = now_us - LESSON_KEPT_US
     if lesson.lesson_id:
+        named = {**place_of(scope), "lesson_id": lesson.lesson_id, "after_us": after_us}
         row = connection.execute(_SQL["learned"], named).fetchone()
         if row is not None:
             return _as_learned(connection, scope, lesson, *row)
-        connection.execute(_SQL["forget_lessons"], named)
+        _forget_lessons(connection, scope, after_us, 1)
     reflection = _settle(connection, scope, lesson.reflection, now_us)
     keep_links(connection, scope, replace(lesson.reflection, memory_id=reflection.memory_id), lesson.links)
     strategy = None
@@ -150,10 +237,26 @@ def _learn(connection: sqlite3.Connection, scope: Scope, lesson: Lesson, now_us:
         draft = replace(lesson.strategy, strategy_of=reflection.memory_id)
         strategy = _settle(connection, scope, draft, now_us)
         keep_links(connection, scope, replace(draft, memory_id=strategy.memory_id))
+    learned = Learned(reflection, strategy)
     if lesson.lesson_id:
-        came_to = {"reflection_id": reflection.memory_id, "strategy_id": strategy.memory_id if strategy else ""}
-        connection.execute(_SQL["keep_lesson"], {**named, **came_to, "learned_us": now_us})
-    return Learned(reflection, strategy)
+        connection.execute(_SQL["keep_lesson"], _came_to(scope, lesson, learned, now_us))
+    return learned
+
+
+def _came_to(scope: Scope, lesson: Lesson, learned: Learned, now_us: int) -> dict[str, Any]:
+    return {
+        **place_of(scope),
+        "lesson_id": lesson.lesson_id,
+        "reflection_id": learned.reflection.memory_id,
+        "strategy_id": learned.strategy.memory_id if learned.strategy else "",
+        "learned_us": now_us,
+    }
+
+
+def _forget_lessons(connection: sqlite3.Connection, scope: Scope, after_us: int, written: int) -> None:
+    """Lets go of some that nobody repeats any more: more than are written."""
+    of = {**place_of(scope), "after_us": after_us, "most": written + _FORGOTTEN}
+    connection.execute(_SQL["forget_lessons"], of)
 
 
 def _as_learned(
@@ -170,7 +273,7 @@ def _as_learned(
 
 def _settle(connection: sqlite3.Connection, scope: Scope, draft: MemoryRecord, now_us: int) -> MemoryRecord:
     """Strengthens what the draft says already, or keeps the draft."""
-    wanted = {**_scope(scope), "kind": draft.kind, "known_by": _json(known_by(draft))}
+    wanted = {**place_of(scope), "kind": draft.kind, "known_by": json_of(known_by(draft))}
     row = connection.execute(_SQL["known"], wanted).fetchone()
     if row is None:
         if not _add(connection, scope, draft):
@@ -185,33 +288,28 @@ def _settle(connection: sqlite3.Connection, scope: Scope, draft: MemoryRecord, n
 
 
 def _add(connection: sqlite3.Connection, scope: Scope, memory: MemoryRecord) -> bool:
-    values = {**_values(scope, memory), "task_terms": terms_of(memory.task_text), **_texts(memory)}
-    if connection.execute(_SQL["add"], values).rowcount == 0:
-        return False
-    _know(connection, values, known_by(memory))
-    return True
+    return not add_new(connection, [new_row(scope, memory)])
 
 
 def _replace(connection: sqlite3.Connection, scope: Scope, known: MemoryRecord, now: MemoryRecord) -> None:
     """A memory as it is now, in place of what it was; that is kept when it was another version."""
-    values = _values(scope, now)
+    values = values_of(scope, now)
     connection.execute(_SQL["replace"], values)
     if now.version == known.version:
         return
     _keep_version(connection, scope, known)
     if now.content != known.content:
-        connection.execute(_SQL["replace_text"], {**values, **_texts(now)})
+        connection.execute(_SQL["replace_text"], {**values, **texts_of(now)})
         _know(connection, values, known_by(now))
 
 
 def _know(connection: sqlite3.Connection, values: dict[str, Any], keys: tuple[str, ...]) -> None:
     """A memory is known by these from now on; `values` name its place."""
-    for key in keys:
-        connection.execute(_SQL["know"], {**values, "known_by": key})
+    connection.executemany(_SQL["know"], [{**values, "known_by": key} for key in keys])
 
 
 def _keep_version(connection: sqlite3.Connection, scope: Scope, earlier: MemoryRecord) -> None:
-    connection.execute(_SQL["keep_version"], {**_values(scope, earlier), **_texts(earlier)})
+    connection.execute(_SQL["keep_version"], {**values_of(scope, earlier), **texts_of(earlier)})
 
 
 def _get(connection: sqlite3.Connection, scope: Scope, memory_id: str) -> MemoryRecord | None:
@@ -219,42 +317,5 @@ def _get(connection: sqlite3.Connection, scope: Scope, memory_id: str) -> Memory
     return None if row is None else memory_in(*row)
 
 
-def _texts(memory: MemoryRecord) -> dict[str, str]:
-    return {
-        "content": memory.content,
-        "task_text": memory.task_text,
-        "content_terms": terms_of(memory.content),
-    }
-
-
-def _values(scope: Scope, memory: MemoryRecord) -> dict[str, Any]:
-    return {
-        **_key(scope, memory.memory_id),
-        "kind": memory.kind,
-        "state": memory.state,
-        "source": SOURCE,
-        "layer": LAYER,
-        "importance": memory.importance,
-        "confidence": memory.confidence,
-        "origin": int(memory.origin),
-        "error_category": memory.error_category,
-        "tags": _json(memory.tags),
-        "version": memory.version,
-        "strength": memory.strength,
-        "created_us": memory.created_us,
-        "updated_us": memory.updated_us,
-        "body": memory_body(memory),
-    }
-
-
-def _json(values: tuple[str, ...]) -> str:
-    return msgspec.json.encode(values).decode()
-
-
-def _scope(scope: Scope) -> dict[str, Any]:
-    tenant_id, project_id = astuple(scope)
-    return {"tenant_id": tenant_id, "project_id": project_id}
-
-
 def _key(scope: Scope, memory_id: str) -> dict[str, Any]:
-    return {**_scope(scope), "memory_id": memory_id}
+    return {**place_of(scope), "memory_id": memory_id}

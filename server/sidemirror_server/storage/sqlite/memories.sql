@@ -1,14 +1,45 @@
 -- The statements of storage/sqlite/memories.py. Memories are returned as (body, content, task_text).
 
+-- name: next_row
+-- The number that a new row gets.
+SELECT coalesce(max(row_id), 0) + 1 FROM memories
+
 -- name: add
 -- A new memory; nothing when the scope has the id already.
-INSERT INTO memories (tenant_id, project_id, memory_id, kind, state, source, layer, importance, confidence, origin,
-                      error_category, tags, version, strength, created_us, updated_us, content, task_text,
+INSERT INTO memories (row_id, tenant_id, project_id, memory_id, kind, state, source, layer, importance, confidence,
+                      origin, error_category, tags, version, strength, created_us, updated_us, content, task_text,
                       content_terms, task_terms, body)
-VALUES (:tenant_id, :project_id, :memory_id, :kind, :state, :source, :layer, :importance, :confidence, :origin,
-        :error_category, :tags, :version, :strength, :created_us, :updated_us, :content, :task_text,
+VALUES (:row_id, :tenant_id, :project_id, :memory_id, :kind, :state, :source, :layer, :importance, :confidence,
+        :origin, :error_category, :tags, :version, :strength, :created_us, :updated_us, :content, :task_text,
         :content_terms, :task_terms, :body)
 ON CONFLICT (tenant_id, project_id, memory_id) DO NOTHING
+
+-- name: row_of
+-- A memory's number.
+SELECT row_id FROM memories WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id
+
+-- name: add_to_scope
+-- Counts a scope's new memories; its number.
+INSERT INTO memory_scopes (tenant_id, project_id, memories, tasks, content_terms, task_terms)
+VALUES (:tenant_id, :project_id, :memories, :tasks, :content_terms, :task_terms)
+ON CONFLICT (tenant_id, project_id) DO UPDATE
+SET memories = memories + excluded.memories, tasks = tasks + excluded.tasks,
+    content_terms = content_terms + excluded.content_terms, task_terms = task_terms + excluded.task_terms
+RETURNING scope_no
+
+-- name: add_facts
+-- What a new memory is filtered and weighed by.
+INSERT INTO memory_facts (row_id, scope_no, memory_id, kind, state, importance, confidence, created_us, terms, embedded_by)
+VALUES (:row_id, :scope_no, :memory_id, :kind, :state, :importance, :confidence, :created_us, :terms, 0)
+
+-- name: add_label
+-- What a new memory is found by without a text.
+INSERT INTO memory_labels (scope_no, label, row_id) VALUES (:scope_no, :label, :row_id)
+
+-- name: add_words
+-- The words of a new memory, each with its scope's number. Plain VALUES: FTS5 keeps the words of many such statements and
+-- writes them together, but it writes what it has whenever a statement might be undone by itself.
+INSERT INTO memory_words (rowid, content, task) VALUES (:row_id, :content, :task)
 
 -- name: replace
 -- A memory as it is from now on. When it was made, its kind and its task never change.
@@ -46,6 +77,14 @@ LIMIT 1
 INSERT INTO memory_keys (tenant_id, project_id, kind, known_by, memory_id)
 VALUES (:tenant_id, :project_id, :kind, :known_by, :memory_id)
 ON CONFLICT DO NOTHING
+
+-- name: known_among
+-- Which of these a scope's memories are known by, as (kind, known_by). :known_by: a JSON list.
+SELECT key.kind, key.known_by
+FROM json_each(:known_by) AS wanted
+CROSS JOIN memory_keys AS key
+    ON key.tenant_id = :tenant_id AND key.project_id = :project_id AND key.kind IN ('reflection', 'strategy')
+   AND key.known_by = wanted.value
 
 -- name: list
 -- A scope's memories, the newest first, from below a place in that order; of one kind when it is given.
@@ -99,6 +138,12 @@ SELECT reflection_id, strategy_id
 FROM memory_lessons
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND lesson_id = :lesson_id AND learned_us > :after_us
 
+-- name: learned_among
+-- Which of these lessons were learned, however long ago. :lesson_ids: a JSON list.
+SELECT lesson_id
+FROM json_each(:lesson_ids) AS wanted
+CROSS JOIN memory_lessons ON tenant_id = :tenant_id AND project_id = :project_id AND lesson_id = wanted.value
+
 -- name: keep_lesson
 -- What a lesson came to.
 INSERT INTO memory_lessons (tenant_id, project_id, lesson_id, reflection_id, strategy_id, learned_us)
@@ -115,7 +160,7 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id AND lesson_id IN (
     FROM memory_lessons INDEXED BY memory_lessons_old
     WHERE tenant_id = :tenant_id AND project_id = :project_id AND learned_us <= :after_us
     ORDER BY learned_us
-    LIMIT 10
+    LIMIT :most
 )
 
 -- name: report

@@ -25,8 +25,8 @@ SQL = load_statements(Path(__file__).with_name("memory_search.sql"))
 # weighs both texts together, so that the order differs among the first few.
 _RESCORED = 2
 _RESCORED_AT_LEAST = 100
-# Rows whose facts are read at once when a filter leaves little.
-_AT_ONCE = 500
+# Of what the index finds so many for each of those are weighed by their length: it knows none itself.
+_WEIGHED = 4
 # Terms whose figures are remembered, and how far a scope may grow before they are read anew.
 _REMEMBERED = 50_000
 _GROWTH_RATIO = 1.02
@@ -66,11 +66,9 @@ class Lookup:
         weights = {term: asked[term] for term in terms}
         content_score = scorer(weights, {term: having[term].content for term in terms}, known.content)
         task_score = scorer(weights, {term: having[term].task for term in terms}, known.task)
-        rows = _having_words(connection, known, terms, wanted, max(limit * _RESCORED, _RESCORED_AT_LEAST))
-        hits = [
-            (content_score(content.split(" ")), task_score(task.split(" ")) if task else 0.0, facts)
-            for content, task, *facts in rows
-        ]
+        led_to = sum(having[term].content + having[term].task for term in terms)
+        rows = _best_by_words(connection, known, terms, led_to, wanted, max(limit * _RESCORED, _RESCORED_AT_LEAST))
+        hits = [(content_score(content), task_score(task) if task else 0.0, facts) for content, task, *facts in rows]
         # The best score first, then the newest, then by id.
         best = heapq.nsmallest(limit, hits, key=lambda hit: (-hit[0] - hit[1], -hit[2][3], hit[2][0]))
         return TextHits(tuple(TextHit(Facts(*facts), *scores) for *scores, facts in best), terms)
@@ -142,8 +140,9 @@ class Lookup:
         embedded = known.memories - without
         passing = {**_passing(known, wanted), "model_no": model_no}
 
-        def read(rows: list[int]) -> list[tuple[Any, ...]]:
-            return connection.execute(SQL["vectors_of"], {**passing, "rows": _json(rows)}).fetchall()
+        def read(rows: list[int], *, with_vectors: bool) -> list[tuple[Any, ...]]:
+            statement = SQL["vectors_of" if with_vectors else "facts_of"]
+            return connection.execute(statement, {**passing, "rows": _json(rows)}).fetchall()
 
         found: list[tuple[float, tuple[Any, ...]]] = []
         for nearest in self._vectors.nearest(connection, known.scope_no, model_no, vector, limit, read):
@@ -182,28 +181,25 @@ def _is_near(then: int, now: int) -> bool:
     return max(then, now) <= min(then, now) * _GROWTH_RATIO
 
 
-def _having_words(
-    connection: sqlite3.Connection, known: _Scope, terms: Iterable[str], wanted: Filter, enough: int
+def _best_by_words(
+    connection: sqlite3.Connection, known: _Scope, terms: Iterable[str], led_to: int, wanted: Filter, enough: int
 ) -> list[tuple[Any, ...]]:
     """The words and facts of the best of what the index finds that pass the filter: `enough`, if there are so many.
 
-    Mostly the first portion is enough. With a filter that leaves little, the next holds all the others.
+    `led_to`: how many memories have one of the terms, at most. With a filter that leaves little all of them are looked
+    at, up to MOST_LED_TO.
     """
-    words = " OR ".join(f'"{known.scope_no}·{term}"' for term in terms)
-    passing = _passing(known, wanted)
-    found: list[tuple[Any, ...]] = []
-    given = 0
-    for limit in (enough, MOST_LED_TO):
-        values = {"words": words, "most": MOST_LED_TO, "limit": limit, "given": given}
-        rows = [row for (row,) in connection.execute(SQL["having_words"], values)]
-        for at in range(0, len(rows), _AT_ONCE):
-            of = {**passing, "rows": _json(rows[at : at + _AT_ONCE])}
-            found += connection.execute(SQL["words_of"], of).fetchall()
-            if len(found) >= enough:
-                return found[:enough]
-        given += len(rows)
-        if len(rows) < limit:
-            break
+    values = {
+        **_passing(known, wanted),
+        "words": " OR ".join(f'"{known.scope_no}·{term}"' for term in terms),
+        "mean_terms": known.content.mean_terms() + known.task.terms / known.memories,
+        "most": MOST_LED_TO,
+        "few": enough * _WEIGHED,
+        "limit": enough,
+    }
+    found = connection.execute(SQL["best_by_words"], values).fetchall()
+    if len(found) < enough and led_to > enough * _WEIGHED:
+        found = connection.execute(SQL["best_by_words"], {**values, "few": MOST_LED_TO}).fetchall()
     return found
 
 

@@ -2,7 +2,7 @@
 
 import sqlite3
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -81,7 +81,8 @@ class SqliteMemorySearch:
         return tuple(Unembedded(*row) for row in await self._database.search(look_up))
 
     async def embed(self, scope: Scope, model: str, embedded: tuple[Embedded, ...]) -> None:
-        await self._database.write(lambda connection: _embed(connection, scope, model, embedded))
+        vectors = tuple(struct.pack(f"<{len(one.vector)}f", *one.vector) for one in embedded)
+        await self._database.write_alike(_embed_together, (scope, model, embedded, vectors))
 
     async def terms_in(self, scope: Scope, memory_ids: tuple[str, ...]) -> Mapping[str, frozenset[str]]:
         wanted = {**_scope(scope), "memory_ids": msgspec.json.encode(memory_ids).decode()}
@@ -100,24 +101,31 @@ class SqliteMemorySearch:
             del self._taken[scope, model]
 
 
-def _embed(connection: sqlite3.Connection, scope: Scope, model: str, embedded: Iterable[Embedded]) -> None:
-    connection.execute(SQL["add_model"], {"name": model})
-    of = {
-        **_scope(scope),
-        "model_no": model_number(connection, model),
-        "scope_no": scope_number(connection, scope),
-    }
-    rows = [
-        {
-            **of,
-            "memory_id": one.memory_id,
-            "content": one.content,
-            "vector": struct.pack(f"<{len(one.vector)}f", *one.vector),
-        }
-        for one in embedded
-    ]
+# A scope's vectors of one model, and their bytes.
+_Embedding = tuple[Scope, str, Sequence[Embedded], Sequence[bytes]]
+
+
+def _embed_together(connection: sqlite3.Connection, writes: Sequence[_Embedding]) -> list[None]:
+    """Vectors that come together, with the same statements; those that come later count."""
+    rows = []
+    numbers: dict[tuple[Scope, str], dict[str, Any]] = {}
+    for scope, model, embedded, vectors in writes:
+        of = numbers.get((scope, model))
+        if of is None:
+            connection.execute(SQL["add_model"], {"name": model})
+            of = {
+                **_scope(scope),
+                "model_no": model_number(connection, model),
+                "scope_no": scope_number(connection, scope),
+            }
+            numbers[scope, model] = of
+        rows += [
+            {**of, "memory_id": one.memory_id, "content": one.content, "vector": vector}
+            for one, vector in zip(embedded, vectors, strict=True)
+        ]
     connection.executemany(SQL["keep_vector"], rows)
     connection.executemany(SQL["mark_embedded"], rows)
+    return [None] * len(writes)
 
 
 def _scope(scope: Scope) -> dict[str, Any]:

@@ -13,28 +13,48 @@ SELECT col, doc
 FROM memory_vocabulary
 WHERE term = :term
 
--- name: having_words
--- Of the newest memories that have one of the words those that fit best by all of them, the best first.
-SELECT row_id
-FROM (
-    SELECT rowid AS row_id, bm25(memory_words) AS misfit
-    FROM memory_words
-    WHERE memory_words MATCH :words
-    ORDER BY rowid DESC
-    LIMIT :most
-)
-ORDER BY misfit, row_id DESC
-LIMIT :limit OFFSET :given
-
--- name: words_of
--- The words of those of these rows that a filter lets through, with their facts. :rows, :states and :labels are JSON lists;
--- no labels let everything through.
+-- name: best_by_words
+-- The words and facts of the memories that fit best, the best first. Of the newest :most that have one of the words the
+-- :few that fit best whatever their length are weighed by it, and filtered. :words is as FTS5 asks; :mean_terms: how long
+-- a memory's texts are on average. :states and :labels are JSON lists; no labels let everything through.
 SELECT memories.content_terms, memories.task_terms,
-       facts.memory_id, facts.importance, facts.confidence, facts.created_us
+       best.memory_id, best.importance, best.confidence, best.created_us
+FROM (
+    SELECT facts.row_id, facts.memory_id, facts.importance, facts.confidence, facts.created_us,
+           found.misfit / (1.44 * :mean_terms + facts.terms) AS misfit  -- with the constants of bm25.py
+    FROM (
+        SELECT row_id, misfit
+        FROM (
+            SELECT rowid AS row_id, bm25(memory_words) AS misfit
+            FROM memory_words
+            WHERE memory_words MATCH :words
+            ORDER BY rowid DESC
+            LIMIT :most
+        )
+        ORDER BY misfit, row_id DESC
+        LIMIT :few
+    ) AS found
+    CROSS JOIN memory_facts AS facts ON facts.row_id = found.row_id
+    WHERE facts.scope_no = :scope_no AND facts.importance >= :min_importance
+      AND (:kind IS NULL OR facts.kind = :kind) AND facts.state IN (SELECT value FROM json_each(:states))
+      AND (:labels = '[]' OR EXISTS (
+          SELECT 1
+          FROM json_each(:labels) AS label
+          CROSS JOIN memory_labels
+              ON memory_labels.scope_no = :scope_no AND memory_labels.label = label.value
+                 AND memory_labels.row_id = facts.row_id
+      ))
+    ORDER BY misfit, facts.row_id DESC
+    LIMIT :limit
+) AS best
+CROSS JOIN memories ON memories.row_id = best.row_id
+
+-- name: facts_of
+-- Those of these rows that a filter lets through and that have a vector of the model, with their facts. As above.
+SELECT facts.row_id, facts.memory_id, facts.importance, facts.confidence, facts.created_us
 FROM json_each(:rows) AS wanted
 CROSS JOIN memory_facts AS facts ON facts.row_id = wanted.value
-CROSS JOIN memories ON memories.row_id = facts.row_id
-WHERE facts.scope_no = :scope_no AND facts.importance >= :min_importance
+WHERE facts.embedded_by = :model_no AND facts.scope_no = :scope_no AND facts.importance >= :min_importance
   AND (:kind IS NULL OR facts.kind = :kind) AND facts.state IN (SELECT value FROM json_each(:states))
   AND (:labels = '[]' OR EXISTS (
       SELECT 1

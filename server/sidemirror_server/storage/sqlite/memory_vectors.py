@@ -1,9 +1,9 @@
-"""Vectors of the embedded store, held in memory by whatever searches: exact up to EXACT_ROWS in a scope, beyond that in
-a byte a number, with the best scored anew from the stored floats.
+"""Vectors of the embedded store, held in memory by whatever searches: all in a byte a number, by which the best are
+found, and these are scored anew by their floats. Those are held too up to EXACT_ROWS in a scope, and read beyond.
 
 Signs alone (a bit a number, as design section 10 has it) find 0.57 of the first ten where vectors lie at random; bytes
 find 0.97 by themselves, and all of them in the first thirty. They take eight times the memory, and a comparison
-three times as long.
+three times as long. Comparing the floats of a few thousand takes four times as long as their bytes.
 
 numpy and simsimd are loaded with the first vector; a sidecar without an embedding model never loads them.
 """
@@ -11,7 +11,7 @@ numpy and simsimd are loaded with the first vector; a sidecar without an embeddi
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sidemirror_server.storage.sql import load_statements
 
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 _SQL = load_statements(Path(__file__).with_name("memory_search.sql"))
 
-# Design, section 10.
+# Packages of the extra `embeddings`.
+NEEDED = ("numpy", "simsimd")
+# Design, section 10: so many floats are held.
 EXACT_ROWS = 20_000
 # Candidates by bytes that are scored anew, at least, and for each that is asked for. Chosen here: 30 hold the first ten
 # of vectors that lie at random (tests/storage/test_sqlite_memory_vectors.py).
@@ -39,9 +41,12 @@ _SPARE_RATIO = 0.25
 # The place of a row that has another vector by now.
 _GONE = -1
 
-# Reads the vectors of rows as they are stored now, each followed by what else is wanted of its row. Rows without one,
-# and those that do not count, are left out.
-Read = Callable[[list[int]], list[tuple[Any, ...]]]
+
+class Read(Protocol):
+    """Reads what is wanted of rows that have a vector now, each begun with that vector, or else with the row's number.
+    Rows without one, and those that do not count, are left out."""
+
+    def __call__(self, rows: list[int], *, with_vectors: bool) -> list[tuple[Any, ...]]: ...
 
 
 class Vectors:
@@ -73,12 +78,12 @@ class Vectors:
         asked = np.asarray(vector, dtype=np.float32)
         if held.count == 0:
             return
-        portion, given = first if held.is_exact else max(first * _RESCORED_RATIO, _RESCORED), 0
+        portion, given = max(first * _RESCORED_RATIO, _RESCORED), 0
         order = held.in_order(asked)
         while given < held.count:
-            rows = order(given + portion)[given:].tolist()
-            yield _rescored(read([row for row in rows if row != _GONE]), asked)
-            given += len(rows)
+            places = order(given + portion)[given:]
+            yield from held.rescored(places, asked, first, read)
+            given += len(places)
             portion *= 4
 
 
@@ -94,20 +99,19 @@ def _rescored(found: list[tuple[Any, ...]], asked: "Floats") -> list[tuple[float
 
 
 class _Held:
-    """What is held of one scope's vectors of one model and one length. Rows that lost their vector since stay, and
-    are left out when they are scored anew."""
+    """What is held of one scope's vectors of one model and one length: codes of all, and the floats too as long as they
+    are few. Rows that lost their vector since stay, and are left out when they are scored anew."""
 
     def __init__(self, scope_no: int, model_no: int, dimensions: int) -> None:
         self._of = {"scope_no": scope_no, "model_no": model_no}
-        self._dimensions = dimensions
         self._last_no = 0
         self._newest_row = 0
         self.count = 0
-        self.is_exact = True  # the floats themselves are held, so that the order is the right one
         self._some_are_gone = False
-        self._rows: Array | None = None
-        self._vectors: Array | None = None  # floats, or codes
-        self._scales: Array | None = None
+        self._rows: Array = _empty(0, "int64")
+        self._codes: Array = _empty((0, dimensions), "int8")
+        self._scales: Array = _empty(0, "float32")
+        self._floats: Array | None = _empty((0, dimensions), "float32")
 
     def bring_up_to_date(self, connection: sqlite3.Connection, exact_rows: int) -> None:
         """Reads what was kept since."""
@@ -120,95 +124,102 @@ class _Held:
             if not read:
                 return
             self._last_no = read[-1][0]
-            read = [row for row in read if len(row[2]) == _FLOAT_BYTES * self._dimensions]
-            if not read:
-                continue
-            stored = np.frombuffer(b"".join(vector for _, _, vector in read), dtype="<f4").reshape(len(read), -1)
             rows = np.array([row for _, row, _ in read], dtype=np.int64)
             if rows.min() <= self._newest_row:  # a memory that is new has a number above all others
                 self._forget(rows)
             self._newest_row = max(self._newest_row, int(rows.max()))
-            if self.is_exact and self.count + len(rows) > exact_rows:
-                self._encode_all()
+            dimensions = self._codes.shape[1]
+            read = [row for row in read if len(row[2]) == _FLOAT_BYTES * dimensions]
+            rows = np.array([row for _, row, _ in read], dtype=np.int64)
+            stored = np.frombuffer(b"".join(vector for _, _, vector in read), dtype="<f4").reshape(-1, dimensions)
+            if self.count + len(rows) > exact_rows:
+                self._floats = None
             self._add(rows, stored)
 
     def _forget(self, rows: "Numbers") -> None:
         """Lets go of the earlier vectors of these rows. They keep their places until half of all are such."""
         import numpy as np
 
-        if self._rows is None or self._vectors is None:
-            return
         held = self._rows[: self.count]
         held[np.isin(held, rows)] = _GONE
         stays = held != _GONE
         self._some_are_gone = not stays.all()
         if 2 * np.count_nonzero(stays) < self.count:
-            self._rows, self._vectors = held[stays], self._vectors[: self.count][stays]
-            if self._scales is not None:
-                self._scales = self._scales[: self.count][stays]
+            self._rows, self._codes = held[stays], self._codes[: self.count][stays]
+            self._scales = self._scales[: self.count][stays]
+            if self._floats is not None:
+                self._floats = self._floats[: self.count][stays]
             self.count, self._some_are_gone = len(self._rows), False
 
-    def _encode_all(self) -> None:
-        """From here on bytes are held."""
-        floats = None if self._vectors is None else self._vectors[: self.count]
-        rows = None if self._rows is None else self._rows[: self.count]
-        self.is_exact, self.count, self._rows, self._vectors = False, 0, None, None
-        if rows is not None and floats is not None:
-            self._add(rows, floats)
-
     def _add(self, rows: "Numbers", stored: "Floats") -> None:
-        until = self.count + len(rows)
-        vectors, scales = (stored, None) if self.is_exact else _codes(stored)
-        self._rows = _with_room(self._rows, rows, self.count, until)
-        self._rows[self.count : until] = rows
-        self._vectors = _with_room(self._vectors, vectors, self.count, until)
-        self._vectors[self.count : until] = vectors
-        if scales is not None:
-            self._scales = _with_room(self._scales, scales, self.count, until)
-            self._scales[self.count : until] = scales
-        self.count = until
+        codes, scales = _codes(stored)
+        self._rows = _with(self._rows, rows, self.count)
+        self._codes = _with(self._codes, codes, self.count)
+        self._scales = _with(self._scales, scales, self.count)
+        if self._floats is not None:
+            self._floats = _with(self._floats, stored, self.count)
+        self.count += len(rows)
 
-    def in_order(self, asked: "Floats") -> Any:
-        """A function that gives the best rows by what is held, the best first, as many as it is asked for."""
+    def in_order(self, asked: "Floats") -> "Callable[[int], Numbers]":
+        """A function that gives the best places by what is held, the best first, as many as it is asked for."""
         import numpy as np
+        import simsimd
 
-        assert self._rows is not None
-        assert self._vectors is not None
-        rows, vectors = self._rows[: self.count], self._vectors[: self.count]
-        if self._scales is None:
-            distance = -(vectors @ asked)
-        else:
-            import simsimd
-
-            code, _ = _codes(asked.reshape(1, -1))
-            products = np.empty((1, self.count), dtype=np.float32)
-            simsimd.cdist(code, vectors, "dot", out=products)
-            distance = products[0] * -self._scales[: self.count]
+        code, _ = _codes(asked.reshape(1, -1))
+        products = np.empty((1, self.count), dtype=np.float32)
+        simsimd.cdist(code, self._codes[: self.count], "dot", out=products)
+        distance = products[0] * -self._scales[: self.count]
         if self._some_are_gone:
-            distance[rows == _GONE] = np.inf
+            distance[self._rows[: self.count] == _GONE] = np.inf
 
         def best(many: int) -> "Numbers":
-            if many >= len(rows):
-                found: Numbers = rows[np.argsort(distance, kind="stable")]
+            if many >= len(distance):
+                found: Numbers = np.argsort(distance, kind="stable")
                 return found
             some = np.argpartition(distance, many)[:many]
-            chosen: Numbers = rows[some[np.argsort(distance[some], kind="stable")]]
+            chosen: Numbers = some[np.argsort(distance[some], kind="stable")]
             return chosen
 
         return best
 
+    def rescored(
+        self, places: "Numbers", asked: "Floats", first: int, read: Read
+    ) -> Iterator[list[tuple[float, tuple[Any, ...]]]]:
+        """Similarities by the vectors themselves, and what `read` says of each; where the floats are held, of the first
+        ones apart, which mostly are enough."""
+        import numpy as np
 
-def _with_room(held: "Array | None", like: "Array", count: int, until: int) -> "Array":
-    """An array of what is held that has room for `until`: the same, or a larger one."""
+        rows = self._rows[places]
+        if self._floats is None:
+            yield _rescored(read(rows[rows != _GONE].tolist(), with_vectors=True), asked)
+            return
+        similarity = self._floats[places] @ asked
+        order = np.argsort(-similarity, kind="stable")
+        order = order[rows[order] != _GONE]
+        by_row = dict(zip(rows[order].tolist(), similarity[order].tolist(), strict=True))
+        exact = list(by_row)
+        # Those that are as near as the last of the first ones are read with them.
+        until = sum(near >= by_row[exact[first - 1]] for near in by_row.values()) if first < len(exact) else len(exact)
+        for some in (exact[:until], exact[until:]):
+            found = read(some, with_vectors=False) if some else []
+            yield [(by_row[row], tuple(facts)) for row, *facts in found]
+
+
+def _empty(shape: Any, kind: str) -> "Array":
     import numpy as np
 
-    if held is not None and len(held) >= until:
-        return held
-    room = until if held is None else until + int(until * _SPARE_RATIO)
-    larger = np.empty((room, *like.shape[1:]), dtype=like.dtype)
-    if held is not None:
+    return np.empty(shape, dtype=kind)
+
+
+def _with(held: "Array", new: "Array", count: int) -> "Array":
+    """The first `count` of what is held with the new ones after them: in the same array, or in a larger one."""
+    until = count + len(new)
+    if len(held) < until:
+        larger = _empty((until + int(until * _SPARE_RATIO), *held.shape[1:]), held.dtype.str)
         larger[:count] = held[:count]
-    return larger
+        held = larger
+    held[count:until] = new
+    return held
 
 
 def _codes(floats: "Floats") -> "tuple[Array, Array]":

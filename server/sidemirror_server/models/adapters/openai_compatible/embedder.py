@@ -1,6 +1,7 @@
 """`OpenAICompatibleEmbedder`: the `Embedder` behind `/v1/embeddings`."""
 
 import asyncio
+import importlib.util
 import time
 from typing import TYPE_CHECKING
 
@@ -20,10 +21,14 @@ class OpenAICompatibleEmbedder:
 
     provider = "openai_compatible"
 
-    def __init__(self, model: str, api_key: str | None, base_url: str | None = None) -> None:
-        """`base_url`: up to and including `/v1`, of a server that may want no key; None is OpenAI, which wants one."""
+    def __init__(
+        self, model: str, api_key: str | None, base_url: str | None = None, needed: tuple[str, ...] = ()
+    ) -> None:
+        """`base_url`: up to and including `/v1`, of a server that may want no key; None is OpenAI, which wants one.
+        `needed`: packages without which vectors could not be searched, so that none are made."""
         self.name = model
         self._api_key = api_key
+        self._needed = needed
         self._base_url = base_url
         self._connection: EmbeddingsEndpoint | None = None
         self._connecting = asyncio.Lock()
@@ -64,6 +69,9 @@ class OpenAICompatibleEmbedder:
         raise ModelFailed(ResultStatus.FAILED_MODEL, why)
 
     def _load(self) -> "EmbeddingsEndpoint":
+        for name in self._needed:
+            if importlib.util.find_spec(name) is None:
+                raise ModuleNotFoundError(name=name)
         from sidemirror_server.models.adapters.openai_compatible.embeddings import EmbeddingsEndpoint
 
         return EmbeddingsEndpoint(self.name, self._api_key or "none", self._base_url or _OFFICIAL_URL)
