@@ -147,7 +147,7 @@ def _add_memory(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     verbs = memory.add_subparsers(required=True, metavar="VERB", dest="verb")
     search = verbs.add_parser("search", help="memories that fit a text, the best first")
     search.add_argument("text", nargs="?", default="", help="what they should be about; all of them when empty")
-    search.add_argument("-k", type=int, default=10, metavar="N", help="how many (default: 10)")
+    search.add_argument("-k", type=_count, default=10, metavar="N", help="how many (default: 10)")
     search.add_argument("--tag", action="append", default=[], help="they have one of these; may come several times")
     search.add_argument("--min-importance", type=float, default=0.0, metavar="X", help="0 to 1 (default: 0)")
     search.add_argument("--include-quarantined", action="store_true", help="those that are in quarantine too")
@@ -163,12 +163,12 @@ def _add_memory(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     export = verbs.add_parser("export", help="write all memories, as lines of JSON")
     export.add_argument("file", nargs="?", default="-", help="where to (default: standard output)")
     imported = verbs.add_parser("import", help="keep the memories of an export; known ones stay as they are")
-    imported.add_argument("file", help="lines of JSON; exit code 65 when some could not be used")
+    imported.add_argument("file", help="lines of JSON, - for standard input; exit code 65 when some could not be used")
     dreams = verbs.add_parser("dreams", help="what passes over the memory came to")
     dreams.add_argument("--now", action="store_true", help="dream now, and show what came of it")
     prunings = verbs.add_parser("prunings", help="what was removed because it was old")
     for log in (dreams, prunings):
-        log.add_argument("-n", type=int, default=20, metavar="N", help="how many entries (default: 20)")
+        log.add_argument("-n", type=_count, default=20, metavar="N", help="how many entries (default: 20)")
     for verb in verbs.choices.values():
         verb.allow_abbrev = False
         _add_target(verb)
@@ -193,16 +193,17 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
 
 def _million(text: str) -> int:
     """A number up to a million: the range of `ThinkingConfig.reflect_every`."""
-    number = int(text)
-    if not 0 <= number <= 1_000_000:
-        raise argparse.ArgumentTypeError("a number from 0 to 1,000,000 is expected")
-    return number
+    return _whole(text, 0)
 
 
 def _count(text: str) -> int:
     """How many to show: none would look like there are none."""
-    if _million(text) == 0:
-        raise argparse.ArgumentTypeError("a number from 1 to 1,000,000 is expected")
+    return _whole(text, 1)
+
+
+def _whole(text: str, low: int) -> int:
+    if not text.isdecimal() or not low <= int(text) <= 1_000_000:
+        raise argparse.ArgumentTypeError(f"a number from {low} to 1,000,000 is expected")
     return int(text)
 
 

@@ -1,6 +1,7 @@
 """`sidemirror memory` against a real sidecar: search, show, review, export and import, as a person sees them."""
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -50,7 +51,7 @@ def run(server: SidecarThread, capsys: pytest.CaptureFixture[str], monkeypatch: 
     return command
 
 
-def test_search(run: Run, ids: pb.StoreReflectionResponse) -> None:
+def test_search(run: Run, ids: pb.StoreReflectionResponse, monkeypatch: pytest.MonkeyPatch) -> None:
     code, out, _ = run("search", "joins")
     assert code == 0
     assert ids.reflection_id in out
@@ -63,6 +64,8 @@ def test_search(run: Run, ids: pb.StoreReflectionResponse) -> None:
     assert "place 1 by its words" in hit["explanation"]["summary"]
     assert run("search", "zebra")[1] == "Nothing fits.\n"
     assert "Found by importance and age." in run("search")[1]
+    monkeypatch.setenv("COLUMNS", "20")
+    assert all(one in run("search", "joins")[1] for one in (ids.reflection_id, ids.strategy_id)), "to copy it"
 
 
 def test_show_and_review(run: Run, ids: pb.StoreReflectionResponse) -> None:
@@ -79,7 +82,9 @@ def test_show_and_review(run: Run, ids: pb.StoreReflectionResponse) -> None:
     assert "NOT_FOUND" in err
 
 
-def test_lessons(run: Run, ids: pb.StoreReflectionResponse, server: SidecarThread) -> None:
+def test_lessons(
+    run: Run, ids: pb.StoreReflectionResponse, server: SidecarThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert run("lessons")[1].startswith("No outcome was reported")
     with memories(server) as stub:
         for number in range(4):
@@ -103,13 +108,17 @@ def test_lessons(run: Run, ids: pb.StoreReflectionResponse, server: SidecarThrea
         "1 of 1",
     ):
         assert shown in out, shown
+    monkeypatch.setenv("COLUMNS", "20")
+    assert all(one in run("lessons")[1] for one in (ids.reflection_id, ids.strategy_id)), "to copy it"
     code, out, _ = run("lessons", ids.strategy_id, "--json")
     (lesson,) = json.loads(out)["lessons"]
     assert (lesson["reflection_id"], lesson["outside"]["success_count"]) == (ids.strategy_id, "1")
     assert run("lessons", "unknown")[0] == 1
 
 
-def test_export_and_import(run: Run, ids: pb.StoreReflectionResponse, tmp_path: Path) -> None:
+def test_export_and_import(
+    run: Run, ids: pb.StoreReflectionResponse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "memories.jsonl"
     assert run("export", str(file))[2] == "2 memories exported.\n"
     assert run("import", str(file))[2] == "0 memories imported, 2 were known.\n"
@@ -123,6 +132,9 @@ def test_export_and_import(run: Run, ids: pb.StoreReflectionResponse, tmp_path: 
     assert ids.reflection_id in run("search", "--project-id", "another", "joins")[1]
     assert run("export", "--project-id", "another")[1].count("\n") == 2
     assert run("import", str(tmp_path / "none"))[0] == 1
+    with file.open() as lines:
+        monkeypatch.setattr(sys, "stdin", lines)
+        assert run("import", "--project-id", "third", "-")[2].startswith("2 memories imported, 0 were known.\n")
 
 
 def test_nobody_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

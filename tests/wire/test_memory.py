@@ -267,6 +267,8 @@ def test_bad_results(memory: ReflectiveMemoryServiceStub) -> None:
     storing, to_store = memory.StoreReflection, pb.StoreReflectionRequest
     assert refused(storing, to_store()) == bad_field("result")
     assert refused(storing, to_store(result={})) == bad_field("result.reflection_text")
+    blank = to_store(result={"reflection_text": " \n\t"})
+    assert refused(storing, blank) == bad_field("result.reflection_text"), "an empty line of every block"
     for name in ("importance", "confidence"):
         for value in (float("nan"), -0.01, 1.01, float("inf")):
             assert refused(storing, to_store(result={**result, name: value})) == bad_field(f"result.{name}")
@@ -278,6 +280,13 @@ def test_bad_results(memory: ReflectiveMemoryServiceStub) -> None:
     assert refusal == bad_field("result.applies_when.error_categories[1]")
 
 
+def test_a_strategy_of_blanks_is_none(memory: ReflectiveMemoryServiceStub) -> None:
+    """Seen to fail when it was kept: a second memory that said nothing."""
+    result = pb.ReflectionResult(reflection_text="Something happened.", strategy_text=" \n")
+    stored = memory.StoreReflection(pb.StoreReflectionRequest(tenant_id="blank", result=result), timeout=TIMEOUT_S)
+    assert not stored.strategy_id
+
+
 def test_bad_changes(memory: ReflectiveMemoryServiceStub) -> None:
     assert refused(memory.UpdateReflection, pb.UpdateReflectionRequest()) == bad_field("reflection_id", "changes")
     memory_id = store(memory, "To be changed.", tenant_id="bad").reflection_id
@@ -285,6 +294,8 @@ def test_bad_changes(memory: ReflectiveMemoryServiceStub) -> None:
     update = pb.UpdateReflectionRequest(**scope, changes=pb.MemoryChanges())
     assert refused(memory.UpdateReflection, update) == bad_field("update_mask")
     update.update_mask.paths.append("content")
+    assert refused(memory.UpdateReflection, update) == bad_field("changes.content")
+    update.changes.content = "  "
     assert refused(memory.UpdateReflection, update) == bad_field("changes.content")
     update.update_mask.paths.append("origin")
     assert refused(memory.UpdateReflection, update) == bad_field("update_mask")

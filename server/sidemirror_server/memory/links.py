@@ -80,15 +80,16 @@ def memory_key(memory_id: str) -> str:
     return Node(NodeKind.MEMORY, memory_id).key
 
 
-def check_link(link: Link) -> None:
-    """Raises BadInput for a link that cannot be: of a memory to itself, of what is no memory, or a mention of one."""
+def check_link(link: Link, place: str) -> None:
+    """Raises BadInput for a link that cannot be: of a memory to itself, of what is no memory, or a mention of one.
+    `place` is where it stands in the request."""
     source, target = node_of(link.source), node_of(link.target)
     if source.kind is not NodeKind.MEMORY:
-        raise BadInput([("links.source", "a memory")])
+        raise BadInput([(f"{place}.source", "a memory")])
     if (target.kind is NodeKind.MEMORY) == (link.kind is LinkKind.MENTIONS):
-        raise BadInput([("links.target", "a memory, or for LINK_KIND_MENTIONS what is none")])
+        raise BadInput([(f"{place}.target", "a memory, or for LINK_KIND_MENTIONS what is none")])
     if link.source == link.target:
-        raise BadInput([("links.target", "another memory than the source")])
+        raise BadInput([(f"{place}.target", "another memory than the source")])
 
 
 def links_of(memory: MemoryRecord) -> tuple[NewLink, ...]:

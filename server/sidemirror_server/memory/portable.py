@@ -89,7 +89,7 @@ def _is_link(memory: MemoryRecord, link: NewLink) -> bool:
     if len(link.target) > LONGEST_NAME + 2 or not is_key(link.target):
         return False
     try:
-        check_link(Link(memory_key(memory.memory_id), link.kind, link.target))
+        check_link(Link(memory_key(memory.memory_id), link.kind, link.target), "links")
     except BadInput:
         return False
     return True

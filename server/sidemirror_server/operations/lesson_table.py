@@ -1,36 +1,34 @@
-"""How `sidemirror memory lessons` shows whether lessons help: a table on a terminal."""
+"""How `sidemirror memory lessons` shows whether lessons help."""
 
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.table import Table
+from rich.padding import Padding
+from rich.text import Text
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 
 
 def show_lessons(lessons: Sequence[pb.LessonStatistics]) -> None:
-    """One row for each lesson, with what it says and why below its verdict."""
+    """One for each, with what it says and why, and then the figures. Ids are whole, however narrow the terminal is:
+    `show` and `review` take what stands there."""
     console = Console(highlight=False)
     if not lessons:
         console.print("No outcome was reported for a task that a lesson was shown for or held back from.")
         return
-    table = Table(show_lines=True)
-    table.add_column("lesson", overflow="fold")
-    table.add_column("verdict", ratio=1)
-    for heading in ("lift, points", "with it", "without it", "not compared", "error returned"):
-        table.add_column(heading, justify="right")
     for lesson in lessons:
         retired = " (retired)" if lesson.state == pb.MEMORY_STATE_RETIRED else ""
-        table.add_row(
-            lesson.reflection_id,
-            f"{_verdict(lesson)}{retired}: {lesson.detail}",
-            _lift(lesson),
-            _successes(lesson.shown),
-            _successes(lesson.held_back),
-            _successes(lesson.outside),
-            _returned(lesson),
-        )
-    console.print(table)
+        console.print(Text(f"{lesson.reflection_id} {_verdict(lesson)}{retired}", "bold"), soft_wrap=True)
+        figures = {
+            "lift": _lift(lesson),
+            "succeeded with it": _successes(lesson.shown),
+            "succeeded without it": _successes(lesson.held_back),
+            "succeeded, not compared": _successes(lesson.outside),
+            "its error came up again": _returned(lesson),
+        }
+        shown = [f"{name}: {figure}" for name, figure in figures.items() if figure]
+        for told in (lesson.detail, *shown):
+            console.print(Padding(Text(told), (0, 0, 0, 2), expand=False))
     console.print("Tasks: how many of those with an outcome succeeded, and how many have none yet.")
 
 
@@ -41,13 +39,14 @@ def _verdict(lesson: pb.LessonStatistics) -> str:
 def _lift(lesson: pb.LessonStatistics) -> str:
     if not lesson.HasField("lift"):
         return ""
-    return f"{100 * lesson.lift:+.1f}\n{100 * lesson.interval.low:+.1f} to {100 * lesson.interval.high:+.1f}"
+    low, high = 100 * lesson.interval.low, 100 * lesson.interval.high
+    return f"{100 * lesson.lift:+.1f} points, {low:+.1f} to {high:+.1f}"
 
 
 def _successes(arm: pb.LessonArm) -> str:
     if not arm.assigned_count:
         return ""
-    missing = f"\n{arm.missing_count} missing" if arm.missing_count else ""
+    missing = f", {arm.missing_count} missing" if arm.missing_count else ""
     return f"{arm.success_count} of {arm.success_count + arm.failure_count}{missing}"
 
 
@@ -59,4 +58,4 @@ def _returned(lesson: pb.LessonStatistics) -> str:
     lines = [f"with it {shown} of {with_it}"] if with_it else []
     if without:
         lines.append(f"without it {lesson.held_back.returned_count} of {without}")
-    return "\n".join(lines)
+    return ", ".join(lines)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import TextIO
 
 import grpc
 
@@ -47,6 +48,8 @@ def memory(options: argparse.Namespace) -> int:
     except grpc.RpcError as error:
         print(f"sidemirror: {address}: {error.code().name}: {error.details()}", file=sys.stderr)
         return EXIT_UNREACHABLE if error.code() is grpc.StatusCode.UNAVAILABLE else EXIT_REFUSED
+    except BrokenPipeError:
+        raise  # nobody reads any more: `command.py`
     except OSError as error:
         print(f"sidemirror: {error}", file=sys.stderr)
         return EXIT_REFUSED
@@ -135,7 +138,7 @@ def _export(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> i
 
 
 def _import(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
-    with Path(options.file).open(encoding="utf-8", errors="replace", newline="\n") as lines:
+    with _read(options.file) as lines:
         came_of_it = stub.ImportReflections(_requests(lines, _scope(options)))
     print(f"{came_of_it.imported_count:,} memories imported, {came_of_it.known_count:,} were known.", file=sys.stderr)
     for line in came_of_it.refused:
@@ -171,10 +174,17 @@ def _requests(lines: Iterator[str], scope: dict[str, str]) -> Iterator[pb.Import
         yield pb.ImportReflectionsRequest(lines=part, **scope)
 
 
+def _read(file: str) -> TextIO:
+    """The lines of a file, or of standard input; what is no UTF-8 in them is refused with its line."""
+    source: str | int = sys.stdin.fileno() if file == "-" else file
+    return open(source, encoding="utf-8", errors="replace", newline="\n", closefd=file != "-")
+
+
 @contextlib.contextmanager
 def _written(file: str) -> Iterator[Callable[[str], object]]:
     if file == "-":
-        yield sys.stdout.write
+        # UTF-8, whatever the terminal's encoding.
+        yield lambda line: sys.stdout.buffer.write(line.encode())
     else:
         with Path(file).open("w", encoding="utf-8", newline="\n") as opened:
             yield opened.write

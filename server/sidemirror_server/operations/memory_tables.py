@@ -1,8 +1,9 @@
-"""How `sidemirror memory` shows what it found: tables on a terminal. Texts are data: their markup is not followed."""
+"""How `sidemirror memory` shows what it found: lines and tables on a terminal. Texts are data: their markup is not followed."""
 
 from collections.abc import Iterable
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -17,36 +18,18 @@ _MODES = {
 
 
 def show_hits(found: pb.QueryReflectionsResponse) -> None:
-    """The hits, the best first, and how they were found."""
+    """The hits, the best first, and how they were found. Ids are whole, however narrow the terminal is: `show` and
+    `review` take what stands there."""
     console = Console(highlight=False)
     if not found.hits:
         console.print("Nothing fits.")
         return
-    explained = any(hit.HasField("explanation") for hit in found.hits)
-    table = Table(show_lines=True)
-    for heading, more in (
-        ("score", {"justify": "right"}),
-        ("kind", {}),
-        ("importance", {"justify": "right"}),
-        ("origin", {}),
-        ("text", {"ratio": 1}),
-        ("id", {"overflow": "fold"}),
-    ):
-        table.add_column(heading, **more)
-    if explained:
-        table.add_column("why", ratio=1)
     for hit in found.hits:
         memory = hit.memory
-        cells = [
-            f"{hit.score:.3f}",
-            _kind(memory),
-            f"{memory.importance:.2f}",
-            _origin(memory),
-            _content(memory),
-            memory.id,
-        ]
-        table.add_row(*map(_plain, [*cells, hit.explanation.summary] if explained else cells))
-    console.print(table)
+        about = f"{_kind(memory)}, importance {memory.importance:.2f}, origin {_origin(memory)}"
+        console.print(Text(f"{hit.score:.3f} {memory.id} {about}", "bold"), soft_wrap=True)
+        for told in filter(None, (_content(memory), hit.explanation.summary)):
+            console.print(Padding(_plain(told), (0, 0, 0, 2), expand=False))
     console.print(f"Found {_MODES.get(found.search_mode, 'somehow')}.")
 
 

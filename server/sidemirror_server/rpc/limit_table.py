@@ -141,7 +141,7 @@ TABLE: dict[str, Rule] = {
     "GenerateReflectionRequest.events": EVENTS,
     "AppliesWhen.tools": Count(32, chars=256),
     "AppliesWhen.not_when": Text(chars=1_000),
-    "ReflectionResult.reflection_text": Text(chars=16_000, required=True),
+    "ReflectionResult.reflection_text": Text(chars=16_000, not_blank=True),
     "ReflectionResult.strategy_text": Text(chars=16_000),
     "StoreReflectionRequest.result": Required(),
     "UpdateReflectionRequest.changes": Required(),

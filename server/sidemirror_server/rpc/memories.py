@@ -111,8 +111,8 @@ def _revision(request: pb.UpdateReflectionRequest, revision_id: str) -> Revision
     unknown = [path for path in paths if path not in _READERS]
     if unknown or not paths:
         raise BadInput([("update_mask", f"one or more of {', '.join(_READERS)}")])
-    if "content" in paths and not changes.content:
-        raise BadInput([("changes.content", "required")])
+    if "content" in paths and not changes.content.strip():
+        raise BadInput([("changes.content", "required, and not of blanks only")])
     given = {_RECORD_NAMES.get(path, path): _READERS[path](changes) for path in paths}
     cleared = "confidence" in given and given["confidence"] is None
     return Revision(

@@ -77,9 +77,7 @@ class MemoryGraphCalls:
         if not request.links:
             raise BadInput([("links", "required")])
         now_us = call.clock.now_us()
-        links = tuple(_link_of(link, now_us) for link in request.links)
-        for link in links:
-            check_link(link)
+        links = tuple(_link_of(link, now_us, f"links[{at}]") for at, link in enumerate(request.links))
         changed = await (self._graph.unlink if request.remove else self._graph.link)(call.scope, links)
         return pb.LinkReflectionsResponse(changed_count=changed)
 
@@ -87,24 +85,27 @@ class MemoryGraphCalls:
         if not request.start:
             raise BadInput([("start", "required")])
         kinds = tuple(dict.fromkeys(_LINK_NAMES[kind] for kind in request.kinds if kind)) or tuple(LinkKind)
-        start = [_node_of(point) for point in request.start]
+        start = [_node_of(point, f"start[{at}]") for at, point in enumerate(request.start)]
         depth, most = request.depth or _DEFAULT_DEPTH, request.max_nodes or _DEFAULT_NODES
         explored = await self._explorer.explore(call.scope, start, depth, kinds, most)
         return await asyncio.to_thread(_explored_to_wire, explored, call.scope)
 
 
-def _node_of(point: pb.GraphPoint) -> Node:
+def _node_of(point: pb.GraphPoint, place: str) -> Node:
     kind = _NODE_NAMES.get(point.kind, NodeKind.MEMORY)
     name = enter(point.id)
     if kind is NodeKind.MEMORY and len(name) > _LONGEST_MEMORY_ID:
-        raise BadInput([("id", f"at most {_LONGEST_MEMORY_ID} characters for a memory")])
+        raise BadInput([(f"{place}.id", f"at most {_LONGEST_MEMORY_ID} characters for a memory")])
     return Node(kind, name.casefold() if kind is NodeKind.NAME else name)
 
 
-def _link_of(link: pb.MemoryLink, now_us: int) -> Link:
-    if link.kind not in _LINK_NAMES:
-        raise BadInput([("links.kind", "required")])
-    return Link(_node_of(link.source).key, _LINK_NAMES[link.kind], _node_of(link.target).key, now_us)
+def _link_of(wire: pb.MemoryLink, now_us: int, place: str) -> Link:
+    if wire.kind not in _LINK_NAMES:
+        raise BadInput([(f"{place}.kind", "required")])
+    source, target = _node_of(wire.source, f"{place}.source"), _node_of(wire.target, f"{place}.target")
+    link = Link(source.key, _LINK_NAMES[wire.kind], target.key, now_us)
+    check_link(link, place)
+    return link
 
 
 def _place(cluster: Cluster) -> ClusterPlace:

@@ -107,7 +107,7 @@ def result_of(wire: pb.ReflectionResult, session_id: str, now_us: int) -> tuple[
         raise BadInput([("result.error_signature", "tool|category|cause, as GenerateReflection has it")])
     return Result(
         reflection=enter(wire.reflection_text),
-        strategy=enter(wire.strategy_text),
+        strategy="" if wire.strategy_text.isspace() else enter(wire.strategy_text),
         importance=wire.importance if wire.HasField("importance") else DEFAULT_IMPORTANCE,
         confidence=wire.confidence if wire.HasField("confidence") else None,
         tags=tuple(dict.fromkeys(enter(tag) for tag in wire.tags if tag.strip())),

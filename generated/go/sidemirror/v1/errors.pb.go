@@ -48,7 +48,8 @@ const (
 	ErrorReason_ERROR_REASON_SCOPE_NOT_PERMITTED ErrorReason = 9
 	// UNAVAILABLE. The store did not answer: the write may or may not have happened; repeat it with its request_id.
 	ErrorReason_ERROR_REASON_STORE_UNAVAILABLE ErrorReason = 10
-	// RESOURCE_EXHAUSTED. The store has no room left; nothing was written.
+	// RESOURCE_EXHAUSTED. The store has no room left. What a call says of a turn waits in memory and may be written once
+	// there is room, everything else was not: repeat the call then, with its request_id.
 	ErrorReason_ERROR_REASON_STORE_FULL ErrorReason = 11
 	// UNAVAILABLE. The server is shutting down; connect again.
 	ErrorReason_ERROR_REASON_DRAINING ErrorReason = 12

@@ -94,7 +94,8 @@ export enum ErrorReason {
   STORE_UNAVAILABLE = 10,
 
   /**
-   * RESOURCE_EXHAUSTED. The store has no room left; nothing was written.
+   * RESOURCE_EXHAUSTED. The store has no room left. What a call says of a turn waits in memory and may be written once
+   * there is room, everything else was not: repeat the call then, with its request_id.
    *
    * @generated from enum value: ERROR_REASON_STORE_FULL = 11;
    */

@@ -106,7 +106,8 @@ public enum ErrorReason
   ERROR_REASON_STORE_UNAVAILABLE(10),
   /**
    * <pre>
-   * RESOURCE_EXHAUSTED. The store has no room left; nothing was written.
+   * RESOURCE_EXHAUSTED. The store has no room left. What a call says of a turn waits in memory and may be written once
+   * there is room, everything else was not: repeat the call then, with its request_id.
    * </pre>
    *
    * <code>ERROR_REASON_STORE_FULL = 11;</code>
@@ -262,7 +263,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_STORE_UNAVAILABLE_VALUE = 10;
   /**
    * <pre>
-   * RESOURCE_EXHAUSTED. The store has no room left; nothing was written.
+   * RESOURCE_EXHAUSTED. The store has no room left. What a call says of a turn waits in memory and may be written once
+   * there is room, everything else was not: repeat the call then, with its request_id.
    * </pre>
    *
    * <code>ERROR_REASON_STORE_FULL = 11;</code>

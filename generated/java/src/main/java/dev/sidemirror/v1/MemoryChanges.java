@@ -59,7 +59,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object content_ = "";
   /**
    * <pre>
-   * The text. At most 16,000 characters.
+   * The text, not of blanks only. At most 16,000 characters.
    * </pre>
    *
    * <code>string content = 1 [json_name = "content"];</code>
@@ -80,7 +80,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The text. At most 16,000 characters.
+   * The text, not of blanks only. At most 16,000 characters.
    * </pre>
    *
    * <code>string content = 1 [json_name = "content"];</code>
@@ -891,7 +891,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object content_ = "";
     /**
      * <pre>
-     * The text. At most 16,000 characters.
+     * The text, not of blanks only. At most 16,000 characters.
      * </pre>
      *
      * <code>string content = 1 [json_name = "content"];</code>
@@ -911,7 +911,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text. At most 16,000 characters.
+     * The text, not of blanks only. At most 16,000 characters.
      * </pre>
      *
      * <code>string content = 1 [json_name = "content"];</code>
@@ -932,7 +932,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text. At most 16,000 characters.
+     * The text, not of blanks only. At most 16,000 characters.
      * </pre>
      *
      * <code>string content = 1 [json_name = "content"];</code>
@@ -949,7 +949,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text. At most 16,000 characters.
+     * The text, not of blanks only. At most 16,000 characters.
      * </pre>
      *
      * <code>string content = 1 [json_name = "content"];</code>
@@ -963,7 +963,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text. At most 16,000 characters.
+     * The text, not of blanks only. At most 16,000 characters.
      * </pre>
      *
      * <code>string content = 1 [json_name = "content"];</code>

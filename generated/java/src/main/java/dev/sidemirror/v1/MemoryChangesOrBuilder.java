@@ -12,7 +12,7 @@ public interface MemoryChangesOrBuilder extends
 
   /**
    * <pre>
-   * The text. At most 16,000 characters.
+   * The text, not of blanks only. At most 16,000 characters.
    * </pre>
    *
    * <code>string content = 1 [json_name = "content"];</code>
@@ -21,7 +21,7 @@ public interface MemoryChangesOrBuilder extends
   java.lang.String getContent();
   /**
    * <pre>
-   * The text. At most 16,000 characters.
+   * The text, not of blanks only. At most 16,000 characters.
    * </pre>
    *
    * <code>string content = 1 [json_name = "content"];</code>

@@ -91,7 +91,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object reflectionText_ = "";
   /**
    * <pre>
-   * What happened and why. Required where it is sent back; at most 16,000 characters.
+   * What happened and why. Required where it is sent back, and not of blanks only; at most 16,000 characters.
    * </pre>
    *
    * <code>string reflection_text = 2 [json_name = "reflectionText"];</code>
@@ -112,7 +112,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What happened and why. Required where it is sent back; at most 16,000 characters.
+   * What happened and why. Required where it is sent back, and not of blanks only; at most 16,000 characters.
    * </pre>
    *
    * <code>string reflection_text = 2 [json_name = "reflectionText"];</code>
@@ -138,7 +138,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object strategyText_ = "";
   /**
    * <pre>
-   * What to do next time; empty when there is nothing to say. At most 16,000 characters.
+   * What to do next time; empty or of blanks when there is nothing to say. At most 16,000 characters.
    * </pre>
    *
    * <code>string strategy_text = 3 [json_name = "strategyText"];</code>
@@ -159,7 +159,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to do next time; empty when there is nothing to say. At most 16,000 characters.
+   * What to do next time; empty or of blanks when there is nothing to say. At most 16,000 characters.
    * </pre>
    *
    * <code>string strategy_text = 3 [json_name = "strategyText"];</code>
@@ -1475,7 +1475,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object reflectionText_ = "";
     /**
      * <pre>
-     * What happened and why. Required where it is sent back; at most 16,000 characters.
+     * What happened and why. Required where it is sent back, and not of blanks only; at most 16,000 characters.
      * </pre>
      *
      * <code>string reflection_text = 2 [json_name = "reflectionText"];</code>
@@ -1495,7 +1495,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened and why. Required where it is sent back; at most 16,000 characters.
+     * What happened and why. Required where it is sent back, and not of blanks only; at most 16,000 characters.
      * </pre>
      *
      * <code>string reflection_text = 2 [json_name = "reflectionText"];</code>
@@ -1516,7 +1516,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened and why. Required where it is sent back; at most 16,000 characters.
+     * What happened and why. Required where it is sent back, and not of blanks only; at most 16,000 characters.
      * </pre>
      *
      * <code>string reflection_text = 2 [json_name = "reflectionText"];</code>
@@ -1533,7 +1533,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened and why. Required where it is sent back; at most 16,000 characters.
+     * What happened and why. Required where it is sent back, and not of blanks only; at most 16,000 characters.
      * </pre>
      *
      * <code>string reflection_text = 2 [json_name = "reflectionText"];</code>
@@ -1547,7 +1547,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened and why. Required where it is sent back; at most 16,000 characters.
+     * What happened and why. Required where it is sent back, and not of blanks only; at most 16,000 characters.
      * </pre>
      *
      * <code>string reflection_text = 2 [json_name = "reflectionText"];</code>
@@ -1567,7 +1567,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object strategyText_ = "";
     /**
      * <pre>
-     * What to do next time; empty when there is nothing to say. At most 16,000 characters.
+     * What to do next time; empty or of blanks when there is nothing to say. At most 16,000 characters.
      * </pre>
      *
      * <code>string strategy_text = 3 [json_name = "strategyText"];</code>
@@ -1587,7 +1587,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to do next time; empty when there is nothing to say. At most 16,000 characters.
+     * What to do next time; empty or of blanks when there is nothing to say. At most 16,000 characters.
      * </pre>
      *
      * <code>string strategy_text = 3 [json_name = "strategyText"];</code>
@@ -1608,7 +1608,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to do next time; empty when there is nothing to say. At most 16,000 characters.
+     * What to do next time; empty or of blanks when there is nothing to say. At most 16,000 characters.
      * </pre>
      *
      * <code>string strategy_text = 3 [json_name = "strategyText"];</code>
@@ -1625,7 +1625,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to do next time; empty when there is nothing to say. At most 16,000 characters.
+     * What to do next time; empty or of blanks when there is nothing to say. At most 16,000 characters.
      * </pre>
      *
      * <code>string strategy_text = 3 [json_name = "strategyText"];</code>
@@ -1639,7 +1639,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to do next time; empty when there is nothing to say. At most 16,000 characters.
+     * What to do next time; empty or of blanks when there is nothing to say. At most 16,000 characters.
      * </pre>
      *
      * <code>string strategy_text = 3 [json_name = "strategyText"];</code>

@@ -31,7 +31,7 @@ public interface ReflectionResultOrBuilder extends
 
   /**
    * <pre>
-   * What happened and why. Required where it is sent back; at most 16,000 characters.
+   * What happened and why. Required where it is sent back, and not of blanks only; at most 16,000 characters.
    * </pre>
    *
    * <code>string reflection_text = 2 [json_name = "reflectionText"];</code>
@@ -40,7 +40,7 @@ public interface ReflectionResultOrBuilder extends
   java.lang.String getReflectionText();
   /**
    * <pre>
-   * What happened and why. Required where it is sent back; at most 16,000 characters.
+   * What happened and why. Required where it is sent back, and not of blanks only; at most 16,000 characters.
    * </pre>
    *
    * <code>string reflection_text = 2 [json_name = "reflectionText"];</code>
@@ -51,7 +51,7 @@ public interface ReflectionResultOrBuilder extends
 
   /**
    * <pre>
-   * What to do next time; empty when there is nothing to say. At most 16,000 characters.
+   * What to do next time; empty or of blanks when there is nothing to say. At most 16,000 characters.
    * </pre>
    *
    * <code>string strategy_text = 3 [json_name = "strategyText"];</code>
@@ -60,7 +60,7 @@ public interface ReflectionResultOrBuilder extends
   java.lang.String getStrategyText();
   /**
    * <pre>
-   * What to do next time; empty when there is nothing to say. At most 16,000 characters.
+   * What to do next time; empty or of blanks when there is nothing to say. At most 16,000 characters.
    * </pre>
    *
    * <code>string strategy_text = 3 [json_name = "strategyText"];</code>
