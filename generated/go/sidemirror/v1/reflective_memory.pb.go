@@ -891,9 +891,9 @@ type ReflectionResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What came of it: always OK where the server sends it; not read where it is sent back.
 	Status ResultStatus `protobuf:"varint,1,opt,name=status,proto3,enum=sidemirror.v1.ResultStatus" json:"status,omitempty"`
-	// What happened and why. Required where it is sent back; at most 16,000 characters.
+	// What happened and why. Required where it is sent back, and not of blanks only; at most 16,000 characters.
 	ReflectionText string `protobuf:"bytes,2,opt,name=reflection_text,json=reflectionText,proto3" json:"reflection_text,omitempty"`
-	// What to do next time; empty when there is nothing to say. At most 16,000 characters.
+	// What to do next time; empty or of blanks when there is nothing to say. At most 16,000 characters.
 	StrategyText string `protobuf:"bytes,3,opt,name=strategy_text,json=strategyText,proto3" json:"strategy_text,omitempty"`
 	// How much it matters, 0 to 1; 0.5 when absent.
 	Importance *float64 `protobuf:"fixed64,4,opt,name=importance,proto3,oneof" json:"importance,omitempty"`
@@ -2099,7 +2099,7 @@ func (x *UpdateReflectionRequest) GetReason() string {
 // New values of a memory.
 type MemoryChanges struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The text. At most 16,000 characters.
+	// The text, not of blanks only. At most 16,000 characters.
 	Content string `protobuf:"bytes,1,opt,name=content,proto3" json:"content,omitempty"`
 	// How much it matters, 0 to 1.
 	Importance float64 `protobuf:"fixed64,2,opt,name=importance,proto3" json:"importance,omitempty"`

@@ -156,14 +156,14 @@ export declare type ReflectionResult = Message<"sidemirror.v1.ReflectionResult">
   status: ResultStatus;
 
   /**
-   * What happened and why. Required where it is sent back; at most 16,000 characters.
+   * What happened and why. Required where it is sent back, and not of blanks only; at most 16,000 characters.
    *
    * @generated from field: string reflection_text = 2;
    */
   reflectionText: string;
 
   /**
-   * What to do next time; empty when there is nothing to say. At most 16,000 characters.
+   * What to do next time; empty or of blanks when there is nothing to say. At most 16,000 characters.
    *
    * @generated from field: string strategy_text = 3;
    */
@@ -919,7 +919,7 @@ export declare const UpdateReflectionRequestSchema: GenMessage<UpdateReflectionR
  */
 export declare type MemoryChanges = Message<"sidemirror.v1.MemoryChanges"> & {
   /**
-   * The text. At most 16,000 characters.
+   * The text, not of blanks only. At most 16,000 characters.
    *
    * @generated from field: string content = 1;
    */
