@@ -3,7 +3,6 @@ several forms, is in tests/wire/test_memory_trust.py."""
 
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from sidemirror_server.memory.echo import SHOWN, without_echo
@@ -28,8 +27,8 @@ def trace(**said: str) -> ReflectionContext:
     thought = Step("e2", EventType.LLM_CALL, said.pop("model", "Go on."), Origin.AGENT)
     failed = Step("e3", EventType.ERROR_EVENT, "failed", Origin.TOOL, error=said.pop("step_error", ""))
     error = TaskError("tool", said.pop("message", ""), said.pop("context", ""))
-    told = ReflectionContext((read, thought, failed), "failure", error=error)
-    return msgspec.structs.replace(told, **said)
+    task, goal = said.pop("task_description", ""), said.pop("task_goal", "")
+    return ReflectionContext((read, thought, failed), "failure", task, goal, error)
 
 
 @pytest.mark.parametrize("place", ["model", "task_description", "task_goal"])

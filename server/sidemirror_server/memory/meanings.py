@@ -229,7 +229,7 @@ class MemoryMeanings:
                     if not _may_be_the_text(failure):
                         raise
         if not made:  # does it refuse whatever it is asked? Else these texts would be asked for again and again
-            await self._embedder.embed(scope, (_PLAIN_TEXT,), _MEMORIES_S)
+            await self._embedder.embed(scope, (_PLAIN_TEXT,), _MEMORIES_S, background=True)
         answered = {one.memory_id for one in made}
         for one in waiting:
             if one.memory_id not in answered:
