@@ -14,15 +14,8 @@ from tests.clients.harness import Sidecar, sidecar
 from tests.clients.languages import CLIENTS, LANGUAGES, ready
 
 pytestmark = [pytest.mark.timeout(600)]
-RUST = """[package]
-name = "readme"
-version = "0.0.0"
-edition = "2021"
-[workspace]
-[dependencies]
-sidemirror-client = {{ path = "{client}" }}
-tokio = {{ version = "1.40", features = ["macros", "rt-multi-thread"] }}
-"""
+# What a Rust project holds beside the dependencies that the README names.
+RUST = '[package]\nname = "readme"\nversion = "0.0.0"\nedition = "2021"\n[workspace]\n'
 JAVA = ("sh", "-c", 'exec java -cp "target/classes:$(cat target/classpath)" "$0"')
 EXAMPLES: dict[str, Sequence[str]] = {
     "python": (sys.executable, "examples/agent.py"),
@@ -39,10 +32,9 @@ def beside(tmp_path: Path) -> Iterator[Sidecar]:
         yield running
 
 
-def first_block(name: str) -> str:
-    found = re.search(
-        r"^```(?!xml)\w+\n(.*?)^```$", (CLIENTS / name / "README.md").read_text(), re.MULTILINE | re.DOTALL
-    )
+def first_block(name: str, kind: str = r"(?!xml|toml)\w+") -> str:
+    """The README's first block of code, or its first one of this kind."""
+    found = re.search(rf"^```{kind}\n(.*?)^```$", (CLIENTS / name / "README.md").read_text(), re.MULTILINE | re.DOTALL)
     assert found is not None
     return found[1]
 
@@ -60,7 +52,8 @@ def command(name: str, folder: Path) -> Sequence[str]:
     if name == "rust":
         (folder / "src").mkdir()
         (folder / "src/main.rs").write_text(first_block(name))
-        (folder / "Cargo.toml").write_text(RUST.format(client=CLIENTS / name))
+        dependencies = first_block(name, "toml").replace("../sidemirror/clients/rust", str(CLIENTS / name))
+        (folder / "Cargo.toml").write_text(RUST + dependencies)
         (folder / "Cargo.lock").write_bytes((CLIENTS / name / "Cargo.lock").read_bytes())
         return ("cargo", "run", "--quiet", "--manifest-path", str(folder / "Cargo.toml"), "--target-dir", "target")
     if name == "java":

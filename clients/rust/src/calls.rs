@@ -10,6 +10,8 @@ use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status, Streaming};
 
+use crate::link::{about, FIRST_PAUSE};
+use crate::problem::unbroken;
 use crate::v1::{
     critique_service_client::CritiqueServiceClient, goal_reflection_service_client::GoalReflectionServiceClient,
     reflective_memory_service_client::ReflectiveMemoryServiceClient, sidecar_service_client::SidecarServiceClient,
@@ -21,7 +23,6 @@ const MODEL_DEADLINE: Duration = Duration::from_secs(60);
 /// Streams that do one piece of work and end.
 const WORK_DEADLINE: Duration = Duration::from_secs(300);
 const ATTEMPTS: u32 = 4;
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 /// What is added to the calls of one client.
 #[derive(Debug)]
@@ -73,8 +74,9 @@ where
         let left = ends.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         let answer = tokio::time::timeout(left, attempt(left))
             .await
-            .unwrap_or_else(|_| Err(Status::deadline_exceeded("the deadline has passed")));
-        let pause = FIRST_PAUSE * 2u32.pow(number);
+            .unwrap_or_else(|_| Err(Status::deadline_exceeded("the deadline has passed")))
+            .map_err(unbroken);
+        let pause = about(FIRST_PAUSE * 2u32.pow(number));
         match answer {
             Err(status)
                 if status.code() == Code::Unavailable && number + 1 < ATTEMPTS && Instant::now() + pause < ends =>
@@ -153,7 +155,7 @@ macro_rules! service {
             name(&mut request.request_id);
             let mut given = self.carried.authorized(request)?;
             given.set_timeout(self.deadline.unwrap_or(WORK_DEADLINE));
-            Ok(self.client.clone().$method(given).await?.into_inner())
+            Ok(self.client.clone().$method(given).await.map_err(unbroken)?.into_inner())
         }
     };
     (@watch $method:ident, $request:ident, $response:ident) => {
@@ -164,7 +166,7 @@ macro_rules! service {
             if let Some(deadline) = self.deadline {
                 given.set_timeout(deadline);
             }
-            Ok(self.client.clone().$method(given).await?.into_inner())
+            Ok(self.client.clone().$method(given).await.map_err(unbroken)?.into_inner())
         }
     };
     (@read_stream $method:ident, $request:ident, $response:ident) => {
@@ -173,7 +175,7 @@ macro_rules! service {
             self.carried.scope(&mut request.tenant_id, &mut request.project_id);
             let mut given = self.carried.authorized(request)?;
             given.set_timeout(self.deadline.unwrap_or(WORK_DEADLINE));
-            Ok(self.client.clone().$method(given).await?.into_inner())
+            Ok(self.client.clone().$method(given).await.map_err(unbroken)?.into_inner())
         }
     };
     (@send_stream $method:ident, $request:ident, $response:ident) => {
@@ -188,7 +190,7 @@ macro_rules! service {
                 request
             }))?;
             given.set_timeout(self.deadline.unwrap_or(WORK_DEADLINE));
-            Ok(self.client.clone().$method(given).await?.into_inner())
+            Ok(self.client.clone().$method(given).await.map_err(unbroken)?.into_inner())
         }
     };
     (@unary $self:ident, $method:ident, $request:ident, $deadline:expr) => {

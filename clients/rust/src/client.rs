@@ -1,16 +1,20 @@
-use std::env;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use std::{env, fmt};
 
+use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
-use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+use tonic::transport::{Channel, Endpoint};
 use tonic::Status;
 use tonic_health::pb::{health_check_response::ServingStatus, health_client::HealthClient, HealthCheckRequest};
 
 use crate::calls::{Carried, Critique, Goals, Memory, Sidecar, Thinking};
+use crate::connect_error::ConnectError;
 use crate::link::{Link, OnAway};
-use crate::turn::{Turn, TurnOptions};
+use crate::problem::cause_of;
+use crate::turn::{Shared, Turn, TurnOptions};
 use crate::v1::thinking_service_client::ThinkingServiceClient;
 
 /// Where a sidecar listens when nobody says otherwise.
@@ -43,7 +47,15 @@ pub struct Options {
     pub on_away: Option<OnAway>,
 }
 
-/// The services of one sidecar on one connection. Clones share it.
+impl fmt::Debug for Options {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.debug_struct("Options").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+/// The services of one sidecar on one connection. Clones share it, and so do the turns begun with it.
+///
+/// When the last of them is dropped, the reporting ends as [`close`](Self::close) ends it, without being waited for.
 #[derive(Clone)]
 pub struct Sidemirror {
     /// Sessions, turns and reflections.
@@ -58,41 +70,99 @@ pub struct Sidemirror {
     pub sidecar: Sidecar,
     channel: Channel,
     carried: Arc<Carried>,
+    open: Arc<Open>,
+}
+
+impl fmt::Debug for Sidemirror {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.debug_struct("Sidemirror").field("away", &self.away()).finish_non_exhaustive()
+    }
+}
+
+/// What lasts for as long as anybody holds the client or a turn of it.
+pub(crate) struct Open {
     link: Arc<Link>,
-    turns: Arc<Mutex<Vec<Turn>>>,
+    turns: Arc<Turns>,
+    runtime: Handle,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if !self.link.is_closed() {
+            let (link, turns) = (self.link.clone(), self.turns.clone());
+            self.runtime.spawn(async move {
+                turns.delivered(FLUSH).await;
+                link.close();
+            });
+        }
+    }
+}
+
+/// The turns that are not over, each under a number of its own.
+#[derive(Default)]
+struct Turns {
+    there: Mutex<(u64, HashMap<u64, Arc<Shared>>)>,
+}
+
+impl Turns {
+    fn there(&self) -> MutexGuard<'_, (u64, HashMap<u64, Arc<Shared>>)> {
+        self.there.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, turn: Arc<Shared>) -> u64 {
+        let mut there = self.there();
+        there.0 += 1;
+        let number = there.0;
+        there.1.insert(number, turn);
+        number
+    }
+
+    /// False when not everything is durable in time.
+    async fn delivered(&self, patience: Duration) -> bool {
+        let turns: Vec<_> = self.there().1.values().cloned().collect();
+        let all = async {
+            for turn in turns {
+                turn.delivered().await;
+            }
+        };
+        timeout(patience, all).await.is_ok()
+    }
 }
 
 impl Sidemirror {
-    /// A client for the sidecar that the environment names, or that listens at [`DEFAULT_ADDRESS`]. To be called in a
-    /// tokio runtime.
-    pub fn connect() -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
+    /// A client for the sidecar that the environment names, or that listens at [`DEFAULT_ADDRESS`].
+    pub fn connect() -> Result<Self, ConnectError> {
         Self::connect_with(Options::default())
     }
 
-    /// A client for a sidecar. Connects when it is first used; an error means that a file could not be read, or that the
-    /// address is none.
-    pub fn connect_with(options: Options) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
+    /// A client for a sidecar. Connects when it is first used, and again whenever that is needed: an error means that
+    /// the options cannot be used, or that this was not called in a tokio runtime.
+    pub fn connect_with(options: Options) -> Result<Self, ConnectError> {
+        let runtime = Handle::try_current().map_err(|_| ConnectError::NoRuntime)?;
         let address = options.address.filter(|address| !address.is_empty());
         let address = address.or_else(|| env::var("SIDEMIRROR_ADDRESS").ok().filter(|address| !address.is_empty()));
         let address = address.unwrap_or_else(|| DEFAULT_ADDRESS.into());
-        let ca_file = given(options.ca_file, "SIDEMIRROR_CA_FILE").filter(|_| !address.starts_with("unix:"));
-        let target = match (&ca_file, address.starts_with("unix:")) {
+        let is_unix = address.starts_with("unix:");
+        let ca_file = given(options.ca_file, "SIDEMIRROR_CA_FILE").filter(|_| !is_unix);
+        let target = match (&ca_file, is_unix) {
             (_, true) => address,
             (Some(_), _) => format!("https://{address}"),
             (None, _) => format!("http://{address}"),
         };
-        let mut endpoint = Endpoint::from_shared(target)?
+        let mut endpoint = Endpoint::from_shared(target)
+            .map_err(ConnectError::Address)?
             .connect_timeout(Duration::from_secs(1))
             .http2_keep_alive_interval(Duration::from_secs(60))
             .keep_alive_timeout(Duration::from_secs(20));
         if let Some(ca_file) = ca_file {
-            let mut tls = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(std::fs::read(ca_file)?));
             let certificate = given(options.client_certificate_file, "SIDEMIRROR_CLIENT_CERTIFICATE_FILE");
             let key = given(options.client_key_file, "SIDEMIRROR_CLIENT_KEY_FILE");
-            if let (Some(certificate), Some(key)) = (certificate, key) {
-                tls = tls.identity(Identity::from_pem(std::fs::read(certificate)?, std::fs::read(key)?));
-            }
-            endpoint = endpoint.tls_config(tls)?;
+            let identity = match (certificate, key) {
+                (Some(certificate), Some(key)) => Some((read(&certificate)?, read(&key)?)),
+                (None, None) => None,
+                _ => return Err(ConnectError::HalfIdentity),
+            };
+            endpoint = with_tls(endpoint, read(&ca_file)?, identity)?;
         }
         let carried = Arc::new(Carried {
             deadline: options.deadline.unwrap_or(DEADLINE),
@@ -103,83 +173,111 @@ impl Sidemirror {
         let on_away = options.on_away.unwrap_or_else(|| {
             Arc::new(|why| tracing::warn!(%why, "the sidecar is away, the agent goes on without it"))
         });
-        Ok(Self::on(endpoint.connect_lazy(), carried, on_away))
+        Ok(Self::on(endpoint.connect_lazy(), carried, on_away, runtime))
     }
 
-    fn on(channel: Channel, carried: Arc<Carried>, on_away: OnAway) -> Self {
+    fn on(channel: Channel, carried: Arc<Carried>, on_away: OnAway, runtime: Handle) -> Self {
         let sidecar = Sidecar::new(channel.clone(), carried.clone());
+        let link = Link::new(sidecar.clone(), on_away);
         Self {
             thinking: Thinking::new(channel.clone(), carried.clone()),
             critique: Critique::new(channel.clone(), carried.clone()),
             goals: Goals::new(channel.clone(), carried.clone()),
             memory: Memory::new(channel.clone(), carried.clone()),
-            link: Link::new(sidecar.clone(), on_away),
             sidecar,
             channel,
             carried,
-            turns: Arc::default(),
+            open: Arc::new(Open { link, turns: Arc::default(), runtime }),
         }
     }
 
     /// Begins a turn of the agent, reported beside it: nothing waits for the sidecar, and nothing fails because it is
-    /// away.
+    /// away. May be called on any thread.
     pub fn begin_turn(&self, options: impl Into<TurnOptions>) -> Turn {
-        let turn = Turn::begin(self.link.clone(), options.into());
-        self.turns().push(turn.clone());
-        let (this, delivered) = (self.turns.clone(), turn.clone());
-        let delivering = turn.clone().deliver(ThinkingServiceClient::new(self.channel.clone()), self.carried.clone());
-        tokio::spawn(async move {
+        let open = &self.open;
+        let (turn, shared) = Turn::begin(open.link.clone(), open.clone(), options.into());
+        let (turns, number) = (open.turns.clone(), open.turns.add(shared.clone()));
+        let delivering = shared.deliver(ThinkingServiceClient::new(self.channel.clone()), self.carried.clone());
+        open.runtime.spawn(async move {
             delivering.await;
-            this.lock().unwrap_or_else(PoisonError::into_inner).retain(|turn| turn.id() != delivered.id());
+            turns.there().1.remove(&number);
         });
         turn
     }
 
     /// Whether the sidecar is known not to answer now.
     pub fn away(&self) -> bool {
-        *self.link.away().borrow()
+        *self.open.link.away().borrow()
     }
 
-    /// Returns once the sidecar says that it serves; DEADLINE_EXCEEDED when it has not in time.
+    /// Returns once the sidecar says that it serves; DEADLINE_EXCEEDED, with what went wrong last, when it has not in
+    /// time.
     pub async fn wait_until_ready(&self, patience: Duration) -> Result<(), Status> {
+        let mut last = None;
         let ready = async {
             loop {
-                let mut health = HealthClient::new(self.channel.clone());
-                if let Ok(states) = health.watch(HealthCheckRequest::default()).await {
-                    let mut states = states.into_inner();
-                    while let Ok(Some(state)) = states.message().await {
-                        if state.status() == ServingStatus::Serving {
-                            return;
-                        }
-                    }
+                match self.serves().await {
+                    Ok(true) => return,
+                    Ok(false) => {}
+                    Err(status) => last = Some(status),
                 }
                 sleep(Duration::from_millis(50)).await;
             }
         };
-        timeout(patience, ready).await.map_err(|_| Status::deadline_exceeded("the sidecar is not ready"))
+        let in_time = timeout(patience, ready).await.is_ok();
+        in_time.then_some(()).ok_or_else(|| {
+            let why = last.map(|status| format!(": {}", cause_of(&status))).unwrap_or_default();
+            Status::deadline_exceeded(format!("the sidecar is not ready{why}"))
+        })
+    }
+
+    /// Returns when that is known, or the sidecar does not say it any more.
+    async fn serves(&self) -> Result<bool, Status> {
+        let mut health = HealthClient::new(self.channel.clone());
+        let mut states = health.watch(HealthCheckRequest::default()).await?.into_inner();
+        while let Some(state) = states.message().await? {
+            if state.status() == ServingStatus::Serving {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Waits until everything reported so far is durable with the sidecar; false when time is up first.
     pub async fn flush(&self, patience: Duration) -> bool {
-        let turns = self.turns().clone();
-        let all = async {
-            for turn in turns {
-                turn.delivered().await;
-            }
-        };
-        timeout(patience, all).await.is_ok()
+        self.open.turns.delivered(patience).await
     }
 
     /// Waits up to two seconds for events that are on their way, then ends the reporting of turns, for all clones. The
     /// connection goes with the last of them.
     pub async fn close(&self) {
         self.flush(FLUSH).await;
-        self.link.close();
+        self.open.link.close();
     }
+}
 
-    fn turns(&self) -> std::sync::MutexGuard<'_, Vec<Turn>> {
-        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+#[cfg(feature = "tls")]
+fn with_tls(
+    endpoint: Endpoint,
+    authorities: Vec<u8>,
+    identity: Option<(Vec<u8>, Vec<u8>)>,
+) -> Result<Endpoint, ConnectError> {
+    use tonic::transport::{Certificate, ClientTlsConfig, Identity};
+
+    let mut tls = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(authorities));
+    if let Some((certificate, key)) = identity {
+        tls = tls.identity(Identity::from_pem(certificate, key));
     }
+    endpoint.tls_config(tls).map_err(ConnectError::Tls)
+}
+
+#[cfg(not(feature = "tls"))]
+fn with_tls(_: Endpoint, _: Vec<u8>, _: Option<(Vec<u8>, Vec<u8>)>) -> Result<Endpoint, ConnectError> {
+    Err(ConnectError::NoTls)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, ConnectError> {
+    std::fs::read(path).map_err(|error| ConnectError::File(path.into(), error))
 }
 
 fn given(value: Option<PathBuf>, name: &str) -> Option<PathBuf> {

@@ -1,6 +1,6 @@
 //! Events that most agents report, as short functions; every other is a [`TurnEvent`] with its `kind`.
 
-use crate::v1::{turn_event::Kind, ResponseDrafted, ToolCalled, ToolReturned, TurnEvent};
+use crate::v1::{turn_event::Kind, ResponseDrafted, ToolCalled, ToolFailed, ToolReturned, TurnEvent, UserMessage};
 
 /// The event of this kind.
 pub fn of(kind: Kind) -> TurnEvent {
@@ -15,6 +15,16 @@ pub fn tool_called(name: impl Into<String>, arguments: impl Into<String>) -> Tur
 /// A tool has answered; `is_error`: it reported a failure.
 pub fn tool_returned(content: impl Into<String>, is_error: bool) -> TurnEvent {
     of(Kind::ToolReturned(ToolReturned { content: content.into(), is_error, ..Default::default() }))
+}
+
+/// The tool that was called last never returned.
+pub fn tool_failed(error: impl Into<String>) -> TurnEvent {
+    of(Kind::ToolFailed(ToolFailed { error: error.into(), ..Default::default() }))
+}
+
+/// The user said something.
+pub fn user_message(text: impl Into<String>) -> TurnEvent {
+    of(Kind::UserMessage(UserMessage { text: text.into() }))
 }
 
 /// An answer is ready to be sent.

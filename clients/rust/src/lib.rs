@@ -17,16 +17,26 @@
 //! ```
 //!
 //! Messages are in [`v1`] (the crate `sidemirror-api`).
+//!
+//! Features: `tls` (on by default) makes connections with `ca_file` possible.
+
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 mod calls;
 mod client;
+mod connect_error;
+mod delivery;
 pub mod event;
 mod link;
 mod problem;
+mod texts;
 mod turn;
 
 pub use calls::{Critique, Goals, Memory, Sidecar, Thinking};
 pub use client::{Options, Sidemirror, DEFAULT_ADDRESS};
+pub use connect_error::ConnectError;
+pub use link::OnAway;
 pub use problem::{problem_of, Problem};
 pub use sidemirror_api::v1;
 pub use turn::{Turn, TurnOptions};

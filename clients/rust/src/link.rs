@@ -1,7 +1,8 @@
 //! Whether the sidecar is there: told once when it goes, and looked for again until it is back.
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use tokio::sync::{watch, Semaphore};
@@ -20,12 +21,21 @@ const STEADY: Duration = Duration::from_secs(5);
 /// Turns that are on a stream at once; others wait. The sidecar takes 100 streams on a connection, and of a client that
 /// comes back with more than that it refuses some.
 const STREAMS: usize = 80;
+/// What the events of all turns of a client take while they wait. Beyond that they are dropped, and counted.
+const MOST_BYTES: usize = 64 * 1024 * 1024;
 
-pub(crate) type OnAway = Arc<dyn Fn(&Status) + Send + Sync>;
+/// Told why the sidecar counts as away. It must not block: it runs on a thread of the runtime.
+pub type OnAway = Arc<dyn Fn(&Status) + Send + Sync>;
+
+/// A pause, a little longer or shorter: what broke together does not come back in one moment.
+pub(crate) fn about(pause: Duration) -> Duration {
+    pause.mul_f64(0.8 + 0.4 * (uuid::Uuid::new_v4().as_u128() % 1000) as f64 / 1000.0)
+}
 
 /// The state of the way to the sidecar, shared by all turns of a client.
 pub(crate) struct Link {
     pub streams: Semaphore,
+    waiting_bytes: AtomicUsize,
     closed: watch::Sender<bool>,
     away: watch::Sender<bool>,
     state: Mutex<State>,
@@ -44,7 +54,19 @@ impl Link {
     pub fn new(sidecar: Sidecar, on_away: OnAway) -> Arc<Self> {
         let streams = Semaphore::new(STREAMS);
         let (away, closed) = (watch::Sender::new(false), watch::Sender::new(false));
-        Arc::new(Self { streams, closed, away, state: Mutex::default(), on_away, sidecar })
+        let waiting_bytes = AtomicUsize::new(0);
+        Arc::new(Self { streams, waiting_bytes, closed, away, state: Mutex::default(), on_away, sidecar })
+    }
+
+    /// Makes room for what a turn keeps; false when there is none.
+    pub fn keep(&self, bytes: usize, always: bool) -> bool {
+        let fits = |now: usize| (always || now + bytes <= MOST_BYTES).then_some(now + bytes);
+        self.waiting_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()
+    }
+
+    /// A turn keeps so much less.
+    pub fn let_go(&self, bytes: usize) {
+        self.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     /// How often the sidecar went away.
@@ -60,6 +82,11 @@ impl Link {
     /// Ends what goes on beside the agent.
     pub fn close(&self) {
         self.closed.send_replace(true);
+    }
+
+    /// Whether the client is closed.
+    pub fn is_closed(&self) -> bool {
+        *self.closed.borrow()
     }
 
     /// Returns once the client is closed.
@@ -104,13 +131,18 @@ impl Link {
     }
 }
 
-/// Ends when the sidecar is back, or nobody needs it any more.
-async fn look_for_it(link: std::sync::Weak<Link>) {
+/// Ends when the sidecar is back, the client is closed, or nobody needs it any more.
+async fn look_for_it(link: Weak<Link>) {
     let mut pause = FIRST_PAUSE;
     loop {
-        sleep(pause).await;
-        let Some(link) = link.upgrade().filter(|link| !*link.closed.borrow()) else { return };
-        if link.sidecar.with_deadline(PROBE).get_server_info(GetServerInfoRequest::default()).await.is_ok() {
+        sleep(about(pause)).await;
+        let Some(link) = link.upgrade() else { return };
+        let sidecar = link.sidecar.with_deadline(PROBE);
+        let there = tokio::select! {
+            answer = sidecar.get_server_info(GetServerInfoRequest::default()) => answer.is_ok(),
+            () = link.wait_closed() => return,
+        };
+        if there {
             link.state().back = Some(Instant::now());
             link.away.send_replace(false);
             return;

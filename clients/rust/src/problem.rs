@@ -1,6 +1,8 @@
 use std::collections::HashMap;
+use std::error::Error;
 use std::time::Duration;
 
+use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
 /// What the sidecar says about an error beyond its status code (google.rpc).
@@ -17,7 +19,7 @@ pub struct Problem {
 }
 
 /// What came with the error of a call; empty where nothing did.
-pub fn problem_of(status: &tonic::Status) -> Problem {
+pub fn problem_of(status: &Status) -> Problem {
     let details = status.get_error_details();
     let info = details.error_info();
     let violations = details.bad_request().map(|request| request.field_violations.as_slice()).unwrap_or_default();
@@ -27,4 +29,24 @@ pub fn problem_of(status: &tonic::Status) -> Problem {
         fields: violations.iter().map(|each| (each.field.clone(), each.description.clone())).collect(),
         retry_after: details.retry_info().and_then(|info| info.retry_delay),
     }
+}
+
+/// UNAVAILABLE for a call whose connection broke, which tonic calls UNKNOWN; any other status as it is. What the sidecar
+/// itself says has no source.
+pub(crate) fn unbroken(status: Status) -> Status {
+    if status.code() == Code::Unknown && status.source().is_some() {
+        return Status::unavailable(format!("{}: {}", status.message(), cause_of(&status)));
+    }
+    status
+}
+
+/// What stands behind a status that says no more than "transport error".
+pub(crate) fn cause_of(status: &Status) -> String {
+    let mut said = status.message().to_string();
+    let mut cause = status.source();
+    while let Some(error) = cause {
+        said = error.to_string();
+        cause = error.source();
+    }
+    said
 }

@@ -77,8 +77,11 @@ final class Connection implements AutoCloseable {
     if (given.caFile == null) {
       return InsecureChannelCredentials.create();
     }
-    TlsChannelCredentials.Builder tls = TlsChannelCredentials.newBuilder().trustManager(given.caFile.toFile());
     Path certificate = given.certificateFile;
+    if ((certificate == null) != (given.keyFile == null)) {
+      throw new IllegalArgumentException("a client's certificate needs its key, and the key its certificate");
+    }
+    TlsChannelCredentials.Builder tls = TlsChannelCredentials.newBuilder().trustManager(given.caFile.toFile());
     if (certificate != null) {
       tls.keyManager(certificate.toFile(), given.keyFile.toFile());
     }

@@ -16,11 +16,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
 /**
  * The state of the way to the sidecar, shared by all turns of a client: told once when the sidecar goes, and looked for
- * again until it is back. All but {@link #away}, {@link #turns} and {@link #isClosed} is used on the client's own thread.
+ * again until it is back. All but {@link #away}, {@link #turns}, {@link #keep}, {@link #letGo} and {@link #isClosed} is used
+ * on the client's own thread.
  */
 final class Link {
   /** What is waited before the sidecar is looked for again: the first time, and at most. */
@@ -40,12 +42,16 @@ final class Link {
    */
   private static final int STREAMS = 80;
 
+  /** What the events of all turns of a client take while they wait. Beyond that they are dropped, and counted. */
+  private static final long MOST_BYTES = 64 << 20;
+
   private static final System.Logger LOG = System.getLogger("dev.sidemirror.client");
 
   private final Channel channel;
   private final ScheduledExecutorService own;
   private final Consumer<Throwable> onAway;
   private final Set<Turn> turns = ConcurrentHashMap.newKeySet();
+  private final AtomicLong waitingBytes = new AtomicLong();
   private final Deque<Turn> queue = new ArrayDeque<>();
   private int streams;
   private int outages;
@@ -73,7 +79,21 @@ final class Link {
     return closed;
   }
 
-  /** Turns that have something to deliver, or may get it. */
+  /** Makes room for what a turn keeps; false when there is none. */
+  boolean keep(long bytes, boolean always) {
+    if (waitingBytes.addAndGet(bytes) <= MOST_BYTES || always) {
+      return true;
+    }
+    waitingBytes.addAndGet(-bytes);
+    return false;
+  }
+
+  /** A turn keeps so much less. */
+  void letGo(long bytes) {
+    waitingBytes.addAndGet(-bytes);
+  }
+
+  /** Turns that have something to deliver, or a stream. */
   Set<Turn> turns() {
     return turns;
   }
@@ -87,8 +107,10 @@ final class Link {
     own.execute(work);
   }
 
+  /** About then: what broke together does not come back in one moment. */
   void later(Runnable work, long pauseMs) {
-    own.schedule(work, pauseMs, TimeUnit.MILLISECONDS);
+    double pause = pauseMs * ThreadLocalRandom.current().nextDouble(0.8, 1.2);
+    own.schedule(work, (long) pause, TimeUnit.MILLISECONDS);
   }
 
   int outages() {
@@ -150,8 +172,16 @@ final class Link {
   }
 
   private void lookForIt(long pauseMs) {
-    long pause = (long) (pauseMs * ThreadLocalRandom.current().nextDouble(0.8, 1.2));
-    later(() -> probe(Math.min(pauseMs * 2, LONGEST_PAUSE_MS)), pause);
+    long nextPauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+    later(
+        () -> {
+          try {
+            probe(nextPauseMs);
+          } catch (RuntimeException | Error theirs) { // an interceptor's: it would never be looked for again
+            lookForIt(nextPauseMs);
+          }
+        },
+        pauseMs);
   }
 
   private void probe(long nextPauseMs) {

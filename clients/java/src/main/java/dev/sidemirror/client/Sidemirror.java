@@ -75,6 +75,7 @@ public final class Sidemirror implements AutoCloseable {
     none.report(Events.toolCalled("", ""));
     none.take();
     none.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
+    none.abandon();
   }
 
   /**
@@ -170,11 +171,7 @@ public final class Sidemirror implements AutoCloseable {
    */
   public Turn beginTurn(String turnId, String agent, TurnStarted started) {
     Turn turn = new Turn(link, turnId.isEmpty() ? Calls.newId() : turnId, agent);
-    link.turns().add(turn);
     turn.begin(started);
-    if (link.isClosed()) {
-      turn.abandon();
-    }
     return turn;
   }
 
@@ -191,11 +188,12 @@ public final class Sidemirror implements AutoCloseable {
    * Returns once the sidecar says that it serves.
    *
    * @param atMost how long to wait
-   * @throws TimeoutException when it does not in time
+   * @throws TimeoutException when it does not in time; its cause is what went wrong last
    * @throws InterruptedException when the thread is interrupted
    */
   public void waitUntilReady(Duration atMost) throws TimeoutException, InterruptedException {
     long end = System.nanoTime() + Waiting.nanos(atMost);
+    StatusRuntimeException last = null;
     while (true) {
       long left = end - System.nanoTime();
       try {
@@ -206,9 +204,12 @@ public final class Sidemirror implements AutoCloseable {
         if (Thread.interrupted()) {
           throw new InterruptedException();
         }
+        last = notYet;
       }
       if (end - System.nanoTime() <= 0) {
-        throw new TimeoutException("the sidecar does not serve");
+        TimeoutException late = new TimeoutException("the sidecar does not serve");
+        late.initCause(last);
+        throw late;
       }
       TimeUnit.MILLISECONDS.sleep(50);
     }
@@ -376,6 +377,7 @@ public final class Sidemirror implements AutoCloseable {
      *
      * @return the client
      * @throws UncheckedIOException when a certificate or key cannot be read
+     * @throws IllegalArgumentException when the address is none, or of a client's certificate and its key only one is there
      * @throws UnsupportedOperationException for a Unix socket on another system than Linux and macOS
      */
     public Sidemirror connect() {

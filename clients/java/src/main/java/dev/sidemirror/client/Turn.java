@@ -13,7 +13,6 @@ import dev.sidemirror.v1.TurnPlan;
 import dev.sidemirror.v1.TurnResume;
 import dev.sidemirror.v1.TurnStarted;
 import dev.sidemirror.v1.TurnSummary;
-import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientResponseObserver;
@@ -23,7 +22,6 @@ import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
-import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -48,6 +46,9 @@ public final class Turn {
   /** What waits for a sidecar that is away. Events beyond that are dropped, and counted. */
   private static final int MOST_BYTES = 16 << 20;
 
+  /** What an event takes here beside its bytes, about. */
+  private static final int BESIDE_BYTES = 512;
+
   /** The longest text that the sidecar takes; of a longer one the beginning is reported. */
   private static final int LONGEST_TEXT_BYTES = 256 << 10;
 
@@ -58,17 +59,6 @@ public final class Turn {
 
   /** Directives that nobody takes: the oldest go. */
   private static final int MOST_DIRECTIVES = 1_000;
-
-  /** The sidecar has understood, and will say the same again. */
-  private static final Set<Status.Code> FINAL =
-      EnumSet.of(
-          Status.Code.INVALID_ARGUMENT,
-          Status.Code.NOT_FOUND,
-          Status.Code.ALREADY_EXISTS,
-          Status.Code.FAILED_PRECONDITION,
-          Status.Code.OUT_OF_RANGE,
-          Status.Code.PERMISSION_DENIED,
-          Status.Code.UNIMPLEMENTED);
 
   private final String id;
   private final String agent;
@@ -153,19 +143,27 @@ public final class Turn {
     boolean ring;
     synchronized (lock) {
       boolean full = events >= MOST_EVENTS || waitingBytes + size > MOST_BYTES || size > MOST_EVENT_BYTES;
-      if (finishing || over || (full && !event.hasTurnFinished())) {
+      boolean ends = event.hasTurnFinished(); // which always has room
+      if (finishing || over || (full && !ends) || !link.keep(size + BESIDE_BYTES, ends)) {
         dropped++;
+        over |= events == 0; // without its beginning a turn is not reported at all
         return event.getEventId();
       }
-      finishing = event.hasTurnFinished();
+      finishing = ends;
       events++;
       waitingBytes += size;
       unsent.add(event);
       ring = !rung;
       rung = true;
+      if (ring) {
+        link.turns().add(this);
+      }
     }
     if (ring) {
       link.run(deliver);
+      if (link.isClosed()) {
+        end(null);
+      }
     }
     return event.getEventId();
   }
@@ -322,9 +320,14 @@ public final class Turn {
         unsent.addFirst(underWay.pollLast());
       }
     }
-    stream = new Stream(link.outages());
-    link.thinking().runTurn(stream);
-    stream.send();
+    Stream opened = new Stream(link.outages());
+    stream = opened;
+    try {
+      link.thinking().runTurn(opened);
+      opened.send();
+    } catch (RuntimeException | Error theirs) { // an interceptor's
+      ended(opened, theirs);
+    }
   }
 
   /** Null when there is nothing to send. */
@@ -354,10 +357,16 @@ public final class Turn {
   private void settle(long durable) {
     synchronized (lock) {
       for (long each = 0; each < durable && !underWay.isEmpty(); each++) {
-        waitingBytes -= underWay.poll().getSerializedSize();
+        forget(underWay.poll());
       }
       lock.notifyAll();
     }
+  }
+
+  private void forget(TurnEvent event) {
+    int size = event.getSerializedSize();
+    waitingBytes -= size;
+    link.letGo(size + BESIDE_BYTES);
   }
 
   private void hear(TurnDirective directive) {
@@ -390,39 +399,49 @@ public final class Turn {
 
   /** {@code why}: null when the sidecar has closed the stream. */
   private void ended(Stream ended, Throwable why) {
-    boolean done;
-    boolean something;
-    synchronized (lock) {
-      done = over || (why == null && finishing && unsent.isEmpty() && underWay.isEmpty());
-      something = !unsent.isEmpty() || !underWay.isEmpty();
+    if (stream != ended) {
+      return; // known already
     }
     stream = null;
-    failures = ended.heard ? 0 : failures + 1;
-    if (done) {
+    failures = ended.durable > 0 ? 0 : failures + 1;
+    if (why == null) {
+      closed();
+    } else if (isOver()) {
       end(null);
-    } else if (why instanceof StatusRuntimeException refusal && isFinal(refusal)) {
-      link.refused(id, refusal);
-      end(refusal);
-    } else if (why != null && String.valueOf(why.getMessage()).contains("REFUSED_STREAM")) {
-      // HTTP/2's word for: not begun with, come again. The sidecar is there, and still counts streams that have ended.
-      wantLater();
-    } else if (why != null) {
-      link.lost(why, ended.outages);
-      wantLater();
-    } else if (something) {
-      // Closed because nothing was said for long, just when there was something: without it, `deliver` opens another.
-      wantLater();
+    } else {
+      Trouble trouble = Trouble.of(why);
+      switch (trouble.kind()) {
+        case FINAL -> {
+          link.refused(id, why);
+          end((StatusRuntimeException) why);
+        }
+        case LATER -> wantLater(trouble.pause().toMillis());
+        case AWAY -> {
+          link.lost(why, ended.outages);
+          wantLater(0);
+        }
+      }
     }
     link.released();
   }
 
-  private static boolean isFinal(StatusRuntimeException error) {
-    if (error.getStatus().getCode() != Status.Code.RESOURCE_EXHAUSTED) {
-      return FINAL.contains(error.getStatus().getCode());
+  /** The sidecar has closed the stream. */
+  private void closed() {
+    boolean something;
+    synchronized (lock) {
+      something = !unsent.isEmpty() || !underWay.isEmpty();
+      if (!something && !finishing && !over) {
+        // Closed because nothing was said for long: `deliver` opens another when there is something. Until then nothing
+        // here holds a turn that its agent may have forgotten.
+        link.turns().remove(this);
+        return;
+      }
     }
-    // A limit of the turn, such as its bytes. Where there will be room again the sidecar says when.
-    Problem problem = Problem.of(error);
-    return !problem.reason().isEmpty() && problem.retryAfter().isEmpty();
+    if (something) {
+      wantLater(0);
+    } else {
+      end(null);
+    }
   }
 
   /** Shortens the texts that the sidecar would refuse the turn for. */
@@ -459,14 +478,14 @@ public final class Turn {
     return new String(bytes, 0, end, StandardCharsets.UTF_8) + CUT;
   }
 
-  private void wantLater() {
+  private void wantLater(long atLeastMs) {
     waitsForStream = true;
     link.later(
         () -> {
           waitsForStream = false;
           wantStream();
         },
-        Math.min(failures * Link.FIRST_PAUSE_MS, Link.LONGEST_PAUSE_MS));
+        Math.max(atLeastMs, Math.min(failures * Link.FIRST_PAUSE_MS, Link.LONGEST_PAUSE_MS)));
   }
 
   private boolean isOver() {
@@ -476,11 +495,16 @@ public final class Turn {
   }
 
   private void end(StatusRuntimeException refusal) {
-    link.turns().remove(this);
     synchronized (lock) {
+      link.turns().remove(this);
+      if (over) {
+        return;
+      }
       over = true;
       error = refusal;
       dropped += unsent.size() + underWay.size();
+      unsent.forEach(this::forget);
+      underWay.forEach(this::forget);
       unsent.clear();
       underWay.clear();
       lock.notifyAll();
@@ -508,7 +532,6 @@ public final class Turn {
     private ClientCallStreamObserver<RunTurnRequest> call;
     private boolean first = true;
     private boolean complete;
-    private boolean heard;
     private long durable;
 
     Stream(int outages) {
@@ -528,7 +551,12 @@ public final class Turn {
           return;
         }
         first = false;
-        call.onNext(request);
+        try {
+          call.onNext(request);
+        } catch (RuntimeException | Error theirs) { // an interceptor's: what was not sent is sent on another stream
+          call.cancel("an interceptor has failed", theirs);
+          return;
+        }
         int events = request.getEventsCount();
         if (events > 0 && request.getEvents(events - 1).hasTurnFinished()) {
           // Said, so that the stream just ends: one that is reset counts with the sidecar for a while, and of a client
@@ -541,7 +569,6 @@ public final class Turn {
 
     @Override
     public void onNext(RunTurnResponse response) {
-      heard = true;
       link.answered(outages);
       for (TurnDirective directive : response.getDirectivesList()) {
         if (directive.hasAck()) {

@@ -1,0 +1,53 @@
+package dev.sidemirror.client;
+
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Set;
+
+/**
+ * What the end of a turn's stream means.
+ *
+ * @param pause for {@link Kind#LATER}, how long at least
+ */
+record Trouble(Kind kind, Duration pause) {
+  enum Kind {
+    /** The sidecar has understood, and will say the same again. */
+    FINAL,
+    /** The sidecar is there, and takes the turn up again. */
+    LATER,
+    /** The sidecar does not answer. */
+    AWAY
+  }
+
+  private static final Set<Status.Code> LASTING =
+      EnumSet.of(
+          Status.Code.INVALID_ARGUMENT,
+          Status.Code.NOT_FOUND,
+          Status.Code.ALREADY_EXISTS,
+          Status.Code.FAILED_PRECONDITION,
+          Status.Code.OUT_OF_RANGE,
+          Status.Code.PERMISSION_DENIED,
+          Status.Code.UNIMPLEMENTED);
+
+  static Trouble of(Throwable why) {
+    if (!(why instanceof StatusRuntimeException error)) {
+      return new Trouble(Kind.AWAY, Duration.ZERO);
+    }
+    if (error.getStatus().getCode() == Status.Code.RESOURCE_EXHAUSTED) {
+      // A limit of the turn, such as its bytes; or one of the moment, and then the sidecar says when it has passed.
+      Problem problem = Problem.of(error);
+      return problem
+          .retryAfter()
+          .map(pause -> new Trouble(Kind.LATER, pause))
+          .orElseGet(() -> new Trouble(problem.reason().isEmpty() ? Kind.AWAY : Kind.FINAL, Duration.ZERO));
+    }
+    if (LASTING.contains(error.getStatus().getCode())) {
+      return new Trouble(Kind.FINAL, Duration.ZERO);
+    }
+    // HTTP/2's word for: not begun with, come again. The sidecar still counts streams that have ended.
+    boolean refused = String.valueOf(error.getMessage()).contains("REFUSED_STREAM");
+    return new Trouble(refused ? Kind.LATER : Kind.AWAY, Duration.ZERO);
+  }
+}

@@ -1,0 +1,44 @@
+use std::error::Error;
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why there is no client. That the sidecar is away is no reason.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The address is neither host:port nor unix:/path.
+    Address(tonic::transport::Error),
+    /// A file cannot be read.
+    File(PathBuf, std::io::Error),
+    /// What is in a file of certificates or of a key cannot be used.
+    Tls(tonic::transport::Error),
+    /// Of the client's certificate and its key only one was given.
+    HalfIdentity,
+    /// There is a file of authorities, and the crate was built without its feature `tls`.
+    NoTls,
+    /// Connecting was tried outside of a tokio runtime.
+    NoRuntime,
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(_) => write!(to, "the sidecar's address is neither host:port nor unix:/path"),
+            Self::File(path, error) => write!(to, "{}: {error}", path.display()),
+            Self::Tls(_) => write!(to, "the certificates or the key cannot be used"),
+            Self::HalfIdentity => write!(to, "a client's certificate needs its key, and the key its certificate"),
+            Self::NoTls => write!(to, "TLS needs the feature `tls` of sidemirror-client"),
+            Self::NoRuntime => write!(to, "the client is to be made in a tokio runtime"),
+        }
+    }
+}
+
+impl Error for ConnectError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Address(error) | Self::Tls(error) => Some(error),
+            Self::File(_, error) => Some(error),
+            Self::HalfIdentity | Self::NoTls | Self::NoRuntime => None,
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! What goes on beside the agent: one stream after the other, until a turn is over.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use prost::Message;
+use tokio::sync::mpsc;
+use tokio::time::sleep;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::Channel;
+use tonic::{Code, Status};
+
+use crate::calls::Carried;
+use crate::link::{about, FIRST_PAUSE, LONGEST_PAUSE};
+use crate::problem::{cause_of, problem_of, unbroken};
+use crate::turn::Shared;
+use crate::v1::thinking_service_client::ThinkingServiceClient;
+use crate::v1::{turn_directive, turn_event, RunTurnRequest, TurnEvent, TurnResume};
+
+/// A request is kept well below the 4 MiB that the sidecar takes in a message.
+const BATCH_EVENTS: usize = 500;
+const BATCH_BYTES: usize = 1024 * 1024;
+
+/// How many events one stream has sent, and how many of these are durable.
+#[derive(Default)]
+struct Sending {
+    sent: usize,
+    durable: usize,
+}
+
+/// What the end of a stream means.
+#[derive(Debug, PartialEq)]
+enum Trouble {
+    /// The sidecar has understood, and will say the same again.
+    Final,
+    /// The sidecar is there, and takes the turn up again after this time.
+    Later(Duration),
+    /// The sidecar does not answer.
+    Away,
+}
+
+impl Trouble {
+    fn of(status: &Status) -> Self {
+        match status.code() {
+            // A limit of the turn, such as its bytes; or one of the moment, and then the sidecar says when it has passed.
+            Code::ResourceExhausted => match problem_of(status) {
+                problem if problem.retry_after.is_some() => Self::Later(problem.retry_after.unwrap_or_default()),
+                problem if !problem.reason.is_empty() => Self::Final,
+                _ => Self::Away,
+            },
+            Code::InvalidArgument
+            | Code::NotFound
+            | Code::AlreadyExists
+            | Code::FailedPrecondition
+            | Code::OutOfRange
+            | Code::PermissionDenied
+            | Code::Unimplemented => Self::Final,
+            // HTTP/2's word for: not begun with, come again. The sidecar still counts streams that have ended.
+            _ if cause_of(status).contains("refused stream") => Self::Later(Duration::ZERO),
+            _ => Self::Away,
+        }
+    }
+}
+
+impl Shared {
+    /// Runs beside the agent until the turn is over, the client is closed, or nobody can report anything more.
+    pub(crate) async fn deliver(self: Arc<Self>, thinking: ThinkingServiceClient<Channel>, carried: Arc<Carried>) {
+        let refusal = tokio::select! {
+            refusal = self.stream_by_stream(thinking, &carried) => refusal,
+            () = self.link.wait_closed() => None,
+        };
+        self.end(refusal);
+    }
+
+    /// Returns why the sidecar refuses the turn, where it does.
+    async fn stream_by_stream(&self, thinking: ThinkingServiceClient<Channel>, carried: &Carried) -> Option<Status> {
+        let link = &self.link;
+        let mut failures = 0;
+        loop {
+            link.there().await;
+            let permit = link.streams.acquire().await.ok()?;
+            let outages = link.outages();
+            let mut sending = Sending::default();
+            let answer = self.stream(thinking.clone(), carried, outages, &mut sending).await;
+            drop(permit);
+            failures = if sending.durable > 0 { 0 } else { failures + 1 };
+            let mut pause = (FIRST_PAUSE * failures).min(LONGEST_PAUSE);
+            match answer {
+                Ok(()) if self.state().over => return None,
+                // Closed by the sidecar, because nothing was said for long: opened again when there is something.
+                Ok(()) => {
+                    if !self.something_to_send().await {
+                        return None;
+                    }
+                }
+                Err(status) => match Trouble::of(&status) {
+                    Trouble::Final => {
+                        tracing::warn!(turn_id = self.id, %status, "the sidecar has refused a turn");
+                        return Some(status);
+                    }
+                    Trouble::Later(wait) => pause = pause.max(wait),
+                    Trouble::Away => link.lost(&unbroken(status), outages),
+                },
+            }
+            sleep(about(pause)).await;
+        }
+    }
+
+    /// False when there will be nothing more.
+    async fn something_to_send(&self) -> bool {
+        let mut news = self.news.subscribe();
+        loop {
+            {
+                let state = self.state();
+                if !state.waiting.is_empty() || state.left {
+                    return !state.waiting.is_empty();
+                }
+            }
+            if news.changed().await.is_err() {
+                return false;
+            }
+        }
+    }
+
+    /// Returns when the sidecar has closed the stream.
+    async fn stream(
+        &self,
+        mut thinking: ThinkingServiceClient<Channel>,
+        carried: &Carried,
+        outages: u64,
+        sending: &mut Sending,
+    ) -> Result<(), Status> {
+        let (sender, receiver) = mpsc::channel(1);
+        // None once the turn's end was sent. Said, so that the stream just ends: one that is reset counts with the sidecar
+        // for a while.
+        let mut sender = Some(sender);
+        let mut news = self.news.subscribe();
+        let mut request = Some(self.first_request(carried, sending));
+        let opening = thinking.run_turn(carried.authorized(ReceiverStream::new(receiver))?);
+        tokio::pin!(opening);
+        // The answer to the call comes with the first response, so something has to be sent meanwhile.
+        let mut responses = loop {
+            tokio::select! {
+                opened = &mut opening => break opened?.into_inner(),
+                () = send(&mut sender, &mut request), if request.is_some() && sender.is_some() => {}
+            }
+        };
+        loop {
+            if request.is_none() {
+                news.borrow_and_update();
+                request = self.next_request(carried, sending);
+            }
+            if request.is_none() && self.is_left() {
+                sender = None;
+            }
+            tokio::select! {
+                response = responses.message() => {
+                    let Some(response) = response? else { break };
+                    self.link.answered(outages);
+                    for directive in response.directives {
+                        if let Some(turn_directive::Kind::Ack(ack)) = &directive.kind {
+                            self.durable(ack.durable as usize, sending);
+                        }
+                        self.hear(directive);
+                    }
+                    self.tell();
+                }
+                () = send(&mut sender, &mut request), if request.is_some() && sender.is_some() => {}
+                _ = news.changed(), if request.is_none() => {}
+            }
+        }
+        let mut state = self.state();
+        state.over = state.finishing && state.waiting.is_empty();
+        Ok(())
+    }
+
+    /// Whether everything was said of a turn that nobody holds any more.
+    fn is_left(&self) -> bool {
+        let state = self.state();
+        state.left && !state.finishing && state.waiting.is_empty()
+    }
+
+    fn first_request(&self, carried: &Carried, sending: &mut Sending) -> RunTurnRequest {
+        let resume = {
+            let state = self.state();
+            let begins =
+                matches!(state.waiting.front(), Some(TurnEvent { kind: Some(turn_event::Kind::TurnStarted(_)), .. }));
+            (!begins).then(|| TurnResume { turn_id: self.id.clone(), after_sequence: state.last_sequence })
+        };
+        RunTurnRequest {
+            resume,
+            ..self.next_request(carried, sending).unwrap_or_else(|| of_scope(carried, Vec::new()))
+        }
+    }
+
+    /// What this stream has not sent yet, as far as it fits one request; None when that is nothing.
+    fn next_request(&self, carried: &Carried, sending: &mut Sending) -> Option<RunTurnRequest> {
+        let state = self.state();
+        let mut events = Vec::new();
+        let mut size = 0;
+        for event in state.waiting.iter().skip(sending.sent - sending.durable) {
+            size += event.encoded_len();
+            if !events.is_empty() && (size > BATCH_BYTES || events.len() >= BATCH_EVENTS) {
+                break;
+            }
+            events.push(event.clone());
+        }
+        sending.sent += events.len();
+        (!events.is_empty()).then(|| of_scope(carried, events))
+    }
+
+    /// So many of the events that the stream has sent are safe.
+    fn durable(&self, count: usize, sending: &mut Sending) {
+        let mut state = self.state();
+        while sending.durable < count.min(sending.sent) {
+            self.settle(&mut state);
+            sending.durable += 1;
+        }
+    }
+}
+
+/// Sends the request as soon as there is room for it, and lets go of the sender with the turn's end, or when nobody reads
+/// what is sent any more.
+async fn send(sender: &mut Option<mpsc::Sender<RunTurnRequest>>, request: &mut Option<RunTurnRequest>) {
+    let Some(open) = sender else { return };
+    let Ok(room) = open.reserve().await else {
+        *sender = None;
+        return;
+    };
+    let Some(request) = request.take() else { return };
+    let end = request.events.last().and_then(|event| event.kind.as_ref());
+    let ends = matches!(end, Some(turn_event::Kind::TurnFinished(_)));
+    room.send(request);
+    if ends {
+        *sender = None;
+    }
+}
+
+fn of_scope(carried: &Carried, events: Vec<TurnEvent>) -> RunTurnRequest {
+    let mut request = RunTurnRequest { events, ..Default::default() };
+    carried.scope(&mut request.tenant_id, &mut request.project_id);
+    request
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use tonic_types::{ErrorDetails, StatusExt};
+
+    fn limit(details: ErrorDetails) -> Status {
+        Status::with_error_details(Code::ResourceExhausted, "a limit", details)
+    }
+
+    /// Seen to fail when a limit that passes counts as the sidecar's absence, of which the agent was told.
+    #[test]
+    fn what_the_end_of_a_stream_means() {
+        let mut passes = ErrorDetails::with_error_info("LIMIT_REACHED", "sidemirror.dev", HashMap::new());
+        assert_eq!(Trouble::of(&limit(passes.clone())), Trouble::Final);
+        passes.set_retry_info(Some(Duration::from_secs(2)));
+        assert_eq!(Trouble::of(&limit(passes)), Trouble::Later(Duration::from_secs(2)));
+        assert_eq!(Trouble::of(&limit(ErrorDetails::new())), Trouble::Away);
+        assert_eq!(Trouble::of(&Status::not_found("no such turn")), Trouble::Final);
+        assert_eq!(Trouble::of(&Status::unavailable("going away")), Trouble::Away);
+        assert_eq!(Trouble::of(&Status::unauthenticated("another token, soon")), Trouble::Away);
+    }
+}

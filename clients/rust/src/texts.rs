@@ -1,0 +1,49 @@
+//! The longest text that the sidecar takes, and what becomes of a longer one.
+
+use crate::v1::{turn_event, TurnEvent};
+
+/// Of a longer text the beginning is reported.
+pub(crate) const LONGEST_TEXT_BYTES: usize = 256 * 1024;
+const CUT: &str = " … [cut]";
+
+/// Cuts the texts that the sidecar would refuse.
+pub(crate) fn cut(event: &mut TurnEvent) {
+    texts_of(event).into_iter().for_each(shorten);
+}
+
+/// The texts of an event that may be long. Names and ids are the sidecar's to refuse.
+fn texts_of(event: &mut TurnEvent) -> Vec<&mut String> {
+    use turn_event::Kind::*;
+    match event.kind.as_mut() {
+        Some(TurnStarted(started)) => {
+            let mut texts = vec![&mut started.task, &mut started.base_prompt];
+            texts.extend(started.messages.iter_mut().map(|message| &mut message.content));
+            texts.extend(started.context.as_mut().map(|wanted| &mut wanted.task));
+            texts
+        }
+        Some(UserMessage(said)) => vec![&mut said.text],
+        Some(ModelReturned(returned)) => vec![&mut returned.text],
+        Some(ToolCalled(called)) => vec![&mut called.arguments],
+        Some(ToolReturned(returned)) => vec![&mut returned.content],
+        Some(ToolFailed(failed)) => vec![&mut failed.error],
+        Some(Uncertainty(doubt)) => vec![&mut doubt.detail],
+        Some(ReflectionRecorded(recorded)) => {
+            let mut texts = vec![&mut recorded.reflection];
+            texts.extend(&mut recorded.suggested_action);
+            texts
+        }
+        Some(ResponseDrafted(drafted)) => vec![&mut drafted.text],
+        Some(ModelStarted(_) | TurnFinished(_)) | None => Vec::new(),
+    }
+}
+
+fn shorten(text: &mut String) {
+    if text.len() > LONGEST_TEXT_BYTES {
+        let mut end = LONGEST_TEXT_BYTES - CUT.len();
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+        text.push_str(CUT);
+    }
+}

@@ -1,0 +1,209 @@
+//! What the client does where no sidecar is, or something that only takes connections. What it does with one is in
+//! clients/scenario.
+
+use std::path::PathBuf;
+use std::sync::mpsc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sidemirror_client::v1::{GetServerInfoRequest, TaskOutcome, TurnStarted};
+use sidemirror_client::{event, ConnectError, Options, Sidemirror, Turn, TurnOptions};
+use tokio::io::AsyncReadExt;
+use tonic::{Code, Status};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+const A_DAY: Duration = Duration::from_secs(86_400);
+
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("sidemirror-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// A client of a sidecar that is not there.
+fn nobody(name: &str, options: Options) -> Sidemirror {
+    let address = format!("unix:{}", folder(name).join("nobody.sock").display());
+    Sidemirror::connect_with(Options { address: Some(address), ..options }).unwrap()
+}
+
+/// Waits until this is so.
+async fn until(there: impl Fn() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !there() {
+        assert!(Instant::now() < end, "it has not come to that");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Tasks of the runtime, this one not counted.
+fn tasks() -> usize {
+    tokio::runtime::Handle::current().metrics().num_alive_tasks()
+}
+
+#[tokio::test]
+async fn an_agent_goes_on_without_a_sidecar_and_is_told_once() {
+    let (told, tells) = mpsc::channel();
+    let on_away = Arc::new(move |why: &Status| told.send(why.code()).unwrap());
+    let sidemirror = nobody("told", Options { on_away: Some(on_away), ..Default::default() });
+    let turn = sidemirror.begin_turn(TurnStarted::default());
+    let other = sidemirror.begin_turn(TurnOptions { turn_id: "mine".into(), ..Default::default() });
+    turn.report(event::user_message("hello"));
+    turn.finish(TaskOutcome::Success, None);
+    until(|| sidemirror.away()).await;
+    assert_eq!(turn.plan(A_DAY).await, None, "a plan is not waited for while the sidecar is away");
+    assert_eq!(turn.summary(A_DAY).await, None);
+    assert!(!sidemirror.flush(Duration::from_millis(1)).await);
+    assert_eq!((other.id(), turn.dropped()), ("mine", 0));
+    turn.report(event::user_message("after the end"));
+    assert_eq!(turn.dropped(), 1);
+    sidemirror.close().await;
+    until(|| turn.dropped() == 4).await;
+    assert_eq!(tells.try_iter().collect::<Vec<_>>(), [Code::Unavailable]);
+}
+
+/// Seen to fail when looking for the sidecar goes on after the client is closed, and when a turn that is not finished is
+/// held for ever.
+#[tokio::test]
+async fn nothing_goes_on_after_close() {
+    let before = tasks();
+    let sidemirror = nobody("close", Options::default());
+    let turn = sidemirror.begin_turn(TurnStarted::default());
+    until(|| sidemirror.away()).await;
+    sidemirror.close().await;
+    until(|| turn.dropped() == 1).await;
+    let late = sidemirror.begin_turn(TurnStarted::default());
+    late.report(event::user_message("hello"));
+    until(|| late.dropped() == 2).await;
+    drop((sidemirror, turn, late));
+    until(|| tasks() <= before).await;
+}
+
+/// Seen to fail without `Open`: the task of the turn stays for as long as the sidecar is away.
+#[tokio::test]
+async fn nothing_goes_on_when_everything_is_dropped() {
+    let before = tasks();
+    let turn = nobody("dropped", Options::default()).begin_turn(TurnStarted::default());
+    turn.report(event::user_message("the turn keeps the client"));
+    assert!(tasks() > before);
+    drop(turn);
+    until(|| tasks() <= before).await;
+}
+
+#[tokio::test]
+async fn what_takes_too_much_room_is_dropped_and_counted() {
+    let sidemirror = nobody("full", Options::default());
+    let turn = sidemirror.begin_turn(TurnStarted::default());
+    let large = "x".repeat(1 << 20);
+    for _ in 0..65 {
+        turn.report(event::user_message(large.as_str()));
+    }
+    assert_eq!(turn.dropped(), 2, "16 MiB wait, and each event is a little larger than its text, cut to 256 KiB");
+    turn.finish(TaskOutcome::Failure, None);
+    assert_eq!(turn.dropped(), 2, "the end of the turn always has room");
+}
+
+/// Seen to fail, with more than 80 MiB, when only what waits of one turn is limited.
+#[tokio::test]
+async fn all_turns_of_a_client_share_what_may_wait() {
+    let sidemirror = nobody("share", Options::default());
+    let text = "x".repeat(200 << 10);
+    let turns: Vec<Turn> = (0..5).map(|_| sidemirror.begin_turn(TurnStarted::default())).collect();
+    for turn in &turns {
+        (0..80).for_each(|_| drop(turn.report(event::user_message(text.as_str()))));
+    }
+    let kept = 400 - turns.iter().map(Turn::dropped).sum::<usize>();
+    assert!((310..=327).contains(&kept), "64 MiB wait: {kept} events");
+    while turns[0].dropped() == 0 {
+        turns[0].report(event::user_message("x"));
+    }
+    let none = sidemirror.begin_turn(TurnStarted { task: "x".repeat(200 << 10), ..Default::default() });
+    none.report(event::user_message("hello"));
+    none.finish(TaskOutcome::Success, None);
+    assert_eq!(none.dropped(), 3, "a turn whose beginning has no room is not reported");
+    sidemirror.close().await;
+    until(|| turns.iter().map(Turn::dropped).sum::<usize>() >= 405).await;
+}
+
+/// Seen to wait for ten seconds when no deadline is given: the socket below takes connections and never answers.
+#[tokio::test]
+async fn calls_have_a_deadline() {
+    let socket = folder("silent").join("silent.sock");
+    let _silent = tokio::net::UnixListener::bind(&socket).unwrap();
+    let address = Some(format!("unix:{}", socket.display()));
+    let deadline = Some(Duration::from_millis(200));
+    let sidemirror = Sidemirror::connect_with(Options { address, deadline, ..Default::default() }).unwrap();
+    let error = sidemirror.sidecar.get_server_info(GetServerInfoRequest::default()).await.unwrap_err();
+    assert_eq!(error.code(), Code::DeadlineExceeded);
+    let error = sidemirror.wait_until_ready(Duration::from_millis(100)).await.unwrap_err();
+    assert_eq!(error.code(), Code::DeadlineExceeded);
+    std::fs::remove_file(socket).unwrap();
+}
+
+/// What a killed sidecar does to a call that it has read: its connection ends. Seen to fail when only UNAVAILABLE is tried
+/// again, as which tonic does not know a connection that breaks.
+#[tokio::test]
+async fn a_call_whose_connection_breaks_is_tried_again() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = Some(listener.local_addr().unwrap().to_string());
+    let cutting = tokio::spawn(async move {
+        let mut came = 0;
+        loop {
+            let (mut connection, _) = listener.accept().await.unwrap();
+            came += 1;
+            let mut read = 0;
+            // The preface, the settings and a call.
+            while read < 150 {
+                read += connection.read(&mut [0; 1024]).await.unwrap().max(1);
+            }
+            if came == 4 {
+                return;
+            }
+        }
+    });
+    let sidemirror = Sidemirror::connect_with(Options { address, ..Default::default() }).unwrap();
+    let error = sidemirror.sidecar.get_server_info(GetServerInfoRequest::default()).await.unwrap_err();
+    assert_eq!(error.code(), Code::Unavailable, "{error:?}");
+    tokio::time::timeout(PATIENCE, cutting).await.expect("four attempts").unwrap();
+}
+
+#[tokio::test]
+async fn what_cannot_be_used_is_named() {
+    let at = |address: &str| Options { address: Some(address.into()), ..Default::default() };
+    let missing = Options { ca_file: Some("/no/ca.pem".into()), ..at("localhost:1") };
+    let error = Sidemirror::connect_with(missing).unwrap_err();
+    assert!(error.to_string().starts_with("/no/ca.pem: "), "{error}");
+    let readable: PathBuf = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml").into();
+    let half = Options {
+        ca_file: Some(readable.clone()),
+        client_certificate_file: Some(readable.clone()),
+        ..at("localhost:1")
+    };
+    assert!(matches!(Sidemirror::connect_with(half), Err(ConnectError::HalfIdentity)));
+    assert!(matches!(Sidemirror::connect_with(at("no address")), Err(ConnectError::Address(_))));
+    let sidemirror = nobody("token", Options { token_file: Some("/no/token".into()), ..Default::default() });
+    let error = sidemirror.sidecar.get_server_info(GetServerInfoRequest::default()).await.unwrap_err();
+    assert_eq!(error.code(), Code::Unauthenticated);
+    let error = sidemirror.wait_until_ready(Duration::from_millis(300)).await.unwrap_err();
+    assert!(error.message().contains("No such file"), "{error}");
+}
+
+#[test]
+fn turns_may_begin_outside_of_the_runtime() {
+    assert!(matches!(Sidemirror::connect(), Err(ConnectError::NoRuntime)));
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let sidemirror = runtime.block_on(async { nobody("outside", Options::default()) });
+    let turn = sidemirror.begin_turn(TurnStarted::default());
+    turn.report(event::tool_failed("no such tool"));
+    assert_eq!(turn.dropped(), 0);
+    runtime.block_on(sidemirror.close());
+}
+
+#[test]
+fn everything_goes_from_thread_to_thread() {
+    fn check<T: Clone + Send + Sync + std::fmt::Debug + 'static>() {}
+    check::<Sidemirror>();
+    check::<Turn>();
+    check::<Options>();
+    fn error<T: std::error::Error + Send + Sync + 'static>() {}
+    error::<ConnectError>();
+}
