@@ -60,7 +60,10 @@ LANGUAGES = (
         "rust",
         CLIENTS / "rust",
         "cargo",
-        (("cargo", "build", "--quiet", "--locked", "--example", "scenario"),),
+        (
+            ("cargo", "build", "--quiet", "--locked", "--example", "scenario"),
+            ("cargo", "test", "--quiet", "--locked", "--no-run"),
+        ),
         ("target/debug/examples/scenario",),
     ),
 )

@@ -1,11 +1,13 @@
-"""The Rust client names its calls one by one: every RPC of the contract is there, as what it is."""
+"""The Rust client names its calls one by one: every RPC of the contract is there, as what it is. And its own tests."""
 
 import re
+import subprocess
 
+import pytest
 from google.protobuf.descriptor import MethodDescriptor
 
 from sidemirror_client.client import SERVICES
-from tests.clients.languages import CLIENTS
+from tests.clients.languages import CLIENTS, LANGUAGES, ready
 
 # The turn helper speaks it.
 _ELSEWHERE = {"RunTurn"}
@@ -28,3 +30,12 @@ def test_every_rpc_is_there_as_what_it_is() -> None:
     methods = [method for service in SERVICES for method in service.methods if method.name not in _ELSEWHERE]
     assert {method.name for method in methods} == set(there)
     assert [method.name for method in methods if there[method.name] not in kinds_of(method)] == []
+
+
+@pytest.mark.timeout(600)
+def test_what_it_does_where_no_sidecar_is() -> None:
+    """clients/rust/tests. Java's tests of that kind run while it is built."""
+    ready(next(language for language in LANGUAGES if language.name == "rust"))
+    command = ("cargo", "test", "--quiet", "--locked")
+    ran = subprocess.run(command, cwd=CLIENTS / "rust", capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout[-4000:] + ran.stderr[-4000:]

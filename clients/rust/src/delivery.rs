@@ -253,7 +253,7 @@ mod tests {
         Status::with_error_details(Code::ResourceExhausted, "a limit", details)
     }
 
-    /// Seen to fail when a limit that passes counts as the sidecar's absence, of which the agent was told.
+    /// A limit that passes is not the sidecar's absence, of which the agent would be told.
     #[test]
     fn what_the_end_of_a_stream_means() {
         let mut passes = ErrorDetails::with_error_info("LIMIT_REACHED", "sidemirror.dev", HashMap::new());

@@ -61,8 +61,7 @@ async fn an_agent_goes_on_without_a_sidecar_and_is_told_once() {
     assert_eq!(tells.try_iter().collect::<Vec<_>>(), [Code::Unavailable]);
 }
 
-/// Seen to fail when looking for the sidecar goes on after the client is closed, and when a turn that is not finished is
-/// held for ever.
+/// Neither the search for the sidecar, nor a turn that is not finished.
 #[tokio::test]
 async fn nothing_goes_on_after_close() {
     let before = tasks();
@@ -78,7 +77,7 @@ async fn nothing_goes_on_after_close() {
     until(|| tasks() <= before).await;
 }
 
-/// Seen to fail without `Open`: the task of the turn stays for as long as the sidecar is away.
+/// The sidecar is away all the while.
 #[tokio::test]
 async fn nothing_goes_on_when_everything_is_dropped() {
     let before = tasks();
@@ -102,7 +101,7 @@ async fn what_takes_too_much_room_is_dropped_and_counted() {
     assert_eq!(turn.dropped(), 2, "the end of the turn always has room");
 }
 
-/// Seen to fail, with more than 80 MiB, when only what waits of one turn is limited.
+/// Each of these turns keeps less than the 16 MiB that one may.
 #[tokio::test]
 async fn all_turns_of_a_client_share_what_may_wait() {
     let sidemirror = nobody("share", Options::default());
@@ -124,7 +123,7 @@ async fn all_turns_of_a_client_share_what_may_wait() {
     until(|| turns.iter().map(Turn::dropped).sum::<usize>() >= 405).await;
 }
 
-/// Seen to wait for ten seconds when no deadline is given: the socket below takes connections and never answers.
+/// The socket below takes connections and never answers.
 #[tokio::test]
 async fn calls_have_a_deadline() {
     let socket = folder("silent").join("silent.sock");
@@ -139,8 +138,8 @@ async fn calls_have_a_deadline() {
     std::fs::remove_file(socket).unwrap();
 }
 
-/// What a killed sidecar does to a call that it has read: its connection ends. Seen to fail when only UNAVAILABLE is tried
-/// again, as which tonic does not know a connection that breaks.
+/// What a killed sidecar does to a call that it has read: its connection ends. Seen to fail, with
+/// UNKNOWN, when only what tonic itself calls UNAVAILABLE is tried again.
 #[tokio::test]
 async fn a_call_whose_connection_breaks_is_tried_again() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

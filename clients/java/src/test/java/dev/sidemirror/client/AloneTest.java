@@ -90,7 +90,7 @@ class AloneTest {
     }
   }
 
-  /** Seen to fail, with more than 80 MiB, when only what waits of one turn is limited. */
+  /** Each of these turns keeps less than the 16 MiB that one may. */
   @Test
   void allTurnsOfAClientShareWhatMayWait() {
     try (Sidemirror sidemirror = Sidemirror.builder().address(nobody()).connect()) {
@@ -115,7 +115,7 @@ class AloneTest {
     }
   }
 
-  /** Seen to fail when the error of an interceptor ends the delivery of a turn, and the search for the sidecar. */
+  /** Neither the delivery of a turn, nor the search for the sidecar. */
   @Test
   void anInterceptorThatFailsHoldsUpNothingElse() throws InterruptedException {
     LinkedBlockingQueue<Throwable> told = new LinkedBlockingQueue<>();
@@ -141,7 +141,6 @@ class AloneTest {
     }
   }
 
-  /** Seen to fail when the thread of the client is left running. */
   @Test
   void noThreadSurvivesTheClient() throws InterruptedException {
     Sidemirror sidemirror = Sidemirror.builder().address(nobody()).connect();
@@ -159,7 +158,7 @@ class AloneTest {
     return Thread.getAllStackTraces().keySet().stream().filter(each -> each.getName().startsWith("sidemirror")).toList();
   }
 
-  /** Seen to fail when a limit that passes counts as the sidecar's absence, of which the agent was told. */
+  /** A limit that passes is not the sidecar's absence, of which the agent would be told. */
   @Test
   void whatTheEndOfAStreamMeans() {
     ErrorInfo limit = ErrorInfo.newBuilder().setReason("LIMIT_REACHED").setDomain("sidemirror.dev").build();
