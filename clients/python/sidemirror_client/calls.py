@@ -72,7 +72,8 @@ class Places:
                 Metadata(),
                 f"its deadline has passed while {CALLS_AT_ONCE} other calls were on their way",
             ) from None
-        return details if ends_s is None else details._replace(timeout=ends_s - now_s())
+        left_s = None if ends_s is None else ends_s - now_s()
+        return ClientCallDetails(details.method, left_s, details.metadata, details.credentials, details.wait_for_ready)
 
 
 class Carried:
