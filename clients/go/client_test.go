@@ -137,7 +137,7 @@ func TestNothingRunsOnAfterClose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 50 {
+	for range 5_000 {
 		client.BeginTurn(TurnOptions{})
 	}
 	close(ready)

@@ -72,9 +72,7 @@ class Places:
                 Metadata(),
                 f"its deadline has passed while {CALLS_AT_ONCE} other calls were on their way",
             ) from None
-        if ends_s is None:
-            return details
-        left_s = ends_s - now_s()
+        left_s = None if ends_s is None else ends_s - now_s()
         return ClientCallDetails(details.method, left_s, details.metadata, details.credentials, details.wait_for_ready)
 
 

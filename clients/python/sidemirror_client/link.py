@@ -96,7 +96,8 @@ class Link:
 
     async def _look_for_it(self) -> None:
         pause_s = FIRST_PAUSE_S
-        while True:
+        # Cancelling it is not enough: see Turn.abandon.
+        while not self.closed:
             await asyncio.sleep(pause_s * random.uniform(0.8, 1.2))
             try:
                 await self._probe(_PROBE_S)

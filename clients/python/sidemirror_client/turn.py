@@ -160,10 +160,11 @@ class Turn:
     async def abandon(self) -> None:
         """Ends the reporting, with what it has not delivered. The sidecar abandons the turn after 30 idle minutes."""
         if self._task is not None:
+            # First: a task that has not begun would end nothing, and one whose stream breaks in this moment is not
+            # cancelled, since grpc.aio says what has become of the stream instead.
+            self._end()
             self._task.cancel()
             await asyncio.wait({self._task})
-            # A task that had not begun has ended nothing.
-            self._end()
 
     async def _wait(self, there: Callable[[], bool], timeout_s: float) -> None:
         away = asyncio.create_task(self._link.wait_away())
@@ -222,6 +223,8 @@ class Turn:
                         outage = self._link.outages
                         await self._stream(outage)
                 except (grpc.RpcError, OSError, ValueError) as error:
+                    if self._over:
+                        return
                     if isinstance(error, grpc.aio.AioRpcError) and _is_final(error):
                         self.error = error
                         self._link.refused(self.id, error)
