@@ -238,7 +238,10 @@ def test_clusters_that_are_refused_step_back(tmp_path: Path) -> None:
 
     with played(tmp_path, Cast(dreaming=filters)) as stub:
         for tool in ("mail", "map", "clock", "shop"):
-            told = {"applies_when": pb.AppliesWhen(tools=[tool]), "error_signature": f"{tool}|timeout|timed_out"}
+            told: dict[str, Any] = {
+                "applies_when": pb.AppliesWhen(tools=[tool]),
+                "error_signature": f"{tool}|timeout|timed_out",
+            }
             for number in range(3):
                 text = f"Calls of {tool} were strange in way {number}."
                 store(stub, number, reflection_text=text, source_event_ids=[f"{tool} {number}"], **told)
