@@ -325,7 +325,7 @@ def test_who_follows_a_pass_is_let_go_when_the_server_goes_away(request_id: str,
     """At once: the pass is noted, and goes on elsewhere or later. Seen to fail when `follows` was not asked for: the
     server waited for the end of its grace period, and the stream ended without a reason."""
     cast = Cast(dreaming=understands, held=(Purpose.DREAMING,))
-    server = SidecarThread(tmp_path, model=cast, settings={"grace_s": "6"})
+    server = SidecarThread(tmp_path, model=cast, settings={"grace_s": "15"})
     server.start()
     with memories(server) as stub:
         seeded(stub, "x")
