@@ -28,6 +28,7 @@ class Admission:
 
     def __init__(self, limits: CallLimits, clock: Clock) -> None:
         self._limits = limits
+        self._most = max(1.0, limits.requests_per_second)
         self._clock = clock
         self.calls = 0
         self.streams = 0
@@ -58,9 +59,10 @@ class Admission:
         if not rate:
             return
         now_s = self._clock.monotonic_s()
-        most = max(1.0, rate)
-        left, as_of_s = self._allowances.pop(tenant_id, (most, now_s))
-        left = min(most, left + (now_s - as_of_s) * rate)
+        left, as_of_s = self._allowances.pop(tenant_id, (self._most, now_s))
+        left += (now_s - as_of_s) * rate
+        if left > self._most:
+            left = self._most
         self._allowances[tenant_id] = (left - 1.0 if left >= 1.0 else left, now_s)
         if len(self._allowances) > _TENANTS:
             self._allowances.popitem(last=False)

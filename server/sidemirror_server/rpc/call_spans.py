@@ -9,12 +9,15 @@ nothing to offer, and the SDK's spans it is. Imported when tracing is on, becaus
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from random import getrandbits
 from time import time_ns  # noqa: TID251  # spans have the SDK's times, which reads this clock itself
 
 from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.context import Context
 from opentelemetry.sdk import trace as sdk
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
+from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON, DEFAULT_ON, Decision
 from opentelemetry.trace import (
     Link,
@@ -68,38 +71,41 @@ class CallSpans:
         self.tracer = tracer
         self.limits: sdk.SpanLimits = tracer._span_limits  # noqa: SLF001  # what the provider was given
         self.scope = tracer._instrumentation_scope  # noqa: SLF001  # as the SDK's own spans have it
+        self.on_end = tracer.span_processor.on_end
         ids = tracer.id_generator
         is_random = getattr(ids, "is_trace_id_random", lambda: False)()
         self.flags = _RANDOM if is_random else 0
+        self.new_trace_id, self.new_span_id = ids.generate_trace_id, ids.generate_span_id
+        if type(ids) is RandomIdGenerator:  # the same, without what looks for the nought that never comes
+            self.new_trace_id, self.new_span_id = partial(getrandbits, 128), partial(getrandbits, 64)
 
     def beginning(self, name: str, attributes: Mapping[str, AttributeValue]) -> Begin:
         """What begins spans of this name, which all have these attributes."""
         kept = self.bounded(attributes)
-        tracer, ids = self.tracer, self.tracer.id_generator
+        new_trace_id, new_span_id = self.new_trace_id, self.new_span_id
         flags = TraceFlags(self.flags | _SAMPLED)
-        takes_all = tracer.sampler is DEFAULT_ON or tracer.sampler is ALWAYS_ON
+        takes_all = self.tracer.sampler is DEFAULT_ON or self.tracer.sampler is ALWAYS_ON
 
         def begin(within: Context | None) -> Span:
-            parent = None if within is None else get_current_span(within).get_span_context()
-            if takes_all and (parent is None or not parent.is_valid):
+            if takes_all and within is None:
                 # What these samplers say without being asked, which costs as much as all the rest.
-                own = SpanContext(ids.generate_trace_id(), ids.generate_span_id(), is_remote=False, trace_flags=flags)
-                return CallSpan(self, name, own, None, kept)
+                context = SpanContext(new_trace_id(), new_span_id(), is_remote=False, trace_flags=flags)
+                return CallSpan(self, name, context, None, kept)
+            parent = None if within is None else get_current_span(within).get_span_context()
             return self._asked(name, within, parent if parent is not None and parent.is_valid else None, kept)
 
         return begin
 
     def _asked(self, name: str, within: Context | None, parent: SpanContext | None, kept: BoundedAttributes) -> Span:
         """A span as the sampler wants it."""
-        tracer, ids = self.tracer, self.tracer.id_generator
-        trace_id = ids.generate_trace_id() if parent is None else parent.trace_id
-        decided = tracer.sampler.should_sample(within, trace_id, name, SpanKind.SERVER, kept, ())
+        trace_id = self.new_trace_id() if parent is None else parent.trace_id
+        decided = self.tracer.sampler.should_sample(within, trace_id, name, SpanKind.SERVER, kept, ())
         flags = (self.flags if parent is None else parent.trace_flags) & _RANDOM
         if decided.decision is Decision.RECORD_AND_SAMPLE:
             flags |= _SAMPLED
         own = SpanContext(
             trace_id,
-            ids.generate_span_id(),
+            self.new_span_id(),
             is_remote=False,
             trace_flags=TraceFlags(flags),
             trace_state=decided.trace_state,
@@ -138,22 +144,22 @@ class CallSpan(Span):
         if self._has_ended:
             return
         self._has_ended = True
-        tracer = self._made_by.tracer
-        tracer.span_processor.on_end(
+        made_by = self._made_by
+        made_by.on_end(
             sdk.ReadableSpan(
-                self._name,
-                self._context,
-                self._parent,
-                tracer.resource,
-                self._attributes,
-                self._events,
-                self._links,
-                SpanKind.SERVER,
-                tracer.instrumentation_info,
-                self._status,
-                self._began_ns,
-                time_ns() if end_time is None else end_time,
-                self._made_by.scope,
+                name=self._name,
+                context=self._context,
+                parent=self._parent,
+                resource=made_by.tracer.resource,
+                attributes=self._attributes,
+                events=self._events,
+                links=self._links,
+                kind=SpanKind.SERVER,
+                instrumentation_info=made_by.tracer.instrumentation_info,
+                status=self._status,
+                start_time=self._began_ns,
+                end_time=time_ns() if end_time is None else end_time,
+                instrumentation_scope=made_by.scope,
             )
         )
 

@@ -34,6 +34,8 @@ class Identity:
         self._refusals = refusals
         self._pinned = pinned
         self._tokens = tokens
+        # Whether a call needs a token.
+        self.asks = tokens is not None
         self._clock = clock
         self._listed: tuple[Token, ...] = ()
         self._known: dict[bytes, Token] = {}

@@ -8,7 +8,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from functools import partial
-from typing import Any, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import grpc
 import msgspec
@@ -111,18 +111,23 @@ class Boundary:
     ) -> Handler:
         """The handler of a method that takes one request and gives one answer. `complete` adds to an answer what must
         not be kept with it; `binds` says of an answer whether it binds the request_id: without it, each one does."""
-        parse, check = _reader(request_type, self._text_bytes)
-        is_write = "request_id" in request_type.DESCRIPTOR.fields_by_name
+        from_bytes, violations_of = request_type.FromString, checker_of(request_type, self._text_bytes)
+        is_write = _is_write(request_type)
 
         async def handle(raw: bytes, context: Context) -> bytes:
             try:
                 self._admission.enter_call()
                 try:
-                    caller = self._identity.caller_of(method, context)
-                    request = parse(raw)
-                    call = self._call(method, request, context, caller)
-                    check(request)
-                    if is_write and call.request_id:
+                    caller = self._identity.caller_of(method, context) if self._identity.asks else None
+                    # `_reader` has the same for streams. A call is small enough for each function to count.
+                    try:
+                        request = from_bytes(raw)
+                    except DecodeError as error:
+                        raise MalformedMessage(expected=request_type.DESCRIPTOR.full_name) from error
+                    call = self._call(method, request, context, caller, is_write)
+                    if violations := violations_of(request):
+                        raise BadInput(violations)
+                    if call.request_id:
                         call = _with_digest(call, request)
                         answer = await self._once.answer(
                             call.scope,
@@ -156,7 +161,7 @@ class Boundary:
         `keeps_times`: the method itself says `closing` and ends when the stream is too old or its token is gone.
         `follows`: as `Lasting` has it."""
         parse, check = _reader(request_type, self._text_bytes)
-        is_write = "request_id" in request_type.DESCRIPTOR.fields_by_name
+        is_write = _is_write(request_type)
 
         async def handle(raw: bytes, context: Context) -> AsyncIterator[bytes]:
             try:
@@ -164,13 +169,13 @@ class Boundary:
                 try:
                     caller = self._identity.caller_of(method, context)
                     request = parse(raw)
-                    call = self._call(method, request, context, caller)
+                    call = self._call(method, request, context, caller, is_write)
                     check(request)
                     if keeps_times:
                         async for response in serve(request, call):
                             yield response.SerializeToString()
                         return
-                    if is_write and call.request_id:
+                    if call.request_id:
                         call = _with_digest(call, request)
                         answers: AsyncIterator[bytes] = self._once.stream(
                             call.scope,
@@ -217,6 +222,7 @@ class Boundary:
         self, method: str, request_type: type[Message], serve: BidiStream, *, keeps_times: bool
     ) -> Callable[[AsyncIterator[bytes], Context], AsyncIterator[bytes]]:
         parse, check = _reader(request_type, self._text_bytes)
+        is_write = _is_write(request_type)
 
         async def handle(raws: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
             try:
@@ -226,7 +232,7 @@ class Boundary:
                     with Lasting(self._open, self._clock, takes_stream=True) as lasting:
 
                         def begin(first: Message) -> Call:
-                            call = self._call(method, first, context, caller)
+                            call = self._call(method, first, context, caller, is_write)
                             check(first)
                             if keeps_times:
                                 lasting.hand_over()
@@ -244,20 +250,20 @@ class Boundary:
 
         return handle
 
-    def _call(self, method: str, request: Message, context: Context, caller: Token | None) -> Call:
-        """The call that `request` begins. Whose it is comes before what is wrong with it, so that a stranger learns
-        nothing but that."""
+    def _call(self, method: str, request: Message, context: Context, caller: Token | None, is_write: bool) -> Call:
+        """The call that `request` begins; `is_write`: it may have a request_id. Whose it is comes before what is wrong
+        with it, so that a stranger learns nothing but that."""
         if self._draining:
             raise Draining
         asked: Any = request
         scope = self._identity.scope_of(caller, asked.tenant_id, asked.project_id, method, context)
         self._admission.count_request(scope.tenant_id)
         # None without a deadline, whatever the stubs say.
-        remaining_s = cast("float | None", context.time_remaining())
+        remaining_s: float | None = context.time_remaining()
         return Call(
             scope=scope,
             method=method,
-            request_id=getattr(request, "request_id", ""),
+            request_id=asked.request_id if is_write else "",
             clock=self._clock,
             ends_at_s=None if remaining_s is None else self._clock.monotonic_s() + remaining_s,
             barred=None if caller is None else partial(self._identity.bars, caller, scope, method, context),
@@ -275,6 +281,10 @@ class Boundary:
         else:
             _log.debug("call_refused", extra={"method": method, "code": row.code.name, "error": type(error).__name__})
         await context.abort_with_status(call_status_of(error))
+
+
+def _is_write(request_type: type[Message]) -> bool:
+    return "request_id" in request_type.DESCRIPTOR.fields_by_name
 
 
 def _reader(request_type: type[Req], text_bytes: int) -> tuple[Callable[[bytes], Req], Callable[[Req], None]]:

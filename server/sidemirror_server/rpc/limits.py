@@ -6,7 +6,7 @@ field of text, number or list without a rule is a defect of the table, found whe
 
 import math
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor, OneofDescriptor
 from google.protobuf.message import Message
@@ -29,7 +29,7 @@ from sidemirror_server.rpc.limit_table import (
 
 Violation = tuple[str, str]
 Check = Callable[[Message, str, list[Violation]], None]
-ValueCheck = Callable[[object], str | None]
+ValueCheck = Callable[[Any], str | None]
 
 _ID_CHARS = 128
 _LATEST_S = 253_402_300_799  # 9999-12-31T23:59:59Z, the end of google.protobuf.Timestamp
@@ -52,11 +52,12 @@ def checker_of(
 ) -> Callable[[Message], list[Violation]]:
     """A function that returns what is wrong with a message of this type; an empty list when nothing is. `text_bytes`:
     what the server takes of a long text, where that is less than the contract allows."""
-    check = _message(cast("Descriptor", message_type.DESCRIPTOR), _Made(text_bytes))
+    steps = _steps(cast("Descriptor", message_type.DESCRIPTOR), _Made(text_bytes))
 
     def violations(message: Message) -> list[Violation]:
         found: list[Violation] = []
-        check(message, "", found)
+        for step in steps:
+            step(message, "", found)
         return found
 
     return violations
@@ -77,6 +78,12 @@ def _message(descriptor: Descriptor, made: _Made) -> Check:
         return _timestamp
     if descriptor.full_name == "google.protobuf.Struct":
         return _object
+    made[descriptor.full_name] = check = _all_of(_steps(descriptor, made))
+    return check
+
+
+def _steps(descriptor: Descriptor, made: _Made) -> tuple[Check, ...]:
+    """The checks of a message's fields, in their order."""
     steps: list[Check] = [_sized(BYTES[descriptor.name])] if descriptor.name in BYTES else []
     texts: list[_Plain] = []  # those that follow each other are looked at together
     oneofs: set[str] = set()
@@ -96,8 +103,7 @@ def _message(descriptor: Descriptor, made: _Made) -> Check:
             steps.append(_oneof(oneof, made))
     if texts:
         steps.append(_texts(tuple(texts)))
-    made[descriptor.full_name] = check = _all_of(tuple(steps))
-    return check
+    return tuple(steps)
 
 
 # A field of text: its name; the shortest and the longest text, in characters, that is surely fine; whether it has to be
@@ -174,6 +180,9 @@ def _oneof(oneof: OneofDescriptor, made: _Made) -> Check:
 
 def _arm(field: FieldDescriptor, made: _Made) -> Check:
     """The check of an arm that is known to be set."""
+    plain = _plain(field, made)
+    if plain is not None:
+        return _texts((plain,))
     if field.message_type is None or isinstance(_rule(field, made), Required | Seconds):
         return _all_of(tuple(_field(field, made)))
     name, inner = field.name, _message(field.message_type, made)
@@ -289,8 +298,7 @@ def _value(field: FieldDescriptor, rule: Rule | None) -> ValueCheck | None:
 def _id(required: bool, taken: tuple[str, ...]) -> ValueCheck:
     wrong = "1 to 128 printable characters" + (", required" if required else "")
 
-    def check(value: object) -> str | None:
-        text = cast("str", value)
+    def check(text: str) -> str | None:
         if not text:
             return wrong if required else None
         if text in taken:
@@ -301,8 +309,7 @@ def _id(required: bool, taken: tuple[str, ...]) -> ValueCheck:
 
 
 def _text(rule: Text) -> ValueCheck:
-    def check(value: object) -> str | None:
-        text = cast("str", value)
+    def check(text: str) -> str | None:
         if rule.required and not text:
             return "required"
         if rule.not_blank and (not text or text.isspace()):
@@ -320,8 +327,8 @@ def _text(rule: Text) -> ValueCheck:
 def _number(low: float, high: float) -> ValueCheck:
     wrong = f"a number from {low:,} to {high:,}"
 
-    def check(value: object) -> str | None:
-        return None if low <= cast("float", value) <= high else wrong
+    def check(value: float) -> str | None:
+        return None if low <= value <= high else wrong
 
     return check
 

@@ -97,7 +97,6 @@ class Server:
         self._streams = streams
         self.health = health_aio.HealthServicer()
         self._by_name = cast("grpc.aio.Server", _Unregistered(self._server))
-        health_pb2_grpc.add_HealthServicer_to_server(self.health, self._by_name)
         self._names: list[str] = []
 
     def register(self, boundary: Boundary, served: Mapping[ServiceDescriptor, Iterable[object]]) -> None:
@@ -123,6 +122,8 @@ class Server:
 
     async def start(self, unable: Collection[str] = ()) -> None:
         """Serves from now on, all but the services `unable`, of which it says so."""
+        # Last, as reflection: whose method a call names is asked in this order.
+        health_pb2_grpc.add_HealthServicer_to_server(self.health, self._by_name)
         for name in ("", *self._names):
             await self.set_able(name, able=name not in unable)
         await self._server.start()
