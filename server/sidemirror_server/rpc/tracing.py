@@ -43,9 +43,11 @@ _CODES: dict[object, grpc.StatusCode] = {code.value[0]: code for code in grpc.St
 class Tracing:
     """Wraps handlers in spans when it is on; hands them back as they are when it is off."""
 
-    def __init__(self, *, on: bool) -> None:
+    def __init__(self, *, on: bool, tracer: Tracer | None = None) -> None:
+        """`tracer`: that of the process when none is given. Its processors are those that it has now."""
         self._on = on
-        self._tracer = trace.get_tracer("sidemirror.rpc")
+        self._tracer = tracer or trace.get_tracer("sidemirror.rpc")
+        self._spans = _call_spans_of(self._tracer) if on else None
         # The headers in which a caller's trace may come (OTEL_PROPAGATORS).
         self._fields = frozenset(propagate.get_global_textmap().fields)
 
@@ -102,9 +104,8 @@ class Tracing:
     def _beginning(self, method: str) -> Callable[[OtherContext | None], Span]:
         """What begins a span of the method, within the trace that it is given."""
         attributes = _attributes(method)
-        spans = _call_spans_of(self._tracer)
-        if spans is not None:
-            return spans.beginning(method, attributes)
+        if self._spans is not None:
+            return self._spans.beginning(method, attributes)
         return partial(self._tracer.start_span, method, kind=SpanKind.SERVER, attributes=attributes)
 
     def _trace_of(self, context: Context) -> OtherContext | None:
