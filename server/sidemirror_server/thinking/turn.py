@@ -112,7 +112,8 @@ def reflecting(state: TurnState) -> bool:
 
 def left(state: TurnState, now_us: int) -> BudgetLeft:
     """What is left of the turn's budget at `now_us`."""
-    return budget_left(state.budget, state.spent, elapsed_s(state, now_us))
+    elapsed = 0.0 if state.budget.time_limit_s is None else elapsed_s(state, now_us)
+    return budget_left(state.budget, state.spent, elapsed)
 
 
 def elapsed_s(state: TurnState, now_us: int) -> float:

@@ -136,7 +136,7 @@ class Conductor:
 
     async def take_up(self, scope: Scope, turn_id: TurnId) -> LiveTurn:
         """The turn, from memory or from the log. Raises NotFound, StoreUnavailable."""
-        turn = self.in_memory(scope, turn_id)
+        turn = self._held.get(scope, turn_id)
         if turn is None:
             async with self._held.turn_lock(scope, turn_id):
                 turn = await self._find(scope, turn_id)
