@@ -89,7 +89,7 @@ class CallSpans:
         def begin(within: Context | None) -> Span:
             if takes_all and within is None:
                 # What these samplers say without being asked, which costs as much as all the rest.
-                context = SpanContext(new_trace_id(), new_span_id(), is_remote=False, trace_flags=flags)
+                context = SpanContext(new_trace_id(), new_span_id(), False, flags)  # not remote; by name is dearer
                 return CallSpan(self, name, context, None, kept)
             parent = None if within is None else get_current_span(within).get_span_context()
             return self._asked(name, within, parent if parent is not None and parent.is_valid else None, kept)
@@ -145,21 +145,22 @@ class CallSpan(Span):
             return
         self._has_ended = True
         made_by = self._made_by
+        # By place, in the order that the SDK has had since 1.11: by name it takes twice to four times as long.
         made_by.on_end(
             sdk.ReadableSpan(
-                name=self._name,
-                context=self._context,
-                parent=self._parent,
-                resource=made_by.tracer.resource,
-                attributes=self._attributes,
-                events=self._events,
-                links=self._links,
-                kind=SpanKind.SERVER,
-                instrumentation_info=made_by.tracer.instrumentation_info,
-                status=self._status,
-                start_time=self._began_ns,
-                end_time=time_ns() if end_time is None else end_time,
-                instrumentation_scope=made_by.scope,
+                self._name,
+                self._context,
+                self._parent,
+                made_by.tracer.resource,
+                self._attributes,
+                self._events,
+                self._links,
+                SpanKind.SERVER,
+                made_by.tracer.instrumentation_info,
+                self._status,
+                self._began_ns,
+                time_ns() if end_time is None else end_time,
+                made_by.scope,
             )
         )
 
