@@ -191,8 +191,8 @@ async def test_closing_that_is_cut_short_closes_all_the_same(tmp_path: Path) -> 
 
 async def test_what_waits_is_bounded_over_all_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Seen to fail when each turn counts for itself: an agent that goes on for hours without its sidecar would run out
-    of memory. Closing was seen to hang here, in one run of three on a busy machine, when a turn is only cancelled: where
-    its stream broke in that moment it went on for ever."""
+    of memory. Closing was seen to hang here, in one run of three on a busy machine, when a turn is only cancelled:
+    where its stream broke in that moment it went on for ever."""
     content = "x" * 250_000
     async with connect(f"unix:{tmp_path / 'nobody.sock'}", on_away=lambda _: None) as sidemirror:
         turns = [sidemirror.begin_turn(task="look") for _ in range(6)]

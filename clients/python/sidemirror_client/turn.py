@@ -213,7 +213,7 @@ class Turn:
         """One stream after the other, until the turn is over."""
         failures = 0
         try:
-            while not self._over:
+            while not self._is_over():
                 await self._link.there()
                 heard, outage = self._heard, self._link.outages
                 try:
@@ -223,7 +223,7 @@ class Turn:
                         outage = self._link.outages
                         await self._stream(outage)
                 except (grpc.RpcError, OSError, ValueError) as error:
-                    if self._over:
+                    if self._is_over():
                         return
                     if isinstance(error, grpc.aio.AioRpcError) and _is_final(error):
                         self.error = error
@@ -242,6 +242,9 @@ class Turn:
                     await asyncio.sleep(min(FIRST_PAUSE_S * failures, LONGEST_PAUSE_S))
         finally:
             self._end()
+
+    def _is_over(self) -> bool:
+        return self._over
 
     async def _something_to_send(self) -> None:
         if not (self._over or self._waiting):
