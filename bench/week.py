@@ -48,7 +48,7 @@ class Sample(NamedTuple):
     wal_mb: float
 
 
-# What a critique of this run takes in the database with its indexes: measured with `dbstat`, where nothing else was left.
+# What a critique of this run takes in the database with its indexes: by `dbstat`, where nothing else was left.
 _CRITIQUE_BYTES = 1_070
 
 # What each may grow from the middle of the run to its end, absolutely and as a share: noise of the allocator and of the
