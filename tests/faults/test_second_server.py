@@ -45,6 +45,7 @@ async def test_refused(place: str, tmp_path: Path, short_folder: Path) -> None:
         }
         assert len(told) == 1
         assert expected[place] in told[0]
+        assert place != "folder" or told[0].startswith("sidemirror: data_dir (SIDEMIRROR_DATA_DIR): ")
         for address in (first.address, f"unix:{path}"):
             async with channel(address) as connection:
                 stub = sidecar_pb2_grpc.SidecarServiceStub(connection)

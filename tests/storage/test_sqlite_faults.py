@@ -59,6 +59,14 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
         run_tool("umount", str(folder))
 
 
+async def test_no_room_to_open(tiny_disk: Path) -> None:
+    """Seen to fail when `store_failure` does not know SQLITE_IOERR_SHMSIZE: the start said "disk I/O error"."""
+    (tiny_disk / "ballast").write_bytes(b"x" * (2 * MIB - 24 * 1024))
+    with pytest.raises(StoreFull, match="no room"):
+        async with small_store(tiny_disk / "store"):
+            pass
+
+
 async def test_full_disk(tiny_disk: Path) -> None:
     """Seen to fail when `store_failure` does not know SQLITE_FULL."""
     ballast = tiny_disk / "ballast"

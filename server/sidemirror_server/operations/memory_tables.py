@@ -1,4 +1,4 @@
-"""How `sidemirror memory` shows what it found: lines and tables on a terminal. Texts are data: their markup is not followed."""
+"""How `sidemirror memory` shows what it found, on a terminal. Texts are data: their markup is not followed."""
 
 from collections.abc import Iterable
 

@@ -35,7 +35,7 @@ def serve(flags: Mapping[str, str]) -> int:
     except StoreRefused as refusal:
         setting = _NAMED_BY.get(str(refusal.facts.get("store")))
         if setting is None:
-            print(f"sidemirror: {refusal}", file=sys.stderr)
+            print(f"sidemirror: data_dir ({PREFIX}DATA_DIR): {refusal}", file=sys.stderr)
             return EXIT_FAILED
         reason = refusal.facts["reason"]
         raise BadSettings(f"{setting} ({PREFIX}{setting.upper()}): the store cannot be used: {reason}") from refusal

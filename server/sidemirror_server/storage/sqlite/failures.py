@@ -28,6 +28,9 @@ def store_failure(error: BaseException) -> SidemirrorError | None:
     code = _code(error)
     if code == sqlite3.SQLITE_FULL:
         return StoreFull(store="sqlite", reason=str(error))
+    if _extended(error) == sqlite3.SQLITE_IOERR_SHMSIZE:
+        # What a full disk does to a database that is being opened; SQLite's own words are "disk I/O error".
+        return StoreFull(store="sqlite", reason="the disk has no room for the index of the WAL")
     if code in _UNAVAILABLE:
         return StoreUnavailable(store="sqlite", reason=str(error))
     return None
@@ -35,5 +38,9 @@ def store_failure(error: BaseException) -> SidemirrorError | None:
 
 def _code(error: sqlite3.Error) -> int:
     """The primary result code; 0 when the error comes from Python's module and not from SQLite."""
-    extended: int | None = getattr(error, "sqlite_errorcode", None)
-    return 0 if extended is None else extended & 0xFF
+    return _extended(error) & 0xFF
+
+
+def _extended(error: BaseException) -> int:
+    """The extended result code; 0 likewise."""
+    return getattr(error, "sqlite_errorcode", None) or 0
