@@ -66,19 +66,24 @@ def _only_its_own(
 
 
 def _where_there_is_something(
-    connection: sqlite3.Connection, scope: Scope, memory: MemoryRecord, more: Iterable[NewLink] = ()
+    connection: sqlite3.Connection, scope: Scope, memory: MemoryRecord, links: Iterable[NewLink]
 ) -> None:
     if not memory.related_ids:
-        adapter.keep_links(connection, scope, memory, more)
+        adapter.add_links(connection, scope, memory, links)
 
 
 @pytest.mark.parametrize(
-    ("clause", "instead"), [("MG4", _never), ("MG4", _only_its_own), ("MG6", _where_there_is_something)]
+    ("clause", "step", "instead"),
+    [
+        ("MG4", "keep_links", _never),
+        ("MG4", "keep_links", _only_its_own),
+        ("MG6", "add_links", _where_there_is_something),
+    ],
 )
 async def test_broken_step_is_noticed(
-    clause: str, instead: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    clause: str, step: str, instead: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memories_adapter, "keep_links", instead)
+    monkeypatch.setattr(memories_adapter, step, instead)
     await noticed(clause, tmp_path)
 
 
