@@ -131,3 +131,21 @@ def test_a_vector_that_changed_counts_as_it_is_now(shelf: Shelf) -> None:
         assert shelf.recall(vectors, 1, question.reshape(1, -1)) == 1.0
         every = [row for part in shelf.portions(vectors, 1, question) for _, (row,) in part]
         assert sorted(every) == list(range(200))
+
+
+def test_the_scope_that_was_searched_longest_ago_makes_room(shelf: Shelf) -> None:
+    """Seen to fail when nothing is let go of, and when it is the scope that was searched last."""
+    many, question = 100, scattered(1, 9)[0]
+    for scope_no in (1, 2, 3):
+        shelf.keep(scope_no, range(many * scope_no, many * (scope_no + 1)), scattered(many, scope_no))
+    bytes_of_one = many * DIMENSIONS * 5 * 1.3  # a code and a float a number, and room to grow
+    vectors = Vectors(held_bytes=int(2 * bytes_of_one))
+    said: list[str] = []
+    shelf.connection.set_trace_callback(said.append)
+    read_anew = []
+    for scope_no in (1, 2, 1, 2, 3, 2, 3, 1):
+        said.clear()
+        next(shelf.portions(vectors, scope_no, question))
+        if any("vector_no > 0" in statement for statement in said):
+            read_anew.append(scope_no)
+    assert read_anew == [1, 2, 3, 1]

@@ -34,8 +34,8 @@ _RESCORED, _RESCORED_RATIO = 100, 2
 _READ_AT_ONCE = 5_000
 _FLOAT_BYTES = 4
 _LARGEST_CODE = 127
-# Scopes whose vectors stay in memory.
-_SCOPES = 8
+# How much of the vectors stays in memory, but for one scope's at least. Chosen here: a million of 384 numbers.
+HELD_BYTES = 512 * 1024 * 1024
 # Rows for which there is room beyond those that are held, as a part of them: what is added moves the rest rarely.
 _SPARE_RATIO = 0.25
 # The place of a row that has another vector by now.
@@ -52,8 +52,9 @@ class Read(Protocol):
 class Vectors:
     """The vectors of some scopes."""
 
-    def __init__(self, exact_rows: int = EXACT_ROWS) -> None:
+    def __init__(self, exact_rows: int = EXACT_ROWS, held_bytes: int = HELD_BYTES) -> None:
         self._exact_rows = exact_rows
+        self._held_bytes = held_bytes
         self._held: dict[tuple[int, int, int], _Held] = {}
 
     def nearest(
@@ -72,9 +73,8 @@ class Vectors:
         key = (scope_no, model_no, len(vector))
         held = self._held.pop(key, None) or _Held(*key)
         self._held[key] = held
-        while len(self._held) > _SCOPES:
-            del self._held[next(iter(self._held))]
         held.bring_up_to_date(connection, self._exact_rows)
+        self._make_room()
         asked = np.asarray(vector, dtype=np.float32)
         if held.count == 0:
             return
@@ -85,6 +85,12 @@ class Vectors:
             yield from held.rescored(places, asked, first, read)
             given += len(places)
             portion *= 4
+
+    def _make_room(self) -> None:
+        """Lets go of the scopes that were searched longest ago."""
+        held_bytes = sum(held.size_bytes for held in self._held.values())
+        while held_bytes > self._held_bytes and len(self._held) > 1:
+            held_bytes -= self._held.pop(next(iter(self._held))).size_bytes
 
 
 def _rescored(found: list[tuple[Any, ...]], asked: "Floats") -> list[tuple[float, tuple[Any, ...]]]:
@@ -112,6 +118,11 @@ class _Held:
         self._codes: Array = _empty((0, dimensions), "int8")
         self._scales: Array = _empty(0, "float32")
         self._floats: Array | None = _empty((0, dimensions), "float32")
+
+    @property
+    def size_bytes(self) -> int:
+        held = (self._rows, self._codes, self._scales, *([] if self._floats is None else [self._floats]))
+        return sum(array.nbytes for array in held)
 
     def bring_up_to_date(self, connection: sqlite3.Connection, exact_rows: int) -> None:
         """Reads what was kept since."""
