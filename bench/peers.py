@@ -189,7 +189,8 @@ class _Meanings:
     def __init__(self) -> None:
         self.made: dict[str, tuple[float, ...]] = {}
 
-    async def embed(self, _scope: Scope, texts: tuple[str, ...], _deadline_s: float) -> Embeddings:
+    async def embed(self, _scope: Scope, texts: tuple[str, ...], _deadline_s: float, *, background: bool) -> Embeddings:
+        assert background  # nobody waits for them
         unknown = (1.0,) + (0.0,) * (DIMENSIONS - 1)
         return Embeddings(tuple(self.made.get(text, unknown) for text in texts), 0)
 
