@@ -34,7 +34,7 @@ def test_every_service_of_the_contract_is_walked() -> None:
 
 @pytest.mark.parametrize("path", METHODS)
 def test_every_rpc_is_in_a_step(path: str) -> None:
-    """Seen to fail for a method that is in no step, and for one that only has to answer."""
+    """In one, and with an answer that is checked."""
     if path == HELPED:
         assert {step["turn"] for step in STEPS if "turn" in step} >= {"begin", "report", "await", "finish", "summary"}
     elif path == REFUSED:
