@@ -24,11 +24,16 @@ def lesson(number: int) -> str:
     return f"Lesson {number}: the word w{number}q is only here."
 
 
+def strategy(number: int) -> str:
+    """What every second lesson comes with, in the same transaction."""
+    return f"Step {number}: the word s{number}q is only here." if number % 2 else ""
+
+
 class Writing:
     """Writers, each of which repeats a write with its request id until it is acknowledged."""
 
     def __init__(self, process: Process, total: int) -> None:
-        self.acknowledged: dict[int, str] = {}
+        self.acknowledged: dict[int, pb.StoreReflectionResponse] = {}
         self.repeated = 0
         self._process = process
         self._numbers = iter(range(total))
@@ -56,10 +61,10 @@ class Writing:
 
     async def _write(self, stub: Stub, number: int) -> None:
         request = pb.StoreReflectionRequest(
-            result=pb.ReflectionResult(reflection_text=lesson(number)), request_id=f"write-{number}"
+            result=pb.ReflectionResult(reflection_text=lesson(number), strategy_text=strategy(number)),
+            request_id=f"write-{number}",
         )
-        stored = await stub.StoreReflection(request, timeout=_CALL_S)
-        self.acknowledged[number] = stored.reflection_id
+        self.acknowledged[number] = await stub.StoreReflection(request, timeout=_CALL_S)
 
     async def until_acknowledged(self, count: int) -> None:
         def far_enough() -> bool:
@@ -74,31 +79,37 @@ class Writing:
         await asyncio.gather(*self._tasks)
 
 
-async def kept(stub: Stub) -> dict[str, str]:
-    """Every memory's text by its id; fails when an id comes twice."""
-    found: dict[str, str] = {}
+async def kept(stub: Stub) -> dict[str, tuple[str, str]]:
+    """Every memory's text, and whose strategy it is, by its id; fails when an id comes twice."""
+    found: dict[str, tuple[str, str]] = {}
     token = ""
     while True:
         page = await stub.ListReflections(pb.ListReflectionsRequest(page_size=1000, page_token=token), timeout=60)
         for memory in page.memories:
             assert memory.id not in found
             assert memory.strength == 1, "a repeated write is not learned twice"
-            found[memory.id] = memory.content
+            found[memory.id] = (memory.content, memory.strategy_of)
         token = page.next_page_token
         if not token:
             return found
 
 
 async def check(stub: Stub, writing: Writing, total: int) -> None:
-    found = await kept(stub)
-    assert found == {memory_id: lesson(number) for number, memory_id in writing.acknowledged.items()}
-    assert len(found) == total
+    wanted: dict[str, tuple[str, str]] = {}
+    for number, stored in writing.acknowledged.items():
+        wanted[stored.reflection_id] = (lesson(number), "")
+        if strategy(number):
+            wanted[stored.strategy_id] = (strategy(number), stored.reflection_id)
+    assert await kept(stub) == wanted
+    assert len(writing.acknowledged) == total
     # The words of each are where they are looked for.
     chance = random.Random(3)
     for number in chance.sample(range(total), min(total, 200)):
-        request = pb.QueryReflectionsRequest(query_text=f"w{number}q", k=5)
-        hits = (await stub.QueryReflections(request, timeout=30)).hits
-        assert [hit.memory.id for hit in hits] == [writing.acknowledged[number]]
+        stored = writing.acknowledged[number]
+        for word, memory_id in ((f"w{number}q", stored.reflection_id), (f"s{number}q", stored.strategy_id)):
+            request = pb.QueryReflectionsRequest(query_text=word, k=5)
+            hits = (await stub.QueryReflections(request, timeout=30)).hits
+            assert [hit.memory.id for hit in hits] == ([memory_id] if memory_id else [])
 
 
 CASES = [
