@@ -16,7 +16,7 @@ hypothesis.settings.register_profile("sidemirror", _timeless, derandomize=True, 
 hypothesis.settings.register_profile("search", _timeless, derandomize=False)
 hypothesis.settings.load_profile("sidemirror")
 
-pytest_plugins = ["tests.postgres.fixtures", "tests.redis.fixtures"]
+pytest_plugins = ["tests.faults.machine", "tests.postgres.fixtures", "tests.redis.fixtures"]
 
 # How long the server goes without what it could do better with, in the tests' own process: what comes of it, and not
 # how soon on a machine that has no time, is what most of them are about. Those about being late have their own.

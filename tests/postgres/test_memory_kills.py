@@ -97,12 +97,12 @@ async def check(stub: Stub, writing: Writing, total: int) -> None:
     chance = random.Random(3)
     for number in chance.sample(range(total), min(total, 200)):
         request = pb.QueryReflectionsRequest(query_text=f"w{number}q", k=5)
-        hits = (await stub.QueryReflections(request, timeout=30)).hits
+        hits = (await stub.QueryReflections(request, timeout=60)).hits
         assert [hit.memory.id for hit in hits] == [writing.acknowledged[number]]
 
 
 CASES = [
-    pytest.param(4, 400, id="4-kills", marks=pytest.mark.timeout(180)),
+    pytest.param(4, 400, id="4-kills", marks=pytest.mark.timeout(300)),
     pytest.param(100, 20_000, id="100-kills", marks=[pytest.mark.long, pytest.mark.timeout(2400)]),
 ]
 

@@ -51,7 +51,7 @@ def learn(memory: ReflectiveMemoryServiceStub, project: str) -> pb.StoreReflecti
     result = memory.GenerateReflection(request, timeout=TIMEOUT_S).result
     assert result.error_signature == "sql|not_found|missing_table"
     result.strategy_text = ADVICE
-    # Without what differs from run to run, and with a request_id: so the ids, and what is held back, are always the same.
+    # Without what differs from run to run, and with a request_id: the ids, and what is held back, are always the same.
     result.ClearField("generated_at")
     request = pb.StoreReflectionRequest(project_id=project, result=result, request_id="learnt")
     return memory.StoreReflection(request, timeout=TIMEOUT_S)
