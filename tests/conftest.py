@@ -4,11 +4,50 @@ from collections.abc import Iterator
 import hypothesis
 import pytest
 
-# A property is not about time: on a busy machine Hypothesis' own deadline per example fails at random.
-hypothesis.settings.register_profile("sidemirror", deadline=None)
+from sidemirror_server.memory import meanings
+from sidemirror_server.rpc import recent, turn_material
+from sidemirror_server.turns import conductor, critiquing, lessons, reflecting
+
+# A property is not about time: on a busy machine Hypothesis' own deadline per example fails at random, and its look at
+# how long examples take to make. The same examples in each run, so that no change is held up by what another one did;
+# `--hypothesis-profile=search` looks for new ones.
+_timeless = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile("sidemirror", _timeless, derandomize=True, database=None)
+hypothesis.settings.register_profile("search", _timeless, derandomize=False)
 hypothesis.settings.load_profile("sidemirror")
 
-pytest_plugins = ["tests.postgres.fixtures", "tests.redis.fixtures"]
+pytest_plugins = ["tests.faults.machine", "tests.postgres.fixtures", "tests.redis.fixtures"]
+
+# How long the server goes without what it could do better with, in the tests' own process: what comes of it, and not
+# how soon on a machine that has no time, is what most of them are about. Those about being late have their own.
+_PATIENCE_S = 30.0
+_WAITS = (
+    (conductor, "_MOMENT_S"),
+    (critiquing, "_STORE_PATIENCE_S"),
+    (lessons, "_KEEP_S"),
+    (lessons, "_MEANING_S"),
+    (lessons, "_READ_S"),
+    (meanings, "_QUESTION_S"),
+    (recent, "_MOMENT_S"),
+    (reflecting, "_LESSONS_S"),
+    (turn_material, "_MOMENT_S"),
+)
+_OWN_WAITS = {(module, name): getattr(module, name) for module, name in _WAITS}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patient_server() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in _WAITS:
+            patch.setattr(module, name, _PATIENCE_S)
+        yield
+
+
+@pytest.fixture
+def as_hasty_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of what the server does without: its own time limits."""
+    for module, name in _WAITS:
+        monkeypatch.setattr(module, name, _OWN_WAITS[module, name])
 
 
 @pytest.fixture(autouse=True)

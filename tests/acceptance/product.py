@@ -13,7 +13,7 @@ COMMAND = BIN / "sidemirror"
 # A key would choose another model than the built-in rules.
 _NOT_PASSED_ON = ("SIDEMIRROR_", "ANTHROPIC_", "OPENAI_", "RAE_")
 # Starting takes about a second; a machine that tests on all cores may take many times that.
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 
 
 def environment(**settings: str) -> dict[str, str]:

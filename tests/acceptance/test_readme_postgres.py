@@ -60,7 +60,7 @@ async def owner_may_not_create_vector(url: str) -> None:
 
 async def start_a_turn(address: str) -> None:
     async with connected(address) as stub:
-        await stub.StartTurn(StartTurnRequest(turn_id="t"), timeout=10)
+        await stub.StartTurn(StartTurnRequest(turn_id="t"), timeout=60)
 
 
 def test_as_written(cluster: Cluster, tmp_path: Path) -> None:

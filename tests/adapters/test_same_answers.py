@@ -532,7 +532,6 @@ def run(databases: Databases, examples: int, steps: int, *, shrink: bool) -> Non
     )
 
 
-@pytest.mark.timeout(120)
 def test_same_operations_same_answers(databases: Databases) -> None:
     run(databases, examples=12, steps=50, shrink=False)
 

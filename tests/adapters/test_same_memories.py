@@ -308,7 +308,6 @@ def run(machine: type[BothStores], databases: Databases, examples: int, steps: i
     )
 
 
-@pytest.mark.timeout(120)
 def test_same_operations_same_answers(databases: Databases) -> None:
     run(SameMemories, databases, examples=10, steps=40, shrink=False)
 

@@ -88,7 +88,6 @@ async def _nearest(found: Awaitable[VectorHits]) -> Any:
     return [(hit.facts, round(hit.similarity, 5)) for hit in hits.hits], hits.embedded, hits.memories
 
 
-@pytest.mark.timeout(120)
 def test_same_operations_same_answers(databases: Databases) -> None:
     """Seen to fail when SQLite marks only the first of several memories as embedded."""
     run(SameVectors, databases, examples=10, steps=40, shrink=False)

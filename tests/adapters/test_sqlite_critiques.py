@@ -70,4 +70,4 @@ async def test_figures_over_many_equal_a_plain_recomputation(
             assert found == figures_of(every, T0, bucket_us)
             with capsys.disabled():
                 sys.stdout.write(f"\nfigures over {MANY:,} critiques in {len(found)} groups: {took_s * 1000:.0f} ms")
-            assert took_s < 10
+            assert took_s < 60

@@ -132,10 +132,12 @@ def growth(read: Callable[[str], object], piece: str) -> str:
 
     if took_s(SIZE) < SLOW_S:
         return ""
-    # A machine that does something else can make one of them slow, and not all of three.
-    half_s, whole_s = (min(took_s(size) for _ in range(3)) for size in (SIZE // 2, SIZE))
-    if whole_s < SLOW_S or whole_s < MOST_GROWTH * half_s:
-        return ""
+    half_s = whole_s = 0.0
+    # A machine that does something else can make one of them slow, and not all of three; nor three times.
+    for _ in range(3):
+        half_s, whole_s = (min(took_s(size) for _ in range(3)) for size in (SIZE // 2, SIZE))
+        if whole_s < SLOW_S or whole_s < MOST_GROWTH * half_s:
+            return ""
     return f"{piece!r}: {half_s:.3f} s, and {whole_s:.3f} s for twice the text"
 
 
@@ -158,4 +160,4 @@ def test_redaction_is_linear() -> None:
 
 
 def test_what_is_not_linear_is_found() -> None:
-    assert growth(re.compile(r"(?:\w*/)+").findall, "a") != ""
+    assert any(growth(re.compile(r"(?:\w*/)+").findall, "a") for _ in range(10))

@@ -3,12 +3,9 @@
 import asyncio
 from pathlib import Path
 
-import pytest
-
 from bench.week import BOUNDS, Sample, growth, measure, table
 
 
-@pytest.mark.timeout(120)
 def test_half_a_minute_of_it(tmp_path: Path) -> None:
     """Seen to fail when `Conductor._finish_later` waits for tasks that are all gone: turns did not end."""
     week, samples = asyncio.run(measure(0.5, tmp_path))

@@ -124,7 +124,7 @@ def argues(*issues: IssueAnswer, argument: str = "This is my view.") -> DebateAn
     return DebateAnswer(argument=argument, issues=issues)
 
 
-async def until(condition: Callable[[], bool], within_s: float = 15.0) -> None:
+async def until(condition: Callable[[], bool], within_s: float = 60.0) -> None:
     """Returns when the condition holds; fails when it does not in time."""
     async with asyncio.timeout(within_s):
         while not condition():  # noqa: ASYNC110  # what is waited for happens in the code under test, which rings no bell

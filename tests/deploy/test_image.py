@@ -77,8 +77,8 @@ def test_it_serves_read_only_as_its_own_user_without_a_shell(image: Image) -> No
         assert running.status("CapEff") == ["0000000000000000"]
         with grpc.insecure_channel(running.address) as channel:
             stub = pb_grpc.ThinkingServiceStub(channel)
-            plan = stub.StartTurn(pb.StartTurnRequest(task="look"), timeout=20).plan
-            assert stub.GetTurn(pb.GetTurnRequest(turn_id=plan.turn_id), timeout=20).turn.turn_id == plan.turn_id
+            plan = stub.StartTurn(pb.StartTurnRequest(task="look"), timeout=60).plan
+            assert stub.GetTurn(pb.GetTurnRequest(turn_id=plan.turn_id), timeout=60).turn.turn_id == plan.turn_id
         told = image.run("health", SIDEMIRROR_ADDRESS=running.address)
         assert (told.returncode, told.stdout) == (0, "SERVING\n"), told.stderr
         resident_mb = int(running.status("VmRSS")[0]) / 1024

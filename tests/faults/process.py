@@ -113,7 +113,7 @@ class Process:
         """Ends it as a crash would, and returns when it is gone."""
         self.signal(signal.SIGKILL)
         if self._popen is not None:
-            self._popen.wait(timeout=10)
+            self._popen.wait(timeout=60)
 
     async def ended(self, within_s: float) -> tuple[int, float]:
         """Its exit code, and how many seconds from now it took to end."""

@@ -19,13 +19,14 @@ from tests.architecture.repository import ROOT
 from tests.faults.agents import failing_calls
 from tests.faults.figures import show
 from tests.faults.floods import KINDS
+from tests.faults.machine import Machine
 from tests.faults.process import Process
 from tests.faults.sidecars import Stub, connected
 from tests.faults.waiting import until
 from tests.wire.access import ACME, bearer, write_access
 
 MIB = 1024 * 1024
-# What 99 of 100 honest calls take at most.
+# What 99 of 100 honest calls take at most, beside what the machine takes.
 MOST_MS = 300
 
 
@@ -53,7 +54,7 @@ class Honest:
             ):
                 began_s = time.monotonic()
                 try:
-                    await call(request, timeout=10, metadata=shows)
+                    await call(request, timeout=60, metadata=shows)
                 except grpc.aio.AioRpcError as error:
                     self.errors.append(f"{error.code().name}: {error.details()}")
                 self.took_s.append(time.monotonic() - began_s)
@@ -67,11 +68,11 @@ class Honest:
 @pytest.mark.parametrize(
     "for_s",
     [
-        pytest.param(1.0, id="1-s", marks=pytest.mark.timeout(180)),
+        pytest.param(1.0, id="1-s", marks=pytest.mark.timeout(300)),
         pytest.param(8.0, id="8-s", marks=[pytest.mark.long, pytest.mark.timeout(600)]),
     ],
 )
-async def test_the_others_notice_nothing(for_s: float, tmp_path: Path) -> None:
+async def test_the_others_notice_nothing(for_s: float, machine: Machine, tmp_path: Path) -> None:
     """No honest call fails, its p99 stays within 300 ms, and memory comes back to within 50 MB. Seen to fail when
     `streams_per_connection` is 100,000 (honest calls fail during rapid-reset), and when the log does not leave out what
     grpc.aio says of each slow reader that is gone (tracebacks)."""
@@ -82,18 +83,20 @@ async def test_the_others_notice_nothing(for_s: float, tmp_path: Path) -> None:
         for kind in KINDS:
             async with connected(process.address) as own:
                 honest = Honest(own)
+                machine.late_s()
                 working = asyncio.create_task(honest.run())
                 told = await _flood(kind, process.port, for_s)
                 most_mb = process.memory_bytes() / MIB
                 working.cancel()
+                most_ms = MOST_MS + 1000 * machine.late_s()
             connections, sent = told.split()
             lines.append(
                 f"{kind}: {sent} in {for_s:g} s over {connections} connections; {len(honest.took_s)} honest calls, "
                 f"{len(honest.errors)} errors, p99 {honest.p99_ms:.0f} ms; {most_mb:.0f} MB"
             )
-            if honest.errors or honest.p99_ms > MOST_MS or len(honest.took_s) < 10:
+            if honest.errors or len(honest.took_s) < 3 or honest.p99_ms > most_ms:
                 failed.append(f"{lines[-1]} {honest.errors[:3]}")
-        await until(lambda: process.memory_bytes() / MIB <= before_mb + 50, within_s=30)
+        await until(lambda: process.memory_bytes() / MIB <= before_mb + 50, within_s=60)
         show("\n".join([*lines, f"after: {process.memory_bytes() / MIB:.0f} MB"]))
         assert failed == []
         assert "Traceback" not in process.text()
@@ -106,16 +109,18 @@ async def test_the_others_notice_nothing(for_s: float, tmp_path: Path) -> None:
         pytest.param(8.0, id="8-s", marks=[pytest.mark.long, pytest.mark.timeout(300)]),
     ],
 )
-async def test_strangers_are_refused_and_do_not_fill_the_log(for_s: float, tmp_path: Path) -> None:
+async def test_strangers_are_refused_and_do_not_fill_the_log(for_s: float, machine: Machine, tmp_path: Path) -> None:
     """As many as come: 20 lines and their number. Seen to fail when `Refusals.tell` writes a line for each."""
     access = write_access(tmp_path / "access.json")
     async with Process(tmp_path, {"access_file": str(access)}) as process, connected(process.address) as own:
         honest = Honest(own, tenant_id="acme")
+        machine.late_s()
         working = asyncio.create_task(honest.run())
         _, refused = (await _flood("strangers", process.port, for_s)).split()
         working.cancel()
+        most_ms = MOST_MS + 1000 * machine.late_s()
         process.signal(signal.SIGTERM)
-        assert (await process.ended(within_s=20))[0] == 0
+        assert (await process.ended(within_s=60))[0] == 0
         told = [json.loads(line) for line in process.text().splitlines() if "calls_refused" in line]
         lines = process.text().count('"call_refused"')
         show(
@@ -123,7 +128,7 @@ async def test_strangers_are_refused_and_do_not_fill_the_log(for_s: float, tmp_p
             f"{len(honest.took_s)} honest calls, {len(honest.errors)} errors, p99 {honest.p99_ms:.0f} ms"
         )
         assert honest.errors == []
-        assert honest.p99_ms <= MOST_MS
+        assert honest.p99_ms <= most_ms
         assert lines == 20
         assert sum(line["count"] for line in told) == int(refused) - 20
 

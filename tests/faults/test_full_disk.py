@@ -41,14 +41,14 @@ async def fill(stub: Stub, kept: list[str]) -> grpc.aio.AioRpcError:
         for number in range(len(kept), len(kept) + 1000):
             event_id = f"e{number}"
             event = pb.TurnEvent(event_id=event_id, user_message=pb.UserMessage(text="x" * 20_000))
-            await stub.ReportEvents(pb.ReportEventsRequest(turn_id="t", events=[event]), timeout=10)
+            await stub.ReportEvents(pb.ReportEventsRequest(turn_id="t", events=[event]), timeout=60)
             kept.append(event_id)
     return caught.value
 
 
 async def events_in(stub: Stub) -> list[str]:
     """What a reader sees of the turn: through a watch, which reads the log and does not wait for the writer."""
-    watch = stub.WatchTurns(pb.WatchTurnsRequest(follow=False), timeout=10)
+    watch = stub.WatchTurns(pb.WatchTurnsRequest(follow=False), timeout=60)
     entries = [response.entry async for response in watch]
     return [entry.event.event_id for entry in entries if entry.event.HasField("user_message")]
 
@@ -75,7 +75,7 @@ async def test_a_full_disk_is_a_clear_error_and_writes_resume(small_disk: Path, 
         ballast.unlink()
         refused = f"e{len(kept)}"
         again = pb.TurnEvent(event_id=refused, user_message=pb.UserMessage(text="x" * 20_000))
-        await stub.ReportEvents(pb.ReportEventsRequest(turn_id="t", events=[again]), timeout=10)
+        await stub.ReportEvents(pb.ReportEventsRequest(turn_id="t", events=[again]), timeout=60)
         assert await events_in(stub) == [*kept, refused]
         assert (await record_of(stub, "t"))[0].event_count == len(kept) + 2
     assert is_sound(small_disk / "data")
@@ -95,6 +95,6 @@ async def test_files_that_may_not_grow_are_a_clear_error_and_writes_resume(tmp_p
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, hard))
         refused = f"e{len(kept)}"
         again = pb.TurnEvent(event_id=refused, user_message=pb.UserMessage(text="x" * 20_000))
-        await stub.ReportEvents(pb.ReportEventsRequest(turn_id="t", events=[again]), timeout=10)
+        await stub.ReportEvents(pb.ReportEventsRequest(turn_id="t", events=[again]), timeout=60)
         assert await events_in(stub) == [*kept, refused]
     assert is_sound(tmp_path / "data")

@@ -58,7 +58,7 @@ async def test_nothing_acknowledged_is_lost_or_doubled(kills: int, total: int, t
                         task.result()  # an agent that gave up says why
                 return journal.count(Outcome.OK) >= wanted
 
-            await until(far_enough, within_s=30)
+            await until(far_enough, within_s=60)
             process.kill()
             process.port = 0
             await process.start()

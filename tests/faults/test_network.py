@@ -78,15 +78,20 @@ async def test_the_server_lets_go_of_a_client_that_is_gone_without_a_word(tmp_pa
 async def test_latency_is_not_multiplied(tmp_path: Path) -> None:
     """100 events in flight on a connection of 2 × 50 ms take about one round trip: the stream waits for nobody.
     Seen to fail when `_TurnStream.read` waits until each request is durable before it reads the next: two seconds
-    instead of a tenth."""
+    instead of a tenth. The best of five: what else the machine does may hold up one of them."""
     async with running(tmp_path) as served, FaultProxy(served.address) as proxy, connected(proxy.address) as stub:
         talk = Talk(stub)
         await talk.say(started("t", "s"))
         await until(lambda: talk.durable() == 1)
         proxy.latency_s = 0.05
-        began_s = time.monotonic()
-        for event in failing_calls("t", 100):
-            await talk.say(event)
-        await until(lambda: talk.received() == 101)
-        assert 0.1 <= time.monotonic() - began_s < 1.0
+        took_s = 60.0
+        for hundred in range(5):
+            began_s = time.monotonic()
+            for event in failing_calls("t", 100, first=1 + 100 * hundred):
+                await talk.say(event)
+            await until(lambda hundred=hundred: talk.received() == 101 + 100 * hundred)  # type: ignore[misc]
+            took_s = min(took_s, time.monotonic() - began_s)
+            if took_s < 1.0:
+                break
+        assert 0.1 <= took_s < 1.0
         talk.stream.cancel()

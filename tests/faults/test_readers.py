@@ -89,7 +89,7 @@ async def test_watches_have_no_silent_gap(total: int, tmp_path: Path) -> None:
             each = min(10_000, total // 8)
             await asyncio.gather(*[write_turns(stub, writer, total // 2 // each, each) for writer in range(2)])
         highest = process.memory_bytes()
-        _, late = await asyncio.wait(reading, timeout=20 + total / 1_000)
+        _, late = await asyncio.wait(reading, timeout=60 + total / 1_000)
         for task in late:
             task.cancel()
     show(
@@ -112,7 +112,7 @@ async def test_a_run_that_is_not_read_is_told_of_a_gap(tmp_path: Path) -> None:
         await talk.say(started("t", "s", level=pb.THINK_LEVEL_OFF))
         for first in range(0, 15_000, 1_000):
             await talk.say(*streaks(first, 1_000))
-        await until(lambda: talk.durable() == 15_001, within_s=30)
+        await until(lambda: talk.durable() == 15_001, within_s=60)
         talk.stream.cancel()
         again = Talk(served.stub)
         await again.say(resume=pb.TurnResume(turn_id="t"))
@@ -153,11 +153,11 @@ async def test_a_stream_that_is_not_read_holds_back_nobody(tmp_path: Path) -> No
         await deaf.write(pb.RunTurnRequest(events=[started("deaf", "s")]))
         before = process.memory_bytes()
         for events in messages:
-            await asyncio.wait_for(deaf.write(pb.RunTurnRequest(events=events)), 10)
+            await asyncio.wait_for(deaf.write(pb.RunTurnRequest(events=events)), 60)
         talk = Talk(other)
         await talk.say(started("t", "s2"), *failing_calls("t", 100))
         await until(lambda: talk.durable() == 101)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while await _event_count(other, "deaf") < 60_001:  # noqa: ASYNC110 - asked over the wire
                 await asyncio.sleep(0.05)
         after = process.memory_bytes()

@@ -95,6 +95,6 @@ async def test_events_that_the_turn_has_are_acknowledged_at_once(tmp_path: Path)
         await again.say(resume=pb.TurnResume(turn_id="t"))
         for first in range(0, 40, 10):
             await again.say(*events[first : first + 10])
-            await until(lambda first=first: again.durable() == first + 10, within_s=5)  # type: ignore[misc]
+            await until(lambda first=first: again.durable() == first + 10, within_s=60)  # type: ignore[misc]
         talk.stream.cancel()
         again.stream.cancel()

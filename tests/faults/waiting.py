@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 
-async def until(condition: Callable[[], bool], within_s: float = 15.0, every_s: float = 0.005) -> float:
+async def until(condition: Callable[[], bool], within_s: float = 60.0, every_s: float = 0.005) -> float:
     """Returns how many seconds it took until `condition` held; fails when it does not hold in time."""
     began_s = time.monotonic()
     while not condition():

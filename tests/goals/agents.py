@@ -49,7 +49,7 @@ async def all_reports(stub: Stub, state: Any = pb.GOAL_REPORT_STATE_UNSPECIFIED)
     token = ""
     while True:
         request = pb.ListGoalReportsRequest(report_state=state, page_size=1000, page_token=token)
-        page = await stub.ListGoalReports(request, timeout=10)
+        page = await stub.ListGoalReports(request, timeout=60)
         found += page.reports
         token = page.next_page_token
         if not token:
@@ -87,5 +87,5 @@ async def everything_told(stub: Stub) -> list[pb.GoalReflection]:
 
 
 async def reflections_of(stub: Stub, goal_id: str) -> list[pb.GoalReflection]:
-    answer = await stub.GetGoalReflections(pb.GetGoalReflectionsRequest(goal_id=goal_id), timeout=10)
+    answer = await stub.GetGoalReflections(pb.GetGoalReflectionsRequest(goal_id=goal_id), timeout=60)
     return list(answer.reflections)

@@ -18,11 +18,11 @@ DAY_US = 24 * 3600 * 1_000_000
 
 async def shown(stub: Stub) -> list[int]:
     """How many reflections each way of asking shows."""
-    of_goal = await stub.GetGoalReflections(pb.GetGoalReflectionsRequest(goal_id="g"), timeout=10)
-    recent = await stub.ListRecentGoals(pb.ListRecentGoalsRequest(), timeout=10)
-    of_block = await stub.BuildGoalContext(pb.BuildGoalContextRequest(goal_id="g"), timeout=10)
-    similar = await stub.BuildGoalContext(pb.BuildGoalContextRequest(task="Reach g"), timeout=10)
-    watch = stub.WatchGoalReflections(pb.WatchGoalReflectionsRequest(goal_id="g", follow=False), timeout=10)
+    of_goal = await stub.GetGoalReflections(pb.GetGoalReflectionsRequest(goal_id="g"), timeout=60)
+    recent = await stub.ListRecentGoals(pb.ListRecentGoalsRequest(), timeout=60)
+    of_block = await stub.BuildGoalContext(pb.BuildGoalContextRequest(goal_id="g"), timeout=60)
+    similar = await stub.BuildGoalContext(pb.BuildGoalContextRequest(task="Reach g"), timeout=60)
+    watch = stub.WatchGoalReflections(pb.WatchGoalReflectionsRequest(goal_id="g", follow=False), timeout=60)
     told = [response.reflection.id async for response in watch if response.HasField("reflection")]
     return [
         len(of_goal.reflections),
@@ -47,13 +47,13 @@ async def test_jumps(store: str, databases: Databases, valkey_itself: RedisServe
             running(tmp_path, model=TakesItsTime(0), clock=clock, **settings) as served,
             connected(served.address) as stub,
         ):
-            await stub.ReportGoal(a_report("g"), timeout=10)
-            await until_ended(stub, 1, within_s=20)
+            await stub.ReportGoal(a_report("g"), timeout=60)
+            await until_ended(stub, 1, within_s=60)
             assert await shown(stub) == [1] * 5
             for number, days in enumerate((8, 0, -8, 0, 6.99, 7, 0)):
                 clock.us = start_us + int(days * DAY_US)
                 assert await shown(stub) == ([0] if days >= 7 else [1]) * 5, f"{days} days"
                 if days in (8, -8):
                     # What happens meanwhile makes nothing go.
-                    await stub.ReportGoal(a_report(f"meanwhile {number}"), timeout=10)
-                    await stub.DeleteGoalReflections(pb.DeleteGoalReflectionsRequest(goal_id="x"), timeout=10)
+                    await stub.ReportGoal(a_report(f"meanwhile {number}"), timeout=60)
+                    await stub.DeleteGoalReflections(pb.DeleteGoalReflectionsRequest(goal_id="x"), timeout=60)

@@ -32,7 +32,7 @@ from tests.postgres.databases import Databases
 @pytest.mark.parametrize(
     "keys",
     [
-        pytest.param(200, id="200-keys", marks=pytest.mark.timeout(120)),
+        pytest.param(200, id="200-keys"),
         pytest.param(10_000, id="10000-keys", marks=[pytest.mark.long, pytest.mark.timeout(1800)]),
     ],
 )
@@ -50,11 +50,11 @@ async def test_cancelled_and_sent_again(keys: int, store: str, databases: Databa
                 request = a_report(f"goal {number}", f"request {number}")
                 async with free:
                     for _ in range(2):
-                        call = stub.ReportGoal(request, timeout=20)
+                        call = stub.ReportGoal(request, timeout=60)
                         await asyncio.sleep(chance.random() * 0.05)
                         cancelled["cancelled" if call.cancel() else "answered"] += 1
                         await asyncio.wait([asyncio.ensure_future(call.code())])
-                    return str((await stub.ReportGoal(request, timeout=20)).report_id)
+                    return str((await stub.ReportGoal(request, timeout=60)).report_id)
 
             async with connected(served.address) as stub:
                 ids = await asyncio.gather(*(report(stub, number) for number in range(keys)))
@@ -74,11 +74,11 @@ async def test_a_goal_that_fails_three_times_has_three(tmp_path: Path) -> None:
     """Seen to fail when a reflection's id is derived from its goal and not from its report."""
     async with running(tmp_path, model=TakesItsTime(0)) as served, connected(served.address) as stub:
         for _ in range(3):
-            await stub.ReportGoal(a_report("g"), timeout=10)
-        await until_ended(stub, 3, within_s=20)
+            await stub.ReportGoal(a_report("g"), timeout=60)
+        await until_ended(stub, 3, within_s=60)
         assert len({one.insight for one in await reflections_of(stub, "g")}) == 3
-        await stub.ReportGoal(a_report("g"), timeout=10)
-        await until_ended(stub, 4, within_s=20)
+        await stub.ReportGoal(a_report("g"), timeout=60)
+        await until_ended(stub, 4, within_s=60)
         assert len(await reflections_of(stub, "g")) == 3
         assert len(await everything_told(stub)) == 4
 
@@ -95,10 +95,10 @@ async def test_a_report_takes_as_long_as_a_durable_write(store: str, databases: 
             async with connected(served.address) as stub:
                 for number in range(60):
                     began_s = time.monotonic()
-                    await served.stub.CreateSession(thinking_pb2.CreateSessionRequest(), timeout=9)
+                    await served.stub.CreateSession(thinking_pb2.CreateSessionRequest(), timeout=60)
                     took["CreateSession"].append(time.monotonic() - began_s)
                     began_s = time.monotonic()
-                    await stub.ReportGoal(a_report(f"g{number}"), timeout=9)
+                    await stub.ReportGoal(a_report(f"g{number}"), timeout=60)
                     took["ReportGoal"].append(time.monotonic() - began_s)
     write_s, report_s = (statistics.median(took[kind]) for kind in ("CreateSession", "ReportGoal"))
     show(f"{store}: a durable write {write_s * 1000:.1f} ms, ReportGoal {report_s * 1000:.1f} ms (medians of 60)")
@@ -108,7 +108,7 @@ async def test_a_report_takes_as_long_as_a_durable_write(store: str, databases: 
 async def test_a_request_of_other_content_is_refused(tmp_path: Path) -> None:
     """Seen to fail when `Once` does not compare the request with the one that it has answered."""
     async with running(tmp_path, model=TakesItsTime(0)) as served, connected(served.address) as stub:
-        await stub.ReportGoal(a_report("g", "r"), timeout=10)
+        await stub.ReportGoal(a_report("g", "r"), timeout=60)
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await stub.ReportGoal(a_report("h", "r"), timeout=10)
+            await stub.ReportGoal(a_report("h", "r"), timeout=60)
         assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT

@@ -166,7 +166,7 @@ async def test_a_store_that_is_away_is_waited_for(port: str, verb: str, tmp_path
     async with house(tmp_path) as made:
         await made.put()
         getattr(made, port).before[verb] = StoreUnavailable()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             result = await made.run()
         assert made.model.asked == 1
         assert await made.told() == [reflection_in(result)]
@@ -185,7 +185,7 @@ async def test_one_that_stays_away_gives_the_job_back(tmp_path: Path) -> None:
     async with house(tmp_path) as made:
         await made.put()
         made.publisher = Publisher(made.model, AlwaysAway(None), made.journal, Bell(), made.clock)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             with pytest.raises(NotNow):
                 await made.run()
         assert made.model.asked == 1

@@ -8,8 +8,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from sidemirror.v1 import goal_reflection_pb2 as pb
 from tests.faults.figures import show
 from tests.faults.sidecars import running
@@ -67,7 +65,6 @@ class Watcher:
         await asyncio.gather(self._task, return_exceptions=True)
 
 
-@pytest.mark.timeout(120)
 async def test_watching_what_another_sidecar_makes(
     databases: Databases, valkey_itself: RedisServer, tmp_path: Path
 ) -> None:
@@ -77,9 +74,9 @@ async def test_watching_what_another_sidecar_makes(
         # Each is told of its part; the workers of both take what they can get, a sidecar's own being the nearest.
         parts = ((one, range(0, GOALS, 2)), (other, range(1, GOALS, 2)))
         reports = [(stub, f"goal {number}") for stub, numbers in parts for number in numbers]
-        await asyncio.gather(*(stub.ReportGoal(a_report(goal_id), timeout=20) for stub, goal_id in reports))
+        await asyncio.gather(*(stub.ReportGoal(a_report(goal_id), timeout=60) for stub, goal_id in reports))
         await until_ended(other, GOALS, within_s=60)
-        took_s = await until(lambda: all(len(watcher.told) >= GOALS for watcher in watchers), within_s=10)
+        took_s = await until(lambda: all(len(watcher.told) >= GOALS for watcher in watchers), within_s=60)
         for watcher in watchers:
             await watcher.end()
             assert Counter(one.goal_id for one in watcher.told) == {f"goal {number}": 1 for number in range(GOALS)}
@@ -107,7 +104,6 @@ SCOPES = [
 ]
 
 
-@pytest.mark.timeout(120)
 async def test_goals_of_two_tenants_never_meet(
     databases: Databases, valkey_itself: RedisServer, tmp_path: Path
 ) -> None:
@@ -118,22 +114,22 @@ async def test_goals_of_two_tenants_never_meet(
                 request = pb.ReportGoalRequest(
                     goal_id=goal_id, objective="Send the report", state=pb.GOAL_STATE_COMPLETED, **place
                 )
-                await one.ReportGoal(request, timeout=10)
+                await one.ReportGoal(request, timeout=60)
         for place in SCOPES:
             wanted: Any = await until_done(other, place)
-            told = other.WatchGoalReflections(pb.WatchGoalReflectionsRequest(follow=False, **place), timeout=20)
+            told = other.WatchGoalReflections(pb.WatchGoalReflectionsRequest(follow=False, **place), timeout=60)
             seen = {response.reflection.insight async for response in told if response.HasField("reflection")}
-            recent = await other.ListRecentGoals(pb.ListRecentGoalsRequest(**place), timeout=10)
+            recent = await other.ListRecentGoals(pb.ListRecentGoalsRequest(**place), timeout=60)
             found = {each.insight for goal in recent.goals for each in goal.reflections}
-            of_g = await other.GetGoalReflections(pb.GetGoalReflectionsRequest(goal_id="g", **place), timeout=10)
+            of_g = await other.GetGoalReflections(pb.GetGoalReflectionsRequest(goal_id="g", **place), timeout=60)
             context = pb.BuildGoalContextRequest(task="Send the report", max_items=10, **place)
-            similar = {item.text for item in (await other.BuildGoalContext(context, timeout=10)).block.items}
+            similar = {item.text for item in (await other.BuildGoalContext(context, timeout=60)).block.items}
             assert seen == found == similar == wanted
             assert len(of_g.reflections) == 1
             assert of_g.reflections[0].insight in wanted
-        await one.DeleteGoalReflections(pb.DeleteGoalReflectionsRequest(goal_id="g", **SCOPES[1]), timeout=10)
+        await one.DeleteGoalReflections(pb.DeleteGoalReflectionsRequest(goal_id="g", **SCOPES[1]), timeout=60)
         for number, place in enumerate(SCOPES):
-            left = await other.GetGoalReflections(pb.GetGoalReflectionsRequest(goal_id="g", **place), timeout=10)
+            left = await other.GetGoalReflections(pb.GetGoalReflectionsRequest(goal_id="g", **place), timeout=60)
             assert len(left.reflections) == (number != 1)
 
 
@@ -141,15 +137,14 @@ async def until_done(stub: Stub, place: dict[str, Any]) -> set[str]:
     """The insights of a scope's two reports, once they are there."""
     found: list[pb.GoalReport] = []
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while len(found) < 2 or not all(report.HasField("reflection") for report in found):
-            answer = await stub.ListGoalReports(pb.ListGoalReportsRequest(**place), timeout=10)
+            answer = await stub.ListGoalReports(pb.ListGoalReportsRequest(**place), timeout=60)
             found = list(answer.reports)
             await asyncio.sleep(0.05)
     return {report.reflection.insight for report in found}
 
 
-@pytest.mark.timeout(120)
 async def test_what_redis_forgets_is_published_again(
     databases: Databases, own_server: RedisServer, tmp_path: Path
 ) -> None:
@@ -158,11 +153,11 @@ async def test_what_redis_forgets_is_published_again(
     own_server.ask("CONFIG", "SET", "appendonly", "no")
     async with two_sidecars(databases, own_server, tmp_path) as ((one, other), _):
         for number in range(20):
-            await one.ReportGoal(a_report(f"goal {number % 10}"), timeout=10)
+            await one.ReportGoal(a_report(f"goal {number % 10}"), timeout=60)
         await until_ended(one, 20, within_s=60)
-        await other.DeleteGoalReflections(pb.DeleteGoalReflectionsRequest(goal_id="goal 3"), timeout=10)
+        await other.DeleteGoalReflections(pb.DeleteGoalReflectionsRequest(goal_id="goal 3"), timeout=60)
         before = {number: await reflections_of(one, f"goal {number}") for number in range(10)}
-        recent = await one.ListRecentGoals(pb.ListRecentGoalsRequest(), timeout=10)
+        recent = await one.ListRecentGoals(pb.ListRecentGoalsRequest(), timeout=60)
         assert [len(before[number]) for number in range(10)] == [0 if number == 3 else 2 for number in range(10)]
         own_server.kill()
         for path in own_server.folder.glob("appendonlydir/*"):
@@ -171,14 +166,14 @@ async def test_what_redis_forgets_is_published_again(
         began_s = asyncio.get_running_loop().time()
         await until_back(other, before)
         took_s = asyncio.get_running_loop().time() - began_s
-        assert await other.ListRecentGoals(pb.ListRecentGoalsRequest(), timeout=10) == recent
+        assert await other.ListRecentGoals(pb.ListRecentGoalsRequest(), timeout=60) == recent
         emptied_s = []
         for _ in range(3):  # the first times what still follows the restart may bring it back
             own_server.ask("FLUSHALL")
             began_s = asyncio.get_running_loop().time()
             await until_back(one, before)
             emptied_s.append(asyncio.get_running_loop().time() - began_s)
-        assert await one.ListRecentGoals(pb.ListRecentGoalsRequest(), timeout=10) == recent
+        assert await one.ListRecentGoals(pb.ListRecentGoalsRequest(), timeout=60) == recent
         assert len(await all_reports(one)) == 18
     show(
         f"18 reflections that Redis forgot were there again {took_s:.1f} s after its restart, and "
@@ -190,7 +185,7 @@ async def until_back(stub: Stub, before: dict[int, list[pb.GoalReflection]]) -> 
     """Waits until everything is as it was."""
     import grpc
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             with contextlib.suppress(grpc.aio.AioRpcError):
                 if all([await reflections_of(stub, f"goal {number}") == there for number, there in before.items()]):

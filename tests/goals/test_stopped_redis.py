@@ -15,6 +15,7 @@ import pytest
 from sidemirror.v1 import goal_reflection_pb2 as pb
 from sidemirror.v1 import sidecar_pb2, sidecar_pb2_grpc
 from tests.faults.figures import show
+from tests.faults.machine import Machine
 from tests.faults.process import Process
 from tests.faults.sidecars import channel
 from tests.goals.agents import Stub, a_report, connected, until_ended
@@ -71,7 +72,7 @@ async def is_available(address: str) -> bool:
     """Whether the sidecar says that its Redis answers."""
     async with channel(address) as connection:
         stub = sidecar_pb2_grpc.SidecarServiceStub(connection)
-        answer = await stub.GetServerInfo(sidecar_pb2.GetServerInfoRequest(), timeout=5)
+        answer = await stub.GetServerInfo(sidecar_pb2.GetServerInfoRequest(), timeout=60)
     (redis,) = [store for store in answer.stores if store.kind == "redis"]
     return bool(redis.available)
 
@@ -93,7 +94,7 @@ async def come_back(server: RedisServer, fault: str) -> None:
 async def first_success_s(stub: Stub) -> float:
     """Calls until one succeeds; how long that took."""
     began_s = time.monotonic()
-    again = Caller(stub, 0.5)
+    again = Caller(stub, 5.0)
     succeeded = False
     while not succeeded:
         succeeded = await again.one("GetGoalReflections", pb.GetGoalReflectionsRequest(goal_id="g"))
@@ -118,18 +119,25 @@ async def a_sidecar(server: RedisServer, databases: Databases, folder: Path) -> 
 @pytest.mark.parametrize(
     ("reports", "away_s"),
     [
-        pytest.param(100, 3.0, id="100-reports", marks=pytest.mark.timeout(240)),
+        pytest.param(100, 3.0, id="100-reports", marks=pytest.mark.timeout(300)),
         pytest.param(1_000, 30.0, id="1000-reports", marks=[pytest.mark.long, pytest.mark.timeout(600)]),
     ],
 )
 async def test_redis_is_away_and_comes_back(
-    reports: int, away_s: float, fault: str, own_server: RedisServer, databases: Databases, tmp_path: Path
+    reports: int,
+    away_s: float,
+    fault: str,
+    own_server: RedisServer,
+    databases: Databases,
+    machine: Machine,
+    tmp_path: Path,
 ) -> None:
     """Seen to fail when a Redis that is away is asked again every 30 s only."""
     async with a_sidecar(own_server, databases, tmp_path) as (address, stub):
-        await stub.ReportGoal(a_report("g"), timeout=10)
-        await until_ended(stub, 1, within_s=20)
+        await stub.ReportGoal(a_report("g"), timeout=60)
+        await until_ended(stub, 1, within_s=60)
         caller = Caller(stub, 0.7)
+        machine.late_s()
         await go_away(own_server, fault)
         try:
             gone_s = time.monotonic()
@@ -140,6 +148,7 @@ async def test_redis_is_away_and_comes_back(
             assert not await is_available(address)
         finally:
             await come_back(own_server, fault)
+        most_s = 0.1 + machine.late_s()
         back_s = time.monotonic()
         first_s = await first_success_s(stub)
         states = await until_ended(stub, reports + 1, within_s=60)
@@ -153,8 +162,8 @@ async def test_redis_is_away_and_comes_back(
     )
     assert states == {"DONE": reports + 1}
     assert {code for codes in caller.codes.values() for code in codes} <= {"DEADLINE_EXCEEDED", "UNAVAILABLE"}
-    assert late_s < 0.1
-    assert first_s < 5
+    assert late_s < most_s
+    assert first_s < 5 + machine.late_s()
     assert drained_s < 60
 
 
@@ -162,5 +171,5 @@ async def accept(stub: Stub, number: int, free: asyncio.Semaphore) -> float:
     """How long a report took to be accepted."""
     async with free:
         began_s = time.monotonic()
-        await stub.ReportGoal(a_report(f"goal {number}", f"request {number}"), timeout=20)
+        await stub.ReportGoal(a_report(f"goal {number}", f"request {number}"), timeout=60)
         return time.monotonic() - began_s

@@ -23,7 +23,7 @@ from tests.postgres.databases import Databases
 
 CLUSTERS, EPISODES = 12, 3
 CASES = [
-    pytest.param(3, id="3-kills", marks=pytest.mark.timeout(180)),
+    pytest.param(3, id="3-kills", marks=pytest.mark.timeout(300)),
     pytest.param(30, id="30-kills", marks=[pytest.mark.long, pytest.mark.timeout(1800)]),
 ]
 
@@ -125,7 +125,6 @@ async def test_on_postgres(kills: int, databases: Databases, tmp_path: Path) -> 
             await run(process, tmp_path / "calls", kills)
 
 
-@pytest.mark.timeout(120)
 async def test_one_that_stood_still(databases: Databases, tmp_path: Path) -> None:
     """A sidecar stands still in the middle of a dream for longer than its lease, another one goes on with it, and then
     the first one wakes. Seen to fail when a worker goes on with a job that it has lost, its notes do not ask whose it
@@ -144,8 +143,8 @@ async def test_one_that_stood_still(databases: Databases, tmp_path: Path) -> Non
             async with two:
                 await asyncio.to_thread(at, two.address, lambda stub: dream_of(stub, **scope))
                 one.signal(signal.SIGCONT)
-                await until(lambda: '"job_lost"' in one.text(), within_s=30)
-                await until(quiet(calls, for_s=1.5), within_s=30)
+                await until(lambda: '"job_lost"' in one.text(), within_s=60)
+                await until(quiet(calls, for_s=1.5), within_s=60)
                 await asyncio.to_thread(at, two.address, lambda stub: check(stub, before, scope))
 
 

@@ -54,7 +54,7 @@ async def learned(folder: Path) -> dict[str, pb.Memory]:
         stub = ReflectiveMemoryServiceStub(connection)
         for name, most in EPISODES.items():
             for request in requests(name, most):
-                await stub.GenerateReflection(request, timeout=30)
+                await stub.GenerateReflection(request, timeout=60)
         return await everything(stub)
 
 

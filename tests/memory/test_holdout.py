@@ -65,7 +65,8 @@ def test_a_draw_is_the_same_after_a_crash(tmp_path: Path) -> None:
     asked = pb.GetLessonStatisticsRequest()
     with sidecar(tmp_path) as server, memories(server) as stub:
         result = pb.ReflectionResult(reflection_text=REFLECTION, strategy_text=STRATEGY)
-        stub.StoreReflection(pb.StoreReflectionRequest(result=result), timeout=TIMEOUT_S)
+        # With a request_id of its own, what is drawn is the same in each run of the tests.
+        stub.StoreReflection(pb.StoreReflectionRequest(result=result, request_id="lesson"), timeout=TIMEOUT_S)
         first = [stub.BuildMemoryContext(request, timeout=TIMEOUT_S) for request in requests]
         known = stub.GetLessonStatistics(asked, timeout=TIMEOUT_S)
     with contextlib.closing(sqlite3.connect(tmp_path / "data" / "sidemirror.db")) as connection, connection:

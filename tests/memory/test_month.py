@@ -43,7 +43,6 @@ def spent(days: list[Day]) -> float:
     return sum(day.spent_usd for day in days) / len(days)
 
 
-@pytest.mark.timeout(120)
 async def test_a_quiet_month(tmp_path: Path) -> None:
     """Seen to fail when nothing is pruned, and when every cluster with something new is asked about."""
     settings = Settings()

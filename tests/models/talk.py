@@ -39,7 +39,7 @@ class Talk(NamedTuple):
         await self.thinking.ReportEvents(pb.ReportEventsRequest(turn_id=turn_id, events=events))
 
     async def reflect(self, turn_id: str = "t") -> pb.MidTurnReflection:
-        response = await self.thinking.Reflect(pb.ReflectRequest(turn_id=turn_id), timeout=30)
+        response = await self.thinking.Reflect(pb.ReflectRequest(turn_id=turn_id), timeout=60)
         result: pb.MidTurnReflection = response.result
         return result
 

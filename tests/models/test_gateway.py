@@ -22,6 +22,7 @@ from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from tests.adapters.sqlite_store import sqlite_database
 from tests.faults.clocks import SetClock
+from tests.faults.machine import Machine
 from tests.faults.waiting import until
 from tests.models.gateways import ANSWER, NOTHING, SCOPE, TOOK, TOOK_NANO_USD, Desk, desk, failed, question, usd
 
@@ -92,7 +93,7 @@ async def test_a_retry_after_beyond_the_deadline_is_not_waited_for(tmp_path: Pat
         made.model.failures = [failed(after_s=3_600.0), failed(after_s=0.5)]
         began_s = time.monotonic()
         await refused(made, deadline_s=20.0)
-        assert time.monotonic() - began_s < 1.0
+        assert time.monotonic() - began_s < 10.0
         assert len(made.model.asked) == 1
         began_s = time.monotonic()
         await made.gateway.ask(SCOPE, question(), 20.0)
@@ -100,12 +101,13 @@ async def test_a_retry_after_beyond_the_deadline_is_not_waited_for(tmp_path: Pat
         assert len(made.model.asked) == 3
 
 
-async def test_the_deadline_bounds_all_attempts_together(tmp_path: Path) -> None:
+async def test_the_deadline_bounds_all_attempts_together(machine: Machine, tmp_path: Path) -> None:
     async with desk(tmp_path) as made:
         made.model.gate.clear()
+        machine.late_s()
         began_s = time.monotonic()
         failure = await refused(made, deadline_s=0.3)
-        assert time.monotonic() - began_s < 0.4
+        assert time.monotonic() - began_s < 0.4 + machine.late_s()
         assert (failure.status, failure.detail[:24]) == (ResultStatus.FAILED_MODEL, "the model did not answer")
         assert await made.used() == Amount(*most(made.model.asked[0]))
 

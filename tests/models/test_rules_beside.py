@@ -21,6 +21,7 @@ from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.ids import EventId
 from sidemirror_server.vocabulary.status import ResultStatus
 from tests.conformance import language_model as suite
+from tests.faults.machine import Machine
 from tests.faults.sidecars import channel, running, stub_on
 
 # The most that one text of a request may be (rpc/limit_table.py).
@@ -42,21 +43,22 @@ def long_ask(text: str) -> Ask[CritiqueAnswer]:
     )
 
 
-async def test_the_time_is_up() -> None:
+async def test_the_time_is_up(machine: Machine) -> None:
     model = RulesModel()
+    machine.late_s()
     begun_s = time.monotonic()
     with pytest.raises(ModelFailed) as late:
         await model.complete(long_ask(("1 + 1 = 2 < " * LONGEST)[:LONGEST]), 0.02)
     assert late.value.status is ResultStatus.FAILED_MODEL
-    assert time.monotonic() - begun_s < 0.2
+    assert time.monotonic() - begun_s < 0.2 + machine.late_s()
     # And short evidence waits for nobody's long one.
     short = msgspec.structs.replace(long_ask("x"), evidence=Evidence(question="x"))
-    assert (await model.complete(short, 0.1)).usage.provider == "rules"
+    assert (await model.complete(short, 1.0)).usage.provider == "rules"
     await model.close()
 
 
 @pytest.mark.parametrize("piece", [" ", '"', "'", "0", "\\", "1 + 1 = 2 < "])
-async def test_others_are_served_meanwhile(piece: str, tmp_path: Path) -> None:
+async def test_others_are_served_meanwhile(piece: str, machine: Machine, tmp_path: Path) -> None:
     """The promise for the stream is 50 ms; here for the median, on a machine that does other things too."""
     text = (piece * LONGEST)[: LONGEST - 1] + "x"
     async with running(tmp_path) as served, channel(served.address) as connection, channel(served.address) as other:
@@ -64,12 +66,17 @@ async def test_others_are_served_meanwhile(piece: str, tmp_path: Path) -> None:
         await thinking.StartTurn(pb.StartTurnRequest(turn_id="t", session_id="s"))
         asked = critique_pb2.CritiqueRequest(user_message=text, response=text)
         asked.tool_results.add(name="search", content=text)
-        judging = asyncio.ensure_future(critiques.Critique(asked, timeout=30))
-        took_s = []
-        while not judging.done():
-            begun_s = time.monotonic()
-            await thinking.ShouldReflect(pb.ShouldReflectRequest(turn_id="t"), timeout=10)
-            took_s.append(time.monotonic() - begun_s)
-        await judging
+        took_s: list[float] = []
+        machine.late_s()
+        # Where one is over so soon that nothing was asked beside it, another may show it.
+        for _ in range(5):
+            judging = asyncio.ensure_future(critiques.Critique(asked, timeout=60))
+            while not judging.done():
+                begun_s = time.monotonic()
+                await thinking.ShouldReflect(pb.ShouldReflectRequest(turn_id="t"), timeout=60)
+                took_s.append(time.monotonic() - begun_s)
+            await judging
+            if len(took_s) >= 5:
+                break
     assert len(took_s) >= 5, "nothing else was served"
-    assert sorted(took_s)[len(took_s) // 2] < 0.05
+    assert sorted(took_s)[len(took_s) // 2] < 0.05 + machine.late_s()

@@ -16,7 +16,7 @@ def metrics_address(log: str) -> str:
 
 def text_of(address: str) -> str:
     """What a scrape gets."""
-    with urllib.request.urlopen(f"http://{address}/metrics", timeout=20) as answer:
+    with urllib.request.urlopen(f"http://{address}/metrics", timeout=60) as answer:
         return str(answer.read().decode())
 
 

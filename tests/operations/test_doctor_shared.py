@@ -154,7 +154,7 @@ async def test_a_server_that_does_not_answer(tmp_path: Path) -> None:
         port = server.sockets[0].getsockname()[1]
         began_s = time.monotonic()
         (finding,) = await wrong(tmp_path, f"postgresql://sidecar:hunter2@127.0.0.1:{port}/x")
-        assert time.monotonic() - began_s < 6
+        assert time.monotonic() - began_s < 30
     assert finding.found.startswith("TimeoutError: no answer in time: look at the network and the server")
     (finding,) = await wrong(tmp_path, "postgresql://sidecar:hunter2@127.0.0.1:1/x")
     assert finding.advice.startswith("start the server, or change host and port in SIDEMIRROR_DATABASE_URL")

@@ -55,7 +55,7 @@ async def test_lists_and_another_try(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert capsys.readouterr().out == "Nothing is known that is younger than 7 days.\n"
 
         ids = [await report(stub, f"g{number}") for number in range(2)]
-        await until_ended(stub, 2, within_s=20)
+        await until_ended(stub, 2, within_s=60)
         await goals(address, "dead", "--json")
         dead = json.loads(capsys.readouterr().out)
         assert [one["report_id"] for one in dead] == ids[::-1]
@@ -92,7 +92,7 @@ async def test_what_was_reported_commands_no_terminal(tmp_path: Path, capsys: py
     """Seen to fail when texts are printed as they are."""
     hostile = "Reach\x1b]0;owned\x07 it\r\x1b[2Know"
     async with running(tmp_path) as served, connected(served.address) as stub:
-        await stub.ReportGoal(a_report("g", objective=hostile, error=hostile), timeout=10)
+        await stub.ReportGoal(a_report("g", objective=hostile, error=hostile), timeout=60)
         await until_done(stub, 1)
         await goals(served.address, "show", "g")
         told = capsys.readouterr().out
@@ -109,7 +109,7 @@ async def test_ids_are_whole_however_narrow_the_terminal_is(
     async with running(tmp_path, model=model) as served, connected(served.address) as stub:
         goal_id = "a-goal-with-a-name-of-some-length-" + "x" * 60
         report_id = await report(stub, goal_id)
-        await until_ended(stub, 1, within_s=20)
+        await until_ended(stub, 1, within_s=60)
         await goals(served.address, "dead")
         told = capsys.readouterr().out
         assert f" {report_id} dead\n  {goal_id} failed, 1 try, last error: Hopeless: " in told
@@ -132,14 +132,14 @@ async def test_where_tokens_are_asked_for(
 
 
 async def report(stub: Stub, goal_id: str) -> str:
-    return str((await stub.ReportGoal(a_report(goal_id), timeout=10)).report_id)
+    return str((await stub.ReportGoal(a_report(goal_id), timeout=60)).report_id)
 
 
 async def until_done(stub: Stub, count: int) -> None:
     states: Any = {}
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while states.get("DONE") != count:
-            states = await until_ended(stub, count, within_s=20)
+            states = await until_ended(stub, count, within_s=60)
             await asyncio.sleep(0.02)
 
 

@@ -35,7 +35,8 @@ def server(tmp_path: Path) -> Iterator[SidecarThread]:
 @pytest.fixture
 def ids(server: SidecarThread) -> pb.StoreReflectionResponse:
     with memories(server) as stub:
-        return stub.StoreReflection(pb.StoreReflectionRequest(result=LESSON), timeout=TIMEOUT_S)
+        # With a request_id, the ids are the same in each run of the tests, and so is what is held back.
+        return stub.StoreReflection(pb.StoreReflectionRequest(result=LESSON, request_id="lesson"), timeout=TIMEOUT_S)
 
 
 @pytest.fixture

@@ -46,26 +46,26 @@ def used(server: Serving | Process) -> None:
         start = pb.StartTurnRequest(
             tenant_id=CANARY, session_id=CANARY, turn_id=CANARY, task=CANARY, user_message=CANARY, config=MEDIUM
         )
-        stub.StartTurn(start, timeout=20)
+        stub.StartTurn(start, timeout=60)
         events = [event for _ in range(3) for event in (called(CANARY, CANARY), failed(CANARY))]
-        stub.ReportEvents(pb.ReportEventsRequest(tenant_id=CANARY, turn_id=CANARY, events=events), timeout=20)
-        stub.Reflect(pb.ReflectRequest(tenant_id=CANARY, turn_id=CANARY), timeout=20)
-        stub.FinishTurn(pb.FinishTurnRequest(tenant_id=CANARY, turn_id=CANARY), timeout=20)
+        stub.ReportEvents(pb.ReportEventsRequest(tenant_id=CANARY, turn_id=CANARY, events=events), timeout=60)
+        stub.Reflect(pb.ReflectRequest(tenant_id=CANARY, turn_id=CANARY), timeout=60)
+        stub.FinishTurn(pb.FinishTurnRequest(tenant_id=CANARY, turn_id=CANARY), timeout=60)
         critique = critique_pb2.CritiqueRequest(tenant_id=CANARY, user_message=CANARY, response=CANARY)
-        critique_pb2_grpc.CritiqueServiceStub(channel).Critique(critique, timeout=20)
+        critique_pb2_grpc.CritiqueServiceStub(channel).Critique(critique, timeout=60)
         goal = goal_reflection_pb2.ReportGoalRequest(
             tenant_id=CANARY, goal_id=CANARY, objective=CANARY, state=goal_reflection_pb2.GOAL_STATE_FAILED
         )
-        goal_reflection_pb2_grpc.GoalReflectionServiceStub(channel).ReportGoal(goal, timeout=20)
+        goal_reflection_pb2_grpc.GoalReflectionServiceStub(channel).ReportGoal(goal, timeout=60)
         memory = reflective_memory_pb2_grpc.ReflectiveMemoryServiceStub(channel)
         lesson = reflective_memory_pb2.StoreReflectionRequest(tenant_id=CANARY, result={"reflection_text": CANARY})
-        memory.StoreReflection(lesson, timeout=20)
+        memory.StoreReflection(lesson, timeout=60)
         asked = reflective_memory_pb2.BuildMemoryContextRequest(tenant_id=CANARY, task=CANARY)
-        memory.BuildMemoryContext(asked, timeout=20)
+        memory.BuildMemoryContext(asked, timeout=60)
         # Its log lines name the tenant, as the seed has them.
         assert CANARY in told.tell(ReflectiveMemoryServiceStub(channel), CANARY)
         with pytest.raises(grpc.RpcError):
-            stub.GetTurn(pb.GetTurnRequest(turn_id=CANARY), timeout=20)
+            stub.GetTurn(pb.GetTurnRequest(turn_id=CANARY), timeout=60)
 
 
 @pytest.fixture(scope="module")

@@ -34,7 +34,7 @@ def spoken_of() -> set[str]:
     return set().union(*map(names_in, expressions))
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(300)
 async def test_each_of_them_is_told_with_a_value(tmp_path: Path) -> None:
     """Spend and gaps too. Seen to fail when `Spending.settle` adds no cost, when `compose` counts no gap, and when
     the dashboard has a metric of another name."""
@@ -57,7 +57,7 @@ async def test_each_of_them_is_told_with_a_value(tmp_path: Path) -> None:
             await _spends(process, endpoint, address)
             await _gap(process, address)
             found |= await _without_store(process, address)
-            await until(lambda: scraped(address)["sidemirror_backlog_bytes"] == 0, within_s=30)
+            await until(lambda: scraped(address)["sidemirror_backlog_bytes"] == 0, within_s=60)
             found |= {name: value for name, value in scraped(address).items() if value}
     assert {name for name in spoken_of() if not found.get(name)} == set()
 
@@ -68,7 +68,7 @@ async def _spends(process: Process, endpoint: Endpoint, address: str) -> None:
         await stub.StartTurn(pb.StartTurnRequest(turn_id="paid", config=MEDIUM))
         events = [called("look"), failed()]
         await stub.ReportEvents(pb.ReportEventsRequest(turn_id="paid", events=events))
-        await stub.Reflect(pb.ReflectRequest(turn_id="paid"), timeout=30)
+        await stub.Reflect(pb.ReflectRequest(turn_id="paid"), timeout=60)
 
     # A goal report's reflection is made behind the answer to it.
     await until(lambda: labelled(address, "sidemirror_jobs_total", kind="goal_report", result="done") == 1, every_s=0.1)
@@ -98,7 +98,7 @@ async def _gap(process: Process, address: str) -> None:
         talk.stream.cancel()
         again = Talk(stub)
         await again.say(resume=pb.TurnResume(turn_id=turn_id))
-        await until(lambda: bool(again.said("gap")), within_s=30)
+        await until(lambda: bool(again.said("gap")), within_s=60)
         again.stream.cancel()
     assert scraped(address)["sidemirror_stream_gaps_total"] == 1
 
@@ -117,7 +117,7 @@ async def _without_store(process: Process, address: str) -> dict[str, float]:
             request = pb.ReportEventsRequest(turn_id=talk.heard[0].turn_id, events=[said("wait")])
             while True:
                 with contextlib.suppress(grpc.aio.AioRpcError):
-                    await stub.ReportEvents(request, timeout=30)
+                    await stub.ReportEvents(request, timeout=60)
 
         waiting = asyncio.ensure_future(waits())
         found: dict[str, float] = {}
@@ -127,7 +127,7 @@ async def _without_store(process: Process, address: str) -> dict[str, float]:
             lag_s, backlog = found["sidemirror_durable_lag_seconds"], found["sidemirror_backlog_bytes"]
             return lag_s > 0 and backlog > 0 and found["sidemirror_calls_running"] > 0
 
-        await until(away, within_s=30)
+        await until(away, within_s=60)
         assert found["sidemirror_streams_open"] == 1
         process.signal(signal.SIGUSR2)
         waiting.cancel()

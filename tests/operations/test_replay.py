@@ -31,7 +31,7 @@ async def replayed(path: Path, lines: list[Episode | BadLine], address: str = ""
     return await play(path, lines, MEDIUM, address, quiet=True)
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("file", "episodes", "turns", "sent", "left_out"),
     [("tau_bench", 332, 2476, 16265, 0), ("tau2_bench", 386, 2597, 18877, 1212)],
@@ -69,7 +69,7 @@ async def test_what_was_acknowledged_is_on_record_once() -> None:
 
 
 @pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.long)])
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(300)
 async def test_loops_of_failing_calls_are_nudged_through_the_wire(every: int) -> None:
     path = recorded("intercode")
     sample = [line for line in list(read_episodes(path))[::every] if isinstance(line, Episode)]

@@ -26,7 +26,7 @@ os.setgid(user.pw_gid)
 os.setuid(user.pw_uid)
 os.execv(sys.argv[2], sys.argv[2:])
 """
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 def binaries() -> Path:

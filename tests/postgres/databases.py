@@ -80,7 +80,7 @@ class Databases:
         await migrate(self.cluster.url("owner", _TEMPLATE), ["sidecar"], 0)
 
     async def as_superuser(self, statement: str, database: str = "postgres") -> None:
-        connection = await asyncpg.connect(self.cluster.url("superuser", database), timeout=10)
+        connection = await asyncpg.connect(self.cluster.url("superuser", database), timeout=60)
         try:
             await connection.execute(statement)
         finally:
@@ -98,7 +98,7 @@ class Databases:
 
     async def empty(self, name: str) -> None:
         """Nothing is in the database any more, and its counters begin anew."""
-        connection = await asyncpg.connect(self.cluster.url("superuser", name), timeout=10)
+        connection = await asyncpg.connect(self.cluster.url("superuser", name), timeout=60)
         try:
             tables = [row[0] for row in await connection.fetch(_TABLES)]
             await connection.execute(f"TRUNCATE {', '.join(tables)} RESTART IDENTITY")
@@ -107,7 +107,7 @@ class Databases:
 
     async def strays(self, name: str) -> list[str]:
         """Envelopes that do not stand for what is there, and what no envelope stands for."""
-        connection = await asyncpg.connect(self.cluster.url("superuser", name), timeout=10)
+        connection = await asyncpg.connect(self.cluster.url("superuser", name), timeout=60)
         try:
             return [str(row) for row in await connection.fetch(_STRAYS)]
         finally:

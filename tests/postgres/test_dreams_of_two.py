@@ -4,8 +4,6 @@ import asyncio
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.models.language_model import AnswerT, Ask, Completion
@@ -51,7 +49,7 @@ async def fill(stub: Stub, project: str, round_no: int) -> None:
             request = pb.StoreReflectionRequest(
                 project_id=project, session_id=f"{tool} {round_no} {number}", result=pb.ReflectionResult(**one)
             )
-            await stub.StoreReflection(request, timeout=20)
+            await stub.StoreReflection(request, timeout=60)
 
 
 async def ask_for(stub: Stub, project: str) -> pb.DreamLogEntry:
@@ -65,7 +63,6 @@ async def look(served: Running) -> None:
     await schedule.look()
 
 
-@pytest.mark.timeout(120)
 async def test_a_project_has_one_dreamer(databases: Databases, tmp_path: Path) -> None:
     """Each sidecar is asked, and finds by itself, that five projects should dream. Seen to fail when the job of a pass
     has an id of its own instead of one that derives from the project and its number."""
@@ -88,7 +85,7 @@ async def test_a_project_has_one_dreamer(databases: Databases, tmp_path: Path) -
             ended = [dream for dream in told if dream is not None]
             assert {dream.number for dream in ended} == {round_no + 1}
         for project in projects:
-            log = (await stubs[1].ListDreams(pb.ListDreamsRequest(project_id=project), timeout=20)).dreams
+            log = (await stubs[1].ListDreams(pb.ListDreamsRequest(project_id=project), timeout=60)).dreams
             assert [dream.number for dream in log] == list(range(ROUNDS, 0, -1))
             assert sum(dream.read_count for dream in log) == len(CAUSES) * EPISODES * (2**ROUNDS - 1)
             assert [dream.asked_count for dream in log] == [len(CAUSES)] * ROUNDS

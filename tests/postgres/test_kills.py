@@ -12,6 +12,7 @@ from sidemirror.v1 import thinking_pb2 as pb
 from tests.faults.agents import Agent, a_turn, check_record, record_of
 from tests.faults.figures import show
 from tests.faults.journal import Journal, Outcome
+from tests.faults.machine import Machine
 from tests.faults.process import Process
 from tests.faults.sidecars import Stub, connected
 from tests.faults.waiting import until
@@ -46,7 +47,7 @@ class Work:
                 return
             await asyncio.sleep(0.3)
 
-    async def until_acknowledged(self, events: float, within_s: float = 60) -> float:
+    async def until_acknowledged(self, events: float, within_s: float = 60.0) -> float:
         """Returns once so many events are; how many seconds that took."""
         began_s = time.monotonic()
         await until(
@@ -67,7 +68,7 @@ async def kill_postgres(cluster: Cluster, work: Work) -> float:
     """Seconds from its return to the next acknowledgement."""
     await asyncio.to_thread(cluster.kill)
     await asyncio.to_thread(cluster.start)
-    return await work.until_acknowledged(work.journal.count(Outcome.OK) + 1, within_s=20)
+    return await work.until_acknowledged(work.journal.count(Outcome.OK) + 1, within_s=60)
 
 
 async def kill_sidecar(process: Process) -> None:
@@ -95,12 +96,12 @@ async def wrongs(stub: Stub, work: Work) -> list[str]:
 @pytest.mark.parametrize(
     ("kills", "total"),
     [
-        pytest.param(8, 1_600, id="8-kills", marks=pytest.mark.timeout(120)),
+        pytest.param(8, 1_600, id="8-kills"),
         pytest.param(100, 20_000, id="100-kills", marks=[pytest.mark.long, pytest.mark.timeout(1200)]),
     ],
 )
 async def test_nothing_acknowledged_is_lost_or_doubled(
-    kills: int, total: int, durable: Databases, tmp_path: Path
+    kills: int, total: int, durable: Databases, machine: Machine, tmp_path: Path
 ) -> None:
     """Every second kill is Postgres'. Seen to fail with `SET LOCAL synchronous_commit = off` in `_begin`: a turn that
     was acknowledged is not found."""
@@ -124,4 +125,4 @@ async def test_nothing_acknowledged_is_lost_or_doubled(
         f"{kills} kills, {work.journal.count(Outcome.OK)} events acknowledged, {breaks} broken streams; acknowledging "
         f"again {max(back_s):.2f} s after Postgres' return at most"
     )
-    assert max(back_s) < 5.0
+    assert max(back_s) < 5.0 + machine.late_s()

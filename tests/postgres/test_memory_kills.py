@@ -108,12 +108,12 @@ async def check(stub: Stub, writing: Writing, total: int) -> None:
         stored = writing.acknowledged[number]
         for word, memory_id in ((f"w{number}q", stored.reflection_id), (f"s{number}q", stored.strategy_id)):
             request = pb.QueryReflectionsRequest(query_text=word, k=5)
-            hits = (await stub.QueryReflections(request, timeout=30)).hits
+            hits = (await stub.QueryReflections(request, timeout=60)).hits
             assert [hit.memory.id for hit in hits] == ([memory_id] if memory_id else [])
 
 
 CASES = [
-    pytest.param(4, 400, id="4-kills", marks=pytest.mark.timeout(180)),
+    pytest.param(4, 400, id="4-kills", marks=pytest.mark.timeout(300)),
     pytest.param(100, 20_000, id="100-kills", marks=[pytest.mark.long, pytest.mark.timeout(2400)]),
 ]
 

@@ -68,9 +68,9 @@ async def test_stores_of_an_earlier_schema(databases: Databases, tmp_path: Path)
 
 async def record(stub: Stub, turn_id: str) -> None:
     """A turn of 20 events, each acknowledged as durable."""
-    await stub.StartTurn(pb.StartTurnRequest(turn_id=turn_id, session_id="s"), timeout=10)
+    await stub.StartTurn(pb.StartTurnRequest(turn_id=turn_id, session_id="s"), timeout=60)
     events = a_turn(turn_id, "s", 20)[1:]
-    await stub.ReportEvents(pb.ReportEventsRequest(turn_id=turn_id, events=events), timeout=10)
+    await stub.ReportEvents(pb.ReportEventsRequest(turn_id=turn_id, events=events), timeout=60)
 
 
 async def events_of(stub: Stub, turn_id: str) -> int:
@@ -85,7 +85,7 @@ async def after_a_cut(databases: Databases, name: str, stub: Stub) -> grpc.aio.A
     failure = None
     for _ in range(3):
         try:
-            await stub.ListTurns(pb.ListTurnsRequest(), timeout=5)
+            await stub.ListTurns(pb.ListTurnsRequest(), timeout=60)
         except grpc.aio.AioRpcError as error:
             failure = error
         else:
@@ -93,7 +93,7 @@ async def after_a_cut(databases: Databases, name: str, stub: Stub) -> grpc.aio.A
     return failure
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 async def test_a_server_of_an_earlier_build(databases: Databases, tmp_path: Path) -> None:
     """It serves while this build migrates, works beside it, and refuses what it cannot work with. As long as this build
     has no migration that the earlier one lacks, one is added here. Seen to fail when `migrate` records each migration
@@ -129,7 +129,7 @@ async def test_a_server_of_an_earlier_build(databases: Databases, tmp_path: Path
             assert refusal_of(broken[-1]) in str(failure.details())
         late = Process(tmp_path / "late", settings, tree=earlier.tree)
         late.spawn()
-        code, _ = await late.ended(within_s=20)
+        code, _ = await late.ended(within_s=60)
     assert code == 1
     assert refusal_of(broken[-1]) in late.text()
     show(

@@ -28,7 +28,7 @@ async def health_of(connection: grpc.aio.Channel) -> dict[str, int]:
     """What health says of each service, and of the server ("")."""
     stub: Any = health_pb2_grpc.HealthStub(connection)
     names = ("", THINKING, CRITIQUE, "sidemirror.v1.SidecarService")
-    return {name: (await stub.Check(health_pb2.HealthCheckRequest(service=name), timeout=5)).status for name in names}
+    return {name: (await stub.Check(health_pb2.HealthCheckRequest(service=name), timeout=60)).status for name in names}
 
 
 async def test_a_start_without_postgres(durable: Databases, tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ async def test_a_start_without_postgres(durable: Databases, tmp_path: Path) -> N
         }
         critiques: Any = critique_pb2_grpc.CritiqueServiceStub(connection)
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await critiques.ListCritiques(critique_pb2.ListCritiquesRequest(), timeout=5)
+            await critiques.ListCritiques(critique_pb2.ListCritiquesRequest(), timeout=60)
         assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
         talk = Talk(stub)
         await talk.say(started("t", "s"), *EVENTS)
@@ -59,7 +59,7 @@ async def test_a_start_without_postgres(durable: Databases, tmp_path: Path) -> N
         await until(lambda: bool(talk.said("nudge") or talk.said("reflection")))  # it thinks
         assert talk.durable() == 0
         cluster.start()
-        took_s = await until(lambda: talk.durable() == 51, within_s=5)
+        took_s = await until(lambda: talk.durable() == 51, within_s=60)
         assert await is_available(info)
         assert set((await health_of(connection)).values()) == {SERVING}
         talk.stream.cancel()
@@ -81,12 +81,12 @@ async def test_what_comes_up_must_pass_too(durable: Databases, tmp_path: Path) -
         async with channel(process.address) as connection:
             assert (await health_of(connection))[CRITIQUE] == NOT_SERVING
             with pytest.raises(grpc.aio.AioRpcError) as caught:
-                await stub_on(connection).CreateSession(pb.CreateSessionRequest(), timeout=5)
+                await stub_on(connection).CreateSession(pb.CreateSessionRequest(), timeout=60)
             assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
             assert "it cannot be used as it is" in str(caught.value.details())
             await durable.as_superuser("ALTER TABLE sidemirror.turns FORCE ROW LEVEL SECURITY", name)
-            await until(lambda: '"store_back"' in process.text(), within_s=5)
-            await stub_on(connection).CreateSession(pb.CreateSessionRequest(), timeout=5)
+            await until(lambda: '"store_back"' in process.text(), within_s=60)
+            await stub_on(connection).CreateSession(pb.CreateSessionRequest(), timeout=60)
         assert process.text().count("row level security is not in force on turns") == 1
 
 
@@ -111,5 +111,5 @@ async def test_health_follows_the_store(durable: Databases, tmp_path: Path) -> N
             else:
                 break
         assert seen == [SERVING, NOT_SERVING, SERVING]
-        await until(lambda: talk.durable() == 51, within_s=5)
+        await until(lambda: talk.durable() == 51, within_s=60)
         talk.stream.cancel()

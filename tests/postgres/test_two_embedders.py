@@ -65,12 +65,12 @@ async def test_each_text_is_embedded_once(databases: Databases) -> None:
         try:
             for sidecar in sidecars:
                 sidecar.wake(ONE)
-            await until(lambda: len(model.asked) == MANY, within_s=30)
+            await until(lambda: len(model.asked) == MANY, within_s=60)
             # The other one goes on where nothing is left, and with what is new.
             rested.set()
             await PostgresMemories(stores[1]).put(ONE, Kept(memory("new", "a new one", T0 + MANY)))
             sidecars[1].wake(ONE)
-            await until(lambda: len(model.asked) == MANY + 1, within_s=30)
+            await until(lambda: len(model.asked) == MANY + 1, within_s=60)
             assert set(model.asked.values()) == {1}
         finally:
             for task in running:

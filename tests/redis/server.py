@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 REDIS, VALKEY = "redis", "valkey"
 
 

@@ -73,7 +73,6 @@ def writing(url: str, name: str) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE)
 
 
-@pytest.mark.timeout(150)
 async def test_two_processes(either_server: RedisServer) -> None:
     """Whoever looks meanwhile sees at most three, never fewer than before, and the goal once. Seen to fail with
     the script of the test above."""

@@ -403,7 +403,7 @@ def run_serve(cluster: Cluster, role: str, name: str, folder: Path) -> tuple[int
         env={"SIDEMIRROR_DATABASE_URL": cluster.url(role, name), "PYTHONPATH": str(ROOT / "server")},
         cwd=folder,
         capture_output=True,
-        timeout=30,
+        timeout=60,
         check=False,
     )
     told = done.stderr.decode()

@@ -225,7 +225,7 @@ async def test_another_processs_lock_holds_up_writes_but_not_the_loop(tmp_path: 
         while loop.time() < until_s:
             await asyncio.sleep(0.001)
             longest_s, before_s = max(longest_s, loop.time() - before_s), loop.time()
-        assert longest_s < 0.2
+        assert longest_s < 2, "as long as the lock is waited for, if the loop were kept"
         assert not write.done()
         foreign.execute("COMMIT")
         assert await write == 1
@@ -273,7 +273,7 @@ async def test_a_failure_of_the_disk_in_a_statement_fails_the_whole_group(tmp_pa
 async def test_a_loop_that_is_never_idle_does_not_starve_the_commits(tmp_path: Path) -> None:
     async with small_store(tmp_path) as database:
         writes = asyncio.create_task(_one_after_another(database, 300))
-        async with asyncio.timeout(10):  # about 0.6 s; without the loop's pauses, often minutes
+        async with asyncio.timeout(60):  # about 0.6 s; without the loop's pauses, often minutes
             while not writes.done():
                 until = time.perf_counter() + 0.0001
                 while time.perf_counter() < until:

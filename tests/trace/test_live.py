@@ -48,7 +48,7 @@ async def test_the_lookout_rings_for_what_others_append(log: SqliteTurnLog) -> N
     looking = asyncio.create_task(Lookout(log, bell, 0.01).run())
     everything, one, two = (bell.waiter(ONE, group) for group in (None, "s1", "s2"))
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             for waiter in (everything, one, two):
                 waiter.clear()
             await everything.wait()

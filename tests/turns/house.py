@@ -34,7 +34,7 @@ from tests.models.gateways import Desk, desk
 
 SCOPE = Scope("acme", "shop")
 SESSION = SessionId("s")
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 class HeldSessions(SqliteSessions):

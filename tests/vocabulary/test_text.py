@@ -3,6 +3,7 @@
 import json
 import time
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -198,18 +199,20 @@ def test_a_hostile_text_of_the_largest_size_takes_linear_time(unit: str) -> None
 def test_the_common_case_is_cheap() -> None:
     prose = ("The order was delivered on Monday; the customer asks for a refund of 42.50 to the first method. ") * 43
 
-    def best_us(text: str) -> float:
+    def best_us(run: Callable[[], object]) -> float:
         def once() -> float:
-            begun = time.perf_counter()
+            begun = time.thread_time()
             for _ in range(200):
-                enter(text)
-            return (time.perf_counter() - begun) / 200 * 1e6
+                run()
+            return (time.thread_time() - begun) / 200 * 1e6
 
-        return min(once() for _ in range(5))
+        return min(once() for _ in range(20))
 
-    # The goals are 2 and 15 µs on a quiet machine; a regex over the whole text would take 100 and more.
-    assert best_us(prose[:100]) < 8
-    assert best_us(prose[:4096]) < 60
+    # The goals are 2 and 15 µs on a quiet machine, where the loop takes 20; a regex over the whole text would take 100
+    # and more.
+    slower = max(1.0, best_us(lambda: [number for number in range(1_000)]) / 20)  # noqa: C416 - to take time
+    assert best_us(lambda: enter(prose[:100])) < 8 * slower
+    assert best_us(lambda: enter(prose[:4096])) < 60 * slower
 
 
 def test_members_named_as_secrets_lose_their_value() -> None:

@@ -11,7 +11,7 @@ from grpc_status import rpc_status
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 
-TIMEOUT_S = 20.0
+TIMEOUT_S = 60.0
 MEDIUM = pb.ThinkingConfig(level=pb.THINK_LEVEL_MEDIUM)
 
 

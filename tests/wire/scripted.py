@@ -43,7 +43,7 @@ class ScriptedModel:
 
     def wait_asked(self) -> None:
         """Returns once it has been asked one more time."""
-        assert self._asked.acquire(timeout=20)
+        assert self._asked.acquire(timeout=60)
 
     async def complete(self, ask: Ask[AnswerT], deadline_s: float) -> Completion[AnswerT]:
         self.prompts.append(ask.prompt)

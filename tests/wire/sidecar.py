@@ -17,7 +17,7 @@ from sidemirror_server.rpc.admission import Admission
 from sidemirror_server.settings import load
 
 # How long anything that should happen at once may take on a busy machine.
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 class SidecarThread:

@@ -53,7 +53,7 @@ def turn_id(stub: ThinkingServiceStub) -> str:
 def run(stub: ThinkingServiceStub, *requests: pb.RunTurnRequest) -> Callable[[], object]:
     for request in requests[:1]:
         request.tenant_id = T
-    return lambda: stub.RunTurn(iter(requests), timeout=20)
+    return lambda: stub.RunTurn(iter(requests), timeout=60)
 
 
 def batch(*events: pb.TurnEvent, **fields: Any) -> pb.RunTurnRequest:
@@ -224,7 +224,7 @@ def test_refused_and_nothing_stored(
     stub: ThinkingServiceStub, turn_id: str, method: str, request_: Message, refusal: Refusal
 ) -> None:
     before = stored(stub, T)
-    assert refused(lambda: getattr(stub, method)(prepared(request_), timeout=20)) == refusal
+    assert refused(lambda: getattr(stub, method)(prepared(request_), timeout=60)) == refusal
     assert stored(stub, T) == before
 
 
@@ -318,10 +318,10 @@ def test_bytes_that_do_not_parse(
 
     def call() -> object:
         if method == "RunTurn":
-            return grpc_channel.stream_stream(path, **same)(iter([garbage]), timeout=20)
+            return grpc_channel.stream_stream(path, **same)(iter([garbage]), timeout=60)
         if method == "WatchTurns":
-            return grpc_channel.unary_stream(path, **same)(garbage, timeout=20)
-        return grpc_channel.unary_unary(path, **same)(garbage, timeout=20)
+            return grpc_channel.unary_stream(path, **same)(garbage, timeout=60)
+        return grpc_channel.unary_unary(path, **same)(garbage, timeout=60)
 
     assert refused(call) == MALFORMED
     assert stored(stub, "") == before
@@ -332,7 +332,7 @@ def test_bytes_that_do_not_parse_in_mid_stream(grpc_channel: grpc.Channel, stub:
     run_turn = grpc_channel.stream_stream(
         "/sidemirror.v1.ThinkingService/RunTurn", request_serializer=bytes, response_deserializer=bytes
     )
-    assert refused(lambda: run_turn(iter([begin, b"\xff"]), timeout=20)) == MALFORMED
+    assert refused(lambda: run_turn(iter([begin, b"\xff"]), timeout=60)) == MALFORMED
     assert stub.GetTurn(pb.GetTurnRequest(tenant_id=T, turn_id="garbled")).turn.state == pb.TURN_STATE_OPEN
 
 
@@ -373,7 +373,7 @@ def test_tokens_and_cursors_belong_to_their_query(stub: ThinkingServiceStub) -> 
         made_up_cursor = pb.WatchTurnsRequest(**scope, cursor=made_up, follow=False)
         assert refused(stub.WatchTurns, made_up_cursor) == bad_field("cursor")
     both = pb.WatchTurnsRequest(**scope, cursor=cursor, new_only=True)
-    assert refused(lambda: stub.WatchTurns(both, timeout=20)) == bad_field("new_only")
+    assert refused(lambda: stub.WatchTurns(both, timeout=60)) == bad_field("new_only")
 
 
 def test_of_a_thousand_bad_events_so_many_are_named_as_the_trailers_hold(stub: ThinkingServiceStub) -> None:
@@ -404,7 +404,7 @@ def test_a_turn_holds_only_so_many_events(tmp_path: Any) -> None:
 
         before = stored(stub, "")
         many = pb.RunTurnRequest(events=[started(), *[said("x")] * 6])
-        assert refused(lambda: stub.RunTurn(iter([many]), timeout=20)) == limit
+        assert refused(lambda: stub.RunTurn(iter([many]), timeout=60)) == limit
         assert stored(stub, "") == before
 
 
@@ -437,7 +437,7 @@ def test_an_event_has_at_most_1_mib_and_its_turn_can_still_be_read(stub: Thinkin
     said_before = common_pb2.Message(role=common_pb2.MESSAGE_ROLE_USER, content="x" * 209_500)
     large = pb.TurnEvent(turn_id="large", turn_started=pb.TurnStarted(session_id="large", messages=[said_before] * 5))
     assert 1024 * 1024 - 1_500 < large.ByteSize() <= 1024 * 1024
-    assert list(stub.RunTurn(iter([batch(large, tenant_id=T)]), timeout=20))
+    assert list(stub.RunTurn(iter([batch(large, tenant_id=T)]), timeout=60))
     first = stub.GetTurn(pb.GetTurnRequest(turn_id="large", tenant_id=T)).entries[0]
     assert len(first.event.turn_started.messages) == 5
     large.turn_started.messages.add(content="x" * 1_500)

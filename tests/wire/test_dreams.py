@@ -312,7 +312,7 @@ def test_all_who_ask_at_once_follow_one_pass(tmp_path: Path) -> None:
     with played(tmp_path, cast) as stub, ThreadPoolExecutor(4) as pool:
         seeded(stub, "x")
         waiting = [pool.submit(dream_of, stub, tenant_id="x") for _ in range(4)]
-        assert cast.began.acquire(timeout=20)
+        assert cast.began.acquire(timeout=60)
         cast.let_go()
         ended = [one.result(60)[-1].dream for one in waiting]
         assert [dream.number for dream in ended] == [1] * 4
@@ -330,7 +330,7 @@ def test_who_follows_a_pass_is_let_go_when_the_server_goes_away(request_id: str,
     with memories(server) as stub:
         seeded(stub, "x")
         told = stub.Dream(pb.DreamRequest(tenant_id="x", request_id=request_id), timeout=60)
-        assert cast.began.acquire(timeout=20)
+        assert cast.began.acquire(timeout=60)
         server.stop()
         assert refused(lambda: list(told)) == Refusal(grpc.StatusCode.UNAVAILABLE, "DRAINING")
     with played(tmp_path, CAST) as stub:

@@ -35,7 +35,7 @@ async def test_health_is_told_without_tls_and_token_and_nothing_else_is(
     access = write_access(tmp_path / "access.json")
     settings = {**Certificates(tmp_path / "tls").settings(), "access_file": str(access), "health_address": "0.0.0.0:0"}
     with caplog.at_level(logging.INFO):
-        async with asyncio.timeout(30), contextlib.AsyncExitStack() as stack:
+        async with asyncio.timeout(60), contextlib.AsyncExitStack() as stack:
             await stack.enter_async_context(serving(tmp_path, **settings))
             channel = grpc.aio.insecure_channel(f"127.0.0.1:{port_told(caplog)}")
             health: Any = health_pb2_grpc.HealthStub(channel)
@@ -80,7 +80,7 @@ async def test_health_of_a_service_follows_the_store_and_that_of_the_server_does
     waits to be told."""
     away = asyncio.Event()
     monkeypatch.setattr(Database, "answers", lambda _: not away.is_set())
-    async with asyncio.timeout(30), serving(tmp_path) as address, grpc.aio.insecure_channel(address) as channel:
+    async with asyncio.timeout(60), serving(tmp_path) as address, grpc.aio.insecure_channel(address) as channel:
         health: Any = health_pb2_grpc.HealthStub(channel)
         watch = health.Watch(health_pb2.HealthCheckRequest(service="sidemirror.v1.CritiqueService"))
         assert (await watch.read()).status == SERVING

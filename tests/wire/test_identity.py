@@ -280,7 +280,6 @@ def test_the_sockets_mode_and_folder(tmp_path: Path) -> None:
         SidecarThread(tmp_path, settings={"socket_group": "no-such-group"}).start()
 
 
-@pytest.mark.timeout(20)
 def test_a_pipe_is_no_access_file(tmp_path: Path) -> None:
     """Whoever opens one waits for a writer. Seen to fail when `read_secret` opens it like any file: no end."""
     import os

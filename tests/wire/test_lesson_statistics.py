@@ -43,8 +43,11 @@ def stub(server: SidecarThread) -> Iterator[ReflectiveMemoryServiceStub]:
 
 
 def learn(stub: ReflectiveMemoryServiceStub, text: str, strategy: str = "", **scope: str) -> pb.StoreReflectionResponse:
+    """With a request_id, as blocks have: who is held back hangs on ids alone, and is the same in each run of the
+    tests."""
     result = pb.ReflectionResult(reflection_text=text, strategy_text=strategy)
-    return stub.StoreReflection(pb.StoreReflectionRequest(result=result, **scope), timeout=TIMEOUT_S)
+    request = pb.StoreReflectionRequest(result=result, request_id=text, **scope)
+    return stub.StoreReflection(request, timeout=TIMEOUT_S)
 
 
 def build(stub: ReflectiveMemoryServiceStub, fraction: float = 0.0, **fields: Any) -> common_pb2.ContextBlock:
@@ -68,11 +71,13 @@ def arm(assigned: int = 0, success: int = 0, failure: int = 0, missing: int = 0,
     )
 
 
-def worked(stub: ReflectiveMemoryServiceStub, memory_id: str, tasks: int, better_with: bool, **scope: str) -> int:
+def worked(
+    stub: ReflectiveMemoryServiceStub, memory_id: str, tasks: int, better_with: bool, when: str = "", **scope: str
+) -> int:
     """An agent's tasks, which succeed whenever the lesson was, or was not, shown; how many until it was shown no
     more."""
     for number in range(tasks):
-        block = build(stub, 0.5, **scope)
+        block = build(stub, 0.5, request_id=f"task{when}{number}", **scope)
         if not block.receipt_id:
             return number
         shown = memory_id in {item.id for item in block.items}
@@ -140,10 +145,10 @@ def test_what_harms_is_retired_and_can_be_brought_back(stub: ReflectiveMemorySer
     stub.ReviewReflection(review, timeout=TIMEOUT_S)
     (anew,) = statistics(stub, memory_id, **scope)
     assert (anew.from_version, anew.state, anew.shown, anew.held_back) == (3, ACTIVE, arm(), arm())
-    late = build(stub, 0.5, **scope)
+    late = build(stub, 0.5, request_id="late", **scope)
     report(stub, late.receipt_id, FAILURE, **scope)
     assert statistics(stub, memory_id, **scope)[0].state == ACTIVE, "what it was retired for does not count again"
-    assert worked(stub, memory_id, 200, better_with=False, **scope) < 200, "new evidence does"
+    assert worked(stub, memory_id, 200, better_with=False, when="again", **scope) < 200, "new evidence does"
 
 
 def test_what_helps_stays(stub: ReflectiveMemoryServiceStub) -> None:

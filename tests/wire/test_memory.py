@@ -185,7 +185,7 @@ def test_review_and_delete(memory: ReflectiveMemoryServiceStub) -> None:
     assert store(memory, "Doubtful.", **scope).reflection_id != memory_id
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(300)
 def test_a_thousand_replays_leave_one_record(memory: ReflectiveMemoryServiceStub) -> None:
     """Four at a time. Seen to fail when `record.known_by` named a memory's id alone: 2,000 records."""
     with ThreadPoolExecutor(4) as pool:

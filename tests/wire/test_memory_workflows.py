@@ -98,7 +98,7 @@ def prompt_of(call: Any) -> str:
 async def test_failure(provider: str, tmp_path: Path) -> None:
     async with talk(tmp_path, provider) as made:
         made.endpoint.answer = FAILED
-        answer = await made.memory.GenerateReflection(generate(FAILURE), timeout=30)
+        answer = await made.memory.GenerateReflection(generate(FAILURE), timeout=60)
         result = answer.result
         assert (answer.reflection_id, answer.strategy_id) == ("", ""), "it is stored when that is asked for"
         assert result.status == common_pb2.RESULT_STATUS_OK
@@ -135,14 +135,14 @@ async def test_failure(provider: str, tmp_path: Path) -> None:
             *("Query execution exceeded 30s limit", "SELECT * FROM orders JOIN customers..."),
         ):
             assert said in prompt, said
-        stored = await made.memory.StoreReflection(pb.StoreReflectionRequest(**SCOPE, result=result), timeout=30)
+        stored = await made.memory.StoreReflection(pb.StoreReflectionRequest(**SCOPE, result=result), timeout=60)
         await check_stored(made.memory, stored, result)
 
 
 async def check_stored(memory: Any, stored: pb.StoreReflectionResponse, result: pb.ReflectionResult) -> None:
     """Both memories, as the seed's storage schema has them."""
     reflection, strategy = [
-        (await memory.GetReflection(pb.GetReflectionRequest(**SCOPE, reflection_id=memory_id), timeout=30)).memory
+        (await memory.GetReflection(pb.GetReflectionRequest(**SCOPE, reflection_id=memory_id), timeout=60)).memory
         for memory_id in (stored.reflection_id, stored.strategy_id)
     ]
     assert (reflection.kind, strategy.kind) == (pb.MEMORY_KIND_REFLECTION, pb.MEMORY_KIND_STRATEGY)
@@ -171,7 +171,7 @@ async def check_stored(memory: Any, stored: pb.StoreReflectionResponse, result: 
 async def test_success(provider: str, tmp_path: Path) -> None:
     async with talk(tmp_path, provider) as made:
         made.endpoint.answer = SUCCEEDED
-        answer = await made.memory.GenerateReflection(generate(SUCCESS, session_id="s-1", store=True), timeout=30)
+        answer = await made.memory.GenerateReflection(generate(SUCCESS, session_id="s-1", store=True), timeout=60)
         result = answer.result
         assert (result.importance, result.confidence) == (0.7, 0.85)
         assert list(result.source_event_ids) == ["e1", "e2"]
@@ -182,7 +182,7 @@ async def test_success(provider: str, tmp_path: Path) -> None:
         stored = pb.StoreReflectionResponse(reflection_id=answer.reflection_id, strategy_id=answer.strategy_id)
         await check_stored(made.memory, stored, result)
         again = await made.memory.StoreReflection(
-            pb.StoreReflectionRequest(**SCOPE, result=result, session_id="s-1"), timeout=30
+            pb.StoreReflectionRequest(**SCOPE, result=result, session_id="s-1"), timeout=60
         )
         assert again == stored, "what is known is strengthened, not copied"
 
@@ -203,7 +203,7 @@ async def test_the_api_example(tmp_path: Path) -> None:
     }
     async with talk(tmp_path) as made:
         made.endpoint.answer = {**FAILED, "tags": ["sql", "timeout", "performance"], "cited_event_ids": []}
-        answer = await made.memory.GenerateReflection(generate(request), timeout=30)
+        answer = await made.memory.GenerateReflection(generate(request), timeout=60)
         assert answer.reflection_id
         assert answer.result.reflection_text == FAILED["reflection"]
         assert answer.result.strategy_text == FAILED["strategy"]
@@ -215,11 +215,11 @@ async def test_the_api_example(tmp_path: Path) -> None:
 async def test_a_strategy_is_capped_and_may_be_missing(tmp_path: Path) -> None:
     async with talk(tmp_path) as made:
         made.endpoint.answer = {**FAILED, "importance": 0.95}
-        answer = await made.memory.GenerateReflection(generate(FAILURE, store=True), timeout=30)
+        answer = await made.memory.GenerateReflection(generate(FAILURE, store=True), timeout=60)
         request = pb.GetReflectionRequest(**SCOPE, reflection_id=answer.strategy_id)
-        assert (await made.memory.GetReflection(request, timeout=30)).memory.importance == 1.0
+        assert (await made.memory.GetReflection(request, timeout=60)).memory.importance == 1.0
         made.endpoint.answer = {"reflection": "It was slow.", "strategy": None}
-        answer = await made.memory.GenerateReflection(generate(SUCCESS, store=True), timeout=30)
+        answer = await made.memory.GenerateReflection(generate(SUCCESS, store=True), timeout=60)
         assert (answer.result.strategy_text, answer.strategy_id) == ("", "")
         assert answer.result.importance == 0.5, "the seed's default"
         assert not answer.result.HasField("confidence"), "nobody said"
@@ -228,7 +228,7 @@ async def test_a_strategy_is_capped_and_may_be_missing(tmp_path: Path) -> None:
 async def test_the_example_test_of_the_seed_without_a_model(tmp_path: Path) -> None:
     """Seed, "Example Test": `result.reflection_text`, `result.importance > 0`, `"timeout" in result.tags`."""
     async with talk(tmp_path, model__provider="rules", model__name="", model__base_url="", model__api_key="") as made:
-        answer = await made.memory.GenerateReflection(generate(FAILURE, store=True), timeout=30)
+        answer = await made.memory.GenerateReflection(generate(FAILURE, store=True), timeout=60)
         assert answer.result.reflection_text
         assert answer.result.importance > 0.0
         assert "timeout" in answer.result.tags
@@ -257,7 +257,7 @@ async def test_a_recorded_turn_and_session(tmp_path: Path) -> None:
         await thinking.ReportEvents(thinking_pb2.ReportEventsRequest(turn_id="t", events=events))
         made.endpoint.answer = {**SUCCEEDED, "cited_event_ids": ["e3"]}
         for request in (pb.GenerateReflectionRequest(turn_id="t"), pb.GenerateReflectionRequest(session_id="s")):
-            answer = await made.memory.GenerateReflection(request, timeout=30)
+            answer = await made.memory.GenerateReflection(request, timeout=60)
             assert list(answer.result.source_event_ids) == ["e3"]
             metadata = MessageToDict(answer.result.metadata)
             assert (metadata["outcome"], metadata["session_id"]) == ("success", "s")
@@ -266,5 +266,5 @@ async def test_a_recorded_turn_and_session(tmp_path: Path) -> None:
         unknown = [pb.GenerateReflectionRequest(turn_id="x"), pb.GenerateReflectionRequest(session_id="x")]
         for request in unknown:
             with pytest.raises(grpc.aio.AioRpcError) as caught:
-                await made.memory.GenerateReflection(request, timeout=30)
+                await made.memory.GenerateReflection(request, timeout=60)
             assert caught.value.code() == grpc.StatusCode.NOT_FOUND

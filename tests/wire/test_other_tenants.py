@@ -43,15 +43,15 @@ class Owned:
         with grpc.insecure_channel(address) as plain:
             channel = plain if metadata is None else grpc.intercept_channel(plain, Carries(metadata))
             stub = rpc_stub(channel)
-            stub.CreateSession(pb.CreateSessionRequest(tenant_id="acme", session_id="s", config=MEDIUM), timeout=20)
+            stub.CreateSession(pb.CreateSessionRequest(tenant_id="acme", session_id="s", config=MEDIUM), timeout=60)
             start = pb.StartTurnRequest(
                 tenant_id="acme", session_id="s", turn_id="t", task=CANARY, config=MEDIUM, request_id=REQUEST_ID
             )
-            stub.StartTurn(start, timeout=20)
+            stub.StartTurn(start, timeout=60)
             events = [called("look up", CANARY), failed(CANARY, event_id="e")]
-            stub.ReportEvents(pb.ReportEventsRequest(tenant_id="acme", turn_id="t", events=events), timeout=20)
-            page = stub.GetTurn(pb.GetTurnRequest(tenant_id="acme", turn_id="t", page_size=1), timeout=20)
-            watched = next(stub.WatchTurns(pb.WatchTurnsRequest(tenant_id="acme", follow=False), timeout=20))
+            stub.ReportEvents(pb.ReportEventsRequest(tenant_id="acme", turn_id="t", events=events), timeout=60)
+            page = stub.GetTurn(pb.GetTurnRequest(tenant_id="acme", turn_id="t", page_size=1), timeout=60)
+            watched = next(stub.WatchTurns(pb.WatchTurnsRequest(tenant_id="acme", follow=False), timeout=60))
         self.values = {
             "session_id": "s",
             "turn_id": "t",
@@ -105,10 +105,10 @@ def answers(
     }
     try:
         if method.client_streaming:
-            return list(channel.stream_stream(path, **coding)(iter([request]), timeout=20, metadata=metadata))
+            return list(channel.stream_stream(path, **coding)(iter([request]), timeout=60, metadata=metadata))
         if method.server_streaming:
-            return list(channel.unary_stream(path, **coding)(request, timeout=20, metadata=metadata))
-        return [channel.unary_unary(path, **coding)(request, timeout=20, metadata=metadata)]
+            return list(channel.unary_stream(path, **coding)(request, timeout=60, metadata=metadata))
+        return [channel.unary_unary(path, **coding)(request, timeout=60, metadata=metadata)]
     except grpc.RpcError as error:
         return refusal_of(error).code
 

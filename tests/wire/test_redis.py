@@ -22,12 +22,12 @@ GOALS = "sidemirror.v1.GoalReflectionService"
 async def health_of(address: str, service: str) -> str:
     async with channel(address) as connection:
         check = health_pb2_grpc.HealthStub(connection).Check  # type: ignore[attr-defined]
-        answer = await check(health_pb2.HealthCheckRequest(service=service), timeout=5)
+        answer = await check(health_pb2.HealthCheckRequest(service=service), timeout=60)
     return health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status)
 
 
 async def until_health(address: str, service: str, wanted: str) -> None:
-    async with asyncio.timeout(6):
+    async with asyncio.timeout(60):
         while await health_of(address, service) != wanted:  # noqa: ASYNC110 - asked over the wire, as a probe does
             await asyncio.sleep(0.05)
 
@@ -35,7 +35,7 @@ async def until_health(address: str, service: str, wanted: str) -> None:
 async def stores_of(address: str) -> list[sidecar_pb2.StoreInfo]:
     async with channel(address) as connection:
         stub = sidecar_pb2_grpc.SidecarServiceStub(connection)
-        answer = await stub.GetServerInfo(sidecar_pb2.GetServerInfoRequest(), timeout=5)
+        answer = await stub.GetServerInfo(sidecar_pb2.GetServerInfoRequest(), timeout=60)
         return list(answer.stores)
 
 
@@ -77,7 +77,7 @@ async def test_one_that_is_away_does_not_keep_the_sidecar_from_serving(tmp_path:
             assert redis.durability == "it has not been reached yet"
             server.start()
             facts = served.sidecar._stores.facts[1]
-            await until(facts.is_available, within_s=5)
+            await until(facts.is_available, within_s=60)
             await until_health(served.address, GOALS, "SERVING")
             await until_health(served.address, f"{GOALS}/durable", "SERVING")
             _, redis = await stores_of(served.address)

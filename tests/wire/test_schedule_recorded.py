@@ -3,8 +3,6 @@
 from collections import Counter
 from typing import Any, NamedTuple
 
-import pytest
-
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
@@ -131,7 +129,6 @@ def sample() -> list[dict[str, Any]]:
     return early[:20] + rest[::step][: EPISODES - 20]
 
 
-@pytest.mark.timeout(120)
 def test_recorded_decisions_are_reproduced_through_grpc(stub: ThinkingServiceStub) -> None:
     rows = sample()
     reasons: Counter[str] = Counter()

@@ -132,17 +132,17 @@ def test_a_secret_is_seen_nowhere_again(tmp_path: Path, log_lines: list[str]) ->
         answers: list[Message] = []
         for name, request in requests(turn_id, f"see {SECRET} there"):
             assert SECRET in str(request)
-            answer = getattr(stub, name)(request, timeout=20)
+            answer = getattr(stub, name)(request, timeout=60)
             if name not in {"StartTurn", "GetThinkingPrompt"}:
                 answers.append(answer)  # those two give the agent's own prompt back
         stream = pb.RunTurnRequest(events=list(events(f"see {SECRET} there")))
-        sent_back = list(stub.RunTurn(iter([stream]), timeout=20))
+        sent_back = list(stub.RunTurn(iter([stream]), timeout=60))
         answers += sent_back[1:]
         for turn in stub.ListTurns(pb.ListTurnsRequest()).turns:
             answers.append(turn)
             answers += entries(stub, turn.turn_id)
             resumed = pb.RunTurnRequest(resume=pb.TurnResume(turn_id=turn.turn_id))
-            answers += list(stub.RunTurn(iter([resumed]), timeout=20))
+            answers += list(stub.RunTurn(iter([resumed]), timeout=60))
             if turn.state == pb.TURN_STATE_OPEN:
                 answers.append(stub.Reflect(pb.ReflectRequest(turn_id=turn.turn_id)))
                 answers.append(stub.GetReflectionPrompt(pb.GetReflectionPromptRequest(turn_id=turn.turn_id)))
@@ -175,7 +175,7 @@ def test_a_refused_request_is_not_repeated_in_the_log_or_the_answer(
 
 
 START: dict[str, Callable[[ThinkingServiceStub, dict[str, Any]], pb.TurnPlan]] = {
-    "StartTurn": lambda stub, fields: stub.StartTurn(pb.StartTurnRequest(**fields), timeout=20).plan,
+    "StartTurn": lambda stub, fields: stub.StartTurn(pb.StartTurnRequest(**fields), timeout=60).plan,
     "RunTurn": lambda stub, fields: next(
         stub.RunTurn(
             iter(
@@ -186,7 +186,7 @@ START: dict[str, Callable[[ThinkingServiceStub, dict[str, Any]], pb.TurnPlan]] =
                     )
                 ]
             ),
-            timeout=20,
+            timeout=60,
         )
     ).directives[0].turn_plan,
 }  # fmt: skip

@@ -50,7 +50,7 @@ async def listed(
     async with channel:
         try:
             request = pb.ListSessionsRequest(tenant_id="acme" if token else "")
-            await stub_on(channel).ListSessions(request, timeout=10, metadata=bearer(token) if token else None)
+            await stub_on(channel).ListSessions(request, timeout=60, metadata=bearer(token) if token else None)
         except grpc.aio.AioRpcError as error:
             return error.code()
     return grpc.StatusCode.OK
@@ -71,11 +71,11 @@ async def test_a_certificate_is_replaced_without_a_restart(tmp_path: Path, caplo
     async with serving(tmp_path, **made.settings()) as address:
         assert await listed(address, made.ca.read_bytes()) is grpc.StatusCode.OK
         made.key.write_bytes(other.key.read_bytes())
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while "certificate_not_read" not in caplog.text:
                 assert await listed(address, made.ca.read_bytes()) is grpc.StatusCode.OK
         made.certificate.write_bytes(other.certificate.read_bytes())
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while await listed(address, other.ca.read_bytes()) is not grpc.StatusCode.OK:
                 pass
         assert await listed(address, made.ca.read_bytes()) is grpc.StatusCode.UNAVAILABLE
@@ -178,7 +178,6 @@ async def test_the_second_authority_of_two_is_none(tmp_path: Path) -> None:
             pass
 
 
-@pytest.mark.timeout(120)
 async def test_handshakes_that_fail_leave_no_line(tmp_path: Path) -> None:
     """Anybody who reaches the port could fill the disk with them. Seen to fail when `_serve` of the command line does
     not ask gRPC to be quiet: a line each."""
@@ -222,7 +221,7 @@ async def test_reflection_by_policy(said: str | None, wide: bool, answers: bool,
             reflection: Any = reflection_pb2_grpc
             stub = reflection.ServerReflectionStub(channel)
             call = stub.ServerReflectionInfo(
-                iter([reflection_pb2.ServerReflectionRequest(list_services="")]), timeout=10
+                iter([reflection_pb2.ServerReflectionRequest(list_services="")]), timeout=60
             )
             if answers:
                 assert "sidemirror.v1.ThinkingService" in str(await call.read())

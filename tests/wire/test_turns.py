@@ -346,7 +346,7 @@ def test_a_watch_shows_what_is_recorded_once_and_in_order(stub: ThinkingServiceS
 
     def watched(**more: Any) -> list[pb.TurnEntry]:
         request = pb.WatchTurnsRequest(**scope, follow=False, **more)
-        return [response.entry for response in stub.WatchTurns(request, timeout=20)]
+        return [response.entry for response in stub.WatchTurns(request, timeout=60)]
 
     everything = watched()
     assert kinds(everything) == ["turn_started", "turn_plan", "user_message", "turn_finished", "turn_summary"] * 2
@@ -360,7 +360,7 @@ def test_a_watch_shows_what_is_recorded_once_and_in_order(stub: ThinkingServiceS
     got = stub.GetTurn(pb.GetTurnRequest(**scope, turn_id=everything[0].turn_id)).entries
     assert list(got) == everything[:5]
 
-    following = stub.WatchTurns(pb.WatchTurnsRequest(**scope, cursor=everything[-1].cursor), timeout=20)
+    following = stub.WatchTurns(pb.WatchTurnsRequest(**scope, cursor=everything[-1].cursor), timeout=60)
     turn_id = stub.StartTurn(pb.StartTurnRequest(**scope, session_id="a")).plan.turn_id
     seen = [next(following).entry, next(following).entry]
     assert kinds(seen) == ["turn_started", "turn_plan"]
@@ -482,7 +482,7 @@ def test_a_start_that_is_sent_again_finds_its_turn_also_in_a_session_of_its_own(
     start = pb.TurnEvent(turn_id="own", event_id="start", turn_started=pb.TurnStarted(task="x"))
     plans = [
         next(directive.turn_plan for response in answers for directive in response.directives)
-        for answers in (stub.RunTurn(iter([pb.RunTurnRequest(events=[start])]), timeout=20) for _ in range(2))
+        for answers in (stub.RunTurn(iter([pb.RunTurnRequest(events=[start])]), timeout=60) for _ in range(2))
     ]
     assert plans[0] == plans[1]
     # Another start under that id is another turn's, whatever its session would have been.

@@ -60,7 +60,7 @@ async def put(work: Work, job_id: str = "a", attempts: int = 3, payload: bytes =
 
 
 async def when(work: Work, arrived: Callable[[Job], bool], job_id: str = "a") -> Job:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             job = await work.get(SCOPE, JobId(job_id))
             if job is not None and arrived(job):
@@ -192,7 +192,7 @@ async def test_stopping_in_the_middle_of_a_claim_strands_nothing(work: SqliteWor
     slow = SlowToClaim(work._database)
     await put(work)
     async with working(slow, {"kind": noting([], asyncio.Event())}):
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await slow.handed_out.wait()
     job = await work.get(SCOPE, JobId("a"))
     assert job is not None
@@ -205,7 +205,7 @@ async def test_never_more_at_once_than_its_concurrency(work: SqliteWork) -> None
     for number in range(5):
         await put(work, f"j{number}")
     async with working(work, {"kind": noting(notes, gate)}, concurrency=2):
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while len(notes) < 2:  # noqa: ASYNC110
                 await asyncio.sleep(0.001)
         await put(work, "j5")
@@ -241,7 +241,7 @@ async def test_a_lost_lease_stops_the_handler(work: SqliteWork) -> None:
     async with working(work, {"kind": handle}, lease_s=0.09):
         first = await when(work, lambda job: job.state is JobState.RUNNING)
         (taken,) = await work.claim(("kind",), 1, 3600.0, T0 + 3600_000_000, "w2")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await stopped.wait()
     assert taken.token > first.token
     assert await work.get(SCOPE, JobId("a")) == taken

@@ -14,13 +14,13 @@ async def recorded(stub: Stub, turn_id: str) -> None:
     """A turn from its start to its end."""
     await stub.StartTurn(pb.StartTurnRequest(turn_id=turn_id, session_id=f"s-{turn_id}"))
     events = a_turn(turn_id, f"s-{turn_id}", 6)[1:]
-    await stub.ReportEvents(pb.ReportEventsRequest(turn_id=turn_id, events=events), timeout=20)
+    await stub.ReportEvents(pb.ReportEventsRequest(turn_id=turn_id, events=events), timeout=60)
 
 
 async def watched(stub: Stub, cursor: str = "", session_id: str = "") -> list[pb.TurnEntry]:
     """What a watch says up to the present."""
     request = pb.WatchTurnsRequest(cursor=cursor, session_id=session_id, follow=False)
-    return [response.entry async for response in stub.WatchTurns(request, timeout=20)]
+    return [response.entry async for response in stub.WatchTurns(request, timeout=60)]
 
 
 def gaps(entries: list[pb.TurnEntry]) -> list[bool]:
