@@ -26,7 +26,7 @@ GRACE_S = 3.0
 @pytest.mark.parametrize(
     "times",
     [
-        pytest.param(10, id="10-times", marks=pytest.mark.timeout(300)),
+        pytest.param(5, id="5-times", marks=pytest.mark.timeout(300)),
         pytest.param(100, id="100-times", marks=[pytest.mark.long, pytest.mark.timeout(1200)]),
     ],
 )

@@ -1,5 +1,6 @@
 """What exploring the graph reads: no more than it shows, and a little."""
 
+import asyncio
 from pathlib import Path
 
 from sidemirror_server.memory.graph import Explorer
@@ -28,10 +29,9 @@ async def test_no_more_memories_are_read_than_there_is_room_for(tmp_path: Path) 
     async with sqlite_database(tmp_path) as database:
         graph, memories = SqliteMemoryGraph(database), Counted(database)
         names = [Node(NodeKind.NAME, f"name {number}") for number in range(60)]
-        for place, name in enumerate(names):
-            for number in range(25):
-                await memories.put(ONE, Kept(memory(f"m{place}-{number}")))
-                await graph.link(ONE, (link(f"m{place}-{number}", name.key, LinkKind.MENTIONS),))
+        known = [(f"m{place}-{number}", name) for place, name in enumerate(names) for number in range(25)]
+        await asyncio.gather(*(memories.put(ONE, Kept(memory(one))) for one, _ in known))
+        await asyncio.gather(*(graph.link(ONE, (link(one, name.key, LinkKind.MENTIONS),)) for one, name in known))
         memories.read = 0
         explored = await Explorer(graph, memories).explore(ONE, names, 2, tuple(LinkKind), 130)
         assert (len(explored.nodes), explored.truncated) == (130, True)

@@ -33,21 +33,29 @@ async def replayed(path: Path, lines: list[Episode | BadLine], address: str = ""
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
-    ("file", "episodes", "turns", "sent", "left_out"),
-    [("tau_bench", 332, 2476, 16265, 0), ("tau2_bench", 386, 2597, 18877, 1212)],
+    ("file", "every", "episodes", "turns", "sent", "left_out"),
+    [
+        ("tau_bench", 4, 83, 640, 4172, 0),
+        ("tau2_bench", 4, 97, 645, 4487, 294),
+        pytest.param("tau_bench", 1, 332, 2476, 16265, 0, marks=pytest.mark.long),
+        pytest.param("tau2_bench", 1, 386, 2597, 18877, 1212, marks=pytest.mark.long),
+    ],
 )
-async def test_every_event_is_acknowledged(file: str, episodes: int, turns: int, sent: int, left_out: int) -> None:
+async def test_every_event_is_acknowledged(
+    file: str, every: int, episodes: int, turns: int, sent: int, left_out: int
+) -> None:
     path = recorded(file)
 
-    report = await replayed(path, list(read_episodes(path)))
+    report = await replayed(path, list(read_episodes(path))[::every])
 
     total = report.total
     assert (total.episodes, total.turns, total.sent, total.left_out) == (episodes, turns, sent, left_out)
     assert (total.acknowledged, total.lost, total.gaps, report.refused, report.bad_lines) == (sent, 0, 0, (), ())
     assert report.complete
-    assert set(total.reflections) == {"ok", "skipped budget"}
-    assert total.reasons["tool error"] > 70
-    assert 5 < sum(total.nudges.values()) < 20
+    assert "ok" in total.reflections
+    assert set(total.reflections) <= {"ok", "skipped budget"}
+    assert total.reasons["tool error"] > 70 / every
+    assert 5 // every < sum(total.nudges.values()) < 20
 
 
 async def test_what_was_acknowledged_is_on_record_once() -> None:

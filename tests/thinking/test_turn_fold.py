@@ -351,7 +351,7 @@ class TestTurns(Turns.TestCase):  # type: ignore[misc, valid-type]  # made by Hy
 
     # Without shrinking, which would take longer than a test may: the long one shrinks what it finds.
     settings = settings(
-        max_examples=50,
+        max_examples=25,
         stateful_step_count=25,
         deadline=None,
         suppress_health_check=_CHECKS,

@@ -53,6 +53,8 @@ async def work_until_killed(folder: Path, seed: int) -> None:
     database = await Database.open(folder, now_us=0)
     chance = random.Random(seed)
     handlers = {"count": unreliable(database, chance, 0.02)}
+    sys.stdout.write("works\n")
+    sys.stdout.flush()
     await Worker(SqliteWork(database), handlers, SystemClock(), chance, f"process {seed}", PACE).run()
 
 
