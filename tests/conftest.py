@@ -19,8 +19,8 @@ hypothesis.settings.load_profile("sidemirror")
 pytest_plugins = ["tests.faults.machine", "tests.postgres.fixtures", "tests.redis.fixtures"]
 
 # How long the server goes without what it could do better with, in the tests' own process: what comes of it, and not
-# how soon on a machine that has no time, is what most of them are about. Those about being late have their own.
-_PATIENCE_S = 30.0
+# how soon on a machine that has no time, is what they are about.
+_PATIENCE_S = 10.0
 _WAITS = (
     (conductor, "_MOMENT_S"),
     (critiquing, "_STORE_PATIENCE_S"),
@@ -32,7 +32,6 @@ _WAITS = (
     (reflecting, "_LESSONS_S"),
     (turn_material, "_MOMENT_S"),
 )
-_OWN_WAITS = {(module, name): getattr(module, name) for module, name in _WAITS}
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -41,13 +40,6 @@ def patient_server() -> Iterator[None]:
         for module, name in _WAITS:
             patch.setattr(module, name, _PATIENCE_S)
         yield
-
-
-@pytest.fixture
-def as_hasty_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests of what the server does without: its own time limits."""
-    for module, name in _WAITS:
-        monkeypatch.setattr(module, name, _OWN_WAITS[module, name])
 
 
 @pytest.fixture(autouse=True)

@@ -37,6 +37,8 @@ from sidemirror_server.vocabulary.scope import Scope
 from tests.conformance.turn_log import head
 from tests.postgres.databases import Databases
 
+# The first one fills the tables.
+pytestmark = pytest.mark.timeout(600)
 SCOPES, ROWS = 10, 2_000
 ONE = Scope("t1", "p")
 PLACE = ("t1", "p")

@@ -19,10 +19,20 @@ CREATE ROLE sidecar LOGIN;
 CREATE ROLE bypass LOGIN BYPASSRLS;
 CREATE ROLE asked_for_password;
 """
+# The tables that anything was ever written into, with their size.
 _TABLES = """
-SELECT format('%I.%I', schemaname, tablename) FROM pg_tables
-WHERE schemaname = 'sidemirror' AND tablename <> 'schema_migrations'
+SELECT name, size FROM (
+    SELECT format('%I.%I', schemaname, tablename) AS name,
+           pg_relation_size(format('%I.%I', schemaname, tablename)::regclass) AS size
+    FROM pg_tables WHERE schemaname = 'sidemirror' AND tablename <> 'schema_migrations') AS tables
+WHERE size > 0
 """
+_COUNT_ANEW = """
+SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false)
+FROM pg_sequences WHERE schemaname = 'sidemirror'
+"""
+# To cut a table off costs ten times as much as to delete a few rows of it, and leaves nothing behind.
+_LARGE_BYTES = 128 * 1024
 # Each pair of tables, the other way round too.
 _STRAYS = """
 WITH turns AS (SELECT tenant_id, project_id, turn_id, updated_us FROM sidemirror.turns WHERE standing = 'open'),
@@ -100,8 +110,13 @@ class Databases:
         """Nothing is in the database any more, and its counters begin anew."""
         connection = await asyncpg.connect(self.cluster.url("superuser", name), timeout=60)
         try:
-            tables = [row[0] for row in await connection.fetch(_TABLES)]
-            await connection.execute(f"TRUNCATE {', '.join(tables)} RESTART IDENTITY")
+            async with connection.transaction():
+                await connection.execute("SET LOCAL session_replication_role = replica")  # no triggers: all goes
+                for name_of, size in await connection.fetch(_TABLES):
+                    await connection.execute(
+                        f"TRUNCATE {name_of} CASCADE" if size > _LARGE_BYTES else f"DELETE FROM {name_of}"
+                    )
+                await connection.execute(_COUNT_ANEW)
         finally:
             await connection.close()
 

@@ -1,10 +1,12 @@
 """The tests' Postgres: one server for all of them, started when the first test asks for it."""
 
+import inspect
 from collections.abc import Iterator
 
 import pytest
 
-from tests.postgres.cluster import Cluster
+from sidemirror_server.storage.postgres import database, memory_search, turn_log
+from tests.postgres.cluster import PATIENCE_S, Cluster
 from tests.postgres.databases import Databases
 
 
@@ -28,3 +30,15 @@ def durable() -> Iterator[Databases]:
         yield Databases(cluster)
     finally:
         cluster.remove()
+
+
+@pytest.fixture
+def patient_postgres(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of what is stored, not of how soon: the adapter waits for a server that the machine leaves no time."""
+    monkeypatch.setattr(database, "_TAKE_S", PATIENCE_S)
+    monkeypatch.setattr(database.Database._connect, "__defaults__", (PATIENCE_S,))
+    monkeypatch.setattr(memory_search, "_SEARCH_S", PATIENCE_S)
+    monkeypatch.setattr(turn_log, "TRANSACTION_S", PATIENCE_S)
+    transaction = inspect.unwrap(database.Database.transaction)
+    assert transaction.__kwdefaults__ is not None
+    monkeypatch.setitem(transaction.__kwdefaults__, "within_s", PATIENCE_S)

@@ -375,7 +375,7 @@ def test_streams_end_with_their_token(
 def kept_open(requests: list[Any]) -> Iterator[Any]:
     """These, and no end of the agent's side before the test's."""
     yield from requests
-    threading.Event().wait(PATIENCE_S / 4)
+    threading.Event().wait(PATIENCE_S / 8)
 
 
 async def never(*_: Any) -> Any:

@@ -151,7 +151,7 @@ def test_a_search_that_does_not_answer_holds_nothing_up(tmp_path: Path) -> None:
             os.kill(searcher, signal.SIGCONT)
         assert lines(plan.context)[1] == own
         assert "reflective memory did not answer in time: none of its lessons" in plan.warnings
-        assert took_s < TIMEOUT_S / 2, "1 s, on a machine that has time"
+        assert took_s < TIMEOUT_S / 2, "the limit, and what the machine takes"
         assert until(lambda: set(SHOWN) <= set(lines(plan_of(server, goal_id="g").context)))
 
 

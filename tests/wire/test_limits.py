@@ -204,7 +204,7 @@ def test_the_age_of_a_turns_stream(tmp_path: Path) -> None:
 
 def _never_closed(*events: pb.TurnEvent) -> Iterator[pb.RunTurnRequest]:
     yield pb.RunTurnRequest(events=events)
-    threading.Event().wait(PATIENCE_S / 4)
+    threading.Event().wait(PATIENCE_S / 8)
 
 
 @pytest.mark.parametrize("restart", [False, True], ids=["in memory", "from the store"])
@@ -301,7 +301,7 @@ def test_the_age_of_an_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def _lines(*requests: memory_pb.ImportReflectionsRequest) -> Iterator[memory_pb.ImportReflectionsRequest]:
     yield from requests
-    threading.Event().wait(PATIENCE_S / 4)
+    threading.Event().wait(PATIENCE_S / 8)
 
 
 @pytest.mark.parametrize("requests", [(), (memory_pb.ImportReflectionsRequest(lines=[""]),)], ids=["silent", "begun"])
@@ -326,7 +326,7 @@ def test_a_turns_stream_that_never_begins(tmp_path: Path) -> None:
 
 
 def _never_closed_silent() -> Iterator[pb.RunTurnRequest]:
-    threading.Event().wait(PATIENCE_S / 4)
+    threading.Event().wait(PATIENCE_S / 8)
     yield from ()
 
 
@@ -335,7 +335,7 @@ def test_the_age_of_a_stream_that_nobody_reads(tmp_path: Path, monkeypatch: pyte
     to fail when `_tick` does not cancel the task."""
     monkeypatch.setattr(streams, "_STAYS_S", 0.2)
     with (
-        limited(tmp_path, stream_age_s=0.5) as (server, stub),
+        limited(tmp_path, stream_age_s=2.0) as (server, stub),
         socket.socket(socket.AF_UNIX) as reader,
     ):
         stub.StartTurn(pb.StartTurnRequest(turn_id="t"), timeout=PATIENCE_S)
