@@ -18,9 +18,9 @@ hypothesis.settings.load_profile("sidemirror")
 
 pytest_plugins = ["tests.faults.machine", "tests.postgres.fixtures", "tests.redis.fixtures"]
 
-# How long the server goes without what it could do better with, in the tests' own process: what comes of it, and not
-# how soon on a machine that has no time, is what they are about.
-_PATIENCE_S = 10.0
+# In the tests' own process the server waits so many times as long before it goes without something: what comes of it,
+# and not how soon on a machine that has no time, is what they are about.
+_TIMES = 10
 _WAITS = (
     (conductor, "_MOMENT_S"),
     (critiquing, "_STORE_PATIENCE_S"),
@@ -38,7 +38,7 @@ _WAITS = (
 def patient_server() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module, name in _WAITS:
-            patch.setattr(module, name, _PATIENCE_S)
+            patch.setattr(module, name, _TIMES * getattr(module, name))
         yield
 
 

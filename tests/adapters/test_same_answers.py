@@ -532,12 +532,10 @@ def run(databases: Databases, examples: int, steps: int, *, shrink: bool) -> Non
     )
 
 
-@pytest.mark.usefixtures("patient_postgres")
 def test_same_operations_same_answers(databases: Databases) -> None:
     run(databases, examples=12, steps=50, shrink=False)
 
 
-@pytest.mark.usefixtures("patient_postgres")
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_same_operations_same_answers_for_long(databases: Databases) -> None:

@@ -105,7 +105,7 @@ async def _name_of_a_database(databases: Databases) -> str:
     return await databases.create()
 
 
-@pytest.mark.usefixtures("patiently", "patient_postgres")
+@pytest.mark.usefixtures("patiently")
 @pytest.mark.timeout(300)
 def test_same_answers(databases: Databases, either_server: RedisServer) -> None:
     name = asyncio.run(_name_of_a_database(databases))

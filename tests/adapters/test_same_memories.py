@@ -308,12 +308,10 @@ def run(machine: type[BothStores], databases: Databases, examples: int, steps: i
     )
 
 
-@pytest.mark.usefixtures("patient_postgres")
 def test_same_operations_same_answers(databases: Databases) -> None:
     run(SameMemories, databases, examples=10, steps=40, shrink=False)
 
 
-@pytest.mark.usefixtures("patient_postgres")
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_same_operations_same_answers_for_long(databases: Databases) -> None:

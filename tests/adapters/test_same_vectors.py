@@ -88,13 +88,11 @@ async def _nearest(found: Awaitable[VectorHits]) -> Any:
     return [(hit.facts, round(hit.similarity, 5)) for hit in hits.hits], hits.embedded, hits.memories
 
 
-@pytest.mark.usefixtures("patient_postgres")
 def test_same_operations_same_answers(databases: Databases) -> None:
     """Seen to fail when SQLite marks only the first of several memories as embedded."""
     run(SameVectors, databases, examples=10, steps=40, shrink=False)
 
 
-@pytest.mark.usefixtures("patient_postgres")
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_same_operations_same_answers_for_long(databases: Databases) -> None:
