@@ -170,13 +170,19 @@ class AloneTest {
     assertEquals(Trouble.Kind.FINAL, Trouble.of(Status.NOT_FOUND.asRuntimeException()).kind());
     assertEquals(Trouble.Kind.AWAY, Trouble.of(Status.UNAVAILABLE.asRuntimeException()).kind());
     assertEquals(Trouble.Kind.AWAY, Trouble.of(Status.UNAUTHENTICATED.asRuntimeException()).kind());
+    Trouble later = new Trouble(Trouble.Kind.LATER, Duration.ZERO);
+    assertEquals(later, Trouble.of(failed(Status.Code.INTERNAL, ErrorInfo.newBuilder().setReason("INTERNAL").build())));
+    assertEquals(Trouble.Kind.AWAY, Trouble.of(Status.INTERNAL.asRuntimeException()).kind(), "something between");
     Status refused = Status.UNAVAILABLE.withDescription("Rst Stream with error code: REFUSED_STREAM");
     assertEquals(Trouble.Kind.LATER, Trouble.of(refused.asRuntimeException()).kind());
   }
 
   private static StatusRuntimeException exhausted(Message... details) {
-    com.google.rpc.Status.Builder status =
-        com.google.rpc.Status.newBuilder().setCode(Status.Code.RESOURCE_EXHAUSTED.value());
+    return failed(Status.Code.RESOURCE_EXHAUSTED, details);
+  }
+
+  private static StatusRuntimeException failed(Status.Code code, Message... details) {
+    com.google.rpc.Status.Builder status = com.google.rpc.Status.newBuilder().setCode(code.value());
     for (Message detail : details) {
       status.addDetails(Any.pack(detail));
     }
