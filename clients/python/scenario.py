@@ -155,10 +155,15 @@ class Runner:
         elif what == "flush":
             if not await self.client.flush(30.0):
                 raise Unexpected("not everything was delivered")
-        elif what == "error":
+        else:
+            await self.hear(turn, step, self.directives[name])
+
+    async def hear(self, turn: Turn, step: dict[str, Any], before: list[Any]) -> None:
+        what = step["turn"]
+        if what == "error":
             await self.await_error(turn, step)
         elif what == "await":
-            await self.await_directive(turn, self.directives[name], step["expect"])
+            await self.await_directive(turn, before, step["expect"])
         else:
             answer: Message | None = await (turn.plan(_PATIENCE_S) if what == "plan" else turn.summary(_PATIENCE_S))
             if answer is None:

@@ -21,7 +21,7 @@ RETRY_AFTER_S = 1.0
 
 
 class Troubled(grpc.GenericRpcHandler):
-    """`internal` and `bare`: each stream ends with INTERNAL, the second kind without details. `later`: the first streams
+    """`internal` and `bare`: each stream ends with INTERNAL, the second kind without details. `later`: the first ones
     with RESOURCE_EXHAUSTED and when to come again. `slowly`: each stream takes one event and ends with INTERNAL."""
 
     def __init__(self, folder: Path) -> None:
@@ -57,8 +57,8 @@ class Troubled(grpc.GenericRpcHandler):
         if details.method.endswith("/RunTurn"):
             return grpc.stream_stream_rpc_method_handler(
                 self._run_turn,
-                request_deserializer=pb.RunTurnRequest.FromString,
-                response_serializer=pb.RunTurnResponse.SerializeToString,
+                request_deserializer=pb.RunTurnRequest.FromString,  # type: ignore[arg-type]  # a handler of bytes
+                response_serializer=pb.RunTurnResponse.SerializeToString,  # type: ignore[arg-type]
             )
         return None
 

@@ -64,8 +64,8 @@ async fn an_agent_goes_on_without_a_sidecar_and_is_told_once() {
 /// Neither the search for the sidecar, nor a turn that is not finished.
 #[tokio::test]
 async fn nothing_goes_on_after_close() {
-    let before = tasks();
     let sidemirror = nobody("close", Options::default());
+    let before = tasks();
     let turn = sidemirror.begin_turn(TurnStarted::default());
     until(|| sidemirror.away()).await;
     sidemirror.close().await;
@@ -73,7 +73,6 @@ async fn nothing_goes_on_after_close() {
     let late = sidemirror.begin_turn(TurnStarted::default());
     late.report(event::user_message("hello"));
     until(|| late.dropped() == 2).await;
-    drop((sidemirror, turn, late));
     until(|| tasks() <= before).await;
 }
 
