@@ -267,7 +267,8 @@ mod tests {
         Status::with_error_details(Code::ResourceExhausted, "a limit", details)
     }
 
-    /// A limit that passes is not the sidecar's absence, of which the agent would be told.
+    /// A limit that passes is not the sidecar's absence, of which the agent would be told, and neither is its failure. Seen
+    /// to fail when one of them is.
     #[test]
     fn what_the_end_of_a_stream_means() {
         let mut passes = ErrorDetails::with_error_info("LIMIT_REACHED", "sidemirror.dev", HashMap::new());
