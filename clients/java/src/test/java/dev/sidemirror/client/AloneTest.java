@@ -150,6 +150,7 @@ class AloneTest {
     }
   }
 
+  /** Seen to fail when closing leaves the thread running. */
   @Test
   void noThreadSurvivesTheClient() throws InterruptedException {
     Sidemirror sidemirror = Sidemirror.builder().address(nobody()).connect();
@@ -169,7 +170,7 @@ class AloneTest {
 
   /**
    * A limit that passes is not the sidecar's absence, of which the agent would be told, and neither is its failure. Seen
-   * to fail when one of them is, or a stream that was refused.
+   * to fail when one of them is, and when a stream that was refused is.
    */
   @Test
   void whatTheEndOfAStreamMeans() {
