@@ -16,7 +16,7 @@ from tests.acceptance.product import COMMAND, PATIENCE_S, Serving, environment
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIO = ROOT / "clients/scenario"
 # A runner that says nothing for this long hangs.
-_RUN_S = 240.0
+_RUN_S = 600.0
 
 
 def free_port() -> int:

@@ -29,7 +29,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-const patience = 10 * time.Second
+const patience = time.Minute
 
 type object = map[string]any
 
@@ -304,8 +304,6 @@ func (r *runner) turn(step object) error {
 		}
 		turn.Finish(pb.TaskOutcome(pb.TaskOutcome_value[text(step, "outcome")]), score)
 	case "flush":
-		ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
-		defer cancel()
 		return r.client.Flush(ctx)
 	case "error":
 		return r.awaitError(turn, step)
@@ -320,7 +318,7 @@ func (r *runner) turn(step object) error {
 }
 
 func (r *runner) awaitError(turn *sidemirror.Turn, step object) error {
-	for ends := time.Now().Add(3 * patience); turn.Err() == nil; time.Sleep(10 * time.Millisecond) {
+	for ends := time.Now().Add(patience); turn.Err() == nil; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(ends) {
 			return errors.New("the turn goes on")
 		}
@@ -386,7 +384,7 @@ func (r *runner) away(given object) error {
 		timed(func() { turn.Finish(pb.TaskOutcome_TASK_OUTCOME_SUCCESS, nil) })
 		time.Sleep(time.Millisecond)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
 	defer cancel()
 	if err := r.client.Flush(ctx); err != nil {
 		return fmt.Errorf("not everything was delivered: %w", err)

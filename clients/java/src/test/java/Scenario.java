@@ -51,7 +51,7 @@ import java.util.regex.Pattern;
 
 /** Runs the scenario of clients/scenario with the Java client. How a runner behaves is said there, in README.md. */
 public final class Scenario {
-  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final Pattern VARIABLE = Pattern.compile("\\$([a-z_]+)");
 
   /** Something is not as the scenario says. */
@@ -279,7 +279,7 @@ public final class Scenario {
         }
       }
       case "flush" -> {
-        if (!client.flush(PATIENCE.multipliedBy(3))) {
+        if (!client.flush(PATIENCE)) {
           throw new Unexpected("not everything was delivered");
         }
       }
@@ -293,7 +293,7 @@ public final class Scenario {
   }
 
   private static void awaitError(Turn turn, JsonObject step) throws Exception {
-    for (long end = System.nanoTime() + 3 * PATIENCE.toNanos(); turn.error().isEmpty(); Thread.sleep(10)) {
+    for (long end = System.nanoTime() + PATIENCE.toNanos(); turn.error().isEmpty(); Thread.sleep(10)) {
       if (System.nanoTime() > end) {
         throw new Unexpected("the turn goes on");
       }
@@ -353,7 +353,7 @@ public final class Scenario {
           });
       Thread.sleep(1);
     }
-    if (!client.flush(Duration.ofMinutes(1))) {
+    if (!client.flush(PATIENCE.multipliedBy(3))) {
       throw new Unexpected("not everything was delivered");
     }
     int dropped = begun.stream().mapToInt(Turn::dropped).sum();
