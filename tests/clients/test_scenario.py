@@ -32,8 +32,8 @@ def beside(tmp_path: Path) -> Iterator[Sidecar]:
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
 def test_the_scenario(language: Language, beside: Sidecar) -> None:
-    """Seen to fail at the summary that counts each event once, for Python, Go, TypeScript and Rust, when the helper
-    gives an event another id each time that it is sent."""
+    """Seen to fail at the summary that counts each event once, for each client, when the helper gives an event another
+    id each time that it is sent."""
     command = ready(language)
     ran = run_scenario(command, "scenario.json", beside, language.folder)
     steps = json.loads((SCENARIO / "scenario.json").read_text())
