@@ -20,7 +20,7 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_client import Sidemirror, Turn, connect, problem_of
 from sidemirror_client.client import SERVICES
 
-_PATIENCE_S = 10.0
+_PATIENCE_S = 60.0
 # The scheduler's account of the thread that runs the loop, which is the one that opens it.
 _SCHEDULE = Path("/proc/thread-self/schedstat")
 _SCHEDULED = os.open(_SCHEDULE, os.O_RDONLY) if _SCHEDULE.exists() else None
@@ -153,15 +153,33 @@ class Runner:
             finished = ParseDict({key: step[key] for key in ("outcome", "score") if key in step}, pb.TurnFinished())
             turn.finish(finished.outcome, finished.score if finished.HasField("score") else None)
         elif what == "flush":
-            if not await self.client.flush(30.0):
+            if not await self.client.flush(_PATIENCE_S):
                 raise Unexpected("not everything was delivered")
+        else:
+            await self.hear(turn, step, self.directives[name])
+
+    async def hear(self, turn: Turn, step: dict[str, Any], before: list[Any]) -> None:
+        what = step["turn"]
+        if what == "error":
+            await self.await_error(turn, step)
         elif what == "await":
-            await self.await_directive(turn, self.directives[name], step["expect"])
+            await self.await_directive(turn, before, step["expect"])
         else:
             answer: Message | None = await (turn.plan(_PATIENCE_S) if what == "plan" else turn.summary(_PATIENCE_S))
             if answer is None:
                 raise Unexpected(f"no {what}")
             _check(step["expect"], MessageToDict(answer))
+
+    async def await_error(self, turn: Turn, step: dict[str, Any]) -> None:
+        ends_s = time.monotonic() + _PATIENCE_S
+        while turn.error is None:
+            if time.monotonic() > ends_s:
+                raise Unexpected("the turn goes on")
+            await asyncio.sleep(0.01)
+        assert isinstance(turn.error, grpc.aio.AioRpcError)
+        _check_error(step, turn.error)
+        if turn.dropped != step["dropped"]:
+            raise Unexpected(f"{turn.dropped} events were dropped")
 
     async def await_directive(self, turn: Turn, before: list[Any], expected: dict[str, Any]) -> None:
         with contextlib.suppress(TimeoutError):
@@ -195,7 +213,7 @@ class Runner:
             # What the helper does beside the agent is on the agent's own loop, and would show as lateness here.
             with longest.watch(own_s=0.001):
                 await asyncio.sleep(0.001)
-        if not await self.client.flush(60.0):
+        if not await self.client.flush(3 * _PATIENCE_S):
             raise Unexpected("not everything was delivered")
         dropped = sum(turn.dropped for turn in begun)
         figures = {"longest_ms": longest.held_s * 1000, "plain_ms": longest.plain_s * 1000}

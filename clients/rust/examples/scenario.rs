@@ -15,7 +15,7 @@ use sidemirror_client::{event, problem_of, Options, Sidemirror, Turn, TurnOption
 use tonic::{Code, Status};
 
 type Failure = Box<dyn Error + Send + Sync>;
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Runner {
     variables: HashMap<String, String>,
@@ -254,7 +254,7 @@ impl Runner {
                 let outcome = TaskOutcome::from_str_name(&text(step, "outcome")).unwrap_or(TaskOutcome::Success);
                 turn.finish(outcome, step["score"].as_f64());
             }
-            "flush" if !self.client()?.flush(3 * PATIENCE).await => return Err("not everything was delivered".into()),
+            "flush" if !self.client()?.flush(PATIENCE).await => return Err("not everything was delivered".into()),
             "plan" => {
                 let plan = turn.plan(PATIENCE).await.ok_or("no plan")?;
                 check(&step["expect"], &self.plain(&plan)?)?;
@@ -262,6 +262,16 @@ impl Runner {
             "summary" => {
                 let summary = turn.summary(PATIENCE).await.ok_or("no summary")?;
                 check(&step["expect"], &self.plain(&summary)?)?;
+            }
+            "error" => {
+                let ends = Instant::now() + PATIENCE;
+                while turn.error().is_none() && Instant::now() < ends {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+                check_error(&step["error"], &turn.error().ok_or("the turn goes on")?)?;
+                if step["dropped"] != turn.dropped() {
+                    return Err(format!("{} events were dropped", turn.dropped()).into());
+                }
             }
             "await" => {
                 let mut came = Vec::new();
@@ -312,7 +322,7 @@ impl Runner {
             begun.push(turn);
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        if !self.client()?.flush(Duration::from_secs(60)).await {
+        if !self.client()?.flush(3 * PATIENCE).await {
             return Err("not everything was delivered".into());
         }
         let dropped: usize = begun.iter().map(Turn::dropped).sum();
@@ -398,6 +408,7 @@ fn check_error(expected: &Value, status: &Status) -> Result<(), Failure> {
         Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
         Code::Unauthenticated => "UNAUTHENTICATED",
         Code::PermissionDenied => "PERMISSION_DENIED",
+        Code::Internal => "INTERNAL",
         _ => "another",
     };
     let mut fields = expected["fields"].as_array().into_iter().flatten().filter_map(Value::as_str);

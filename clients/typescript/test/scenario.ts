@@ -14,7 +14,7 @@ import { TurnStartedSchema, TurnSummarySchema } from "@sidemirror/api/v1/thinkin
 import { connect, problemOf, type Sidemirror, type Turn } from "../src/index.js";
 
 type Step = Record<string, any>;
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 60_000;
 const SERVICES = [ThinkingService, CritiqueService, GoalReflectionService, ReflectiveMemoryService, SidecarService];
 
 const variables: Record<string, string> = JSON.parse(process.env["SCENARIO_VARIABLES"] ?? "{}");
@@ -104,8 +104,10 @@ async function turn(step: Step): Promise<void> {
     case "finish":
       return current.finish(TaskOutcome[(step["outcome"] as string).replace("TASK_OUTCOME_", "") as "SUCCESS"], step["score"]);
     case "flush":
-      if (!(await use().flush(3 * PATIENCE_MS))) throw new Error("not everything was delivered");
+      if (!(await use().flush(PATIENCE_MS))) throw new Error("not everything was delivered");
       return;
+    case "error":
+      return awaitError(current, step);
     case "plan":
       return check(step["expect"], plain(TurnPlanSchema, await current.plan(PATIENCE_MS)));
     case "summary":
@@ -113,6 +115,14 @@ async function turn(step: Step): Promise<void> {
     default:
       return awaitDirective(current, step["expect"]);
   }
+}
+
+async function awaitError(current: Turn, step: Step): Promise<void> {
+  for (const ends = performance.now() + PATIENCE_MS; !current.error; await pause(10)) {
+    if (performance.now() > ends) throw new Error("the turn goes on");
+  }
+  checkError(step, current.error);
+  if (current.dropped !== step["dropped"]) throw new Error(`${current.dropped} events were dropped`);
 }
 
 async function awaitDirective(current: Turn, expected: unknown): Promise<void> {
@@ -193,7 +203,7 @@ async function away(given: Step): Promise<void> {
     await pause(1);
     end();
   }
-  if (!(await use().flush(60_000))) throw new Error("not everything was delivered");
+  if (!(await use().flush(3 * PATIENCE_MS))) throw new Error("not everything was delivered");
   const dropped = begun.reduce((sum, each) => sum + each.dropped, 0);
   const figures = { longest_ms: longest.heldMs, plain_ms: longest.plainMs };
   console.log(`away ${JSON.stringify({ ...figures, told, dropped })}`);

@@ -29,7 +29,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-const patience = 10 * time.Second
+const patience = time.Minute
 
 type object = map[string]any
 
@@ -253,7 +253,7 @@ func codeName(code codes.Code) string {
 		"INVALID_ARGUMENT": codes.InvalidArgument, "NOT_FOUND": codes.NotFound, "ALREADY_EXISTS": codes.AlreadyExists,
 		"FAILED_PRECONDITION": codes.FailedPrecondition, "UNAVAILABLE": codes.Unavailable,
 		"DEADLINE_EXCEEDED": codes.DeadlineExceeded, "UNAUTHENTICATED": codes.Unauthenticated,
-		"PERMISSION_DENIED": codes.PermissionDenied,
+		"PERMISSION_DENIED": codes.PermissionDenied, "INTERNAL": codes.Internal,
 	} {
 		if each == code {
 			return name
@@ -304,9 +304,9 @@ func (r *runner) turn(step object) error {
 		}
 		turn.Finish(pb.TaskOutcome(pb.TaskOutcome_value[text(step, "outcome")]), score)
 	case "flush":
-		ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
-		defer cancel()
 		return r.client.Flush(ctx)
+	case "error":
+		return r.awaitError(turn, step)
 	case "await":
 		return r.await(ctx, name, step["expect"])
 	case "plan":
@@ -315,6 +315,18 @@ func (r *runner) turn(step object) error {
 		return check(step["expect"], plain(turn.Summary(ctx)))
 	}
 	return nil
+}
+
+func (r *runner) awaitError(turn *sidemirror.Turn, step object) error {
+	for ends := time.Now().Add(patience); turn.Err() == nil; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(ends) {
+			return errors.New("the turn goes on")
+		}
+	}
+	if dropped := turn.Dropped(); dropped != int(step["dropped"].(float64)) {
+		return fmt.Errorf("%d events were dropped", dropped)
+	}
+	return checkError(step, turn.Err(), nil)
 }
 
 func (r *runner) await(ctx context.Context, name string, expected any) error {
@@ -372,7 +384,7 @@ func (r *runner) away(given object) error {
 		timed(func() { turn.Finish(pb.TaskOutcome_TASK_OUTCOME_SUCCESS, nil) })
 		time.Sleep(time.Millisecond)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
 	defer cancel()
 	if err := r.client.Flush(ctx); err != nil {
 		return fmt.Errorf("not everything was delivered: %w", err)

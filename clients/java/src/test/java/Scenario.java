@@ -51,7 +51,7 @@ import java.util.regex.Pattern;
 
 /** Runs the scenario of clients/scenario with the Java client. How a runner behaves is said there, in README.md. */
 public final class Scenario {
-  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final Pattern VARIABLE = Pattern.compile("\\$([a-z_]+)");
 
   /** Something is not as the scenario says. */
@@ -279,15 +279,29 @@ public final class Scenario {
         }
       }
       case "flush" -> {
-        if (!client.flush(PATIENCE.multipliedBy(3))) {
+        if (!client.flush(PATIENCE)) {
           throw new Unexpected("not everything was delivered");
         }
       }
+      case "error" -> awaitError(turn, step);
       case "await" -> await(name, step.get("expect"));
       case "plan" -> check(step.get("expect"), turn.plan(PATIENCE).map(Scenario::plain).orElse(JsonNull.INSTANCE));
       case "summary" ->
           check(step.get("expect"), turn.summary(PATIENCE).map(Scenario::plain).orElse(JsonNull.INSTANCE));
       default -> throw new Unexpected("an unknown step " + step);
+    }
+  }
+
+  private static void awaitError(Turn turn, JsonObject step) throws Exception {
+    for (long end = System.nanoTime() + PATIENCE.toNanos(); turn.error().isEmpty(); Thread.sleep(10)) {
+      if (System.nanoTime() > end) {
+        throw new Unexpected("the turn goes on");
+      }
+    }
+    StatusRuntimeException error = turn.error().get();
+    checkError(step, new Answers(List.of(), error.getStatus(), error.getTrailers()));
+    if (turn.dropped() != step.get("dropped").getAsInt()) {
+      throw new Unexpected(turn.dropped() + " events were dropped");
     }
   }
 
@@ -339,7 +353,7 @@ public final class Scenario {
           });
       Thread.sleep(1);
     }
-    if (!client.flush(Duration.ofMinutes(1))) {
+    if (!client.flush(PATIENCE.multipliedBy(3))) {
       throw new Unexpected("not everything was delivered");
     }
     int dropped = begun.stream().mapToInt(Turn::dropped).sum();

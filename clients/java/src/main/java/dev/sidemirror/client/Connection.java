@@ -120,7 +120,8 @@ final class Connection implements AutoCloseable {
   public void close() {
     channel.shutdownNow();
     if (sockets != null) {
-      sockets.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+      // Open for a moment: calls that are told of the end hand work to it.
+      sockets.shutdownGracefully(100, 5_000, TimeUnit.MILLISECONDS);
     }
   }
 }
