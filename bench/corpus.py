@@ -12,7 +12,7 @@ from sidemirror_server.memory.record import MemoryKind, MemoryRecord
 from sidemirror_server.memory.search import Embedded
 from sidemirror_server.storage.sqlite import memory_search
 from sidemirror_server.storage.sqlite.database import FILE_NAME, Database
-from sidemirror_server.storage.sqlite.memory_process import SearchProcess
+from sidemirror_server.storage.sqlite.memory_process import SearchProcesses
 from sidemirror_server.storage.sqlite.memory_rows import add_new, new_row
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
 from sidemirror_server.vocabulary.origin import Origin
@@ -107,7 +107,7 @@ def place_of(folder: Path, kept: Path | None, rows: int) -> Path:
 @contextlib.asynccontextmanager
 async def stored(folder: Path, corpus: Corpus) -> AsyncIterator[tuple[Database, SqliteMemorySearch]]:
     database = await Database.open(folder, now_us=0)
-    process = SearchProcess(folder / FILE_NAME)
+    process = SearchProcesses(folder / FILE_NAME)
     try:
         await fill(database, corpus)
         yield database, SqliteMemorySearch(database, process)

@@ -24,7 +24,7 @@ from sidemirror_server.models.embedder import Embeddings
 from sidemirror_server.models.embedding import PaidEmbedder
 from sidemirror_server.storage.sqlite.database import FILE_NAME, Database
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
-from sidemirror_server.storage.sqlite.memory_process import SearchProcess
+from sidemirror_server.storage.sqlite.memory_process import SearchProcesses
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.scope import Scope
@@ -198,8 +198,8 @@ class _Meanings:
 class _Kept(SqliteMemorySearch):
     """Says when as many vectors are kept as are expected."""
 
-    def __init__(self, database: Database, process: SearchProcess) -> None:
-        super().__init__(database, process)
+    def __init__(self, database: Database, processes: SearchProcesses) -> None:
+        super().__init__(database, processes)
         self.all_of_them = asyncio.Event()
         self._missing = 0
 
@@ -223,11 +223,11 @@ class _Own:
     """Ours at the ports, as the product puts them together: a lesson is learned, and its vector is kept behind the
     caller's back; words and vectors are searched. 64 callers are 64 tasks."""
 
-    def __init__(self, database: Database, process: SearchProcess, rows: Rows) -> None:
+    def __init__(self, database: Database, processes: SearchProcesses, rows: Rows) -> None:
         self._database = database
-        self._process = process
+        self._processes = processes
         self._rows = rows
-        self._kept = _Kept(database, process)
+        self._kept = _Kept(database, processes)
         self._meanings = _Meanings()
         self._vectors = MemoryMeanings(cast("PaidEmbedder", self._meanings), self._kept, SystemClock())
         memories = SqliteMemories(database)
@@ -240,7 +240,7 @@ class _Own:
     @classmethod
     async def open(cls, folder: Path, rows: Rows) -> "_Own":
         database = await Database.open(folder, now_us=0)
-        return cls(database, SearchProcess(folder / FILE_NAME), rows)
+        return cls(database, SearchProcesses(folder / FILE_NAME), rows)
 
     async def fill(self, count: int) -> None:
         for first in range(0, count, _AT_ONCE):
@@ -278,12 +278,12 @@ class _Own:
         return Took(took, self._cpu_s() - cpu)
 
     def _cpu_s(self) -> float:
-        """Of this process and of the one that searches."""
-        begun = self._process._begun  # noqa: SLF001  # its id, for what the kernel says
-        return time.process_time() + (cpu_s(begun.result().process.pid) if begun is not None else 0.0)
+        """Of this process and of those that search."""
+        begun = [one._begun for one in (self._processes.words, self._processes.vectors)]  # noqa: SLF001  # their ids
+        return time.process_time() + sum(cpu_s(one.result().process.pid) for one in begun if one is not None)
 
     async def close(self) -> None:
-        await self._process.close()
+        await self._processes.close()
         await self._database.close()
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import signal
 import sqlite3
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from sidemirror_server.storage.sqlite import memory_rows
 from sidemirror_server.storage.sqlite.database import FILE_NAME, Database
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_lookup import Lookup
-from sidemirror_server.storage.sqlite.memory_process import SearchProcess
+from sidemirror_server.storage.sqlite.memory_process import SearchProcess, SearchProcesses
 from sidemirror_server.storage.sqlite.memory_rows import new_row
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
 from sidemirror_server.storage.sqlite.memory_vectors import Vectors
@@ -38,13 +39,37 @@ async def test_clause(clause: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("clause", CLAUSES)
-async def test_clause_in_a_process(clause: str, tmp_path: Path) -> None:
+async def test_clause_in_processes(clause: str, tmp_path: Path) -> None:
     async with sqlite_database(tmp_path) as database:
-        process = SearchProcess(tmp_path / FILE_NAME)
+        both = SearchProcesses(tmp_path / FILE_NAME)
         try:
-            await CLAUSES[clause](lambda: suite.Stores(SqliteMemories(database), SqliteMemorySearch(database, process)))
+            await CLAUSES[clause](lambda: suite.Stores(SqliteMemories(database), SqliteMemorySearch(database, both)))
         finally:
-            await process.close()
+            await both.close()
+
+
+async def test_words_are_looked_up_while_vectors_are_compared(tmp_path: Path) -> None:
+    """Seen to fail when one process answers all questions."""
+    async with sqlite_database(tmp_path) as database:
+        both = SearchProcesses(tmp_path / FILE_NAME)
+        search = SqliteMemorySearch(database, both)
+        await SqliteMemories(database).put(ONE, Kept(memory("a", "join")))
+        await search.embed(ONE, "m", (Embedded("a", "join", (1.0, 0.0)),))
+        try:
+            assert (await search.by_vector(ONE, "m", (1.0, 0.0), Filter(), 1)).hits
+            assert both.vectors._begun is not None
+            comparing = (await both.vectors._begun).process
+            comparing.send_signal(signal.SIGSTOP)
+            try:
+                by_vector = asyncio.create_task(search.by_vector(ONE, "m", (1.0, 0.0), Filter(), 1))
+                async with asyncio.timeout(30):
+                    assert (await search.by_text(ONE, {"join": 1.0}, Filter(), 1)).hits
+                assert not by_vector.done()
+            finally:
+                comparing.send_signal(signal.SIGCONT)
+            assert (await by_vector).hits
+        finally:
+            await both.close()
 
 
 async def test_a_search_that_is_killed_is_refused_and_the_next_one_answered(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sidemirror_server.storage.sqlite.memory_vectors import EXACT_ROWS, Vectors
+from sidemirror_server.storage.sqlite.memory_vectors import EXACT_ROWS, Vectors, _lowest
 
 DIMENSIONS, FIRST, QUESTIONS = 256, 10, 50
 MODEL = 1
@@ -149,3 +149,25 @@ def test_the_scope_that_was_searched_longest_ago_makes_room(shelf: Shelf) -> Non
         if any("vector_no > 0" in statement for statement in said):
             read_anew.append(scope_no)
     assert read_anew == [1, 2, 3, 1]
+
+
+MANY = 50_000
+UNLIKE = {
+    "at random": np.random.default_rng(1).standard_normal(MANY),
+    "few values": np.random.default_rng(2).integers(0, 3, MANY),
+    "all the same": np.zeros(MANY),
+    "rising": np.arange(MANY),
+    "falling": -np.arange(MANY),
+    "lowest where the sample is taken": np.arange(MANY) + MANY * (np.arange(MANY) % 7 > 0),
+    "mostly gone": np.where(np.arange(MANY) < 300, np.arange(MANY), np.inf),
+}
+
+
+@pytest.mark.parametrize("many", [1, 10, 200, 800, 12_800, MANY - 1, MANY, 2 * MANY])
+@pytest.mark.parametrize("values", list(UNLIKE.values()), ids=list(UNLIKE))
+def test_the_lowest_of_many_are_found(values: Any, many: int) -> None:
+    """Seen to fail when what the sample leaves is taken even where it is less than what is wanted."""
+    floats = values.astype(np.float32)
+    places = _lowest(floats, many)
+    assert len(set(places.tolist())) == min(many, MANY)
+    assert floats[places].tolist() == np.sort(floats)[:many].tolist()

@@ -29,7 +29,7 @@ from sidemirror_server.storage.sqlite.journal import SqliteJournal
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_graph import SqliteMemoryGraph
-from sidemirror_server.storage.sqlite.memory_process import SearchProcess
+from sidemirror_server.storage.sqlite.memory_process import SearchProcesses
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
 from sidemirror_server.storage.sqlite.pruning import SqlitePruning
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
@@ -92,7 +92,7 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
     """Everything in a SQLite file of this sidecar's own."""
     database = await Database.open(settings.data_dir, now_us=clock.now_us())
     stack.push_async_callback(database.close)
-    searches = SearchProcess(settings.data_dir / FILE_NAME)
+    searches = SearchProcesses(settings.data_dir / FILE_NAME)
     stack.push_async_callback(searches.close)
     durability = "an OK survives a crash of the sidecar and of the machine (WAL, synchronous=FULL)"
     return Stores(

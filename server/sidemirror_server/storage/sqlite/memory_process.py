@@ -1,5 +1,5 @@
-"""The way to the process that searches memories (`memory_searcher.py`): started with the first question, and again when
-it is gone."""
+"""The way to the processes that search memories (`memory_searcher.py`): each is started with its first question, and
+again when it is gone."""
 
 import asyncio
 import logging
@@ -10,7 +10,15 @@ from pathlib import Path
 
 import msgspec
 
-from sidemirror_server.storage.sqlite.memory_searcher import LENGTH_BYTES, Answer, Asked, Failed, Found, framed
+from sidemirror_server.storage.sqlite.memory_searcher import (
+    LENGTH_BYTES,
+    Answer,
+    Asked,
+    ByVector,
+    Failed,
+    Found,
+    framed,
+)
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 
 _log = logging.getLogger(__name__)
@@ -113,6 +121,23 @@ class SearchProcess:
             await asyncio.to_thread(_end, searcher.process)
             if not self._closed:
                 _log.warning("memory_search_ended", extra={"exit_code": searcher.process.returncode})
+
+
+class SearchProcesses:
+    """Two: one compares vectors, the other does the rest. A question by words does not wait while vectors are compared,
+    or read for the first time, which takes seconds with a million."""
+
+    def __init__(self, file: Path) -> None:
+        self.words = SearchProcess(file)
+        self.vectors = SearchProcess(file)
+
+    async def ask(self, question: Asked) -> Found:
+        """As `SearchProcess.ask`."""
+        return await (self.vectors if isinstance(question, ByVector) else self.words).ask(question)
+
+    async def close(self) -> None:
+        """Ends both."""
+        await asyncio.gather(self.words.close(), self.vectors.close())
 
 
 def _ended() -> StoreUnavailable:

@@ -19,7 +19,7 @@ from sidemirror_server.memory.search import (
 )
 from sidemirror_server.storage.sqlite.database import Database
 from sidemirror_server.storage.sqlite.memory_lookup import SQL, Lookup, model_number, scope_number
-from sidemirror_server.storage.sqlite.memory_process import SearchProcess
+from sidemirror_server.storage.sqlite.memory_process import SearchProcess, SearchProcesses
 from sidemirror_server.storage.sqlite.memory_searcher import (
     Asked,
     Best,
@@ -35,7 +35,7 @@ from sidemirror_server.vocabulary.scope import Scope
 class SqliteMemorySearch:
     """The port `MemorySearch` on the embedded store."""
 
-    def __init__(self, database: Database, process: SearchProcess | None = None) -> None:
+    def __init__(self, database: Database, process: SearchProcess | SearchProcesses | None = None) -> None:
         """`process` None searches on the database's own thread, which holds up the event loop now and then."""
         self._database = database
         self._process = process

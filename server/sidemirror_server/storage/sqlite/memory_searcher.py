@@ -21,6 +21,8 @@ LENGTH_BYTES = 4
 # How much of the file is read where it lies in memory (SQLite's own limit): hundreds of vectors a question, each on a
 # page of its own. A disk that fails then ends this process, and no other: it is started again with the next question.
 _MAPPED_BYTES = 0x7FFF0000
+# Whatever the server does at the same time goes before a search: on few cores its calls would wait for a core.
+_NICENESS = 5
 
 
 class ByText(msgspec.Struct, frozen=True, tag=True):
@@ -138,6 +140,7 @@ def connect(path: str) -> sqlite3.Connection:
 
 
 if __name__ == "__main__":
+    os.nice(_NICENESS)
     # numpy's library would share out each comparison among threads, which wait for one another by spinning: on two busy
     # cores a question then takes twice as long. Read when numpy is loaded, with the first question by meaning.
     os.putenv("OPENBLAS_NUM_THREADS", "1")  # noqa: TID251  # a library reads it, nothing of ours

@@ -10,8 +10,9 @@ numpy and simsimd are loaded with the first vector; a sidecar without an embeddi
 
 import sqlite3
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from sidemirror_server.storage.sql import load_statements
 
@@ -38,6 +39,9 @@ _LARGEST_CODE = 127
 HELD_BYTES = 512 * 1024 * 1024
 # Rows for which there is room beyond those that are held, as a part of them: what is added moves the rest rarely.
 _SPARE_RATIO = 0.25
+# The lowest of many numbers: in a sample of so many it is seen below which some times as many lie as are wanted.
+# Chosen here: too few are left once in thousands of questions.
+_SAMPLE, _SAMPLED_RATIO, _SAMPLED_AT_LEAST = 8_192, 3, 8
 # The place of a row that has another vector by now.
 _GONE = -1
 
@@ -183,15 +187,7 @@ class _Held:
         if self._some_are_gone:
             distance[self._rows[: self.count] == _GONE] = np.inf
 
-        def best(many: int) -> "Numbers":
-            if many >= len(distance):
-                found: Numbers = np.argsort(distance, kind="stable")
-                return found
-            some = np.argpartition(distance, many)[:many]
-            chosen: Numbers = some[np.argsort(distance[some], kind="stable")]
-            return chosen
-
-        return best
+        return partial(_lowest, distance)
 
     def rescored(
         self, places: "Numbers", asked: "Floats", first: int, read: Read
@@ -231,6 +227,27 @@ def _with(held: "Array", new: "Array", count: int) -> "Array":
         held = larger
     held[count:until] = new
     return held
+
+
+def _lowest(values: "Floats", many: int) -> "Numbers":
+    """Places of the lowest values, the lowest first, as many as are asked for."""
+    import numpy as np
+
+    if many >= len(values):
+        all_places: Numbers = np.argsort(values, kind="stable")
+        return all_places
+    # Parting half a million takes 6 ms, and leaving out beforehand what is higher than a few times as many 0.2 ms. How
+    # high that is, a sample says; when it says too little, all are parted.
+    step = len(values) // _SAMPLE + 1
+    sample = values[::step]
+    enough = _SAMPLED_RATIO * many // step + _SAMPLED_AT_LEAST
+    if step > 1 and enough < len(sample):
+        few = np.flatnonzero(values <= np.partition(sample, enough)[enough])
+        if many < len(few) < len(values):
+            return cast("Numbers", few[_lowest(values[few], many)])
+    some = np.argpartition(values, many)[:many]
+    chosen: Numbers = some[np.argsort(values[some], kind="stable")]
+    return chosen
 
 
 def _codes(floats: "Floats") -> "tuple[Array, Array]":
