@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 
 from sidemirror_server.assembly.memory import ReflectiveMemory
-from sidemirror_server.assembly.models import caps_of, embedder_of, info_of, routes_of, stand_in, templates_of
+from sidemirror_server.assembly.models import (
+    caps_of,
+    check_embedding,
+    embedder_of,
+    info_of,
+    routes_of,
+    stand_in,
+    templates_of,
+)
 from sidemirror_server.assembly.retention import KeptFor
 from sidemirror_server.assembly.standing import Standing
 from sidemirror_server.assembly.stores import PORTS, Stores, open_stores
@@ -303,6 +311,8 @@ async def assemble(
     )
     check_listeners(settings)
     check_files(settings)
+    routes = routes_of(settings, clock) if model is None else stand_in(model, clock)
+    check_embedding(settings)
     async with contextlib.AsyncExitStack() as stack:
         alone = settings.address.removeprefix(UNIX) if settings.address.startswith(UNIX) else ""
         path = settings.socket.removeprefix(UNIX) or alone
@@ -312,7 +322,6 @@ async def assemble(
             limits = msgspec.structs.replace(limits, summary_due_s=_SUMMARY_DUE_S)
         if is_measured(settings):
             stores = with_times(stores, PORTS)
-        routes = routes_of(settings, clock) if model is None else stand_in(model, clock)
         sidecar = Sidecar(settings, stores, routes, clock, limits, pace or _PACE, socket)
         stack.push_async_callback(sidecar.close)
         yield sidecar
