@@ -63,7 +63,9 @@ def test_a_second_server_on_the_port_is_refused(server: Serving, tmp_path: Path)
     told = run("serve", "--address", server.address, "--data-dir", str(tmp_path / "data"))
 
     assert told.returncode == 1
-    assert f"sidemirror: address '{server.address}': it is in use" in told.stderr
+    *_, last = told.stderr.splitlines()
+    assert last == f"sidemirror: address '{server.address}': it is in use"
+    assert all(line.startswith(("{", "sidemirror: ")) for line in told.stderr.splitlines()), "nobody else's lines"
     assert run("health", "--address", server.address).returncode == 0
 
 

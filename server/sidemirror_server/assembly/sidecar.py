@@ -49,7 +49,7 @@ from sidemirror_server.rpc.goal_watch import GoalWatchStreams
 from sidemirror_server.rpc.goals import GoalCalls
 from sidemirror_server.rpc.health import HealthListener
 from sidemirror_server.rpc.interceptors import Boundary
-from sidemirror_server.rpc.listening import UNIX, CannotListen, give_to_group, held_socket, socket_mode
+from sidemirror_server.rpc.listening import UNIX, CannotListen, check_free, give_to_group, held_socket, socket_mode
 from sidemirror_server.rpc.reflections import ReflectionCalls
 from sidemirror_server.rpc.refusals import Refusals
 from sidemirror_server.rpc.requests import Once
@@ -218,6 +218,7 @@ class Sidecar:
         _log.info("serving", extra={"address": address, "port": self.port, "socket": self._socket or ""})
 
     def _listen(self, address: str) -> None:
+        check_free("address", address)
         try:
             self.port = self.server.listen(address, self._credentials)
         except RuntimeError as error:
