@@ -14,6 +14,7 @@ EXIT_CONFIGURATION = 78
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command that the arguments name and returns its exit code."""
     options = _parser().parse_args(arguments)
+    quieten_grpc()
     try:
         return int(options.run(options))
     except BadSettings as error:
@@ -221,7 +222,6 @@ def _flags(options: argparse.Namespace) -> dict[str, str]:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    quieten_grpc()
     from sidemirror_server.operations.serve import serve
 
     return serve(_flags(options))
@@ -265,7 +265,6 @@ def _watch(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    quieten_grpc()
     from sidemirror_server.operations.doctor import doctor
 
     return doctor(_flags(options), ask_models=options.ask_models, as_json=options.json)

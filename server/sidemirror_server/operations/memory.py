@@ -14,10 +14,8 @@ import grpc
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.operations.as_json import print_json
-from sidemirror_server.operations.target import address_of, open_channel
+from sidemirror_server.operations.target import EXIT_FAILED, address_of, failed, open_channel
 
-EXIT_UNREACHABLE = 69  # sysexits.h: service unavailable
-EXIT_REFUSED = 1
 EXIT_BAD_LINES = 65  # sysexits.h: the input data was incorrect
 _TIMEOUT_S = 30.0
 # A message holds 4 MiB and 1,000 lines.
@@ -46,13 +44,12 @@ def memory(options: argparse.Namespace) -> int:
         with open_channel(address) as channel:
             return verbs[options.verb](ReflectiveMemoryServiceStub(channel), options)
     except grpc.RpcError as error:
-        print(f"sidemirror: {address}: {error.code().name}: {error.details()}", file=sys.stderr)
-        return EXIT_UNREACHABLE if error.code() is grpc.StatusCode.UNAVAILABLE else EXIT_REFUSED
+        return failed(address, error)
     except BrokenPipeError:
         raise  # nobody reads any more: `command.py`
     except OSError as error:
         print(f"sidemirror: {error}", file=sys.stderr)
-        return EXIT_REFUSED
+        return EXIT_FAILED
 
 
 def _scope(options: argparse.Namespace) -> dict[str, str]:
