@@ -55,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     watch = commands.add_parser("watch", help="see what happens in turns and what the sidecar says, as it happens")
     _add_target(watch)
     watch.add_argument("--session", default="", metavar="ID", help="only this session")
+    _add_scope(watch)
     watch.add_argument("--all-from-start", action="store_true", help="begin with the oldest entry that is kept")
     watch.add_argument("--json", action="store_true", help="print one JSON object a line")
     watch.set_defaults(run=_watch)
@@ -95,8 +96,7 @@ def _add_replay(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 def _add_usage(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     usage = commands.add_parser("usage", help="what models have cost, and what is left of the caps")
     _add_target(usage)
-    usage.add_argument("--tenant-id", default="", help="another tenant than the sidecar's own")
-    usage.add_argument("--project-id", default="", help="another project than the sidecar's own")
+    _add_scope(usage)
     usage.add_argument("--json", action="store_true", help="print the result as JSON")
     usage.set_defaults(run=_usage)
 
@@ -121,8 +121,7 @@ def _add_goals(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     for verb in verbs.choices.values():
         verb.allow_abbrev = False
         _add_target(verb)
-        verb.add_argument("--tenant-id", default="", help="another tenant than the sidecar's own")
-        verb.add_argument("--project-id", default="", help="another project than the sidecar's own")
+        _add_scope(verb)
 
 
 def _add_migrate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -173,8 +172,7 @@ def _add_memory(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     for verb in verbs.choices.values():
         verb.allow_abbrev = False
         _add_target(verb)
-        verb.add_argument("--tenant-id", default="", help="another tenant than the sidecar's own")
-        verb.add_argument("--project-id", default="", help="another project than the sidecar's own")
+        _add_scope(verb)
         if verb in (search, show, lessons, dreams, prunings):
             verb.add_argument("--json", action="store_true", help="print the result as JSON")
     memory.set_defaults(run=_memory)
@@ -210,6 +208,11 @@ def _whole(text: str, low: int) -> int:
 
 def _flag_names() -> list[str]:
     return [name for name in names() if name not in SECRETS]
+
+
+def _add_scope(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--tenant-id", default="", metavar="ID", help="another tenant than the sidecar's own")
+    parser.add_argument("--project-id", default="", metavar="ID", help="another project than the sidecar's own")
 
 
 def _add_target(parser: argparse.ArgumentParser) -> None:
@@ -261,7 +264,7 @@ def _goals_retry(options: argparse.Namespace) -> int:
 def _watch(options: argparse.Namespace) -> int:
     from sidemirror_server.operations.watch import watch
 
-    return watch(options.address, options.session, from_start=options.all_from_start, as_json=options.json)
+    return watch(options)
 
 
 def _doctor(options: argparse.Namespace) -> int:
