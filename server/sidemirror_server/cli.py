@@ -5,7 +5,17 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from sidemirror_server.settings import PREFIX, SECRETS, BadSettings, Settings, load, names, quieten_grpc, sources
+from sidemirror_server.settings import (
+    PREFIX,
+    SECRETS,
+    BadSettings,
+    Settings,
+    load,
+    names,
+    nearest,
+    quieten_grpc,
+    sources,
+)
 
 # sysexits.h: the configuration is wrong.
 EXIT_CONFIGURATION = 78
@@ -13,7 +23,10 @@ EXIT_CONFIGURATION = 78
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command that the arguments name and returns its exit code."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        parser.error(_unknown(unknown, is_setting=options.run in (_serve, _doctor)))
     quieten_grpc()
     try:
         return int(options.run(options))
@@ -22,6 +35,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_CONFIGURATION
     except KeyboardInterrupt:
         return 130
+
+
+def _unknown(arguments: Sequence[str], *, is_setting: bool) -> str:
+    """What to say of arguments that mean nothing; `is_setting`: flags of this command are settings."""
+    flag = next((argument.partition("=")[0] for argument in arguments if argument.startswith("--")), "")
+    name = flag.removeprefix("--").replace("-", "_")
+    if is_setting and name in SECRETS:
+        return f"{flag} is no flag, which everybody on the machine could read: set {PREFIX}{name.upper()}"
+    meant = nearest(name.upper()) if is_setting and flag else ""
+    close = f"; did you mean --{meant.removeprefix(PREFIX).lower().replace('_', '-')}?" if meant else ""
+    return f"unrecognized arguments: {' '.join(arguments)}{close}"
 
 
 class _Version(argparse.Action):

@@ -23,6 +23,8 @@ _TIMEOUT_S = 30.0
 _LINES_AT_ONCE, _BYTES_AT_ONCE = 500, 2 * 1024 * 1024
 # How often to say how far an import or an export is. Chosen here: soon enough that nobody takes it for stuck.
 _SAID_EVERY_S = 5.0
+# What is no export is refused line by line: enough to see what is wrong.
+_REFUSED_SHOWN = 20
 _STATES = {
     "active": pb.MEMORY_STATE_ACTIVE,
     "retired": pb.MEMORY_STATE_RETIRED,
@@ -51,7 +53,8 @@ def memory(options: argparse.Namespace) -> int:
     except BrokenPipeError:
         raise  # nobody reads any more: `command.py`
     except OSError as error:
-        print(f"sidemirror: {error}", file=sys.stderr)
+        named = f"{error.filename}: " if error.filename else ""
+        print(f"sidemirror: {named}{error.strerror}", file=sys.stderr)
         return EXIT_FAILED
 
 
@@ -142,10 +145,10 @@ def _import(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> i
         told = _told(lines, _Progress("sent", SystemClock()))
         came_of_it = stub.ImportReflections(_requests(told, _scope(options)))
     print(f"{came_of_it.imported_count:,} memories imported, {came_of_it.known_count:,} were known.", file=sys.stderr)
-    for line in came_of_it.refused:
+    for line in came_of_it.refused[:_REFUSED_SHOWN]:
         print(f"line {line.number}: {line.reason}", file=sys.stderr)
-    if came_of_it.refused_count > len(came_of_it.refused):
-        print(f"and {came_of_it.refused_count - len(came_of_it.refused):,} more", file=sys.stderr)
+    if came_of_it.refused_count > _REFUSED_SHOWN:
+        print(f"and {came_of_it.refused_count - _REFUSED_SHOWN:,} more", file=sys.stderr)
     return EXIT_BAD_LINES if came_of_it.refused_count else 0
 
 
