@@ -13,7 +13,8 @@ from typing import Any, cast
 import pytest
 
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.operations.watch import EXIT_REFUSED, EXIT_UNREACHABLE, follow
+from sidemirror_server.operations.target import EXIT_UNREACHABLE
+from sidemirror_server.operations.watch import EXIT_REFUSED, follow
 from sidemirror_server.operations.watch_lines import Timeline
 from tests.acceptance import product
 from tests.faults.agents import Agent, a_turn, failing_calls
@@ -171,7 +172,6 @@ def test_nobody_there() -> None:
 
 async def test_a_session_of_another_tenant_that_nothing_is_recorded_of_yet(tmp_path: Path) -> None:
     """It is said once that there is nothing to show so far, and what comes then is shown."""
-    scope = {"tenant_id": "acme", "project_id": "shop"}
     async with Process(tmp_path) as process, connected(process.address) as stub:
         await stub.StartTurn(pb.StartTurnRequest(turn_id="other", session_id="s"))
         flags = ("--tenant-id", "acme", "--project-id", "shop", "--session", "s", "--json", "--all-from-start")
@@ -179,7 +179,8 @@ async def test_a_session_of_another_tenant_that_nothing_is_recorded_of_yet(tmp_p
             assert shown.process.stderr is not None
             told = await asyncio.to_thread(shown.process.stderr.readline)
             assert told == "sidemirror: nothing is recorded of session 's' so far; waiting for it\n"
-            await stub.StartTurn(pb.StartTurnRequest(turn_id="mine", session_id="s", **scope))
+            mine = pb.StartTurnRequest(tenant_id="acme", project_id="shop", turn_id="mine", session_id="s")
+            await stub.StartTurn(mine)
             entries = [json.loads(line) for line in await asyncio.to_thread(shown.wait_for, 2)]
             assert await asyncio.to_thread(shown.interrupt) == 130
             assert shown.process.stderr.read() == ""

@@ -63,7 +63,7 @@ def failed(address: str, error: grpc.RpcError) -> int:
 def why_failed(address: str, error: grpc.RpcError) -> str:
     """Why a call came to nothing, for people: gRPC's own words about a connection name its insides."""
     code, details = error.code(), error.details() or ""
-    answered = any(key == "grpc-status-details-bin" for key, _ in error.trailing_metadata() or ())
+    answered = any(data.key == "grpc-status-details-bin" for data in error.trailing_metadata() or ())
     if code is grpc.StatusCode.UNAVAILABLE and not answered:
         return f"nothing can be reached at {address} ({_in_short(details)}). Is `sidemirror serve` running there?"
     if code is grpc.StatusCode.DEADLINE_EXCEEDED and not answered:
