@@ -5,7 +5,17 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from sidemirror_server.settings import PREFIX, SECRETS, BadSettings, Settings, load, names, quieten_grpc, sources
+from sidemirror_server.settings import (
+    PREFIX,
+    SECRETS,
+    BadSettings,
+    Settings,
+    load,
+    names,
+    nearest,
+    quieten_grpc,
+    sources,
+)
 
 # sysexits.h: the configuration is wrong.
 EXIT_CONFIGURATION = 78
@@ -13,7 +23,11 @@ EXIT_CONFIGURATION = 78
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command that the arguments name and returns its exit code."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        parser.error(_unknown(unknown, is_setting=options.run in (_serve, _doctor)))
+    quieten_grpc()
     try:
         return int(options.run(options))
     except BadSettings as error:
@@ -21,6 +35,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_CONFIGURATION
     except KeyboardInterrupt:
         return 130
+
+
+def _unknown(arguments: Sequence[str], *, is_setting: bool) -> str:
+    """What to say of arguments that mean nothing; `is_setting`: flags of this command are settings."""
+    flag = next((argument.partition("=")[0] for argument in arguments if argument.startswith("--")), "")
+    name = flag.removeprefix("--").replace("-", "_")
+    if is_setting and name in SECRETS:
+        return f"{flag} is no flag, which everybody on the machine could read: set {PREFIX}{name.upper()}"
+    meant = nearest(name.upper()) if is_setting and flag else ""
+    close = f"; did you mean --{meant.removeprefix(PREFIX).lower().replace('_', '-')}?" if meant else ""
+    return f"unrecognized arguments: {' '.join(arguments)}{close}"
 
 
 class _Version(argparse.Action):
@@ -54,6 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     watch = commands.add_parser("watch", help="see what happens in turns and what the sidecar says, as it happens")
     _add_target(watch)
     watch.add_argument("--session", default="", metavar="ID", help="only this session")
+    _add_scope(watch)
     watch.add_argument("--all-from-start", action="store_true", help="begin with the oldest entry that is kept")
     watch.add_argument("--json", action="store_true", help="print one JSON object a line")
     watch.set_defaults(run=_watch)
@@ -94,8 +120,7 @@ def _add_replay(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 def _add_usage(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     usage = commands.add_parser("usage", help="what models have cost, and what is left of the caps")
     _add_target(usage)
-    usage.add_argument("--tenant-id", default="", help="another tenant than the sidecar's own")
-    usage.add_argument("--project-id", default="", help="another project than the sidecar's own")
+    _add_scope(usage)
     usage.add_argument("--json", action="store_true", help="print the result as JSON")
     usage.set_defaults(run=_usage)
 
@@ -120,8 +145,7 @@ def _add_goals(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     for verb in verbs.choices.values():
         verb.allow_abbrev = False
         _add_target(verb)
-        verb.add_argument("--tenant-id", default="", help="another tenant than the sidecar's own")
-        verb.add_argument("--project-id", default="", help="another project than the sidecar's own")
+        _add_scope(verb)
 
 
 def _add_migrate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -172,8 +196,7 @@ def _add_memory(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     for verb in verbs.choices.values():
         verb.allow_abbrev = False
         _add_target(verb)
-        verb.add_argument("--tenant-id", default="", help="another tenant than the sidecar's own")
-        verb.add_argument("--project-id", default="", help="another project than the sidecar's own")
+        _add_scope(verb)
         if verb in (search, show, lessons, dreams, prunings):
             verb.add_argument("--json", action="store_true", help="print the result as JSON")
     memory.set_defaults(run=_memory)
@@ -211,6 +234,11 @@ def _flag_names() -> list[str]:
     return [name for name in names() if name not in SECRETS]
 
 
+def _add_scope(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--tenant-id", default="", metavar="ID", help="another tenant than the sidecar's own")
+    parser.add_argument("--project-id", default="", metavar="ID", help="another project than the sidecar's own")
+
+
 def _add_target(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--address", default="", help="the sidecar's address (default: SIDEMIRROR_ADDRESS)")
 
@@ -221,7 +249,6 @@ def _flags(options: argparse.Namespace) -> dict[str, str]:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    quieten_grpc()
     from sidemirror_server.operations.serve import serve
 
     return serve(_flags(options))
@@ -261,11 +288,10 @@ def _goals_retry(options: argparse.Namespace) -> int:
 def _watch(options: argparse.Namespace) -> int:
     from sidemirror_server.operations.watch import watch
 
-    return watch(options.address, options.session, from_start=options.all_from_start, as_json=options.json)
+    return watch(options)
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    quieten_grpc()
     from sidemirror_server.operations.doctor import doctor
 
     return doctor(_flags(options), ask_models=options.ask_models, as_json=options.json)

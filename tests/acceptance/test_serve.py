@@ -63,7 +63,9 @@ def test_a_second_server_on_the_port_is_refused(server: Serving, tmp_path: Path)
     told = run("serve", "--address", server.address, "--data-dir", str(tmp_path / "data"))
 
     assert told.returncode == 1
-    assert f"sidemirror: address '{server.address}': it is in use" in told.stderr
+    *_, last = told.stderr.splitlines()
+    assert last == f"sidemirror: address '{server.address}': it is in use"
+    assert all(line.startswith(("{", "sidemirror: ")) for line in told.stderr.splitlines()), "nobody else's lines"
     assert run("health", "--address", server.address).returncode == 0
 
 
@@ -138,7 +140,28 @@ def test_an_address_that_must_not_be_listened_on(address: str, tmp_path: Path) -
 def test_a_name_that_is_no_setting_is_told(tmp_path: Path) -> None:
     told = run("serve", "--address", "nowhere", cwd=tmp_path, SIDEMIRROR_ADRESS="127.0.0.1:1")
 
-    assert "sidemirror: SIDEMIRROR_ADRESS is no setting of this server\n" in told.stderr
+    assert "SIDEMIRROR_ADRESS is no setting of this server; did you mean SIDEMIRROR_ADDRESS?\n" in told.stderr
+
+
+def test_a_setting_that_does_nothing_is_told(tmp_path: Path) -> None:
+    named = {"SIDEMIRROR_EMBEDDING__BASE_URL": "http://127.0.0.1:1/v1"}
+    told = run("serve", "--address", "nowhere", cwd=tmp_path, **named)
+
+    assert "SIDEMIRROR_EMBEDDING__BASE_URL does nothing without SIDEMIRROR_EMBEDDING__NAME\n" in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "setting"),
+    [(["--model--provider", "openai_compatible"], "model"), (["--embedding--name", "x"], "embedding")],
+)
+def test_a_model_that_nobody_could_ask_ends_the_start(flags: list[str], setting: str, tmp_path: Path) -> None:
+    """It had started, and failed in its first answer."""
+    told = run("serve", "--address", "127.0.0.1:0", *flags, cwd=tmp_path)
+
+    assert told.returncode == 78
+    assert told.stderr.startswith(f"sidemirror: {setting}__api_key (SIDEMIRROR_{setting.upper()}__API_KEY or OPENAI_")
+    assert told.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_sigterm_ends_it_in_good_order(tmp_path: Path) -> None:

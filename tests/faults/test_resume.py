@@ -56,6 +56,20 @@ async def test_places_that_a_crash_took_back_are_told_again(tmp_path: Path) -> N
             assert [directive for directive in recorded if directive.directive_id not in told] == []
 
 
+async def test_a_number_beyond_the_record_counts_as_its_end(tmp_path: Path) -> None:
+    """Seen to fail when a turn that was never read from the log takes `after_sequence` as it comes: the stream is
+    told nothing until the record has grown that far."""
+    async with running(tmp_path) as served:
+        talk = Talk(served.stub)
+        await talk.say(started("t", "s"))
+        await until(lambda: talk.durable() == 1)
+        again = Talk(served.stub)
+        await again.say(resume=pb.TurnResume(turn_id="t", after_sequence=2**40))
+        await until(lambda: bool(again.said("ack")))
+        await again.say(*[event for number in range(3) for event in same_call(number)])
+        await until(lambda: bool(again.said("nudge")))
+
+
 async def test_a_refused_resume_leaves_nothing_behind(tmp_path: Path) -> None:
     """Seen to fail when `TurnStreams._open` does not close the stream that it could not begin with."""
     async with running(tmp_path) as served:

@@ -39,7 +39,7 @@ async def test_refused(place: str, tmp_path: Path, short_folder: Path) -> None:
         assert code == 1
         told = [line for line in second.text().splitlines() if line.startswith("sidemirror: ")]
         expected = {
-            "port": f"sidemirror: address '{first.address}': it is in use, or not an address of this machine",
+            "port": f"sidemirror: address '{first.address}': it is in use",
             "socket": f"sidemirror: socket '{path}': another server is listening there",
             "folder": f"in use by process {first.pid}",
         }

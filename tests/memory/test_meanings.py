@@ -195,6 +195,24 @@ async def test_other_dimensions_are_another_model() -> None:
         assert len(search.kept) == 3
 
 
+async def test_vectors_of_questions_have_a_bound_in_bytes() -> None:
+    """Seen to fail when their number alone is bounded: 512 of the longest would take hundreds of megabytes."""
+    model, pauses = Model(), Pauses()
+    async with made(model, Search({HERE: []}), pauses) as meanings:
+        for number in range(600):
+            await meanings.of_question(HERE, f"{number}?")
+        before = len(model.calls)
+        assert await meanings.of_question(HERE, "599?") == (1.0, 0.0, 0.0, 0.0)
+        assert len(model.calls) == before, "it was remembered"
+        assert len(meanings._questions) == 512
+        model.dimensions = 1_000_000
+        for number in range(4):
+            await meanings.of_question(HERE, f"long {number}?")
+        assert [text for _, text in meanings._questions] == ["long 2?", "long 3?"]
+        kept = meanings._questions.values()
+        assert sum(vector.itemsize * len(vector) for vector in kept) <= 16 * 1024 * 1024
+
+
 async def test_questions_look_for_what_waits_now_and_then() -> None:
     """Seen to fail when `of_question` wakes each time: in Postgres each question then reads through its scope."""
     model, pauses, clock = Model(), Pauses(), SetClock()

@@ -24,7 +24,7 @@ from sidemirror_server.settings import BadSettings, load
         (
             ["--limits--message-bytes", "2147483648"],
             78,
-            "SIDEMIRROR_LIMITS__MESSAGE_BYTES): Expected `int` <= 2147483647",
+            "SIDEMIRROR_LIMITS__MESSAGE_BYTES): Expected a whole number, at most 2147483647",
         ),
         (
             ["--limits--streams-per-connection", "2147483648"],
@@ -68,6 +68,53 @@ def test_arguments_that_mean_nothing(arguments: list[str], capsys: pytest.Captur
         main(arguments)
     assert ended.value.code == 2
     assert arguments[-2] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["serve", "--adress", "x"], "unrecognized arguments: --adress x; did you mean --address?\n"),
+        (["doctor", "--datadir=x"], "unrecognized arguments: --datadir=x; did you mean --data-dir?\n"),
+        (["serve", "--qqq"], "unrecognized arguments: --qqq\n"),
+        (["demo", "x"], "unrecognized arguments: x\n"),
+        (["health", "--data-dir", "x"], "unrecognized arguments: --data-dir x\n"),
+        (
+            ["serve", "--model--api-key", "hunter2"],
+            "--model--api-key is no flag, which everybody on the machine could read: set SIDEMIRROR_MODEL__API_KEY\n",
+        ),
+    ],
+)
+def test_a_flag_that_is_none(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.endswith(f"sidemirror: error: {told}")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["health"], ["usage"], ["watch"], ["goals", "list"], ["memory", "search"], ["memory", "show", "x"]],
+    ids="-".join,
+)
+def test_an_address_that_is_none(
+    command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """gRPC would look for a host of that name, at port 443."""
+    assert main([*command, "--address", "foo"]) == 78
+    assert capsys.readouterr().err == "sidemirror: address 'foo': host:port or unix:/path is expected\n"
+    monkeypatch.setenv("SIDEMIRROR_ADDRESS", "bar:http")
+    assert main(command) == 78
+    assert capsys.readouterr().err == "sidemirror: address 'bar:http': host:port or unix:/path is expected\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "code"), [("health", 1), ("usage", 69), ("goals list", 69), ("memory search", 69)], ids=str
+)
+def test_nobody_listens(command: str, code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*command.split(), "--address", "127.0.0.1:1"]) == code
+    told = capsys.readouterr().err.lower()
+    assert told.startswith("sidemirror: nothing can be reached at 127.0.0.1:1 (connection refused")
+    assert told.endswith("). is `sidemirror serve` running there?\n")
 
 
 def test_the_help_of_serve_names_each_variable_and_default(

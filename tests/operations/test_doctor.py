@@ -77,6 +77,15 @@ def test_an_address_that_is_not_loopback(tmp_path: Path) -> None:
     assert finding.advice == "choose an address on loopback or a socket, or set up TLS and tokens"
 
 
+def test_an_address_where_nobody_listens_and_that_cannot_be_had(tmp_path: Path) -> None:
+    """As a port below 1024 without the right to it."""
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{holder.getsockname()[1]}"
+        (finding,) = wrong(tmp_path, address=address)
+    assert (finding.found, finding.advice) == (f"address '{address}': it is in use", "choose another address")
+
+
 def test_an_address_that_something_else_has(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         (finding,) = wrong(tmp_path, address=f"127.0.0.1:{other.getsockname()[1]}")

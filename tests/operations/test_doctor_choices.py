@@ -23,8 +23,9 @@ def told(folder: Path, environment: dict[str, str], **flags: Any) -> list[tuple[
         ({"model__base_url": "http://127.0.0.1:1/v1"}, "model__name (SIDEMIRROR_MODEL__NAME): openai_compatible needs"),
         ({"memory__scorer": "nobody's"}, "memory__scorer (SIDEMIRROR_MEMORY__SCORER): there is no "),
         ({"prompts_dir": "/nowhere"}, "prompts_dir (SIDEMIRROR_PROMPTS_DIR): /nowhere is not a folder"),
-        ({"model__provider": "openai_compatible"}, "model__api_key: OpenAI needs a key"),
-        ({"embedding__name": "text-embedding-3-small"}, "embedding__api_key: OpenAI needs a key"),
+        ({"model__provider": "openai_compatible"}, "model__api_key (SIDEMIRROR_MODEL__API_KEY or OPENAI_API_KEY): "),
+        ({"embedding__name": "x"}, "embedding__api_key (SIDEMIRROR_EMBEDDING__API_KEY or OPENAI_API_KEY): "),
+        ({"embedding__concurrency": "8"}, "SIDEMIRROR_EMBEDDING__CONCURRENCY does nothing without SIDEMIRROR_EMBED"),
     ],
 )
 def test_what_serve_would_refuse_or_could_not_use(flags: dict[str, str], begins: str, tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ import pytest
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.cli import main
+from sidemirror_server.operations.memory import _Progress
+from tests.faults.clocks import SetClock
 from tests.memory.dreamers import store
 from tests.memory.talk import memories
 from tests.wire.calls import TIMEOUT_S
@@ -138,9 +140,24 @@ def test_export_and_import(
         assert run("import", "--project-id", "third", "-")[2].startswith("2 memories imported, 0 were known.\n")
 
 
+def test_how_far_it_is_is_said_where_a_person_watches(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = SetClock()
+    progress = _Progress("sent", clock)
+    for watched in (False, True):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda watched=watched: watched)
+        for _ in range(1_500):
+            progress.one()
+        clock.advance(5)
+        progress.one()
+        progress.one()
+    assert capsys.readouterr().err == "3,003 lines sent so far\n"
+
+
 def test_nobody_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["memory", "search", "--address", f"unix:{tmp_path}/none"]) == 69
-    assert "UNAVAILABLE" in capsys.readouterr().err
+    assert "nothing can be reached at unix:" in capsys.readouterr().err
 
 
 def test_dreams_and_prunings(run: Run, server: SidecarThread, monkeypatch: pytest.MonkeyPatch) -> None:

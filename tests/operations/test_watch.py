@@ -13,7 +13,8 @@ from typing import Any, cast
 import pytest
 
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.operations.watch import EXIT_REFUSED, EXIT_UNREACHABLE, follow
+from sidemirror_server.operations.target import EXIT_UNREACHABLE
+from sidemirror_server.operations.watch import EXIT_REFUSED, follow
 from sidemirror_server.operations.watch_lines import Timeline
 from tests.acceptance import product
 from tests.faults.agents import Agent, a_turn, failing_calls
@@ -56,10 +57,10 @@ class Shown:
 
 
 @contextlib.contextmanager
-def watching(address: str, *flags: str) -> Iterator[Shown]:
+def watching(address: str, *flags: str, stderr: int | None = None) -> Iterator[Shown]:
     arguments = [str(product.COMMAND), "watch", "--address", address, *flags]
     env = product.environment()
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=env) as process:
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=stderr, text=True, env=env) as process:
         try:
             yield Shown(process)
         finally:
@@ -167,6 +168,28 @@ def test_nobody_there() -> None:
     ran = product.run("watch", "--address", "127.0.0.1:1")
     assert ran.returncode == EXIT_UNREACHABLE == 69
     assert ran.stderr == ("sidemirror: nothing can be reached at 127.0.0.1:1. Is `sidemirror serve` running there?\n")
+
+
+async def test_a_session_of_another_tenant_that_nothing_is_recorded_of_yet(tmp_path: Path) -> None:
+    """It is said once that there is nothing to show so far, and what comes then is shown."""
+    async with Process(tmp_path) as process, connected(process.address) as stub:
+        await stub.StartTurn(pb.StartTurnRequest(turn_id="other", session_id="s"))
+        flags = ("--tenant-id", "acme", "--project-id", "shop", "--session", "s", "--json", "--all-from-start")
+        with watching(process.address, *flags, stderr=subprocess.PIPE) as shown:
+            assert shown.process.stderr is not None
+            told = await asyncio.to_thread(shown.process.stderr.readline)
+            assert told == "sidemirror: nothing is recorded of session 's' so far; waiting for it\n"
+            mine = pb.StartTurnRequest(tenant_id="acme", project_id="shop", turn_id="mine", session_id="s")
+            await stub.StartTurn(mine)
+            entries = [json.loads(line) for line in await asyncio.to_thread(shown.wait_for, 2)]
+            assert await asyncio.to_thread(shown.interrupt) == 130
+            assert shown.process.stderr.read() == ""
+        with watching(process.address, *flags, stderr=subprocess.PIPE) as shown:
+            await asyncio.to_thread(shown.wait_for, 2)
+            assert await asyncio.to_thread(shown.interrupt) == 130
+            assert shown.process.stderr is not None
+            assert shown.process.stderr.read() == ""
+    assert [entry["turn_id"] for entry in entries] == ["mine", "mine"]
 
 
 async def test_a_refusal_ends_it(tmp_path: Path) -> None:

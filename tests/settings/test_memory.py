@@ -47,6 +47,40 @@ def test_what_is_refused(name: str, value: str) -> None:
         load({}, {name: value})
 
 
+@pytest.mark.parametrize(
+    ("environment", "told"),
+    [
+        ({"REFLECTIVE_MEMORY_MODE": "light"}, "memory__mode (REFLECTIVE_MEMORY_MODE): Expected full or lite"),
+        ({"REFLECTIVE_MEMORY_ENABLED": "x"}, "memory__enabled (REFLECTIVE_MEMORY_ENABLED): Expected true or false"),
+        ({"SIDEMIRROR_MEMORY__MODE": "light"}, "memory__mode (SIDEMIRROR_MEMORY__MODE): Expected full or lite"),
+        (
+            {"SIDEMIRROR_MEMORY__MODE": "x", "REFLECTIVE_MEMORY_MODE": "lite"},
+            "memory__mode (SIDEMIRROR_MEMORY__MODE): Expected full or lite",
+        ),
+        (
+            {"SIDEMIRROR_PURPOSES__DREAMING__EFFORT": "x"},
+            "purposes__dreaming__effort (SIDEMIRROR_PURPOSES__DREAMING__EFFORT): Expected low, medium or high",
+        ),
+        (
+            {"SIDEMIRROR_MEMORY__TRUST_POLICY": "x"},
+            "memory__trust_policy (SIDEMIRROR_MEMORY__TRUST_POLICY): Expected labelled or corroborated",
+        ),
+        (
+            {"SIDEMIRROR_DATABASE_CONNECTIONS": "101"},
+            "database_connections (SIDEMIRROR_DATABASE_CONNECTIONS): Expected a whole number, at most 100",
+        ),
+        (
+            {"SIDEMIRROR_MEMORY__MIN_STORE_IMPORTANCE": "-1"},
+            "memory__min_store_importance (SIDEMIRROR_MEMORY__MIN_STORE_IMPORTANCE): Expected a number, at least 0",
+        ),
+    ],
+)
+def test_it_is_told_by_the_name_that_was_given_and_with_what_may_be(environment: dict[str, str], told: str) -> None:
+    with pytest.raises(BadSettings) as caught:
+        load({}, environment)
+    assert str(caught.value) == told
+
+
 def test_an_alias_is_the_environments() -> None:
     environment = {"REFLECTIVE_MEMORY_MODE": "lite"}
     told = {source.name: source for source in sources(load({}, environment), {}, environment)}

@@ -6,7 +6,7 @@ import pytest
 
 from sidemirror_server.assembly import routes_of
 from sidemirror_server.models.language_model import Purpose
-from sidemirror_server.settings import SECRETS, BadSettings, Secret, Settings, load, names, sources
+from sidemirror_server.settings import SECRETS, BadSettings, Secret, Settings, load, names, sources, without_effect
 from sidemirror_server.vocabulary.clock import SystemClock
 
 KEYS = {"ANTHROPIC_API_KEY": "key-a", "OPENAI_API_KEY": "key-o"}
@@ -62,7 +62,13 @@ def test_which_model(environment: dict[str, str], model: str) -> None:
     ("environment", "told"),
     [
         (LOCAL, "SIDEMIRROR_MODEL__NAME): openai_compatible needs the name of a model"),
-        ({"SIDEMIRROR_MODEL__PROVIDER": "anthropic"}, "ANTHROPIC_API_KEY): anthropic needs a key"),
+        ({"SIDEMIRROR_MODEL__PROVIDER": "anthropic"}, "ANTHROPIC_API_KEY): there is no API key for anthropic"),
+        (OPENAI, "model__api_key (SIDEMIRROR_MODEL__API_KEY or OPENAI_API_KEY): there is no API key for openai"),
+        ({"ANTHROPIC_API_KEY": "two words"}, "the API key for anthropic has characters that no key has"),
+        (
+            {"SIDEMIRROR_MODEL__BASE_URL": "http://:80/v1", "SIDEMIRROR_MODEL__NAME": "x"},
+            "model__base_url (SIDEMIRROR_MODEL__BASE_URL): the base URL for openai is not an http or https address",
+        ),
         ({"SIDEMIRROR_MODEL__PROVIDER": "gpt"}, "there is no 'gpt'; there are rules, anthropic, openai_compatible"),
     ],
 )
@@ -70,6 +76,29 @@ def test_a_model_that_cannot_be(environment: dict[str, str], told: str) -> None:
     with pytest.raises(BadSettings) as caught:
         routes_of(load({}, environment), SystemClock())
     assert told in str(caught.value)
+
+
+def test_a_name_that_nobody_is_asked_by() -> None:
+    """A model or an embedding model is chosen by one setting; without it the others do nothing."""
+    base_url = {"SIDEMIRROR_EMBEDDING__BASE_URL": "http://127.0.0.1:1/v1"}
+    told = {
+        **base_url,
+        "SIDEMIRROR_EMBEDDING__USD_PER_MTOK": "0",
+        "SIDEMIRROR_EMBEDDING__API_KEY": "",
+        "RAE_LLM_MODEL_DEFAULT": "x",
+    }
+    assert without_effect(load({}, told), {}, told) == (
+        ("RAE_LLM_MODEL_DEFAULT", "SIDEMIRROR_MODEL__PROVIDER"),
+        ("SIDEMIRROR_EMBEDDING__BASE_URL", "SIDEMIRROR_EMBEDDING__NAME"),
+        ("SIDEMIRROR_EMBEDDING__USD_PER_MTOK", "SIDEMIRROR_EMBEDDING__NAME"),
+    )
+    flags = {"model__name": "x"}
+    assert without_effect(load(flags, {}), flags, {}) == (("SIDEMIRROR_MODEL__NAME", "SIDEMIRROR_MODEL__PROVIDER"),)
+    for chosen in ({**base_url, "SIDEMIRROR_EMBEDDING__NAME": "x"}, {**KEYS, "RAE_LLM_MODEL_DEFAULT": "x"}, {}):
+        assert without_effect(load({}, chosen), {}, chosen) == ()
+    # Who chooses the rules knows that they are no language model.
+    rules = {"SIDEMIRROR_MODEL__PROVIDER": "rules", "SIDEMIRROR_MODEL__NAME": "x"}
+    assert without_effect(load({}, rules), {}, rules) == ()
 
 
 def test_the_caps_by_default() -> None:

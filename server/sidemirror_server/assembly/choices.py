@@ -1,7 +1,7 @@
 """Whether what the settings choose is there, without a server: for `doctor`."""
 
 from sidemirror_server.assembly.memory import scorer_of
-from sidemirror_server.assembly.models import routes_of, templates_of
+from sidemirror_server.assembly.models import check_embedding, routes_of, templates_of
 from sidemirror_server.settings import BadSettings, Settings
 from sidemirror_server.vocabulary.clock import Clock
 
@@ -11,6 +11,7 @@ def refused_choices(settings: Settings, clock: Clock) -> tuple[str, ...]:
     refused = []
     for choose in (
         lambda: routes_of(settings, clock),
+        lambda: check_embedding(settings),
         lambda: templates_of(settings),
         lambda: scorer_of(settings.memory.scorer),
     ):

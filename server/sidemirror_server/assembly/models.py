@@ -13,6 +13,7 @@ from sidemirror_server.memory import dream_prompts
 from sidemirror_server.memory import prompts as memory_prompts
 from sidemirror_server.models.adapters.anthropic import AnthropicModel
 from sidemirror_server.models.adapters.openai_compatible import OpenAICompatibleEmbedder, OpenAICompatibleModel
+from sidemirror_server.models.adapters.remote import what_is_missing
 from sidemirror_server.models.adapters.rules import RulesModel
 from sidemirror_server.models.embedding import PaidEmbedder
 from sidemirror_server.models.gateway import Provider, Route
@@ -23,7 +24,7 @@ from sidemirror_server.models.profiles import Profile
 from sidemirror_server.models.spending import Caps, Spending
 from sidemirror_server.models.templates import BadTemplate, Templates
 from sidemirror_server.rpc.info import ModelFacts, ServerInfo, StoreFacts
-from sidemirror_server.settings import BadSettings, PurposeSettings, Settings
+from sidemirror_server.settings import PREFIX, BadSettings, PurposeSettings, Secret, Settings
 from sidemirror_server.storage.sqlite.memory_vectors import NEEDED as VECTORS_NEED
 from sidemirror_server.thinking.prompts import templates
 from sidemirror_server.vocabulary.clock import Clock
@@ -40,6 +41,8 @@ def routes_of(settings: Settings, clock: Clock) -> dict[Purpose, Route]:
     """What answers for each purpose, as the settings have it. Raises BadSettings."""
     chosen = settings.model
     make = _maker(chosen.provider)
+    if service := _SERVICES.get(chosen.provider):
+        _check_connection("model", service, chosen.api_key, chosen.base_url)
     small = "" if chosen.base_url and chosen.provider == "openai_compatible" else _SMALL.get(chosen.provider, "")
     own_price = None
     if chosen.input_usd_per_mtok is not None and chosen.output_usd_per_mtok is not None:
@@ -58,6 +61,22 @@ def routes_of(settings: Settings, clock: Clock) -> dict[Purpose, Route]:
             providers[name] = Provider(model, None if is_free else prices, chosen.concurrency, clock)
         routes[purpose] = Route(providers[name], Profile(own.effort, own.temperature, own.max_tokens))
     return routes
+
+
+# Who is asked at a provider's own address, which takes nobody without a key.
+_SERVICES = {"anthropic": "anthropic", "openai_compatible": "openai"}
+
+
+def _check_connection(group: str, service: str, key: Secret, base_url: str) -> None:
+    """Whether this group of settings is enough to ask somebody; asks nobody. Raises BadSettings."""
+    missing = what_is_missing(service, key.reveal() or None, base_url or None)
+    if not missing:
+        return
+    own = f"{PREFIX}{group.upper()}__"
+    if "base URL" in missing:
+        raise BadSettings(f"{group}__base_url ({own}BASE_URL): {missing}")
+    elsewhere = "" if key or service == "anthropic" else f", and no base URL ({own}BASE_URL) of another server"
+    raise BadSettings(f"{group}__api_key ({own}API_KEY or {service.upper()}_API_KEY): {missing}{elsewhere}")
 
 
 def _maker(provider: str) -> Callable[[str, str | None, str | None], LanguageModel]:
@@ -138,6 +157,12 @@ def _facts(purpose: Purpose, provider: Provider) -> ModelFacts:
         *(purpose.value, model.provider, model.name),
         lambda: provider.breakers.of(background=background).state != "open",
     )
+
+
+def check_embedding(settings: Settings) -> None:
+    """Whether the settings are enough to ask an embedding model, if they name one. Raises BadSettings."""
+    if settings.embedding.name:
+        _check_connection("embedding", "openai", settings.embedding.api_key, settings.embedding.base_url)
 
 
 def embedder_of(settings: Settings, spending: Spending, clock: Clock) -> PaidEmbedder | None:

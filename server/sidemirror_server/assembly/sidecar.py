@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 
 from sidemirror_server.assembly.memory import ReflectiveMemory
-from sidemirror_server.assembly.models import caps_of, embedder_of, info_of, routes_of, stand_in, templates_of
+from sidemirror_server.assembly.models import (
+    caps_of,
+    check_embedding,
+    embedder_of,
+    info_of,
+    routes_of,
+    stand_in,
+    templates_of,
+)
 from sidemirror_server.assembly.retention import KeptFor
 from sidemirror_server.assembly.standing import Standing
 from sidemirror_server.assembly.stores import PORTS, Stores, open_stores
@@ -41,7 +49,7 @@ from sidemirror_server.rpc.goal_watch import GoalWatchStreams
 from sidemirror_server.rpc.goals import GoalCalls
 from sidemirror_server.rpc.health import HealthListener
 from sidemirror_server.rpc.interceptors import Boundary
-from sidemirror_server.rpc.listening import UNIX, CannotListen, give_to_group, held_socket, socket_mode
+from sidemirror_server.rpc.listening import UNIX, CannotListen, check_free, give_to_group, held_socket, socket_mode
 from sidemirror_server.rpc.reflections import ReflectionCalls
 from sidemirror_server.rpc.refusals import Refusals
 from sidemirror_server.rpc.requests import Once
@@ -210,6 +218,7 @@ class Sidecar:
         _log.info("serving", extra={"address": address, "port": self.port, "socket": self._socket or ""})
 
     def _listen(self, address: str) -> None:
+        check_free("address", address)
         try:
             self.port = self.server.listen(address, self._credentials)
         except RuntimeError as error:
@@ -303,6 +312,8 @@ async def assemble(
     )
     check_listeners(settings)
     check_files(settings)
+    routes = routes_of(settings, clock) if model is None else stand_in(model, clock)
+    check_embedding(settings)
     async with contextlib.AsyncExitStack() as stack:
         alone = settings.address.removeprefix(UNIX) if settings.address.startswith(UNIX) else ""
         path = settings.socket.removeprefix(UNIX) or alone
@@ -312,7 +323,6 @@ async def assemble(
             limits = msgspec.structs.replace(limits, summary_due_s=_SUMMARY_DUE_S)
         if is_measured(settings):
             stores = with_times(stores, PORTS)
-        routes = routes_of(settings, clock) if model is None else stand_in(model, clock)
         sidecar = Sidecar(settings, stores, routes, clock, limits, pace or _PACE, socket)
         stack.push_async_callback(sidecar.close)
         yield sidecar

@@ -9,6 +9,7 @@ Of the sidecars that share a store one at a time makes those of a scope: what is
 import asyncio
 import contextlib
 import logging
+from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from enum import Enum
@@ -35,8 +36,10 @@ _MEMORIES_S = 30.0
 _SHORT_TEXT_CHARS = 500
 # A text that every model takes: it shows how long its vectors are, and whether it answers at all.
 _PLAIN_TEXT = "memory"
-# Vectors of questions that are remembered. Chosen here: some tens of megabytes at most.
+# Vectors of questions that are remembered, and their bytes. Chosen here: so many of 3,072 numbers, as large embedding
+# models have them, fit in; of longer ones fewer are.
 _QUESTIONS = 512
+_QUESTIONS_BYTES = 16 * 1024 * 1024
 # After a failure nothing is asked for this long, and of a scope whose money is spent. Chosen here: as long as a breaker
 # rests.
 _PAUSE_S = 30.0
@@ -83,7 +86,8 @@ class MemoryMeanings:
         self._holder = new_id(clock.now_us())
         self._sleep = sleep
         self._dimensions = 0
-        self._questions: OrderedDict[tuple[Scope, str], tuple[float, ...]] = OrderedDict()
+        # As arrays: as numbers of Python's they would take four times as much.
+        self._questions: OrderedDict[tuple[Scope, str], array[float]] = OrderedDict()
         self._waiting: OrderedDict[Scope, None] = OrderedDict()
         self._resting: set[Scope] = set()
         self._whole: dict[Scope, float] = {}  # since when nothing waits, on the monotonic clock
@@ -104,15 +108,16 @@ class MemoryMeanings:
         known = self._questions.get((scope, asked))
         if known is not None:
             self._questions.move_to_end((scope, asked))
-            return known
+            return tuple(known)
         try:
             made = await self._embedder.embed(scope, (asked,), _QUESTION_S if wait_s is None else wait_s)
         except ModelFailed as failure:
             _log.info("question_not_embedded", extra={"status": failure.status.name, "reason": failure.detail})
             return None
         self._has_dimensions_of(made)
-        self._questions[scope, asked] = made.vectors[0]
-        while len(self._questions) > _QUESTIONS:
+        kept = self._questions[scope, asked] = array("d", made.vectors[0])
+        most = min(_QUESTIONS, _QUESTIONS_BYTES // (kept.itemsize * len(kept)))
+        while len(self._questions) > most:
             self._questions.popitem(last=False)
         return made.vectors[0]
 

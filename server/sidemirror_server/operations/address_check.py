@@ -1,5 +1,5 @@
 """What `sidemirror doctor` finds where the server would listen: whether that is free, or what is there. Takes no port
-and makes nothing."""
+for longer than a look, and makes nothing."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
 from sidemirror_server.operations.finding import Finding
 from sidemirror_server.operations.target import open_channel
-from sidemirror_server.rpc.listening import LONGEST_SOCKET_PATH, UNIX, CannotListen, group_id, is_local
+from sidemirror_server.rpc.listening import LONGEST_SOCKET_PATH, UNIX, CannotListen, check_free, group_id, is_local
 from sidemirror_server.settings import BadSettings, Settings, as_client
 
 # A sidecar of this machine answers within milliseconds.
@@ -107,6 +107,11 @@ def _answer_at(address: str, settings: Settings) -> Answer:
     subject = "address"
     listening = _knock(address)
     if listening is None:
+        try:
+            if not address.startswith(UNIX):
+                check_free("address", address)
+        except CannotListen as error:  # a port that this user may not have
+            return Answer(subject, ok=False, found=str(error), advice="choose another address")
         return Answer(subject, ok=True, found=f"{address} is free")
     if listening:
         return Answer(subject, ok=False, found=f"{address}: {listening}", advice="choose another address")

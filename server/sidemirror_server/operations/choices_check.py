@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from sidemirror_server.assembly import refused_choices
 from sidemirror_server.operations.finding import Finding
-from sidemirror_server.settings import PREFIX, Settings, is_measured, of_libraries
+from sidemirror_server.settings import Settings, is_measured, of_libraries
 from sidemirror_server.vocabulary.clock import Clock
 
 _CONNECT_S = 2.0
@@ -21,12 +21,11 @@ _PROVIDERS = {"anthropic": "https://api.anthropic.com", "openai_compatible": "ht
 
 
 def check_choices(settings: Settings, clock: Clock, environment: Mapping[str, str] | None = None) -> Iterator[Finding]:
-    """In this order: what is refused, packages and keys that are missing, telemetry, proxies."""
+    """In this order: what is refused, packages that are missing, telemetry, proxies."""
     environment = of_libraries(environment)
     for refused in refused_choices(settings, clock):
         yield Finding("settings", ok=False, found=refused, advice="change this setting, or install what it names")
     yield from _packages(settings)
-    yield from _keys(settings)
     yield from _telemetry(settings, environment)
     yield from _proxies(settings, environment)
 
@@ -43,19 +42,6 @@ def _packages(settings: Settings) -> Iterator[Finding]:
         if chosen and not all(_is_installed(module) for module in modules):
             found = f"{setting} needs packages that are not installed"
             yield Finding("settings", ok=False, found=found, advice=f"install sidemirror-server[{extra}]")
-
-
-def _keys(settings: Settings) -> Iterator[Finding]:
-    """OpenAI's own address answers nobody without one."""
-    model, embedding = settings.model, settings.embedding
-    lacking = (
-        ("model", model.provider == "openai_compatible" and not (model.base_url or model.api_key)),
-        ("embedding", bool(embedding.name) and not (embedding.base_url or embedding.api_key)),
-    )
-    for group, lacks in lacking:
-        if lacks:
-            advice = f"set OPENAI_API_KEY or {PREFIX}{group.upper()}__API_KEY, or {group}__base_url for another server"
-            yield Finding("settings", ok=False, found=f"{group}__api_key: OpenAI needs a key", advice=advice)
 
 
 def _is_installed(module: str) -> bool:

@@ -3,7 +3,6 @@
 Called by `cli.py`. It looks and changes nothing: no folder is made, no port taken, no lock held for longer than a look.
 """
 
-import difflib
 from collections.abc import Iterable, Mapping
 
 import msgspec
@@ -14,7 +13,16 @@ from sidemirror_server.operations.choices_check import check_choices
 from sidemirror_server.operations.entrance_check import check_entrance
 from sidemirror_server.operations.finding import Finding
 from sidemirror_server.operations.loop import run
-from sidemirror_server.settings import PREFIX, BadSettings, Settings, Source, load, names, sources, unknown_names
+from sidemirror_server.settings import (
+    BadSettings,
+    Settings,
+    Source,
+    load,
+    nearest,
+    sources,
+    unknown_names,
+    without_effect,
+)
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 
 _MIB = 1024 * 1024
@@ -65,6 +73,7 @@ def examine(
         findings.append(Finding("settings", ok=False, found=str(error), advice="change or remove this setting"))
     else:
         settings = tuple(sources(loaded, flags, environment))
+        findings.extend(_idle(*idle) for idle in without_effect(loaded, flags, environment))
         findings.extend(_places(loaded, clock))
         findings.extend(check_entrance(loaded, clock))
         findings.extend(check_choices(loaded, clock, environment))
@@ -89,13 +98,13 @@ def _models(settings: Settings) -> Iterable[Finding]:
 
 
 def _unknown(name: str) -> Finding:
-    # Without the prefix, which makes any two names alike.
-    known = [setting.upper() for setting in names()]
-    close = difflib.get_close_matches(name.removeprefix(PREFIX), known, n=1)
-    advice = (
-        f"did you mean {PREFIX}{close[0]}?" if close else "remove it, or look for its name in the table of settings"
-    )
+    close = nearest(name)
+    advice = f"did you mean {close}?" if close else "remove it, or look for its name in the table of settings"
     return Finding("settings", ok=False, found=f"{name} is no setting of this server and does nothing", advice=advice)
+
+
+def _idle(name: str, needed: str) -> Finding:
+    return Finding("settings", ok=False, found=f"{name} does nothing without {needed}", advice="set that, or remove it")
 
 
 def _places(settings: Settings, clock: Clock) -> Iterable[Finding]:

@@ -12,10 +12,8 @@ from google.protobuf.message import Message
 
 from sidemirror.v1 import goal_reflection_pb2 as pb
 from sidemirror.v1 import goal_reflection_pb2_grpc as pb_grpc
-from sidemirror_server.operations.target import address_of, open_channel
+from sidemirror_server.operations.target import EXIT_FAILED, address_of, failed, open_channel
 
-EXIT_FAILED = 1
-EXIT_UNREACHABLE = 69  # sysexits.h: service unavailable
 _TIMEOUT_S = 5.0
 _PAGE = 200
 
@@ -104,8 +102,7 @@ def _asking(place: Place, ask: "Callable[[pb_grpc.GoalReflectionServiceStub], in
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         except grpc.RpcError as error:
-            print(f"sidemirror: {address}: {error.code().name}: {error.details()}", file=sys.stderr)
-            return EXIT_UNREACHABLE if error.code() is grpc.StatusCode.UNAVAILABLE else EXIT_FAILED
+            return failed(address, error)
 
 
 def _reports(

@@ -5,7 +5,7 @@ import sys
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from sidemirror_server.operations.target import CHANNEL_OPTIONS, address_of, open_channel
+from sidemirror_server.operations.target import CHANNEL_OPTIONS, address_of, open_channel, why_failed
 from sidemirror_server.settings import load
 
 EXIT_NOT_SERVING = 1
@@ -44,9 +44,7 @@ def _why(error: grpc.RpcError, address: str, service: str) -> str:
     match error.code():
         case grpc.StatusCode.NOT_FOUND:
             return f"the server at {address} has no service {service!r}"
-        case grpc.StatusCode.UNAVAILABLE:
-            return f"nothing can be reached at {address} ({error.details()}). Is `sidemirror serve` running there?"
         case grpc.StatusCode.UNIMPLEMENTED:
             return f"what listens at {address} is no sidemirror: it does not tell its health"
-        case code:
-            return f"{address} did not answer: {code.name}: {error.details()}"
+        case _:
+            return why_failed(address, error)

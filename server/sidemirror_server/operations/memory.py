@@ -4,7 +4,7 @@ from one sidecar to another."""
 import argparse
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TextIO
@@ -14,14 +14,17 @@ import grpc
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.operations.as_json import print_json
-from sidemirror_server.operations.target import address_of, open_channel
+from sidemirror_server.operations.target import EXIT_FAILED, address_of, failed, open_channel
+from sidemirror_server.vocabulary.clock import Clock, SystemClock
 
-EXIT_UNREACHABLE = 69  # sysexits.h: service unavailable
-EXIT_REFUSED = 1
 EXIT_BAD_LINES = 65  # sysexits.h: the input data was incorrect
 _TIMEOUT_S = 30.0
 # A message holds 4 MiB and 1,000 lines.
 _LINES_AT_ONCE, _BYTES_AT_ONCE = 500, 2 * 1024 * 1024
+# How often to say how far an import or an export is. Chosen here: soon enough that nobody takes it for stuck.
+_SAID_EVERY_S = 5.0
+# What is no export is refused line by line: enough to see what is wrong.
+_REFUSED_SHOWN = 20
 _STATES = {
     "active": pb.MEMORY_STATE_ACTIVE,
     "retired": pb.MEMORY_STATE_RETIRED,
@@ -46,13 +49,13 @@ def memory(options: argparse.Namespace) -> int:
         with open_channel(address) as channel:
             return verbs[options.verb](ReflectiveMemoryServiceStub(channel), options)
     except grpc.RpcError as error:
-        print(f"sidemirror: {address}: {error.code().name}: {error.details()}", file=sys.stderr)
-        return EXIT_UNREACHABLE if error.code() is grpc.StatusCode.UNAVAILABLE else EXIT_REFUSED
+        return failed(address, error)
     except BrokenPipeError:
         raise  # nobody reads any more: `command.py`
     except OSError as error:
-        print(f"sidemirror: {error}", file=sys.stderr)
-        return EXIT_REFUSED
+        named = f"{error.filename}: " if error.filename else ""
+        print(f"sidemirror: {named}{error.strerror}", file=sys.stderr)
+        return EXIT_FAILED
 
 
 def _scope(options: argparse.Namespace) -> dict[str, str]:
@@ -127,24 +130,25 @@ def _review(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> i
 
 
 def _export(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
-    count = 0
+    progress = _Progress("exported", SystemClock())
     with _written(options.file) as write:
         for part in stub.ExportReflections(pb.ExportReflectionsRequest(**_scope(options))):
             for line in part.lines:
                 write(f"{line}\n")
-                count += 1
-    print(f"{count:,} memories exported.", file=sys.stderr)
+                progress.one()
+    print(f"{progress.count:,} memories exported.", file=sys.stderr)
     return 0
 
 
 def _import(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
     with _read(options.file) as lines:
-        came_of_it = stub.ImportReflections(_requests(lines, _scope(options)))
+        told = _told(lines, _Progress("sent", SystemClock()))
+        came_of_it = stub.ImportReflections(_requests(told, _scope(options)))
     print(f"{came_of_it.imported_count:,} memories imported, {came_of_it.known_count:,} were known.", file=sys.stderr)
-    for line in came_of_it.refused:
+    for line in came_of_it.refused[:_REFUSED_SHOWN]:
         print(f"line {line.number}: {line.reason}", file=sys.stderr)
-    if came_of_it.refused_count > len(came_of_it.refused):
-        print(f"and {came_of_it.refused_count - len(came_of_it.refused):,} more", file=sys.stderr)
+    if came_of_it.refused_count > _REFUSED_SHOWN:
+        print(f"and {came_of_it.refused_count - _REFUSED_SHOWN:,} more", file=sys.stderr)
     return EXIT_BAD_LINES if came_of_it.refused_count else 0
 
 
@@ -158,6 +162,31 @@ def _prunings(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) ->
     from sidemirror_server.operations.memory_dreams import prunings
 
     return prunings(stub, options, _scope(options))
+
+
+class _Progress:
+    """Counts lines, and says now and then how many there were where a person watches."""
+
+    def __init__(self, done: str, clock: Clock) -> None:
+        """`done`: what becomes of them."""
+        self.count = 0
+        self._done = done
+        self._clock = clock
+        self._due_s = clock.monotonic_s() + _SAID_EVERY_S
+
+    def one(self) -> None:
+        """One more."""
+        self.count += 1
+        if (now_s := self._clock.monotonic_s()) >= self._due_s:
+            self._due_s = now_s + _SAID_EVERY_S
+            if sys.stderr.isatty():
+                print(f"{self.count:,} lines {self._done} so far", file=sys.stderr)
+
+
+def _told(lines: Iterable[str], progress: _Progress) -> Iterator[str]:
+    for line in lines:
+        yield line
+        progress.one()
 
 
 def _requests(lines: Iterator[str], scope: dict[str, str]) -> Iterator[pb.ImportReflectionsRequest]:

@@ -18,12 +18,11 @@ from sidemirror_server.operations.episodes import BadLine, Episode, RecordedTurn
 from sidemirror_server.operations.loop import run
 from sidemirror_server.operations.own_sidecar import own_sidecar
 from sidemirror_server.operations.replay_report import Played, Refused, Report, Tally, show_report
-from sidemirror_server.operations.target import Unreachable, address_given, dial
+from sidemirror_server.operations.target import EXIT_UNREACHABLE, Unreachable, address_given, dial
 from sidemirror_server.operations.turn_stream import TurnBroken, TurnStream
 
 EXIT_INCOMPLETE = 1
 EXIT_NO_FILE = 66  # sysexits.h: cannot open input
-EXIT_UNREACHABLE = 69  # sysexits.h: service unavailable
 # Episodes at once. Chosen here: enough to share a commit between them, far below the server's limit of streams.
 _AT_ONCE = 16
 

@@ -13,7 +13,16 @@ from sidemirror_server.entrance import check_listeners
 from sidemirror_server.operations.logs import log_to_stderr
 from sidemirror_server.operations.loop import run
 from sidemirror_server.rpc.listening import CannotListen
-from sidemirror_server.settings import PREFIX, BadSettings, Settings, is_measured, load, unknown_names
+from sidemirror_server.settings import (
+    PREFIX,
+    BadSettings,
+    Settings,
+    is_measured,
+    load,
+    nearest,
+    unknown_names,
+    without_effect,
+)
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused
 
 EXIT_FAILED = 1
@@ -26,7 +35,10 @@ def serve(flags: Mapping[str, str]) -> int:
     settings = load(flags)
     log_to_stderr(settings.log_level)
     for name in unknown_names():
-        print(f"sidemirror: {name} is no setting of this server", file=sys.stderr)
+        meant = f"; did you mean {close}?" if (close := nearest(name)) else ""
+        print(f"sidemirror: {name} is no setting of this server{meant}", file=sys.stderr)
+    for name, needed in without_effect(settings, flags):
+        print(f"sidemirror: {name} does nothing without {needed}", file=sys.stderr)
     # Before metrics are served: their address is one of those that are looked at.
     check_listeners(settings)
     try:

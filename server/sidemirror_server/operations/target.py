@@ -3,14 +3,18 @@
 import asyncio
 import contextlib
 import re
+import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import grpc
 
+from sidemirror_server.rpc.listening import CannotListen, is_local
 from sidemirror_server.settings import AsClient, BadSettings, as_client, load, sources
 
+EXIT_FAILED = 1
+EXIT_UNREACHABLE = 69  # sysexits.h: service unavailable
 # A sidecar is on this machine: a proxy that the environment names is not for it.
 CHANNEL_OPTIONS = (("grpc.enable_http_proxy", 0),)
 # As access files have them (rpc/access.py).
@@ -24,20 +28,60 @@ def address_of(flag: str) -> str:
 
     Raises BadSettings.
     """
-    return flag or load().address
+    return checked(flag or load().address)
 
 
 def address_given(flag: str) -> str:
     """The address that the flag or the environment names; empty when neither does. Raises BadSettings."""
     if flag:
-        return flag
+        return checked(flag)
     settings = load()
     source = next(source for source in sources(settings, {}) if source.name == "address")
-    return settings.address if source.source == "environment" else ""
+    return checked(settings.address) if source.source == "environment" else ""
+
+
+def checked(address: str) -> str:
+    """`address`, which says a host and a port, or a path: gRPC would make something else of another. Raises
+    BadSettings."""
+    try:
+        is_local(address)
+    except CannotListen as error:
+        raise BadSettings(str(error)) from error
+    return address
 
 
 class Unreachable(Exception):
     """Nothing answers where the sidecar should be."""
+
+
+def failed(address: str, error: grpc.RpcError) -> int:
+    """Says why a call came to nothing; returns the command's exit code."""
+    print(f"sidemirror: {why_failed(address, error)}", file=sys.stderr)
+    return EXIT_UNREACHABLE if error.code() is grpc.StatusCode.UNAVAILABLE else EXIT_FAILED
+
+
+def why_failed(address: str, error: grpc.RpcError) -> str:
+    """Why a call came to nothing, for people: gRPC's own words about a connection name its insides."""
+    code, details = error.code(), error.details() or ""
+    answered = any(data.key == "grpc-status-details-bin" for data in error.trailing_metadata() or ())
+    if code is grpc.StatusCode.UNAVAILABLE and not answered:
+        return f"nothing can be reached at {address} ({_in_short(details)}). Is `sidemirror serve` running there?"
+    if code is grpc.StatusCode.DEADLINE_EXCEEDED and not answered:
+        return f"{address} did not answer in time"
+    if code is grpc.StatusCode.UNIMPLEMENTED:
+        return f"what listens at {address} is no sidemirror, or one of another version: it does not know this call"
+    return f"{address}: {code.name}: {details}"
+
+
+def _in_short(details: str) -> str:
+    """What gRPC says of a connection that could not be made, without the way there."""
+    if "WRONG_VERSION_NUMBER" in details:
+        return "it speaks no TLS, and SIDEMIRROR_CA_FILE asks for it"
+    if "CERTIFICATE_VERIFY_FAILED" in details or "Peer name" in details:
+        return "its certificate is for another name, or not of the authorities in SIDEMIRROR_CA_FILE"
+    if "Socket closed" in details or "HTTP/2" in details:
+        return "what listens there does not speak gRPC, or only over TLS, for which SIDEMIRROR_CA_FILE is needed"
+    return details.rpartition(": ")[2].rstrip("]").lower() or "no reason is known"
 
 
 def open_channel(address: str) -> grpc.Channel:

@@ -1,7 +1,6 @@
 """`sidemirror usage`: what models have cost a running sidecar's tenant and project, and what is left of the caps."""
 
 import json
-import sys
 from typing import Any
 
 import grpc
@@ -10,9 +9,8 @@ from google.protobuf.message import Message
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
-from sidemirror_server.operations.target import address_of, open_channel
+from sidemirror_server.operations.target import address_of, failed, open_channel
 
-EXIT_UNREACHABLE = 69  # sysexits.h: service unavailable
 _TIMEOUT_S = 5.0
 
 
@@ -24,8 +22,7 @@ def usage(address: str, tenant_id: str, project_id: str, *, as_json: bool) -> in
         try:
             info = pb_grpc.SidecarServiceStub(channel).GetServerInfo(request, timeout=_TIMEOUT_S)
         except grpc.RpcError as error:
-            print(f"sidemirror: {address}: {error.code().name}: {error.details()}", file=sys.stderr)
-            return EXIT_UNREACHABLE
+            return failed(address, error)
     if as_json:
         told = {
             "models": [_as_json(model) for model in info.models],

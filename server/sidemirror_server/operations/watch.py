@@ -4,6 +4,7 @@ Called by `cli.py`. Follows WatchTurns and takes it up again by its cursor when 
 shown has no hole; ends with Ctrl-C, or when whoever reads its output is gone.
 """
 
+import argparse
 import asyncio
 import json
 import os
@@ -16,16 +17,17 @@ from google.protobuf.json_format import MessageToDict
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1 import thinking_pb2_grpc as pb_grpc
 from sidemirror_server.operations.loop import run
-from sidemirror_server.operations.target import Unreachable, address_of, dial
+from sidemirror_server.operations.target import EXIT_UNREACHABLE, Unreachable, address_of, dial
 from sidemirror_server.operations.watch_lines import Timeline
 
-EXIT_UNREACHABLE = 69  # sysexits.h: service unavailable
 EXIT_REFUSED = 1
 # Between two tries after a break. Chosen here: a sidecar that is restarted is back within a second.
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 2.0
 # A stream that has been silent for longer than two heartbeats (20 s each) is broken and does not know it.
 _SILENCE_S = 45.0
+# A sidecar that is there says within milliseconds whether it knows a session.
+_LOOK_S = 5.0
 _BROKEN = (
     *(grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED),
     # Too many at once, or this one for too long: there will be room again.
@@ -35,21 +37,28 @@ _BROKEN = (
 Say = Callable[[str], None]
 
 
-def watch(address: str, session_id: str, *, from_start: bool, as_json: bool) -> int:
+def watch(options: argparse.Namespace) -> int:
     """Shows entries until it is interrupted; only a sidecar that cannot be reached at first, or that refuses, ends it.
     Returns the exit code."""
+    request = pb.WatchTurnsRequest(
+        tenant_id=options.tenant_id,
+        project_id=options.project_id,
+        session_id=options.session,
+        new_only=not options.all_from_start,
+    )
     try:
-        return run(_watch(address_of(address), session_id, from_start=from_start, as_json=as_json))
+        return run(_watch(address_of(options.address), request, as_json=options.json))
     except BrokenPipeError:
         # `sidemirror watch | head`: the reader has what it wanted. Python would complain once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 
-async def _watch(address: str, session_id: str, *, from_start: bool, as_json: bool) -> int:
+async def _watch(address: str, request: pb.WatchTurnsRequest, *, as_json: bool) -> int:
     show = _as_json if as_json else _timeline()
-    request = pb.WatchTurnsRequest(session_id=session_id, new_only=not from_start)
     try:
+        if request.session_id and not await _is_known(address, request):
+            _tell(f"nothing is recorded of session {request.session_id!r} so far; waiting for it")
         async for entry in follow(address, request, _tell):
             show(entry)
     except Unreachable as error:
@@ -59,6 +68,19 @@ async def _watch(address: str, session_id: str, *, from_start: bool, as_json: bo
         _tell(f"{address} refuses: {error.code().name}: {error.details()}")
         return EXIT_REFUSED
     return 0
+
+
+async def _is_known(address: str, request: pb.WatchTurnsRequest) -> bool:
+    """Whether there is anything of the session; yes where that cannot be told. Raises Unreachable."""
+    asked = pb.ListTurnsRequest(
+        tenant_id=request.tenant_id, project_id=request.project_id, session_id=request.session_id, page_size=1
+    )
+    async with dial(address) as channel:
+        try:
+            found = await pb_grpc.ThinkingServiceStub(channel).ListTurns(asked, timeout=_LOOK_S)
+        except grpc.aio.AioRpcError:
+            return True  # the watch will say what is wrong
+    return bool(found.turns)
 
 
 async def follow(address: str, request: pb.WatchTurnsRequest, tell: Say) -> AsyncIterator[pb.TurnEntry]:

@@ -4,7 +4,7 @@ import grpc
 from grpc_health.v1 import health_pb2_grpc
 from grpc_health.v1.health import aio as health_aio
 
-from sidemirror_server.rpc.listening import CannotListen
+from sidemirror_server.rpc.listening import CannotListen, check_free
 
 # Anybody may ask, without a token: so what one can take is little. Chosen here: the kubelet has one or two calls open.
 _CALLS_AT_ONCE = 50
@@ -16,6 +16,7 @@ class HealthListener:
 
     def __init__(self, health: health_aio.HealthServicer, address: str) -> None:
         """Listens at once and serves once it is started. Raises CannotListen when the address is taken."""
+        check_free("health_address", address)
         self._server = grpc.aio.server(
             maximum_concurrent_rpcs=_CALLS_AT_ONCE,
             options=[

@@ -1,10 +1,12 @@
 """Where a server may listen: loopback and Unix sockets, further with TLS and tokens; only where nobody else does."""
 
 import contextlib
+import errno
 import fcntl
 import grp
 import ipaddress
 import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,6 +51,35 @@ def check_address(address: str, *, has_tls: bool = False, has_tokens: bool = Fal
             f"without {' and '.join(lacking)}"
         )
     return address
+
+
+def check_free(setting: str, address: str) -> None:
+    """Whether the setting's host:port can be listened at now, at one of the addresses that the host has: gRPC would say
+    what is in the way in a line of its own. Raises CannotListen when it cannot.
+
+    Of two that look at the same time, one always finds it free: only what listens is in the way, and a failed look does
+    not.
+    """
+    host, _, port = address.rpartition(":")
+    try:
+        found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as error:
+        raise CannotListen(f"{setting} {address!r}: {error.strerror}") from error
+    failure: OSError | None = None
+    for family, kind, protocol, _, place in found:
+        try:
+            with socket.socket(family, kind, protocol) as own:
+                # As gRPC does: what is left of connections that have ended is not in the way.
+                own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                own.bind(place)
+                own.listen(1)
+        except OSError as error:
+            failure = error
+        else:
+            return
+    if failure is not None:
+        why = "it is in use" if failure.errno == errno.EADDRINUSE else failure.strerror
+        raise CannotListen(f"{setting} {address!r}: {why}") from failure
 
 
 @contextlib.contextmanager

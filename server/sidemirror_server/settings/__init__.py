@@ -19,10 +19,12 @@ from sidemirror_server.settings.reading import as_client as as_client
 from sidemirror_server.settings.reading import is_measured as is_measured
 from sidemirror_server.settings.reading import load as load
 from sidemirror_server.settings.reading import names as names
+from sidemirror_server.settings.reading import nearest as nearest
 from sidemirror_server.settings.reading import of_libraries as of_libraries
 from sidemirror_server.settings.reading import quieten_grpc as quieten_grpc
 from sidemirror_server.settings.reading import sources as sources
 from sidemirror_server.settings.reading import unknown_names as unknown_names
+from sidemirror_server.settings.reading import without_effect as without_effect
 from sidemirror_server.settings.table import Limits as Limits
 from sidemirror_server.settings.table import Memory as Memory
 from sidemirror_server.settings.table import PurposeSettings as PurposeSettings

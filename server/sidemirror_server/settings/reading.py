@@ -2,9 +2,10 @@
 
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -50,12 +51,10 @@ def load(flags: Mapping[str, str] | None = None, environment: Mapping[str, str] 
     try:
         settings = msgspec.convert(nested, Settings, strict=False, dec_hook=_decode)
     except msgspec.ValidationError as error:
-        raise BadSettings(_told(str(error))) from error
+        raise BadSettings(_told(str(error), flags or {}, environment)) from error
     for source in sources(settings, given, environment):
         if source.value == math.inf:
             raise BadSettings(f"{source.name} ({PREFIX}{source.name.upper()}): Expected a number, got infinity")
-    if settings.model.provider == "anthropic" and not (settings.model.api_key or settings.model.base_url):
-        raise BadSettings(f"model__api_key ({PREFIX}MODEL__API_KEY or ANTHROPIC_API_KEY): anthropic needs a key")
     return settings
 
 
@@ -64,6 +63,42 @@ def unknown_names(environment: Mapping[str, str] | None = None) -> tuple[str, ..
     known = {f"{PREFIX}{name.upper()}" for name in names()}
     given = os.environ if environment is None else environment
     return tuple(sorted(name for name in given if name.startswith(PREFIX) and name not in known | OTHERS))
+
+
+def nearest(name: str) -> str:
+    """The setting in the environment that a name which is none is most likely meant for; empty when none is like it."""
+    import difflib  # needed by nobody who spells them right
+
+    # Without the prefix, which makes any two names alike.
+    known = [setting.upper() for setting in names()]
+    close = difflib.get_close_matches(name.removeprefix(PREFIX), known, n=1)
+    return f"{PREFIX}{close[0]}" if close else ""
+
+
+def without_effect(
+    settings: Settings, flags: Mapping[str, str], environment: Mapping[str, str] | None = None
+) -> tuple[tuple[str, str], ...]:
+    """What somebody has given and does nothing, each with the setting that is missing; both as variables."""
+    environment = os.environ if environment is None else environment
+    given = {
+        source.name
+        for source in sources(settings, flags, environment)
+        if source.source != "default" and source.value not in ("", None, Secret())
+    }
+    found = [("model__name", "model__provider")] if settings.model.provider == "rules" else []
+    if not settings.embedding.name:
+        found += [(name, "embedding__name") for name in names() if name.startswith("embedding__")]
+    return tuple(
+        (_variable(name, flags, environment), f"{PREFIX}{needed.upper()}")
+        for name, needed in found
+        if name in given and needed not in given
+    )
+
+
+def _variable(name: str, flags: Mapping[str, str], environment: Mapping[str, str]) -> str:
+    """The name in the environment that has said this setting, or else its own."""
+    own, alias = f"{PREFIX}{name.upper()}", _ALIASES.get(name, "")
+    return alias if environment.get(alias) and not environment.get(own) and name not in flags else own
 
 
 # Names that clients read; the server leaves them alone.
@@ -132,6 +167,14 @@ def quieten_grpc() -> None:
 SECRETS = ("model__api_key", "embedding__api_key")
 
 
+# The seeds' names of settings (design section 8).
+_ALIASES = {
+    "model__name": "RAE_LLM_MODEL_DEFAULT",
+    "memory__enabled": "REFLECTIVE_MEMORY_ENABLED",
+    "memory__mode": "REFLECTIVE_MEMORY_MODE",
+}
+
+
 def _of_providers(given: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
     """What the variables of providers and the seeds' alias say of settings that are not given themselves."""
     told: dict[str, str] = {}
@@ -148,10 +191,10 @@ def _of_providers(given: Mapping[str, str], environment: Mapping[str, str]) -> d
         told["model__api_key"] = key
     if openai and given.get("embedding__name") and not given.get("embedding__base_url"):
         told["embedding__api_key"] = openai
-    if name := environment.get("RAE_LLM_MODEL_DEFAULT", ""):
-        told["model__name"] = name
-    for alias, name in (("REFLECTIVE_MEMORY_ENABLED", "memory__enabled"), ("REFLECTIVE_MEMORY_MODE", "memory__mode")):
-        if value := environment.get(alias, "").strip().lower():
+    if model := environment.get(_ALIASES["model__name"], ""):
+        told["model__name"] = model
+    for name in ("memory__enabled", "memory__mode"):
+        if value := environment.get(_ALIASES[name], "").strip().lower():
             told[name] = value
     return {name: value for name, value in told.items() if not given.get(name)}
 
@@ -179,6 +222,8 @@ _PLAINLY = {
     "`bool`": "true or false",
     "`float | null`": "a number, or null",
     "`int | null`": "a whole number, or null",
+    "`str` of length >= 1": "1 to 128 characters",
+    "`str` of length <= 128": "1 to 128 characters",
 }
 # Of texts of a form, by the last part of the setting's name.
 _FORMS = {
@@ -186,9 +231,10 @@ _FORMS = {
     "socket_mode": "a mode in octal, such as 0660",
     "base_url": "a URL that begins with http:// or https://",
 }
+_BOUND = re.compile(r"`(int|float)` (>=|<=) (.+)")
 
 
-def _told(error: str) -> str:
+def _told(error: str, flags: Mapping[str, str], environment: Mapping[str, str]) -> str:
     """msgspec names the place as `$.limits.message_bytes`; people know it as a setting's name. Never says the value."""
     what, _, place = error.partition(" - at `$.")
     name = place.rstrip("`").replace(".", "__")
@@ -199,4 +245,18 @@ def _told(error: str) -> str:
         what = f"Expected {_FORMS.get(name.rpartition('__')[2], 'printable characters')}"
     elif expected in _PLAINLY:
         what = f"Expected {_PLAINLY[expected]}"
-    return f"{name} ({PREFIX}{name.upper()}): {what}"
+    elif bound := _BOUND.fullmatch(expected):
+        kind, side, limit = bound.groups()
+        what = f"Expected {_PLAINLY[f'`{kind}`']}, at {'least' if side == '>=' else 'most'} {limit.removesuffix('.0')}"
+    elif choices := _choices(name):
+        what = f"Expected {', '.join(choices[:-1])} or {choices[-1]}"
+    return f"{name} ({_variable(name, flags, environment)}): {what}"
+
+
+def _choices(name: str) -> list[str]:
+    """The values that a setting may have, where there are some to choose from."""
+    kind: Any = Settings
+    for part in name.split("__"):
+        kind = get_type_hints(kind)[part]
+    kinds = (kind, *get_args(kind))  # it may be one or null
+    return [value for each in kinds if get_origin(each) is Literal for value in get_args(each)]

@@ -162,7 +162,7 @@ class LiveTurn:
         A stream is told directives before they are durable. When a crash takes those back, their places are given
         anew: what a stream saw beyond the end of the log then says nothing about what stands there now.
         """
-        return seen if self._read_up_to is None else min(seen, self._read_up_to)
+        return min(seen, self.state.last_sequence if self._read_up_to is None else self._read_up_to)
 
     def leave(self, listener: "Listener") -> None:
         self._listeners.discard(listener)

@@ -3108,9 +3108,11 @@ type TurnResume struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The turn: 1 to 128 printable characters.
 	TurnId string `protobuf:"bytes,1,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// The last sequence number that the agent has seen; directives after it are sent again. 0 means none. After a restart
-	// of the sidecar a directive may come a second time: it then has the same directive_id. A plan that is sent again holds the base prompt as it is kept, with its secrets
-	// redacted: an agent keeps the prompt of its first plan, or asks GetThinkingPrompt.
+	// The last sequence number that the agent has seen; directives after it are sent again. 0 means none. One beyond the
+	// end of the record counts as its end: a crash takes back what was said before it was durable, and its numbers are
+	// given anew. After a restart of the sidecar a directive may come a second time: it then has the same directive_id. A
+	// plan that is sent again holds the base prompt as it is kept, with its secrets redacted: an agent keeps the prompt of
+	// its first plan, or asks GetThinkingPrompt.
 	AfterSequence uint64 `protobuf:"varint,2,opt,name=after_sequence,json=afterSequence,proto3" json:"after_sequence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

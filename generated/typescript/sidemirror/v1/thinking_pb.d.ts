@@ -1551,9 +1551,11 @@ export declare type TurnResume = Message<"sidemirror.v1.TurnResume"> & {
   turnId: string;
 
   /**
-   * The last sequence number that the agent has seen; directives after it are sent again. 0 means none. After a restart
-   * of the sidecar a directive may come a second time: it then has the same directive_id. A plan that is sent again holds the base prompt as it is kept, with its secrets
-   * redacted: an agent keeps the prompt of its first plan, or asks GetThinkingPrompt.
+   * The last sequence number that the agent has seen; directives after it are sent again. 0 means none. One beyond the
+   * end of the record counts as its end: a crash takes back what was said before it was durable, and its numbers are
+   * given anew. After a restart of the sidecar a directive may come a second time: it then has the same directive_id. A
+   * plan that is sent again holds the base prompt as it is kept, with its secrets redacted: an agent keeps the prompt of
+   * its first plan, or asks GetThinkingPrompt.
    *
    * @generated from field: uint64 after_sequence = 2;
    */

@@ -26,7 +26,7 @@ class FolderLock:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as exc:
-            raise StoreRefused(folder=str(folder), reason=f"cannot be used as data folder: {exc}") from exc
+            raise StoreRefused(folder=str(folder), reason=f"cannot be used as data folder: {exc.strerror}") from exc
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as exc:

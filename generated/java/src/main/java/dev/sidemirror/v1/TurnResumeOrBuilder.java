@@ -32,9 +32,11 @@ public interface TurnResumeOrBuilder extends
 
   /**
    * <pre>
-   * The last sequence number that the agent has seen; directives after it are sent again. 0 means none. After a restart
-   * of the sidecar a directive may come a second time: it then has the same directive_id. A plan that is sent again holds the base prompt as it is kept, with its secrets
-   * redacted: an agent keeps the prompt of its first plan, or asks GetThinkingPrompt.
+   * The last sequence number that the agent has seen; directives after it are sent again. 0 means none. One beyond the
+   * end of the record counts as its end: a crash takes back what was said before it was durable, and its numbers are
+   * given anew. After a restart of the sidecar a directive may come a second time: it then has the same directive_id. A
+   * plan that is sent again holds the base prompt as it is kept, with its secrets redacted: an agent keeps the prompt of
+   * its first plan, or asks GetThinkingPrompt.
    * </pre>
    *
    * <code>uint64 after_sequence = 2 [json_name = "afterSequence"];</code>
