@@ -201,7 +201,7 @@ func (c *Client) BeginTurn(o TurnOptions) *Turn {
 	defer c.mu.Unlock()
 	// Without its beginning the sidecar would take nothing of it.
 	if c.closed || len(c.turns) >= mostTurns || turn.Dropped() > 0 {
-		turn.end()
+		turn.end(nil)
 		return turn
 	}
 	c.turns[turn] = struct{}{}

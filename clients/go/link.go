@@ -133,10 +133,6 @@ func (l *link) tell(why error) {
 	l.onAway(why)
 }
 
-func (l *link) refused(turnID string, why error) {
-	slog.Warn("the sidecar has refused a turn", "turn_id", turnID, "why", why)
-}
-
 func (l *link) lookForIt() {
 	defer l.looking.Done()
 	for pause := firstPause; ; pause = min(pause*2, longestPause) {

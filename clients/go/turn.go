@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -35,6 +36,9 @@ const (
 	mostEventBytes = 4<<20 - 64<<10
 	// mostDirectives that nobody takes are kept: the oldest go.
 	mostDirectives = 1_000
+	// mostTries: a turn is lost when so many streams in a row have ended with INTERNAL and nothing more of it was durable
+	// after them.
+	mostTries = 10
 )
 
 // TurnOptions is what is known when a turn begins.
@@ -69,7 +73,6 @@ type Turn struct {
 	over         bool
 	refusal      error
 	lastSequence uint64
-	heard        int
 	told         map[string]bool
 	directives   []*pb.TurnDirective
 	plan         *pb.TurnPlan
@@ -203,7 +206,8 @@ func (t *Turn) Summary(ctx context.Context) *pb.TurnSummary {
 	return t.summary
 }
 
-// Err is why the sidecar has refused this turn, so that nothing more of it is reported; nil unless it has.
+// Err is why nothing more of this turn is reported: the sidecar has refused it, or it is lost, because the sidecar has
+// failed with it ten times in a row; nil otherwise.
 func (t *Turn) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -256,8 +260,9 @@ func (t *Turn) delivered(ctx context.Context) error {
 
 // deliver runs beside the agent until the turn is over: one stream after the other.
 func (t *Turn) deliver() {
-	defer t.end()
-	failures := 0
+	var refusal error
+	defer func() { t.end(refusal) }()
+	failures, tries, toldLater := 0, 0, false
 	for {
 		outages, open := t.link.wait()
 		if !open {
@@ -268,38 +273,45 @@ func (t *Turn) deliver() {
 		case <-t.link.ctx.Done():
 			return
 		}
-		heard := t.heard
-		err := t.stream(outages)
+		durable, err := t.stream(outages)
 		<-t.link.streams
 		if t.link.ctx.Err() != nil || t.isOver() {
 			return
 		}
-		switch {
+		failures++
+		if durable > 0 {
+			failures, tries = 0, 0
+		} else if status.Code(err) == codes.Internal {
+			tries++
+		}
+		// One that is closed without a word is no better than one that breaks.
+		pause := min(time.Duration(failures)*firstPause, longestPause)
+		switch problem := ProblemOf(err); {
 		case err == nil:
 			// Closed by the sidecar, because nothing was said for long: opened again when there is something.
 			if !t.somethingToSend() {
 				return
 			}
-			// One that is closed without a word is no better than one that breaks.
-			failures++
-			if t.heard > heard {
-				failures = 0
-			}
-			t.link.sleep(min(time.Duration(failures)*firstPause, longestPause))
 		case isFinal(err):
-			t.mu.Lock()
-			t.refusal = err
-			t.mu.Unlock()
-			t.link.refused(t.ID, err)
+			refusal = err
+			slog.Warn("the sidecar has refused a turn", "turn_id", t.ID, "why", err)
 			return
-		default:
-			failures++
-			if t.heard > heard {
-				failures = 0
+		case tries >= mostTries:
+			refusal = err
+			slog.Warn("a turn is lost, the sidecar has failed with it", "turn_id", t.ID, "tries", tries, "why", err)
+			return
+		case status.Code(err) == codes.ResourceExhausted && problem.RetryAfter > 0:
+			if !toldLater {
+				slog.Warn("the sidecar refuses a turn for now", "turn_id", t.ID, "why", err)
 			}
+			toldLater = true
+			pause = max(pause, problem.RetryAfter)
+		case status.Code(err) == codes.Internal && problem.Reason != "":
+			// It is there.
+		default:
 			t.link.lost(err, outages)
-			t.link.sleep(min(time.Duration(failures)*firstPause, longestPause))
 		}
+		t.link.sleep(pause)
 	}
 }
 
@@ -317,8 +329,8 @@ func isFinal(err error) bool {
 	return false
 }
 
-// stream returns nil when the sidecar has closed the stream.
-func (t *Turn) stream(outages int) error {
+// stream returns how many events of it are durable, and no error when the sidecar has closed it.
+func (t *Turn) stream(outages int) (int, error) {
 	ctx, cancel := context.WithCancel(t.link.ctx)
 	sent := make(chan struct{})
 	// The sending side has to be done before another stream sends: both count what waits.
@@ -326,7 +338,7 @@ func (t *Turn) stream(outages int) error {
 	run, err := t.thinking.RunTurn(ctx)
 	if err != nil {
 		close(sent)
-		return err
+		return 0, err
 	}
 	sending := &sending{turn: t}
 	go func() {
@@ -339,12 +351,11 @@ func (t *Turn) stream(outages int) error {
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			t.over = t.finishing && len(t.waiting) == 0
-			return nil
+			return sending.durable, nil
 		}
 		if err != nil {
-			return err
+			return sending.durable, err
 		}
-		t.heard++
 		t.link.answered(outages)
 		for _, directive := range response.Directives {
 			t.hear(directive, sending)
@@ -492,10 +503,10 @@ func (t *Turn) isOver() bool {
 	return t.over
 }
 
-func (t *Turn) end() {
+func (t *Turn) end(refusal error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.over = true
+	t.over, t.refusal = true, refusal
 	t.dropped += len(t.waiting)
 	t.waiting = nil
 	t.keep(-t.waitingBytes)

@@ -155,13 +155,31 @@ class Runner:
         elif what == "flush":
             if not await self.client.flush(30.0):
                 raise Unexpected("not everything was delivered")
+        else:
+            await self.hear(turn, step, self.directives[name])
+
+    async def hear(self, turn: Turn, step: dict[str, Any], before: list[Any]) -> None:
+        what = step["turn"]
+        if what == "error":
+            await self.await_error(turn, step)
         elif what == "await":
-            await self.await_directive(turn, self.directives[name], step["expect"])
+            await self.await_directive(turn, before, step["expect"])
         else:
             answer: Message | None = await (turn.plan(_PATIENCE_S) if what == "plan" else turn.summary(_PATIENCE_S))
             if answer is None:
                 raise Unexpected(f"no {what}")
             _check(step["expect"], MessageToDict(answer))
+
+    async def await_error(self, turn: Turn, step: dict[str, Any]) -> None:
+        ends_s = time.monotonic() + 3 * _PATIENCE_S
+        while turn.error is None:
+            if time.monotonic() > ends_s:
+                raise Unexpected("the turn goes on")
+            await asyncio.sleep(0.01)
+        assert isinstance(turn.error, grpc.aio.AioRpcError)
+        _check_error(step, turn.error)
+        if turn.dropped != step["dropped"]:
+            raise Unexpected(f"{turn.dropped} events were dropped")
 
     async def await_directive(self, turn: Turn, before: list[Any], expected: dict[str, Any]) -> None:
         with contextlib.suppress(TimeoutError):

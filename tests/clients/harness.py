@@ -9,6 +9,7 @@ import threading
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from tests.acceptance.product import COMMAND, PATIENCE_S, Serving, environment
 
@@ -97,6 +98,19 @@ def has() -> str:
     return ",".join("".join(part.title() for part in name.split("_")) + "Service" for name in services)
 
 
+class Beside(Protocol):
+    """What stands where the sidecar is."""
+
+    address: str
+    socket: Path
+    variables: dict[str, str]
+
+    @property
+    def complaints(self) -> str: ...
+
+    def do(self, what: str) -> None: ...
+
+
 class Ran:
     """What a runner printed."""
 
@@ -110,7 +124,7 @@ class Ran:
 
 
 def run_scenario(
-    command: Sequence[str], scenario: str, beside: Sidecar, cwd: Path, env: Mapping[str, str] | None = None
+    command: Sequence[str], scenario: str, beside: Beside, cwd: Path, env: Mapping[str, str] | None = None
 ) -> Ran:
     """A runner from its start to its end. Fails with what it said when it did not pass."""
     variables = {"address": beside.address, "socket": str(beside.socket), "run": f"r{uuid.uuid4().hex[:8]}"}

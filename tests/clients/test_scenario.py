@@ -14,11 +14,14 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from tests.clients.harness import SCENARIO, Sidecar, run_scenario, sidecar
 from tests.clients.languages import LANGUAGES, Language, ready
+from tests.clients.troubled import REFUSED, RETRY_AFTER_S, Troubled
 from tests.wire.access import ACME, UNKNOWN, Certificates, write_access
 
 pytestmark = [pytest.mark.timeout(900)]
 # What the page of requirements allows the agent's loop to lose to the helper, at most.
 LONGEST_MS = 50.0
+# Streams in a row that end with INTERNAL, until a turn is lost.
+TRIES = 10
 
 
 @pytest.fixture
@@ -50,6 +53,26 @@ def test_who_may_call(language: Language, tmp_path: Path) -> None:
             beside.variables[name] = str(tmp_path / name)
         beside.variables["ca_file"] = str(certificates.ca)
         run_scenario(command, "access.json", beside, language.folder)
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
+def test_turns_that_the_sidecar_fails_with(language: Language, tmp_path: Path) -> None:
+    """One that always fails is lost after ten streams, with or without details; one that goes on between is not. What
+    there is no room for waits as long as it was told to. None of this is the sidecar's absence."""
+    command = ready(language)
+    troubled = Troubled(tmp_path)
+    try:
+        ran = run_scenario(command, "troubled.json", troubled, language.folder)
+    finally:
+        troubled.end()
+    streams = {kind: len(times) for kind, times in troubled.streams_s.items()}
+    assert streams == {"internal": TRIES, "bare": TRIES, "later": REFUSED + 1, "slowly": 22}
+    came, ended = troubled.streams_s["later"][1:], troubled.ends_s["later"]
+    assert min(later - end for end, later in zip(ended, came, strict=False)) > 0.99 * RETRY_AFTER_S
+    for kind, count in (("later", 3), ("slowly", 22)):
+        assert len(troubled.durable[kind]) == len(set(troubled.durable[kind])) == count
+    bare = ran.lines.index("step a turn that something between always fails with")
+    assert [line for line in ran.lines[:bare] if line.startswith("told ")] == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)

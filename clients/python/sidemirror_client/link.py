@@ -74,9 +74,9 @@ class Link:
             # By the loop, which reports what it raises: the delivery goes on all the same.
             asyncio.get_running_loop().call_soon(self._on_away, why)
 
-    def refused(self, turn_id: str, error: grpc.aio.AioRpcError) -> None:
-        """A turn is not taken, though the sidecar is there. Never raises."""
-        _log.warning("the sidecar has refused turn %s: %s %s", turn_id, error.code().name, error.details())
+    def say(self, what: str, error: grpc.aio.AioRpcError) -> None:
+        """Tells that a turn is not taken, though the sidecar is there. Never raises."""
+        _log.warning("%s: %s %s", what, error.code().name, error.details())
 
     async def there(self) -> None:
         """Returns once the sidecar answers."""

@@ -35,6 +35,8 @@ _CUT = " … [cut]"
 _MOST_EVENT_BYTES = 4 * 1024 * 1024 - 64 * 1024
 # Directives that nobody takes: the oldest go.
 _MOST_DIRECTIVES = 1_000
+# A turn is lost when so many streams in a row have ended with INTERNAL and nothing more of it was durable after them.
+MOST_TRIES = 10
 # The sidecar has understood, and will say the same again.
 _FINAL = frozenset(
     {
@@ -74,16 +76,17 @@ class Turn:
         # Events that were not kept: there were too many, one was too large, or the turn is over. 0 unless the sidecar
         # was away for long.
         self.dropped = 0
-        # Why the sidecar has refused this turn, so that nothing more of it is reported; None unless it has.
+        # Why nothing more of this turn is reported: the sidecar has refused it, or it is lost, because the sidecar has
+        # failed with it ten times in a row; None otherwise.
         self.error: grpc.RpcError | None = None
         self._thinking = thinking
         self._link = link
         self._waiting: deque[pb.TurnEvent] = deque()
         self._waiting_bytes = 0
         self._events = 0
-        self._heard = 0
         self._last_sequence = 0
         self._told: set[str] = set()
+        self._told_later = False
         self._directives: deque[pb.TurnDirective] = deque(maxlen=_MOST_DIRECTIVES)
         self._plan: pb.TurnPlan | None = None
         self._summary: pb.TurnSummary | None = None
@@ -153,7 +156,7 @@ class Turn:
         return self._summary
 
     async def delivered(self) -> None:
-        """Returns once everything reported is durable with the sidecar, or it has refused the turn."""
+        """Returns once everything reported is durable with the sidecar, or the turn is given up."""
         while not self._over and (self._waiting or self._finishing):
             await self._news.wait()
 
@@ -211,37 +214,55 @@ class Turn:
 
     async def _deliver(self) -> None:
         """One stream after the other, until the turn is over."""
-        failures = 0
+        failures = tries = 0
         try:
             while not self._is_over():
                 await self._link.there()
-                heard, outage = self._heard, self._link.outages
+                outage, pause_s, stream = self._link.outages, 0.0, _Stream()
                 try:
                     async with self._link.streams:
                         async with self._link.opening:
                             await asyncio.sleep(0)
                         outage = self._link.outages
-                        await self._stream(outage)
+                        await self._stream(stream, outage)
                 except (grpc.RpcError, OSError, ValueError) as error:
                     if self._is_over():
                         return
-                    if isinstance(error, grpc.aio.AioRpcError) and _is_final(error):
-                        self.error = error
-                        self._link.refused(self.id, error)
+                    tries += _is_internal(error) and not stream.durable
+                    if self._gives_up(error, tries):
                         return
-                    failures = 0 if self._heard > heard else failures + 1
-                    self._link.lost(
-                        error.code().name if isinstance(error, grpc.aio.AioRpcError) else str(error), outage
-                    )
-                    await asyncio.sleep(min(FIRST_PAUSE_S * failures, LONGEST_PAUSE_S))
+                    pause_s = self._pause_s(error, outage)
                 else:
                     # Closed by the sidecar, because nothing was said for long: opened again when there is something.
-                    failures = 0 if self._heard > heard else failures + 1
                     await self._something_to_send()
-                    # One that is closed without a word is no better than one that breaks.
-                    await asyncio.sleep(min(FIRST_PAUSE_S * failures, LONGEST_PAUSE_S))
+                # One that is closed without a word is no better than one that breaks.
+                failures, tries = (0, 0) if stream.durable else (failures + 1, tries)
+                await asyncio.sleep(max(pause_s, min(FIRST_PAUSE_S * failures, LONGEST_PAUSE_S)))
         finally:
             self._end()
+
+    def _gives_up(self, error: Exception, tries: int) -> bool:
+        """Nothing more is tried after this error, of which the agent is told."""
+        if not isinstance(error, grpc.aio.AioRpcError) or not (_is_final(error) or tries >= MOST_TRIES):
+            return False
+        self.error = error
+        lost = f"turn {self.id} is lost, the sidecar has failed with it {tries} times"
+        self._link.say(lost if tries >= MOST_TRIES else f"the sidecar has refused turn {self.id}", error)
+        return True
+
+    def _pause_s(self, error: Exception, outage: int) -> float:
+        """How long the sidecar wants to be left alone. It is away where it does not say what the matter is."""
+        if isinstance(error, grpc.aio.AioRpcError):
+            problem = problem_of(error)
+            if error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED and problem.retry_after_s is not None:
+                if not self._told_later:
+                    self._told_later = True
+                    self._link.say(f"the sidecar refuses turn {self.id} for now", error)
+                return problem.retry_after_s
+            if _is_internal(error) and problem.reason:
+                return 0.0
+        self._link.lost(error.code().name if isinstance(error, grpc.aio.AioRpcError) else str(error), outage)
+        return 0.0
 
     def _is_over(self) -> bool:
         return self._over
@@ -251,14 +272,12 @@ class Turn:
             self._to_send.clear()
             await self._to_send.wait()
 
-    async def _stream(self, outage: int) -> None:
+    async def _stream(self, stream: "_Stream", outage: int) -> None:
         """Returns when the sidecar has closed the stream. Raises AioRpcError; OSError and ValueError for the token's
         file."""
-        stream = _Stream()
         call = self._thinking.RunTurn(self._requests(stream))
         try:
             async for response in call:
-                self._heard += 1
                 self._link.answered(outage)
                 for directive in response.directives:
                     self._hear(directive, stream)
@@ -342,6 +361,10 @@ class _Stream:
         self.sent = 0
         self.durable = 0
         self.ended = False
+
+
+def _is_internal(error: Exception) -> bool:
+    return isinstance(error, grpc.aio.AioRpcError) and error.code() is grpc.StatusCode.INTERNAL
 
 
 def _is_final(error: grpc.aio.AioRpcError) -> bool:

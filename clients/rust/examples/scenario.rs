@@ -263,6 +263,16 @@ impl Runner {
                 let summary = turn.summary(PATIENCE).await.ok_or("no summary")?;
                 check(&step["expect"], &self.plain(&summary)?)?;
             }
+            "error" => {
+                let ends = Instant::now() + 3 * PATIENCE;
+                while turn.error().is_none() && Instant::now() < ends {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+                check_error(&step["error"], &turn.error().ok_or("the turn goes on")?)?;
+                if step["dropped"] != turn.dropped() {
+                    return Err(format!("{} events were dropped", turn.dropped()).into());
+                }
+            }
             "await" => {
                 let mut came = Vec::new();
                 while let Ok(Some(next)) = tokio::time::timeout(PATIENCE, turn.next()).await {
@@ -398,6 +408,7 @@ fn check_error(expected: &Value, status: &Status) -> Result<(), Failure> {
         Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
         Code::Unauthenticated => "UNAUTHENTICATED",
         Code::PermissionDenied => "PERMISSION_DENIED",
+        Code::Internal => "INTERNAL",
         _ => "another",
     };
     let mut fields = expected["fields"].as_array().into_iter().flatten().filter_map(Value::as_str);

@@ -20,6 +20,8 @@ use crate::v1::{turn_directive, turn_event, RunTurnRequest, TurnEvent, TurnResum
 /// A request is kept well below the 4 MiB that the sidecar takes in a message.
 const BATCH_EVENTS: usize = 500;
 const BATCH_BYTES: usize = 1024 * 1024;
+/// A turn is lost when so many streams in a row have ended with INTERNAL, and nothing more of it was durable after them.
+const MOST_TRIES: u32 = 10;
 
 /// How many events one stream has sent, and how many of these are durable.
 #[derive(Default)]
@@ -55,6 +57,8 @@ impl Trouble {
             | Code::OutOfRange
             | Code::PermissionDenied
             | Code::Unimplemented => Self::Final,
+            // The sidecar has failed; without its reason something between may have.
+            Code::Internal if !problem_of(status).reason.is_empty() => Self::Later(Duration::ZERO),
             // HTTP/2's word for: not begun with, come again. The sidecar still counts streams that have ended.
             _ if cause_of(status).contains("refused stream") => Self::Later(Duration::ZERO),
             _ => Self::Away,
@@ -75,7 +79,7 @@ impl Shared {
     /// Returns why the sidecar refuses the turn, where it does.
     async fn stream_by_stream(&self, thinking: ThinkingServiceClient<Channel>, carried: &Carried) -> Option<Status> {
         let link = &self.link;
-        let mut failures = 0;
+        let (mut failures, mut tries, mut told_later) = (0, 0, false);
         loop {
             link.there().await;
             let permit = link.streams.acquire().await.ok()?;
@@ -83,8 +87,9 @@ impl Shared {
             let mut sending = Sending::default();
             let answer = self.stream(thinking.clone(), carried, outages, &mut sending).await;
             drop(permit);
-            failures = if sending.durable > 0 { 0 } else { failures + 1 };
-            let mut pause = (FIRST_PAUSE * failures).min(LONGEST_PAUSE);
+            let internal = answer.as_ref().is_err_and(|status| status.code() == Code::Internal);
+            (failures, tries) = if sending.durable > 0 { (0, 0) } else { (failures + 1, tries + u32::from(internal)) };
+            let mut pause = about((FIRST_PAUSE * failures).min(LONGEST_PAUSE));
             match answer {
                 Ok(()) if self.state().over => return None,
                 // Closed by the sidecar, because nothing was said for long: opened again when there is something.
@@ -98,11 +103,20 @@ impl Shared {
                         tracing::warn!(turn_id = self.id, %status, "the sidecar has refused a turn");
                         return Some(status);
                     }
-                    Trouble::Later(wait) => pause = pause.max(wait),
+                    _ if tries >= MOST_TRIES => {
+                        tracing::warn!(turn_id = self.id, tries, %status, "a turn is lost, the sidecar has failed with it");
+                        return Some(status);
+                    }
+                    Trouble::Later(wait) => {
+                        if !wait.is_zero() && !std::mem::replace(&mut told_later, true) {
+                            tracing::warn!(turn_id = self.id, %status, "the sidecar refuses a turn for now");
+                        }
+                        pause = pause.max(wait);
+                    }
                     Trouble::Away => link.lost(&unbroken(status), outages),
                 },
             }
-            sleep(about(pause)).await;
+            sleep(pause).await;
         }
     }
 
@@ -253,7 +267,8 @@ mod tests {
         Status::with_error_details(Code::ResourceExhausted, "a limit", details)
     }
 
-    /// A limit that passes is not the sidecar's absence, of which the agent would be told.
+    /// A limit that passes is not the sidecar's absence, of which the agent would be told, and neither is its failure. Seen
+    /// to fail when one of them is.
     #[test]
     fn what_the_end_of_a_stream_means() {
         let mut passes = ErrorDetails::with_error_info("LIMIT_REACHED", "sidemirror.dev", HashMap::new());
@@ -261,6 +276,12 @@ mod tests {
         passes.set_retry_info(Some(Duration::from_secs(2)));
         assert_eq!(Trouble::of(&limit(passes)), Trouble::Later(Duration::from_secs(2)));
         assert_eq!(Trouble::of(&limit(ErrorDetails::new())), Trouble::Away);
+        let failed = ErrorDetails::with_error_info("INTERNAL", "sidemirror.dev", HashMap::new());
+        assert_eq!(
+            Trouble::of(&Status::with_error_details(Code::Internal, "", failed)),
+            Trouble::Later(Duration::ZERO)
+        );
+        assert_eq!(Trouble::of(&Status::internal("something between")), Trouble::Away);
         assert_eq!(Trouble::of(&Status::not_found("no such turn")), Trouble::Final);
         assert_eq!(Trouble::of(&Status::unavailable("going away")), Trouble::Away);
         assert_eq!(Trouble::of(&Status::unauthenticated("another token, soon")), Trouble::Away);

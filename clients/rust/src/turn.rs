@@ -175,7 +175,8 @@ impl Turn {
         self.wait(patience, |state| state.summary.clone()).await
     }
 
-    /// Why the sidecar has refused this turn, so that nothing more of it is reported; None unless it has.
+    /// Why nothing more of this turn is reported: the sidecar has refused it, or it is lost, because the sidecar has failed
+    /// with it ten times in a row; None otherwise.
     pub fn error(&self) -> Option<Status> {
         self.shared().state().refusal.clone()
     }
@@ -266,7 +267,7 @@ impl Shared {
         self.tell();
     }
 
-    /// Returns once everything reported is durable with the sidecar, or it has refused the turn.
+    /// Returns once everything reported is durable with the sidecar, or the turn is given up.
     pub async fn delivered(&self) {
         let mut news = self.news.subscribe();
         let done = |state: &State| state.over || (state.waiting.is_empty() && !state.finishing);

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import { clone, create, toBinary, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type Client } from "@connectrpc/connect";
@@ -25,6 +26,8 @@ const CUT = " … [cut]";
 const MOST_EVENT_BYTES = 4 * 1024 * 1024 - 64 * 1024;
 /** Directives that nobody takes: the oldest go. */
 const MOST_DIRECTIVES = 1_000;
+/** A turn is lost when so many streams in a row have ended with INTERNAL and nothing more of it was durable after them. */
+const MOST_TRIES = 10;
 /** The sidecar has understood, and will say the same again. */
 const FINAL = new Set([
   Code.InvalidArgument,
@@ -70,7 +73,10 @@ export class Turn implements AsyncIterable<TurnDirective> {
   readonly id: string;
   /** Events that were not kept: there were too many, one was too large, or the turn is over. */
   dropped = 0;
-  /** Why the sidecar has refused this turn, so that nothing more of it is reported; undefined unless it has. */
+  /**
+   * Why nothing more of this turn is reported: the sidecar has refused it, or it is lost, because the sidecar has failed
+   * with it ten times in a row; undefined otherwise.
+   */
   error: ConnectError | undefined;
 
   private readonly agent: string;
@@ -80,8 +86,8 @@ export class Turn implements AsyncIterable<TurnDirective> {
   private finishing = false;
   private over = false;
   private lastSequence = 0n;
-  private heard = 0;
   private readonly told = new Set<string>();
+  private toldLater = false;
   private directives: TurnDirective[] = [];
   private turnPlan: TurnPlan | undefined;
   private turnSummary: TurnSummary | undefined;
@@ -175,7 +181,7 @@ export class Turn implements AsyncIterable<TurnDirective> {
     return this.turnSummary;
   }
 
-  /** @internal Resolves once everything reported is durable with the sidecar, or it has refused the turn. */
+  /** @internal Resolves once everything reported is durable with the sidecar, or the turn is given up. */
   async delivered(): Promise<void> {
     while (!this.over && (this.waiting.length > 0 || this.finishing)) await this.news.rings;
   }
@@ -204,33 +210,57 @@ export class Turn implements AsyncIterable<TurnDirective> {
   /** @internal Runs beside the agent until the turn is over: one stream after the other. */
   async deliver(): Promise<void> {
     let failures = 0;
+    let tries = 0;
     while (!this.over && !this.link.closed) {
       await this.link.there();
-      const heard = this.heard;
+      const sending = new Sending();
       let outages = this.link.outages;
+      let leastMs = 0;
       try {
         await this.link.withStream(this.finishing && this.link.outages > 0, () => {
           outages = this.link.outages;
-          return this.stream(outages);
+          return this.stream(sending, outages);
         });
         await this.somethingToSend();
-        // One that is closed without a word is no better than one that breaks.
-        failures = this.heard > heard ? 0 : failures + 1;
-        await rest(failures);
       } catch (thrown) {
         const error = ConnectError.from(thrown);
         if (this.over || this.link.closed) break;
-        if (isFinal(error)) {
-          this.error = error;
-          process.emitWarning(`the sidecar has refused turn ${this.id}: ${error.message}`, "SidemirrorWarning");
-          break;
-        }
-        failures = this.heard > heard ? 0 : failures + 1;
-        this.link.lost(error, outages);
-        await rest(failures);
+        if (error.code === Code.Internal && sending.durable === 0) tries++;
+        if (this.givesUp(error, tries)) break;
+        leastMs = this.leastPauseMs(error, outages);
       }
+      // One that is closed without a word is no better than one that breaks.
+      failures++;
+      if (sending.durable > 0) failures = tries = 0;
+      await this.rest(Math.max(leastMs, pauseMs(failures)));
     }
     this.end();
+  }
+
+  /** Whether nothing more is tried after this error, of which the agent is told. */
+  private givesUp(error: ConnectError, tries: number): boolean {
+    if (!isFinal(error) && tries < MOST_TRIES) return false;
+    this.error = error;
+    if (isFinal(error)) say(`the sidecar has refused turn ${this.id}`, error);
+    else say(`turn ${this.id} is lost, the sidecar has failed with it ${tries} times`, error);
+    return true;
+  }
+
+  /** How long the sidecar wants to be left alone. It is away where it does not say what the matter is. */
+  private leastPauseMs(error: ConnectError, outages: number): number {
+    const { reason, retryAfterMs } = problemOf(error);
+    if (error.code === Code.ResourceExhausted && retryAfterMs !== undefined) {
+      if (!this.toldLater) say(`the sidecar refuses turn ${this.id} for now`, error);
+      this.toldLater = true;
+      return retryAfterMs;
+    }
+    if (error.code !== Code.Internal || reason === "") this.link.lost(error, outages);
+    return 0;
+  }
+
+  /** Ends early when the turn is given up: a timer would keep the process alive. */
+  private rest(ms: number): Promise<void> {
+    return pause(ms, undefined, { signal: this.abort.signal }).catch(() => {});
   }
 
   private async wait(there: () => boolean, timeoutMs: number): Promise<void> {
@@ -251,11 +281,9 @@ export class Turn implements AsyncIterable<TurnDirective> {
     while (!this.over && this.waiting.length === 0) await this.toSend.rings;
   }
 
-  private async stream(outages: number): Promise<void> {
-    const sending = new Sending();
+  private async stream(sending: Sending, outages: number): Promise<void> {
     try {
       for await (const response of this.thinking.runTurn(this.requests(sending), { signal: this.abort.signal })) {
-        this.heard++;
         this.link.answered(outages);
         for (const directive of response.directives) this.hear(directive, sending);
       }
@@ -317,10 +345,14 @@ export class Turn implements AsyncIterable<TurnDirective> {
   }
 }
 
+/** Tells that a turn is not taken, though the sidecar is there. */
+function say(what: string, error: ConnectError): void {
+  process.emitWarning(`${what}: ${error.message}`, "SidemirrorWarning");
+}
+
 /** After so many failures one after the other. */
-function rest(failures: number): Promise<void> {
-  if (failures === 0) return Promise.resolve();
-  return new Promise((resolve) => setTimeout(resolve, Math.min(FIRST_PAUSE_MS * failures, LONGEST_PAUSE_MS)));
+function pauseMs(failures: number): number {
+  return Math.min(FIRST_PAUSE_MS * failures, LONGEST_PAUSE_MS);
 }
 
 function isEnd(events: TurnEvent[]): boolean {

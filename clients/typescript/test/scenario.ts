@@ -106,6 +106,8 @@ async function turn(step: Step): Promise<void> {
     case "flush":
       if (!(await use().flush(3 * PATIENCE_MS))) throw new Error("not everything was delivered");
       return;
+    case "error":
+      return awaitError(current, step);
     case "plan":
       return check(step["expect"], plain(TurnPlanSchema, await current.plan(PATIENCE_MS)));
     case "summary":
@@ -113,6 +115,14 @@ async function turn(step: Step): Promise<void> {
     default:
       return awaitDirective(current, step["expect"]);
   }
+}
+
+async function awaitError(current: Turn, step: Step): Promise<void> {
+  for (const ends = performance.now() + 3 * PATIENCE_MS; !current.error; await pause(10)) {
+    if (performance.now() > ends) throw new Error("the turn goes on");
+  }
+  checkError(step, current.error);
+  if (current.dropped !== step["dropped"]) throw new Error(`${current.dropped} events were dropped`);
 }
 
 async function awaitDirective(current: Turn, expected: unknown): Promise<void> {

@@ -253,7 +253,7 @@ func codeName(code codes.Code) string {
 		"INVALID_ARGUMENT": codes.InvalidArgument, "NOT_FOUND": codes.NotFound, "ALREADY_EXISTS": codes.AlreadyExists,
 		"FAILED_PRECONDITION": codes.FailedPrecondition, "UNAVAILABLE": codes.Unavailable,
 		"DEADLINE_EXCEEDED": codes.DeadlineExceeded, "UNAUTHENTICATED": codes.Unauthenticated,
-		"PERMISSION_DENIED": codes.PermissionDenied,
+		"PERMISSION_DENIED": codes.PermissionDenied, "INTERNAL": codes.Internal,
 	} {
 		if each == code {
 			return name
@@ -307,6 +307,8 @@ func (r *runner) turn(step object) error {
 		ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
 		defer cancel()
 		return r.client.Flush(ctx)
+	case "error":
+		return r.awaitError(turn, step)
 	case "await":
 		return r.await(ctx, name, step["expect"])
 	case "plan":
@@ -315,6 +317,18 @@ func (r *runner) turn(step object) error {
 		return check(step["expect"], plain(turn.Summary(ctx)))
 	}
 	return nil
+}
+
+func (r *runner) awaitError(turn *sidemirror.Turn, step object) error {
+	for ends := time.Now().Add(3 * patience); turn.Err() == nil; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(ends) {
+			return errors.New("the turn goes on")
+		}
+	}
+	if dropped := turn.Dropped(); dropped != int(step["dropped"].(float64)) {
+		return fmt.Errorf("%d events were dropped", dropped)
+	}
+	return checkError(step, turn.Err(), nil)
 }
 
 func (r *runner) await(ctx context.Context, name string, expected any) error {

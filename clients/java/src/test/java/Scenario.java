@@ -283,11 +283,25 @@ public final class Scenario {
           throw new Unexpected("not everything was delivered");
         }
       }
+      case "error" -> awaitError(turn, step);
       case "await" -> await(name, step.get("expect"));
       case "plan" -> check(step.get("expect"), turn.plan(PATIENCE).map(Scenario::plain).orElse(JsonNull.INSTANCE));
       case "summary" ->
           check(step.get("expect"), turn.summary(PATIENCE).map(Scenario::plain).orElse(JsonNull.INSTANCE));
       default -> throw new Unexpected("an unknown step " + step);
+    }
+  }
+
+  private static void awaitError(Turn turn, JsonObject step) throws Exception {
+    for (long end = System.nanoTime() + 3 * PATIENCE.toNanos(); turn.error().isEmpty(); Thread.sleep(10)) {
+      if (System.nanoTime() > end) {
+        throw new Unexpected("the turn goes on");
+      }
+    }
+    StatusRuntimeException error = turn.error().get();
+    checkError(step, new Answers(List.of(), error.getStatus(), error.getTrailers()));
+    if (turn.dropped() != step.get("dropped").getAsInt()) {
+      throw new Unexpected(turn.dropped() + " events were dropped");
     }
   }
 

@@ -107,10 +107,10 @@ final class Link {
     own.execute(work);
   }
 
-  /** About then: what broke together does not come back in one moment. */
-  void later(Runnable work, long pauseMs) {
+  /** About then, and not before {@code leastMs} have passed: what broke together does not come back in one moment. */
+  void later(Runnable work, long pauseMs, long leastMs) {
     double pause = pauseMs * ThreadLocalRandom.current().nextDouble(0.8, 1.2);
-    own.schedule(work, (long) pause, TimeUnit.MILLISECONDS);
+    own.schedule(work, Math.max((long) pause, leastMs), TimeUnit.MILLISECONDS);
   }
 
   int outages() {
@@ -166,9 +166,9 @@ final class Link {
     }
   }
 
-  /** A turn is not taken, though the sidecar is there. */
-  void refused(String turnId, Throwable why) {
-    LOG.log(Level.WARNING, "the sidecar has refused turn {0}: {1}", turnId, why.getMessage());
+  /** Tells that a turn is not taken, though the sidecar is there. */
+  void say(String what, Throwable why) {
+    LOG.log(Level.WARNING, "{0}: {1}", what, why.getMessage());
   }
 
   private void lookForIt(long pauseMs) {
@@ -181,7 +181,8 @@ final class Link {
             lookForIt(nextPauseMs);
           }
         },
-        pauseMs);
+        pauseMs,
+        0);
   }
 
   private void probe(long nextPauseMs) {

@@ -31,6 +31,11 @@ record Trouble(Kind kind, Duration pause) {
           Status.Code.PERMISSION_DENIED,
           Status.Code.UNIMPLEMENTED);
 
+  /** The sidecar has failed, and may do so again. */
+  static boolean isInternal(Throwable why) {
+    return why instanceof StatusRuntimeException error && error.getStatus().getCode() == Status.Code.INTERNAL;
+  }
+
   static Trouble of(Throwable why) {
     if (!(why instanceof StatusRuntimeException error)) {
       return new Trouble(Kind.AWAY, Duration.ZERO);
@@ -45,6 +50,9 @@ record Trouble(Kind kind, Duration pause) {
     }
     if (LASTING.contains(error.getStatus().getCode())) {
       return new Trouble(Kind.FINAL, Duration.ZERO);
+    }
+    if (isInternal(error)) {
+      return new Trouble(Problem.of(error).reason().isEmpty() ? Kind.AWAY : Kind.LATER, Duration.ZERO);
     }
     // HTTP/2's word for: not begun with, come again. The sidecar still counts streams that have ended.
     boolean refused = String.valueOf(error.getMessage()).contains("REFUSED_STREAM");

@@ -60,6 +60,9 @@ public final class Turn {
   /** Directives that nobody takes: the oldest go. */
   private static final int MOST_DIRECTIVES = 1_000;
 
+  /** A turn is lost when so many streams in a row have ended with INTERNAL, and nothing more of it was durable after. */
+  private static final int MOST_TRIES = 10;
+
   private final String id;
   private final String agent;
   private final Link link;
@@ -85,6 +88,8 @@ public final class Turn {
   private final Set<String> told = new HashSet<>();
   private long lastSequence;
   private int failures;
+  private int tries;
+  private boolean toldLater;
   private boolean waitsForStream;
   private Stream stream;
 
@@ -245,9 +250,10 @@ public final class Turn {
   }
 
   /**
-   * Why the sidecar has refused this turn, so that nothing more of it is reported.
+   * Why nothing more of this turn is reported: the sidecar has refused it, or it is lost, because the sidecar has failed
+   * with it ten times in a row.
    *
-   * @return the error; empty unless it has
+   * @return the error; empty unless that is so
    */
   public Optional<StatusRuntimeException> error() {
     synchronized (lock) {
@@ -403,19 +409,33 @@ public final class Turn {
       return; // known already
     }
     stream = null;
-    failures = ended.durable > 0 ? 0 : failures + 1;
+    failures++;
+    tries += Trouble.isInternal(why) ? 1 : 0;
+    if (ended.durable > 0) {
+      failures = 0;
+      tries = 0;
+    }
     if (why == null) {
       closed();
     } else if (isOver()) {
       end(null);
+    } else if (tries >= MOST_TRIES) {
+      link.say("turn " + id + " is lost, the sidecar has failed with it " + tries + " times", why);
+      end((StatusRuntimeException) why);
     } else {
       Trouble trouble = Trouble.of(why);
       switch (trouble.kind()) {
         case FINAL -> {
-          link.refused(id, why);
+          link.say("the sidecar has refused turn " + id, why);
           end((StatusRuntimeException) why);
         }
-        case LATER -> wantLater(trouble.pause().toMillis());
+        case LATER -> {
+          if (!trouble.pause().isZero() && !toldLater) {
+            toldLater = true;
+            link.say("the sidecar refuses turn " + id + " for now", why);
+          }
+          wantLater(trouble.pause().toMillis());
+        }
         case AWAY -> {
           link.lost(why, ended.outages);
           wantLater(0);
@@ -485,7 +505,8 @@ public final class Turn {
           waitsForStream = false;
           wantStream();
         },
-        Math.max(atLeastMs, Math.min(failures * Link.FIRST_PAUSE_MS, Link.LONGEST_PAUSE_MS)));
+        Math.min(failures * Link.FIRST_PAUSE_MS, Link.LONGEST_PAUSE_MS),
+        atLeastMs);
   }
 
   private boolean isOver() {

@@ -1,0 +1,111 @@
+"""Something at the sidecar's place that fails with turns, each in the way that its id begins with."""
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from concurrent import futures
+from pathlib import Path
+
+import grpc
+
+from sidemirror.v1 import sidecar_pb2
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.rpc.status import call_status_of
+from sidemirror_server.vocabulary.errors import StoreFull
+
+# Streams of a turn of the kind "later" that there is no room for.
+REFUSED = 2
+# What the sidecar's RetryInfo says.
+RETRY_AFTER_S = 1.0
+
+
+class Troubled(grpc.GenericRpcHandler):
+    """`internal` and `bare`: each stream ends with INTERNAL, the second kind without details. `later`: the first ones
+    with RESOURCE_EXHAUSTED and when to come again. `slowly`: each stream takes one event and ends with INTERNAL."""
+
+    def __init__(self, folder: Path) -> None:
+        self.socket = folder / "troubled.sock"
+        # When the streams of each kind came, in seconds.
+        self.streams_s: defaultdict[str, list[float]] = defaultdict(list)
+        # When they ended, in seconds.
+        self.ends_s: defaultdict[str, list[float]] = defaultdict(list)
+        # The ids of the events of each kind that are durable.
+        self.durable: defaultdict[str, list[str]] = defaultdict(list)
+        self._lock = threading.Lock()
+        self._server = grpc.server(futures.ThreadPoolExecutor(16))
+        self._server.add_generic_rpc_handlers((self,))
+        port = self._server.add_insecure_port("127.0.0.1:0")
+        # As tests.clients.harness.Sidecar has them.
+        self.address = f"127.0.0.1:{port}"
+        self.variables: dict[str, str] = {}
+        self.complaints = ""
+        self._server.start()
+
+    def do(self, what: str) -> None:
+        """Nobody asks for it."""
+        raise NotImplementedError(what)
+
+    def end(self) -> None:
+        """Returns when no call goes on."""
+        self._server.stop(None).wait()
+
+    def service(self, details: grpc.HandlerCallDetails) -> "grpc.RpcMethodHandler[bytes, bytes] | None":
+        if details.method.endswith("/GetServerInfo"):
+            answer = sidecar_pb2.GetServerInfoResponse().SerializeToString()
+            return grpc.unary_unary_rpc_method_handler(lambda _request, _context: answer)
+        if details.method.endswith("/RunTurn"):
+            return grpc.stream_stream_rpc_method_handler(
+                self._run_turn,
+                request_deserializer=pb.RunTurnRequest.FromString,  # type: ignore[arg-type]  # a handler of bytes
+                response_serializer=pb.RunTurnResponse.SerializeToString,  # type: ignore[arg-type]
+            )
+        return None
+
+    def _run_turn(
+        self, requests: Iterator[pb.RunTurnRequest], context: grpc.ServicerContext
+    ) -> Iterator[pb.RunTurnResponse]:
+        first = next(requests)
+        turn_id = first.resume.turn_id or first.events[0].turn_id
+        kind = turn_id.partition("-")[0]
+        with self._lock:
+            self.streams_s[kind].append(time.monotonic())
+            place = len(self.streams_s[kind])
+        try:
+            if kind == "bare":
+                context.abort(grpc.StatusCode.INTERNAL, "something between")
+            if kind == "internal":
+                context.abort_with_status(call_status_of(RuntimeError()))
+            if kind == "later" and place <= REFUSED:
+                context.abort_with_status(call_status_of(StoreFull()))
+            yield from self._served(kind, turn_id, first, requests, context)
+        finally:
+            self.ends_s[kind].append(time.monotonic())
+
+    def _served(
+        self,
+        kind: str,
+        turn_id: str,
+        request: pb.RunTurnRequest,
+        requests: Iterator[pb.RunTurnRequest],
+        context: grpc.ServicerContext,
+    ) -> Iterator[pb.RunTurnResponse]:
+        taken = 0
+        while True:
+            for event in request.events:
+                taken += 1
+                self.durable[kind].append(event.event_id)
+                yield _said(pb.TurnDirective(ack=pb.TurnAck(received=taken, durable=taken)))
+                if event.HasField("turn_started"):
+                    yield _said(pb.TurnDirective(directive_id="plan", turn_plan=pb.TurnPlan(turn_id=turn_id)))
+                if event.HasField("turn_finished"):
+                    count = len(self.durable[kind])
+                    yield _said(pb.TurnDirective(directive_id="end", turn_summary=pb.TurnSummary(event_count=count)))
+                    return
+                if kind == "slowly":
+                    context.abort_with_status(call_status_of(RuntimeError()))
+            request = next(requests)
+
+
+def _said(directive: pb.TurnDirective) -> pb.RunTurnResponse:
+    return pb.RunTurnResponse(directives=[directive])
