@@ -140,8 +140,8 @@ async def test_a_turn_that_cannot_be_read_does_not_keep_the_others_from_being_ab
 @pytest.mark.parametrize("limit", [{"turns_at_hand": 12}, {"bytes_at_hand": 10_000}])
 async def test_turns_that_are_begun_and_never_ended_leave_memory(limit: dict[str, int], tmp_path: Path) -> None:
     """Those that nobody follows, the eldest first, and no more than is needed; they go on when they are spoken of. Seen
-    to fail when `start`, or `_find`, does not make room, when a turn that is followed leaves, and when `forget` does not
-    take its bytes off."""
+    to fail when `start`, or `_find`, does not make room, when a turn that is followed leaves, and when `forget` does
+    not take its bytes off."""
     async with house(tmp_path, TurnLimits(**limit, crowded_evict_after_s=0.0)) as own, asyncio.timeout(PATIENCE_S):
         followed = await own.start("followed")
         listener = followed.listen(0)
