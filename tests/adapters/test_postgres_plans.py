@@ -195,6 +195,8 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "add": ((*PLACE, "goal", "new", "g", 1, b"x"), 0),
         "forget": ((*PLACE, "goal", 0, 20), 20 + 20),
         "remove": ((*PLACE, "goal", "s000050"), 20),
+        "mark": ((*PLACE, "goal", 1, 7), 0),
+        "gone_up_to": ((*PLACE, "goal"), 1),
     },
     receipts: {
         "issue": ((*PLACE, "new", "goal", 1, "", "", "", b"x"), 0),
