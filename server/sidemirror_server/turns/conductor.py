@@ -68,9 +68,10 @@ class TurnLimits(msgspec.Struct, frozen=True):
     abandon_after_s: float = 1800.0
     # An open turn that nobody follows leaves memory after this long; it comes back when it is spoken of.
     evict_after_s: float = 300.0
-    # With more turns in memory than this, or of more bytes as the log keeps them, it leaves after `crowded_evict_after_s`
-    # already, so that memory does not grow with turns that are begun and never ended. Chosen here: many times the turns
-    # that an agent has open; what bytes a sidecar is usually given; and longer than an agent is busy between two events.
+    # With more turns in memory than this, or of more bytes as the log keeps them, it leaves after
+    # `crowded_evict_after_s` already, so that memory does not grow with turns that are begun and never ended. Chosen
+    # here: many times the turns that an agent has open; what bytes a sidecar is usually given; and longer than an agent
+    # is busy between two events.
     turns_at_hand: int = 10_000
     bytes_at_hand: int = 256 * 1024 * 1024
     crowded_evict_after_s: float = 5.0
