@@ -76,7 +76,8 @@ async def _told_to_stop(process: Process, agents: list[Agent], where: str) -> tu
         deaf = Talk(stub)
         async with step(f"{where}, the agents begin", STEP_S):
             await deaf.say(started(f"{where}, deaf", "deaf"))
-            watch = other.WatchTurns(pb.WatchTurnsRequest(new_only=True))
+            # Read all the time: what it has not read would stand before `closing`, and take of the grace.
+            closing = asyncio.create_task(_closing_of(other.WatchTurns(pb.WatchTurnsRequest(new_only=True))))
             await until(lambda: all(agent.durable > 100 for agent in agents), STEP_S)
         async with step(f"{where}, health is watched", STEP_S):
             flipped = asyncio.create_task(_not_serving(process.address))
@@ -89,7 +90,7 @@ async def _told_to_stop(process: Process, agents: list[Agent], where: str) -> tu
             await _refused(other)
         async with step(f"{where}, the streams are told", STEP_S):
             await until(lambda: bool(deaf.said("closing")), STEP_S)
-            assert await _closing_of(watch) == "the server is shutting down"
+            assert await closing == "the server is shutting down"
         await _ended(working, process, where)
         async with step(f"{where}, the server ends", STEP_S):
             code, _ = await process.ended(within_s=STEP_S)
