@@ -63,7 +63,7 @@ async def test_idle_watches_are_cheap(connections: int, tmp_path: Path) -> None:
 async def test_cancelled_streams_leave_nothing_behind(count: int, tmp_path: Path) -> None:
     """Half of them watches, half of them RunTurn on one open turn, each cancelled after its first answer, in turns with
     as many on a bare grpc.aio server. Seen to fail, at 40,000, when `WatchTurns` closes neither its waiter nor its
-    timer: WW MB in the second half.
+    timer: 30 MB in the second half.
 
     What counts is the second half: the heap of a server that does more grows longer before it levels off. The
     tolerance: 2 MB for what an allocator does, and 0.1 KB a stream, a third of what gRPC itself leaks when a handler
