@@ -159,6 +159,8 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("JO3", "remove", "group_id = $4", "$4::text IS NOT NULL"),
         ("JO4", "forget", "at_us <= $4", "at_us < $4"),
         ("JO5", "remove", "topic = $3", "$3::text IS NOT NULL"),
+        ("JO6", "mark", "'UTF8')::bigint >", "'UTF8')::bigint <>"),
+        ("JO6", "gone_up_to", "topic = $3 || '/gone'", "$3::text IS NOT NULL"),
     ],
     receipts: [
         ("RC1", "issue", "DO NOTHING", "DO UPDATE SET goal_id = excluded.goal_id"),

@@ -29,6 +29,10 @@ BROKEN = [
     ("JO4", "forget", " AND topic = :topic", ""),
     ("JO5", "remove", ITS_SCOPE, ANY_PROJECT),
     ("JO5", "remove", " AND topic = :topic", ""),
+    ("JO6", "mark", "excluded.body AS TEXT) AS INTEGER) >", "excluded.body AS TEXT) AS INTEGER) <>"),
+    ("JO6", "mark", "CAST(:gone_up_to AS BLOB)", "CAST('1' AS BLOB)"),
+    ("JO6", "gone_up_to", " AND topic = :topic || '/gone'", ""),
+    ("JO6", "gone_up_to", ITS_SCOPE, ANY_PROJECT),
 ]  # fmt: skip
 
 

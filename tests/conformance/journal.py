@@ -99,3 +99,23 @@ async def jo5_scopes_and_topics_never_meet(open_journal: OpenJournal) -> None:
     assert await journal.remove(OTHER, TOPIC, "g") == 1
     for scope, topic in places:
         assert await keys(journal, scope, topic) == ([] if (scope, topic) == (OTHER, TOPIC) else ["k"])
+
+
+async def jo6_how_far_it_has_forgotten(open_journal: OpenJournal) -> None:
+    journal = open_journal()
+    assert await journal.gone_up_to(ONE, TOPIC) == 0
+    # By their times the later notes are old first: their places count, not the order in which they are forgotten.
+    for number in range(30):
+        await journal.add(ONE, TOPIC, note(f"old{number:02}", "g" if number % 2 else "h", T0 - number * S), KEPT)
+    places = [entry.position for entry in await journal.tail(ONE, TOPIC, None, 0, ALL, ALL)]
+    await journal.remove(ONE, TOPIC, "h")
+    assert await journal.gone_up_to(ONE, TOPIC) == 0
+    await journal.add(ONE, TOPIC, note("new", at_us=T0 - 7 * S + 4 * KEPT), KEPT)
+    assert await open_journal().gone_up_to(ONE, TOPIC) == places[29]
+    await journal.add(ONE, TOPIC, note("newer", at_us=T0 + 4 * KEPT), KEPT)
+    assert await keys(journal) == ["new", "newer"]
+    assert await journal.gone_up_to(ONE, TOPIC) == places[29]
+    assert await journal.gone_up_to(ONE, "another") == await journal.gone_up_to(OTHER, TOPIC) == 0
+    newer = (await journal.tail(ONE, TOPIC, None, 0, ALL, ALL))[-1].position
+    await journal.add(ONE, TOPIC, note("newest", at_us=T0 + 8 * KEPT), KEPT)
+    assert await journal.gone_up_to(ONE, TOPIC) == newer

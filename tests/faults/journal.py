@@ -36,6 +36,9 @@ class Journal:
         assert self._outcomes.get(operation) is Outcome.UNKNOWN
         self._outcomes[operation] = Outcome.FAIL
 
+    def was_begun(self, operation: str) -> bool:
+        return operation in self._outcomes
+
     def count(self, outcome: Outcome) -> int:
         return sum(known is outcome for known in self._outcomes.values())
 

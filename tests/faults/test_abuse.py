@@ -16,7 +16,7 @@ import pytest
 
 from sidemirror.v1 import thinking_pb2 as pb
 from tests.architecture.repository import ROOT
-from tests.faults.agents import failing_calls
+from tests.faults.agents import failing_calls, record_of
 from tests.faults.figures import show
 from tests.faults.floods import KINDS
 from tests.faults.machine import Machine
@@ -131,6 +131,30 @@ async def test_strangers_are_refused_and_do_not_fill_the_log(for_s: float, machi
         assert honest.p99_ms <= most_ms
         assert lines == 20
         assert sum(line["count"] for line in told) == int(refused) - 20
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+async def test_turns_without_end_do_not_fill_memory(tmp_path: Path) -> None:
+    """40,000 that are begun and never ended: the second half takes no more than 20 MB (it took 80 when all stayed in
+    memory), and the first one goes on. Seen to fail when `turns_at_hand` is 100,000."""
+    begun = 0
+    async with Process(tmp_path, {"limits__requests_per_second": "0"}) as process, connected(process.address) as stub:
+
+        async def begin(until: int) -> None:
+            nonlocal begun
+            while begun < until:
+                begun += 1
+                await stub.StartTurn(pb.StartTurnRequest(turn_id=f"t{begun}", session_id=f"s{begun}"), timeout=60)
+
+        halves_mb = []
+        for half in (20_000, 40_000):
+            await asyncio.gather(*(begin(half) for _ in range(16)))
+            halves_mb.append(process.memory_bytes() / MIB)
+        show(f"20,000 and 40,000 turns begun and not ended: {halves_mb[0]:.0f} MB and {halves_mb[1]:.0f} MB")
+        await stub.ReportEvents(pb.ReportEventsRequest(turn_id="t1", events=failing_calls("t1", 2)), timeout=60)
+        assert (await record_of(stub, "t1"))[0].event_count == 3
+        assert halves_mb[1] - halves_mb[0] < 20
 
 
 async def _fill(stub: Stub) -> None:

@@ -18,16 +18,18 @@ from tests.faults.machine import Machine
 from tests.faults.process import Process
 from tests.faults.sidecars import Stub, channel, connected
 from tests.faults.talk import Talk
-from tests.faults.waiting import until
+from tests.faults.waiting import step, until
 
 GRACE_S = 3.0
+# The longest that a step may take on a busy machine; how long it should take is asserted of what was measured.
+STEP_S = 30.0
 
 
 @pytest.mark.parametrize(
     "times",
     [
         pytest.param(5, id="5-times", marks=pytest.mark.timeout(300)),
-        pytest.param(100, id="100-times", marks=[pytest.mark.long, pytest.mark.timeout(1200)]),
+        pytest.param(100, id="100-times", marks=[pytest.mark.long, pytest.mark.timeout(3600)]),
     ],
 )
 async def test_told_to_stop_under_load(times: int, machine: Machine, tmp_path: Path) -> None:
@@ -41,30 +43,17 @@ async def test_told_to_stop_under_load(times: int, machine: Machine, tmp_path: P
     async with process:
         machine.late_s()
         for round_ in range(times):
+            where = f"round {round_ + 1} of {times}"
             if not process.running:
                 await process.start()
             some = [Agent(f"r{round_}-t{n}", a_turn(f"r{round_}-t{n}", f"s{n}", 9_000), journal) for n in range(6)]
             agents += some
-            async with connected(process.address) as stub, connected(process.address) as other:
-                working = [asyncio.create_task(agent.run(stub)) for agent in some]
-                deaf = Talk(stub)
-                await deaf.say(started(f"r{round_}-deaf", "deaf"))
-                watch = other.WatchTurns(pb.WatchTurnsRequest(new_only=True))
-                await until(lambda some=some: all(agent.durable > 100 for agent in some))  # type: ignore[misc]
-                flipped = asyncio.create_task(_not_serving(process.address))
-                await until(lambda flipped=flipped: flipped.get_name() == "watching")  # type: ignore[misc]
-                told_s = time.monotonic()
-                process.signal(signal.SIGTERM)
-                flips_ms.append((await asyncio.wait_for(flipped, 60) - told_s) * 1000)
-                await _refused(other)
-                await until(lambda deaf=deaf: bool(deaf.said("closing")))  # type: ignore[misc]
-                assert await _closing_of(watch) == "the server is shutting down"
-                await _ended(working, process)
-                code, _ = await process.ended(within_s=60)
-                ends_s.append(time.monotonic() - told_s)
-                assert code == 0
-                assert await deaf.broken() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+            flip_ms, end_s = await _told_to_stop(process, some, where)
+            flips_ms.append(flip_ms)
+            ends_s.append(end_s)
             assert [agent.closings for agent in some] == [1] * 6
+            for agent in some:  # what was never sent would fill the memory of a hundred rounds
+                agent.events = [event for event in agent.events if journal.was_begun(event.event_id)]
         late_ms = machine.late_s() * 1000
         await process.start()
         found, wrong = await _what_is_kept(process.address, agents)
@@ -80,14 +69,45 @@ async def test_told_to_stop_under_load(times: int, machine: Machine, tmp_path: P
     assert "Traceback" not in process.text()
 
 
-async def _ended(working: list[asyncio.Task[None]], process: Process) -> None:
+async def _told_to_stop(process: Process, agents: list[Agent], where: str) -> tuple[float, float]:
+    """One SIGTERM; after how many ms health flipped, and after how many seconds the server was gone."""
+    async with connected(process.address) as stub, connected(process.address) as other:
+        working = [asyncio.create_task(agent.run(stub)) for agent in agents]
+        deaf = Talk(stub)
+        async with step(f"{where}, the agents begin", STEP_S):
+            await deaf.say(started(f"{where}, deaf", "deaf"))
+            # Read all the time: what it has not read would stand before `closing`, and take of the grace.
+            closing = asyncio.create_task(_closing_of(other.WatchTurns(pb.WatchTurnsRequest(new_only=True))))
+            await until(lambda: all(agent.durable > 100 for agent in agents), STEP_S)
+        async with step(f"{where}, health is watched", STEP_S):
+            flipped = asyncio.create_task(_not_serving(process.address))
+            await until(lambda: flipped.get_name() == "watching", STEP_S)
+        told_s = time.monotonic()
+        process.signal(signal.SIGTERM)
+        async with step(f"{where}, health flips", STEP_S):
+            flip_ms = (await flipped - told_s) * 1000
+        async with step(f"{where}, a new call is refused", STEP_S):
+            await _refused(other)
+        async with step(f"{where}, the streams are told", STEP_S):
+            await until(lambda: bool(deaf.said("closing")), STEP_S)
+            assert await closing == "the server is shutting down"
+        await _ended(working, process, where)
+        async with step(f"{where}, the server ends", STEP_S):
+            code, _ = await process.ended(within_s=STEP_S)
+            end_s = time.monotonic() - told_s
+            assert code == 0
+            assert await deaf.broken() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+    return flip_ms, end_s
+
+
+async def _ended(working: list[asyncio.Task[None]], process: Process, where: str) -> None:
     """All agents have heard of the end. Says which side is at fault when one has not: a server that goes on, or a
     client that does not notice that it is gone."""
     _, stuck = await asyncio.wait(working, timeout=GRACE_S + 60)
     for task in stuck:
         task.cancel()
     whose = "goes on" if process.running else "has ended"
-    assert not stuck, f"{len(stuck)} agents still read, and the server {whose}: {process.text()[-2000:]}"
+    assert not stuck, f"{where}: {len(stuck)} agents still read, and the server {whose}: {process.text()[-2000:]}"
     await asyncio.gather(*working)
 
 
@@ -96,7 +116,8 @@ async def _what_is_kept(address: str, agents: list[Agent]) -> tuple[list[str], l
     found, wrong = [], []
     async with connected(address) as stub:
         for agent in agents:
-            _, entries = await record_of(stub, agent.turn_id)
+            async with step(f"reading {agent.turn_id}", STEP_S):
+                _, entries = await record_of(stub, agent.turn_id)
             found += [entry.event.event_id for entry in entries if entry.HasField("event")]
             wrong += check_record(entries, agent.events)
     return found, wrong
@@ -124,10 +145,9 @@ async def _not_serving(address: str) -> float:
 
 
 async def _closing_of(watch: "grpc.aio.UnaryStreamCall[pb.WatchTurnsRequest, pb.WatchTurnsResponse]") -> str:
-    async with asyncio.timeout(60):
-        async for response in watch:
-            if response.entry.directive.HasField("closing"):
-                return response.entry.directive.closing.reason
+    async for response in watch:
+        if response.entry.directive.HasField("closing"):
+            return response.entry.directive.closing.reason
     raise AssertionError("the watch has ended")
 
 
@@ -145,8 +165,8 @@ async def test_told_twice_it_ends_at_once(tmp_path: Path) -> None:
         process.signal(signal.SIGTERM)
         await until(lambda: bool(talk.said("closing")))
         process.signal(signal.SIGTERM)
-        _, took_s = await process.ended(within_s=60)
-        assert took_s < 10
+        _, took_s = await process.ended(within_s=5)
+        assert took_s < 1
         assert await talk.broken() is grpc.StatusCode.UNAVAILABLE
         await process.start()
         async with connected(process.address) as again:

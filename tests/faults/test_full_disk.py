@@ -1,20 +1,23 @@
 """The disk of the data folder is full, or its files may not grow."""
 
+import asyncio
 import contextlib
 import os
 import resource
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from sidemirror.v1 import thinking_pb2 as pb
 from tests.architecture.repository import run_tool
 from tests.faults.agents import record_of
 from tests.faults.process import Process
-from tests.faults.sidecars import Stub, connected
+from tests.faults.sidecars import Stub, channel, connected
 from tests.faults.test_store_down import reason_of
 
 MIB = 1024 * 1024
@@ -80,6 +83,38 @@ async def test_a_full_disk_is_a_clear_error_and_writes_resume(small_disk: Path, 
         assert (await record_of(stub, "t"))[0].event_count == len(kept) + 2
     assert is_sound(small_disk / "data")
     assert "Traceback" not in process.text()
+
+
+async def test_health_on_a_full_disk(small_disk: Path, tmp_path: Path) -> None:
+    """The whole server and the turns, which go on in memory, serve; what keeps nothing any more does not, until there
+    is room again. Seen to fail when `_NEED_THE_STORE` has no CritiqueService, and when it has ThinkingService."""
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(b"x" * MIB)
+    serving, not_serving = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
+    goes_on = ("", "sidemirror.v1.ThinkingService", "sidemirror.v1.SidecarService")
+    needs_room = [f"sidemirror.v1.{name}Service" for name in ("Critique", "ReflectiveMemory", "GoalReflection")]
+    settings = {"data_dir": str(small_disk / "data")}
+    async with (
+        Process(tmp_path, settings) as process,
+        connected(process.address) as stub,
+        channel(process.address) as connection,
+        asyncio.timeout(50),
+    ):
+        health: Any = health_pb2_grpc.HealthStub(connection)
+        watches = [health.Watch(health_pb2.HealthCheckRequest(service=name)) for name in needs_room]
+
+        async def told() -> list[Any]:
+            return [(await watch.read()).status for watch in watches]
+
+        assert await told() == [serving] * 3
+        await stub.StartTurn(pb.StartTurnRequest(turn_id="t", session_id="s"))
+        await fill(stub, [])
+        assert await told() == [not_serving] * 3
+        for name in goes_on:
+            answer = await health.Check(health_pb2.HealthCheckRequest(service=name), timeout=10)
+            assert answer.status == serving, name
+        ballast.unlink()
+        assert await told() == [serving] * 3
 
 
 async def test_files_that_may_not_grow_are_a_clear_error_and_writes_resume(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """Waiting for a condition, with a deadline."""
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 
 
 async def until(condition: Callable[[], bool], within_s: float = 60.0, every_s: float = 0.005) -> float:
@@ -12,3 +13,13 @@ async def until(condition: Callable[[], bool], within_s: float = 60.0, every_s: 
         assert time.monotonic() - began_s < within_s, f"not within {within_s} s"
         await asyncio.sleep(every_s)
     return time.monotonic() - began_s
+
+
+@contextlib.asynccontextmanager
+async def step(what: str, within_s: float) -> AsyncIterator[None]:
+    """One step of a long test: it fails with its name when it takes longer, instead of with the whole test's limit."""
+    try:
+        async with asyncio.timeout(within_s):
+            yield
+    except TimeoutError as error:
+        raise AssertionError(f"{what}: not within {within_s:g} s") from error

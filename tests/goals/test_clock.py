@@ -57,3 +57,49 @@ async def test_jumps(store: str, databases: Databases, valkey_itself: RedisServe
                     # What happens meanwhile makes nothing go.
                     await stub.ReportGoal(a_report(f"meanwhile {number}"), timeout=60)
                     await stub.DeleteGoalReflections(pb.DeleteGoalReflectionsRequest(goal_id="x"), timeout=60)
+
+
+@pytest.mark.parametrize("store", ["sqlite", "postgres", "redis"])
+async def test_a_watch_is_told_what_it_missed(
+    store: str, databases: Databases, valkey_itself: RedisServer, tmp_path: Path
+) -> None:
+    """Whether that is still in the log, or forgotten; and once only. Seen to fail when the watch does not look for what
+    is too old ("8 days"), when it does not ask how far the log has forgotten ("29 days"), when `add` of the journal
+    leaves no mark, and when a gap has the cursor that was asked with ("again")."""
+    clock = SetClock()
+    start_us = clock.us
+    valkey_itself.ask("FLUSHALL")
+    async with databases.fresh() as name:
+        settings: dict[str, Any] = {} if store == "sqlite" else {"database_url": databases.cluster.url("sidecar", name)}
+        if store == "redis":
+            settings["redis_url"] = valkey_itself.url
+        async with (
+            running(tmp_path, model=TakesItsTime(0), clock=clock, **settings) as served,
+            connected(served.address) as stub,
+        ):
+
+            async def told(cursor: str, goal_id: str = "") -> list[pb.WatchGoalReflectionsResponse]:
+                request = pb.WatchGoalReflectionsRequest(cursor=cursor, goal_id=goal_id, follow=False)
+                return [response async for response in stub.WatchGoalReflections(request, timeout=60)]
+
+            for number, goal_id in enumerate(("first", "second")):
+                await stub.ReportGoal(a_report(goal_id), timeout=60)
+                await until_ended(stub, 1 + number, within_s=60)
+            seen = [response.cursor for response in await told("")]
+            assert len(seen) == 2
+            for days in (0, 6.99):
+                clock.us = start_us + int(days * DAY_US)
+                assert [one.reflection.goal_id for one in await told(seen[0])] == ["second"], f"{days} days"
+            clock.us = start_us + 8 * DAY_US
+            for goal_id in ("", "second", "first"):
+                (missed,) = await told(seen[0], goal_id)
+                assert missed.HasField("gap"), f"8 days, {goal_id!r}"
+                assert await told(missed.cursor, goal_id) == [], "again"
+            assert await told("") == await told(seen[1]) == []
+            clock.us = start_us + 29 * DAY_US
+            await stub.ReportGoal(a_report("third"), timeout=60)
+            await until_ended(stub, 1, within_s=60)
+            missed, third = await told(seen[0])
+            assert missed.HasField("gap"), "29 days"
+            assert third.reflection.goal_id == "third"
+            assert await told(missed.cursor) == await told(seen[1]) == [third]

@@ -137,6 +137,44 @@ async def test_a_turn_that_cannot_be_read_does_not_keep_the_others_from_being_ab
         assert good.state.standing is TurnStanding.ABANDONED
 
 
+@pytest.mark.parametrize("limit", [{"turns_at_hand": 12}, {"bytes_at_hand": 10_000}])
+async def test_turns_that_are_begun_and_never_ended_leave_memory(limit: dict[str, int], tmp_path: Path) -> None:
+    """Those that nobody follows, the eldest first, and no more than is needed; they go on when they are spoken of. Seen
+    to fail when `start`, or `_find`, does not make room, when a turn that is followed leaves, and when `forget` does
+    not take its bytes off."""
+    async with house(tmp_path, TurnLimits(**limit, crowded_evict_after_s=0.0)) as own, asyncio.timeout(PATIENCE_S):
+        followed = await own.start("followed")
+        listener = followed.listen(0)
+
+        async def begin(name: str) -> None:
+            for number in range(40):
+                await own.start(f"{name}{number}")
+                if number % 4 == 3:
+                    await own.recorder.drain()
+
+        def held(turn_id: str) -> bool:
+            return own.conductor.in_memory(SCOPE, TurnId(turn_id)) is not None
+
+        await begin("t")
+        # Four at most come between two appends, and four at most leave at once.
+        most = 12 if "turns_at_hand" in limit else 10_000 // followed.recorded_bytes
+        assert most - 4 <= len(own.conductor) <= most + 4
+        assert held("followed")
+        assert held("t39")
+        assert not held("t0")
+        for number in range(40):
+            await own.conductor.take_up(SCOPE, TurnId(f"t{number}"))
+            assert most - 4 <= len(own.conductor) <= most + 4
+        again = await own.conductor.take_up(SCOPE, TurnId("t0"))
+        own.report(again, ToolFailed("", "gone"))
+        await own.recorder.drain()
+        assert (again.lost, again.state.event_count, again.durable) == (None, 2, again.state.last_sequence)
+        assert own.conductor.in_memory(SCOPE, TurnId("followed")) is followed
+        listener.close()
+        await begin("u")
+        assert not held("followed")
+
+
 @pytest.mark.parametrize(("due_s", "completes"), [(0.0, True), (3600.0, False)])
 async def test_another_server_is_given_time_for_its_summary(due_s: float, completes: bool, tmp_path: Path) -> None:
     """Seen to fail when `completed` does not look at `summary_due_s`."""

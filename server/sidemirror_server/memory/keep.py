@@ -29,6 +29,7 @@ _log = logging.getLogger(__name__)
 
 # Seed reflection-engine-v2, "Dual Storage": strategies get +10 % importance; capped (design section 12).
 STRATEGY_FACTOR = 1.1
+REPEATS = "it repeats a lesson that the agent had been shown"
 # In code points. Chosen here: what a record keeps of its task, to be found by.
 _TASK_CHARS = 4_000
 
@@ -69,25 +70,21 @@ class Keeper:
         self._trust = trust
 
     async def keep(
-        self,
-        scope: Scope,
-        result: Result,
-        ids: Ids,
-        *,
-        untrusted: Sequence[str] = (),
-        trusted: Sequence[str] = (),
-        more: dict[str, Any] | None = None,
+        self, scope: Scope, result: Result, ids: Ids, *, is_judged: bool = False, more: dict[str, Any] | None = None
     ) -> Stored:
         """The memories that a result became: new ones, or those that say so already, strengthened.
 
-        `untrusted`, `trusted`: the texts of its episode, as far as they are known; `more`: the caller's own metadata.
-        Raises what the store raises.
+        `is_judged`: by its episode (`judged_by_episode`), just now; `more`: the caller's own metadata. Raises what the
+        store raises.
         """
+        if result.repeats:
+            return Stored(reason=REPEATS)
         if result.importance < self._trust.min_store_importance:
             return Stored(reason=f"importance {result.importance:g} is less than min_store_importance")
         now_us = self._clock.now_us()
-        # Most of a second for the largest episodes: other calls go on meanwhile.
-        tried = await asyncio.to_thread(steering, _texts(result), untrusted, trusted)
+        tried = result.steering
+        if not tried and not is_judged:
+            tried = await asyncio.to_thread(steering, _texts(result))
         lesson = lesson_of(result, ids, self._trust, tried, more or {}, now_us)
         learned = await self._store.learn(scope, lesson, now_us)
         strategy_id = learned.strategy.memory_id if learned.strategy else ""
@@ -102,10 +99,17 @@ class Keeper:
         return Stored(learned.reflection.memory_id, strategy_id)
 
 
+async def judged_by_episode(result: Result, untrusted: Sequence[str], trusted: Sequence[str]) -> Result:
+    """A result with what its text tries, by what others (`untrusted`) and the agent itself said in its episode."""
+    # Most of a second for the largest episodes: other calls go on meanwhile.
+    tried = await asyncio.to_thread(steering, _texts(result), untrusted, trusted)
+    return msgspec.structs.replace(result, steering=tried)
+
+
 def lesson_of(result: Result, ids: Ids, trust: Trust, tried: str, more: dict[str, Any], now_us: int) -> Lesson:
     """The drafts of a result; `tried`: what its text tries, or empty. Both are quarantined if one is: they come of one
     answer."""
-    state, quarantine = _standing(result.origin, trust, tried)
+    state, quarantine = standing(result.origin, trust, tried)
     task = clip(result.task, _TASK_CHARS)
     known = {
         "outcome": result.outcome,
@@ -174,7 +178,8 @@ def _texts(result: Result) -> list[str]:
     return [text for text in texts if text]
 
 
-def _standing(origin: Origin, trust: Trust, tried: str) -> tuple[MemoryState, Quarantine | None]:
+def standing(origin: Origin, trust: Trust, tried: str) -> tuple[MemoryState, Quarantine | None]:
+    """Whether a new memory is recalled, and why not; `tried`: what its text tries, or empty."""
     if tried:
         return MemoryState.QUARANTINED, Quarantine.STEERING
     if trust.policy == "corroborated" and origin <= Origin.TOOL:

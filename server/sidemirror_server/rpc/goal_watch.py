@@ -13,10 +13,11 @@ from sidemirror_server.rpc.pages import place_in, token_for
 from sidemirror_server.rpc.streams import Streams, StreamTimes
 from sidemirror_server.rpc.wire import duration
 from sidemirror_server.trace.live import Bell
-from sidemirror_server.trace.log import Entry, Log
+from sidemirror_server.trace.log import Entry, Journal
 from sidemirror_server.trace.looks import Looks
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.telemetry import GAPS
 
 
 class GoalWatchStreams:
@@ -24,8 +25,9 @@ class GoalWatchStreams:
 
     keeps_times = True  # the boundary leaves the end of its streams to it
 
-    def __init__(self, log: Log, bell: Bell, streams: Streams) -> None:
-        self._looks = Looks(log, TOPIC)
+    def __init__(self, journal: Journal, bell: Bell, streams: Streams) -> None:
+        self._journal = journal
+        self._looks = Looks(journal, TOPIC)
         self._bell = bell
         self._streams = streams
 
@@ -41,13 +43,17 @@ class GoalWatchStreams:
         try:
             if request.new_only:
                 yield _heartbeat(after, call.scope)
+            if request.cursor and (past := await self._past_what_is_missing(call, after)) is not None:
+                GAPS.add(1)
+                after = past
+                yield _gap(after, call.scope)
             page: tuple[Entry, ...] = ()
             while True:
                 # After a page there may be more of it; else only where the bell rang, not for each heartbeat.
                 page = await self._looks.page(call.scope, group, after) if waiter.clear() or page else ()
                 for entry in page:
                     after = entry.position
-                    if entry.at_us + KEPT_FOR_US > call.clock.now_us():
+                    if _is_told(entry, call):
                         reflection = reflection_to_wire(reflection_in(entry.body))
                         yield pb.WatchGoalReflectionsResponse(
                             cursor=token_for(after, call.scope, TOPIC), reflection=reflection
@@ -70,6 +76,16 @@ class GoalWatchStreams:
             times.close()
             waiter.close()
 
+    async def _past_what_is_missing(self, call: Call, after: int) -> int | None:
+        """Where the watch goes on when reflections after this position are not told any more, because they are too old
+        or gone already; None when none is missing."""
+        gone: int = await self._looks.shared((call.scope, "gone"), lambda: self._journal.gone_up_to(call.scope, TOPIC))
+        page = await self._looks.page(call.scope, None, after)
+        told = [entry.position for entry in page if _is_told(entry, call)]
+        if after >= gone and len(told) == len(page):
+            return None
+        return told[0] - 1 if told else max(gone, *(entry.position for entry in page), after)
+
     async def _begin(self, request: pb.WatchGoalReflectionsRequest, scope: Scope) -> int:
         """The position after which the watch begins."""
         after = place_in(request.cursor, int, "cursor", scope, TOPIC)
@@ -80,5 +96,16 @@ class GoalWatchStreams:
         return after or 0
 
 
+def _is_told(entry: Entry, call: Call) -> bool:
+    return entry.at_us + KEPT_FOR_US > call.clock.now_us()
+
+
 def _heartbeat(after: int, scope: Scope) -> pb.WatchGoalReflectionsResponse:
     return pb.WatchGoalReflectionsResponse(cursor=token_for(after, scope, TOPIC), heartbeat=thinking_pb2.Heartbeat())
+
+
+def _gap(after: int, scope: Scope) -> pb.WatchGoalReflectionsResponse:
+    gap = thinking_pb2.Gap(
+        reason="reflections that were stored after this cursor are no longer told, because they are old"
+    )
+    return pb.WatchGoalReflectionsResponse(cursor=token_for(after, scope, TOPIC), gap=gap)

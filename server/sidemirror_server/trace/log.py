@@ -113,12 +113,16 @@ class Journal(Log, Protocol):
     JO4  `add` forgets, some at a time, what its topic has in its scope that is older than its own note by four times
          `kept_us` and more; what is younger stays.
     JO5  Scopes and topics never meet: the same key in two of them is two notes.
+    JO6  `gone_up_to` is the highest position that JO4 has forgotten of a topic; 0 when it has forgotten nothing. What
+         `remove` removed does not count.
     Raises StoreUnavailable (what was asked may or may not have happened), StoreFull (it has not).
     """
 
     async def add(self, scope: Scope, topic: str, note: Note, kept_us: int) -> bool: ...
 
     async def remove(self, scope: Scope, topic: str, group: str) -> int: ...
+
+    async def gone_up_to(self, scope: Scope, topic: str) -> int: ...
 
 
 TURN_TOPIC = "turn"

@@ -53,6 +53,9 @@ _PAGE_BYTES = 4 * 1024 * 1024
 # How long the start of a turn waits for what its session has recorded just now. Chosen here: many times what a healthy
 # store takes.
 _MOMENT_S = 1.0
+# How many turns are looked at for each that comes into memory where there are too many. Chosen here: more than one, so
+# that those that need no memory are found sooner than others come.
+_LOOKS = 4
 
 
 class TurnLimits(msgspec.Struct, frozen=True):
@@ -65,6 +68,13 @@ class TurnLimits(msgspec.Struct, frozen=True):
     abandon_after_s: float = 1800.0
     # An open turn that nobody follows leaves memory after this long; it comes back when it is spoken of.
     evict_after_s: float = 300.0
+    # With more turns in memory than this, or of more bytes as the log keeps them, it leaves after
+    # `crowded_evict_after_s` already, so that memory does not grow with turns that are begun and never ended. Chosen
+    # here: many times the turns that an agent has open; what bytes a sidecar is usually given; and longer than an agent
+    # is busy between two events.
+    turns_at_hand: int = 10_000
+    bytes_at_hand: int = 256 * 1024 * 1024
+    crowded_evict_after_s: float = 5.0
     # How long the end of a turn waits for reflections that are being made. Chosen here: enough for `rules`, and no
     # delay that an agent notices; a model that takes longer would speak about a turn that is over.
     finish_grace_s: float = 0.25
@@ -125,6 +135,7 @@ class Conductor:
             turn = LiveTurn(scope, config_body(past.config))
             self._record_start(turn, turn_id, event, started, past, (*warnings, *missing), context)
             self._held.hold(turn)
+            self._make_room()
             self._held.warm(turn, past.config, past.turn_count + 1, is_known=not warnings)
             return turn
 
@@ -204,6 +215,8 @@ class Conductor:
                 seen[event_id] = turn.record(event, now_us)
                 self._react(turn, event, now_us)
             turn.heard_s = self._clock.monotonic_s()
+            self._held.weigh(turn)
+            self._make_room()
             self._recorder.submit(turn, gather=True)
             turn.wake()
         return [seen[event.event_id] for event in events]
@@ -256,10 +269,22 @@ class Conductor:
                 self._endings.abandon(turn)
             if turn.lost is not None or (turn.idle and (turn.over or silent_s >= self._limits.evict_after_s)):
                 self._held.forget(turn)
+            else:
+                self._held.weigh(turn)  # reflections grow it too
         before_us = self._clock.now_us() - int(self._limits.abandon_after_s * 1e6)
         for scope, head in await self._log.idle(before_us, _PAGE):
             if (scope, head.turn_id) not in self._held:
                 await self._abandon_unheard(scope, head.turn_id)
+
+    def _make_room(self) -> None:
+        """Lets go of turns that nobody follows, where there are too many in memory: the log has all of them."""
+        held, limits = self._held, self._limits
+        if len(held) <= limits.turns_at_hand and held.recorded_bytes <= limits.bytes_at_hand:
+            return
+        before_s = self._clock.monotonic_s() - limits.crowded_evict_after_s
+        for turn in held.eldest(_LOOKS):
+            if turn.idle and (turn.over or turn.heard_s < before_s):
+                held.forget(turn)
 
     async def _abandon_unheard(self, scope: Scope, turn_id: TurnId) -> None:
         """Abandons an open turn of an earlier process. One that cannot be read must not keep the others waiting."""
@@ -316,7 +341,9 @@ class Conductor:
                     turn.seen[recorded.event_id] = entry.sequence
         if turn.durable < head.last_sequence:  # another server has deleted it meanwhile
             return None
+        turn.heard_s = self._clock.monotonic_s()
         self._held.hold(turn)
+        self._make_room()
         if not turn.over:
             self._endings.restarted(turn)
         return turn

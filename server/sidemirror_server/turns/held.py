@@ -1,6 +1,7 @@
 """The turns that are in memory, and what is known of their sessions without asking the store."""
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Iterator
 from weakref import WeakValueDictionary
 
@@ -28,7 +29,9 @@ class HeldTurns:
     """Which turns this process has in memory, and its locks on turns and sessions."""
 
     def __init__(self) -> None:
-        self._turns: dict[tuple[Scope, TurnId], LiveTurn] = {}
+        # In the order in which `eldest` shows them.
+        self._turns: OrderedDict[tuple[Scope, TurnId], LiveTurn] = OrderedDict()
+        self.recorded_bytes = 0
         self._by_session: dict[tuple[Scope, SessionId], dict[TurnId, LiveTurn]] = {}
         self._hot: dict[tuple[Scope, SessionId], Hot] = {}
         self._locks: WeakValueDictionary[tuple[Scope, str], asyncio.Lock] = WeakValueDictionary()
@@ -56,10 +59,26 @@ class HeldTurns:
     def hold(self, turn: LiveTurn) -> None:
         state = turn.state
         self._turns[turn.scope, state.turn_id] = turn
+        turn.held_bytes = 0
+        self.weigh(turn)
         self._by_session.setdefault((turn.scope, state.session_id), {})[state.turn_id] = turn
+
+    def weigh(self, turn: LiveTurn) -> None:
+        """The turn may have grown since it was weighed last."""
+        self.recorded_bytes += turn.recorded_bytes - turn.held_bytes
+        turn.held_bytes = turn.recorded_bytes
+
+    def eldest(self, count: int) -> Iterator[LiveTurn]:
+        """The next `count` of all turns, one after the other; whoever was shown is shown again after all others. It may
+        be forgotten meanwhile."""
+        for _ in range(min(count, len(self._turns))):
+            key, turn = next(iter(self._turns.items()))
+            self._turns.move_to_end(key)
+            yield turn
 
     def forget(self, turn: LiveTurn) -> None:
         del self._turns[turn.scope, turn.state.turn_id]
+        self.recorded_bytes -= turn.held_bytes
         session = (turn.scope, turn.state.session_id)
         others = self._by_session[session]
         del others[turn.state.turn_id]

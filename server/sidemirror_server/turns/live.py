@@ -53,6 +53,8 @@ class LiveTurn:
         self._pending_bytes = 0
         # All of its entries, as the log keeps them.
         self.recorded_bytes = 0
+        # As many of them as `held.py` has counted.
+        self.held_bytes = 0
         self._session_body = session_body
         self._listeners: set[Listener] = set()
 

@@ -43,7 +43,7 @@ MODEL_COST = _meter.create_counter("sidemirror.model.cost", unit="USD", descript
 # Attributes: `kind`, `result` (done, failed).
 JOBS = _meter.create_counter("sidemirror.jobs", unit="{job}", description="Attempts at jobs, by kind and result.")
 GAPS = _meter.create_counter(
-    "sidemirror.stream.gaps", unit="{gap}", description="Gaps that slow readers of RunTurn were told of."
+    "sidemirror.stream.gaps", unit="{gap}", description="Gaps that RunTurn and watches have told of."
 )
 # Attributes: `code`, `reason` (errors.proto).
 REFUSED = _meter.create_counter(

@@ -1415,7 +1415,8 @@ type WatchGoalReflectionsRequest struct {
 	// Only those of this goal: 1 to 128 printable characters; all when empty. `recent_goals` is refused.
 	GoalId string `protobuf:"bytes,3,opt,name=goal_id,json=goalId,proto3" json:"goal_id,omitempty"`
 	// The cursor of the last reflection that was seen; empty means from the oldest that is kept. At most 1,024 characters.
-	// Only valid for the same tenant and project.
+	// Only valid for the same tenant and project. A gap comes first when a reflection after it, of whatever goal, is no
+	// longer told because it is old.
 	Cursor string `protobuf:"bytes,4,opt,name=cursor,proto3" json:"cursor,omitempty"`
 	// Go on with what comes; false ends at the present. Default true.
 	Follow *bool `protobuf:"varint,5,opt,name=follow,proto3,oneof" json:"follow,omitempty"`
@@ -1510,6 +1511,7 @@ type WatchGoalReflectionsResponse struct {
 	//	*WatchGoalReflectionsResponse_Reflection
 	//	*WatchGoalReflectionsResponse_Heartbeat
 	//	*WatchGoalReflectionsResponse_Closing
+	//	*WatchGoalReflectionsResponse_Gap
 	What          isWatchGoalReflectionsResponse_What `protobuf_oneof:"what"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1586,6 +1588,15 @@ func (x *WatchGoalReflectionsResponse) GetClosing() *Closing {
 	return nil
 }
 
+func (x *WatchGoalReflectionsResponse) GetGap() *Gap {
+	if x != nil {
+		if x, ok := x.What.(*WatchGoalReflectionsResponse_Gap); ok {
+			return x.Gap
+		}
+	}
+	return nil
+}
+
 type isWatchGoalReflectionsResponse_What interface {
 	isWatchGoalReflectionsResponse_What()
 }
@@ -1605,11 +1616,18 @@ type WatchGoalReflectionsResponse_Closing struct {
 	Closing *Closing `protobuf:"bytes,4,opt,name=closing,proto3,oneof"`
 }
 
+type WatchGoalReflectionsResponse_Gap struct {
+	// Reflections after the cursor that was asked with are missing, because they are old; without sequence numbers.
+	Gap *Gap `protobuf:"bytes,5,opt,name=gap,proto3,oneof"`
+}
+
 func (*WatchGoalReflectionsResponse_Reflection) isWatchGoalReflectionsResponse_What() {}
 
 func (*WatchGoalReflectionsResponse_Heartbeat) isWatchGoalReflectionsResponse_What() {}
 
 func (*WatchGoalReflectionsResponse_Closing) isWatchGoalReflectionsResponse_What() {}
+
+func (*WatchGoalReflectionsResponse_Gap) isWatchGoalReflectionsResponse_What() {}
 
 var File_sidemirror_v1_goal_reflection_proto protoreflect.FileDescriptor
 
@@ -1733,14 +1751,15 @@ const file_sidemirror_v1_goal_reflection_proto_rawDesc = "" +
 	"\x06cursor\x18\x04 \x01(\tR\x06cursor\x12\x1b\n" +
 	"\x06follow\x18\x05 \x01(\bH\x00R\x06follow\x88\x01\x01\x12\x19\n" +
 	"\bnew_only\x18\x06 \x01(\bR\anewOnlyB\t\n" +
-	"\a_follow\"\xed\x01\n" +
+	"\a_follow\"\x95\x02\n" +
 	"\x1cWatchGoalReflectionsResponse\x12\x16\n" +
 	"\x06cursor\x18\x01 \x01(\tR\x06cursor\x12?\n" +
 	"\n" +
 	"reflection\x18\x02 \x01(\v2\x1d.sidemirror.v1.GoalReflectionH\x00R\n" +
 	"reflection\x128\n" +
 	"\theartbeat\x18\x03 \x01(\v2\x18.sidemirror.v1.HeartbeatH\x00R\theartbeat\x122\n" +
-	"\aclosing\x18\x04 \x01(\v2\x16.sidemirror.v1.ClosingH\x00R\aclosingB\x06\n" +
+	"\aclosing\x18\x04 \x01(\v2\x16.sidemirror.v1.ClosingH\x00R\aclosing\x12&\n" +
+	"\x03gap\x18\x05 \x01(\v2\x12.sidemirror.v1.GapH\x00R\x03gapB\x06\n" +
 	"\x04what*X\n" +
 	"\tGoalState\x12\x1a\n" +
 	"\x16GOAL_STATE_UNSPECIFIED\x10\x00\x12\x18\n" +
@@ -1807,6 +1826,7 @@ var file_sidemirror_v1_goal_reflection_proto_goTypes = []any{
 	(*ContextBlock)(nil),                  // 24: sidemirror.v1.ContextBlock
 	(*Heartbeat)(nil),                     // 25: sidemirror.v1.Heartbeat
 	(*Closing)(nil),                       // 26: sidemirror.v1.Closing
+	(*Gap)(nil),                           // 27: sidemirror.v1.Gap
 }
 var file_sidemirror_v1_goal_reflection_proto_depIdxs = []int32{
 	0,  // 0: sidemirror.v1.GoalReflection.goal_state:type_name -> sidemirror.v1.GoalState
@@ -1831,27 +1851,28 @@ var file_sidemirror_v1_goal_reflection_proto_depIdxs = []int32{
 	3,  // 19: sidemirror.v1.WatchGoalReflectionsResponse.reflection:type_name -> sidemirror.v1.GoalReflection
 	25, // 20: sidemirror.v1.WatchGoalReflectionsResponse.heartbeat:type_name -> sidemirror.v1.Heartbeat
 	26, // 21: sidemirror.v1.WatchGoalReflectionsResponse.closing:type_name -> sidemirror.v1.Closing
-	5,  // 22: sidemirror.v1.GoalReflectionService.ReportGoal:input_type -> sidemirror.v1.ReportGoalRequest
-	7,  // 23: sidemirror.v1.GoalReflectionService.ListGoalReports:input_type -> sidemirror.v1.ListGoalReportsRequest
-	9,  // 24: sidemirror.v1.GoalReflectionService.RetryGoalReport:input_type -> sidemirror.v1.RetryGoalReportRequest
-	11, // 25: sidemirror.v1.GoalReflectionService.GetGoalReflections:input_type -> sidemirror.v1.GetGoalReflectionsRequest
-	13, // 26: sidemirror.v1.GoalReflectionService.ListRecentGoals:input_type -> sidemirror.v1.ListRecentGoalsRequest
-	16, // 27: sidemirror.v1.GoalReflectionService.DeleteGoalReflections:input_type -> sidemirror.v1.DeleteGoalReflectionsRequest
-	18, // 28: sidemirror.v1.GoalReflectionService.BuildGoalContext:input_type -> sidemirror.v1.BuildGoalContextRequest
-	20, // 29: sidemirror.v1.GoalReflectionService.WatchGoalReflections:input_type -> sidemirror.v1.WatchGoalReflectionsRequest
-	6,  // 30: sidemirror.v1.GoalReflectionService.ReportGoal:output_type -> sidemirror.v1.ReportGoalResponse
-	8,  // 31: sidemirror.v1.GoalReflectionService.ListGoalReports:output_type -> sidemirror.v1.ListGoalReportsResponse
-	10, // 32: sidemirror.v1.GoalReflectionService.RetryGoalReport:output_type -> sidemirror.v1.RetryGoalReportResponse
-	12, // 33: sidemirror.v1.GoalReflectionService.GetGoalReflections:output_type -> sidemirror.v1.GetGoalReflectionsResponse
-	14, // 34: sidemirror.v1.GoalReflectionService.ListRecentGoals:output_type -> sidemirror.v1.ListRecentGoalsResponse
-	17, // 35: sidemirror.v1.GoalReflectionService.DeleteGoalReflections:output_type -> sidemirror.v1.DeleteGoalReflectionsResponse
-	19, // 36: sidemirror.v1.GoalReflectionService.BuildGoalContext:output_type -> sidemirror.v1.BuildGoalContextResponse
-	21, // 37: sidemirror.v1.GoalReflectionService.WatchGoalReflections:output_type -> sidemirror.v1.WatchGoalReflectionsResponse
-	30, // [30:38] is the sub-list for method output_type
-	22, // [22:30] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	27, // 22: sidemirror.v1.WatchGoalReflectionsResponse.gap:type_name -> sidemirror.v1.Gap
+	5,  // 23: sidemirror.v1.GoalReflectionService.ReportGoal:input_type -> sidemirror.v1.ReportGoalRequest
+	7,  // 24: sidemirror.v1.GoalReflectionService.ListGoalReports:input_type -> sidemirror.v1.ListGoalReportsRequest
+	9,  // 25: sidemirror.v1.GoalReflectionService.RetryGoalReport:input_type -> sidemirror.v1.RetryGoalReportRequest
+	11, // 26: sidemirror.v1.GoalReflectionService.GetGoalReflections:input_type -> sidemirror.v1.GetGoalReflectionsRequest
+	13, // 27: sidemirror.v1.GoalReflectionService.ListRecentGoals:input_type -> sidemirror.v1.ListRecentGoalsRequest
+	16, // 28: sidemirror.v1.GoalReflectionService.DeleteGoalReflections:input_type -> sidemirror.v1.DeleteGoalReflectionsRequest
+	18, // 29: sidemirror.v1.GoalReflectionService.BuildGoalContext:input_type -> sidemirror.v1.BuildGoalContextRequest
+	20, // 30: sidemirror.v1.GoalReflectionService.WatchGoalReflections:input_type -> sidemirror.v1.WatchGoalReflectionsRequest
+	6,  // 31: sidemirror.v1.GoalReflectionService.ReportGoal:output_type -> sidemirror.v1.ReportGoalResponse
+	8,  // 32: sidemirror.v1.GoalReflectionService.ListGoalReports:output_type -> sidemirror.v1.ListGoalReportsResponse
+	10, // 33: sidemirror.v1.GoalReflectionService.RetryGoalReport:output_type -> sidemirror.v1.RetryGoalReportResponse
+	12, // 34: sidemirror.v1.GoalReflectionService.GetGoalReflections:output_type -> sidemirror.v1.GetGoalReflectionsResponse
+	14, // 35: sidemirror.v1.GoalReflectionService.ListRecentGoals:output_type -> sidemirror.v1.ListRecentGoalsResponse
+	17, // 36: sidemirror.v1.GoalReflectionService.DeleteGoalReflections:output_type -> sidemirror.v1.DeleteGoalReflectionsResponse
+	19, // 37: sidemirror.v1.GoalReflectionService.BuildGoalContext:output_type -> sidemirror.v1.BuildGoalContextResponse
+	21, // 38: sidemirror.v1.GoalReflectionService.WatchGoalReflections:output_type -> sidemirror.v1.WatchGoalReflectionsResponse
+	31, // [31:39] is the sub-list for method output_type
+	23, // [23:31] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_goal_reflection_proto_init() }
@@ -1866,6 +1887,7 @@ func file_sidemirror_v1_goal_reflection_proto_init() {
 		(*WatchGoalReflectionsResponse_Reflection)(nil),
 		(*WatchGoalReflectionsResponse_Heartbeat)(nil),
 		(*WatchGoalReflectionsResponse_Closing)(nil),
+		(*WatchGoalReflectionsResponse_Gap)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -257,13 +257,15 @@ class WatchGoalReflectionsRequest(_message.Message):
     def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., goal_id: _Optional[str] = ..., cursor: _Optional[str] = ..., follow: bool = ..., new_only: bool = ...) -> None: ...
 
 class WatchGoalReflectionsResponse(_message.Message):
-    __slots__ = ("cursor", "reflection", "heartbeat", "closing")
+    __slots__ = ("cursor", "reflection", "heartbeat", "closing", "gap")
     CURSOR_FIELD_NUMBER: _ClassVar[int]
     REFLECTION_FIELD_NUMBER: _ClassVar[int]
     HEARTBEAT_FIELD_NUMBER: _ClassVar[int]
     CLOSING_FIELD_NUMBER: _ClassVar[int]
+    GAP_FIELD_NUMBER: _ClassVar[int]
     cursor: str
     reflection: GoalReflection
     heartbeat: _thinking_pb2.Heartbeat
     closing: _thinking_pb2.Closing
-    def __init__(self, cursor: _Optional[str] = ..., reflection: _Optional[_Union[GoalReflection, _Mapping]] = ..., heartbeat: _Optional[_Union[_thinking_pb2.Heartbeat, _Mapping]] = ..., closing: _Optional[_Union[_thinking_pb2.Closing, _Mapping]] = ...) -> None: ...
+    gap: _thinking_pb2.Gap
+    def __init__(self, cursor: _Optional[str] = ..., reflection: _Optional[_Union[GoalReflection, _Mapping]] = ..., heartbeat: _Optional[_Union[_thinking_pb2.Heartbeat, _Mapping]] = ..., closing: _Optional[_Union[_thinking_pb2.Closing, _Mapping]] = ..., gap: _Optional[_Union[_thinking_pb2.Gap, _Mapping]] = ...) -> None: ...

@@ -6,7 +6,7 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { ContextBlock, Origin } from "./common_pb.js";
-import type { Closing, Heartbeat } from "./thinking_pb.js";
+import type { Closing, Gap, Heartbeat } from "./thinking_pb.js";
 
 /**
  * Describes the file sidemirror/v1/goal_reflection.proto.
@@ -743,7 +743,8 @@ export declare type WatchGoalReflectionsRequest = Message<"sidemirror.v1.WatchGo
 
   /**
    * The cursor of the last reflection that was seen; empty means from the oldest that is kept. At most 1,024 characters.
-   * Only valid for the same tenant and project.
+   * Only valid for the same tenant and project. A gap comes first when a reflection after it, of whatever goal, is no
+   * longer told because it is old.
    *
    * @generated from field: string cursor = 4;
    */
@@ -813,6 +814,14 @@ export declare type WatchGoalReflectionsResponse = Message<"sidemirror.v1.WatchG
      */
     value: Closing;
     case: "closing";
+  } | {
+    /**
+     * Reflections after the cursor that was asked with are missing, because they are old; without sequence numbers.
+     *
+     * @generated from field: sidemirror.v1.Gap gap = 5;
+     */
+    value: Gap;
+    case: "gap";
   } | { case: undefined; value?: undefined };
 };
 

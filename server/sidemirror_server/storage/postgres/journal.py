@@ -25,9 +25,16 @@ class PostgresJournal(PostgresTurnLog):
         place = (scope.tenant_id, scope.project_id, topic)
         async with self._notes.transaction(scope, in_turn=turn_of(scope)) as transaction:
             added = await transaction.change(_SQL["add"], *place, note.key, note.group, note.at_us, note.body)
-            await transaction.change(_SQL["forget"], *place, note.at_us - 4 * kept_us, _FORGET_AT_ONCE)
+            gone = await transaction.fetch(_SQL["forget"], *place, note.at_us - 4 * kept_us, _FORGET_AT_ONCE)
+            if gone:
+                await transaction.change(_SQL["mark"], *place, note.at_us, max(position for (position,) in gone))
         return added == 1
 
     async def remove(self, scope: Scope, topic: str, group: str) -> int:
         async with self._notes.transaction(scope, in_turn=turn_of(scope)) as transaction:
             return await transaction.change(_SQL["remove"], scope.tenant_id, scope.project_id, topic, group)
+
+    async def gone_up_to(self, scope: Scope, topic: str) -> int:
+        async with self._notes.transaction(scope) as transaction:
+            found = await transaction.fetch(_SQL["gone_up_to"], scope.tenant_id, scope.project_id, topic)
+        return int(found[0][0]) if found else 0

@@ -36,7 +36,9 @@ class SqliteJournal(SqliteTurnLog):
 
         def change(connection: sqlite3.Connection) -> bool:
             is_new = connection.execute(_SQL["add"], values).rowcount == 1
-            connection.execute(_SQL["forget"], values)
+            gone = [position for (position,) in connection.execute(_SQL["forget"], values)]
+            if gone:
+                connection.execute(_SQL["mark"], {**values, "gone_up_to": str(max(gone))})
             return is_new
 
         return await self._notes.write(change)
@@ -44,3 +46,8 @@ class SqliteJournal(SqliteTurnLog):
     async def remove(self, scope: Scope, topic: str, group: str) -> int:
         values = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "topic": topic, "group_id": group}
         return await self._notes.write(lambda connection: connection.execute(_SQL["remove"], values).rowcount)
+
+    async def gone_up_to(self, scope: Scope, topic: str) -> int:
+        values = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "topic": topic}
+        row = self._notes.read(lambda connection: connection.execute(_SQL["gone_up_to"], values).fetchone())
+        return int(row[0]) if row else 0

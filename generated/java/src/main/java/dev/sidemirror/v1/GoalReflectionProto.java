@@ -216,13 +216,14 @@ public final class GoalReflectionProto {
       "(\tR\tprojectId\022\027\n\007goal_id\030\003 \001(\tR\006goalId\022\026" +
       "\n\006cursor\030\004 \001(\tR\006cursor\022\033\n\006follow\030\005 \001(\010H\000" +
       "R\006follow\210\001\001\022\031\n\010new_only\030\006 \001(\010R\007newOnlyB\t" +
-      "\n\007_follow\"\355\001\n\034WatchGoalReflectionsRespon" +
+      "\n\007_follow\"\225\002\n\034WatchGoalReflectionsRespon" +
       "se\022\026\n\006cursor\030\001 \001(\tR\006cursor\022?\n\nreflection" +
       "\030\002 \001(\0132\035.sidemirror.v1.GoalReflectionH\000R" +
       "\nreflection\0228\n\theartbeat\030\003 \001(\0132\030.sidemir" +
       "ror.v1.HeartbeatH\000R\theartbeat\0222\n\007closing" +
       "\030\004 \001(\0132\026.sidemirror.v1.ClosingH\000R\007closin" +
-      "gB\006\n\004what*X\n\tGoalState\022\032\n\026GOAL_STATE_UNS" +
+      "g\022&\n\003gap\030\005 \001(\0132\022.sidemirror.v1.GapH\000R\003ga" +
+      "pB\006\n\004what*X\n\tGoalState\022\032\n\026GOAL_STATE_UNS" +
       "PECIFIED\020\000\022\030\n\024GOAL_STATE_COMPLETED\020\001\022\025\n\021" +
       "GOAL_STATE_FAILED\020\002*\311\001\n\017GoalReportState\022" +
       "!\n\035GOAL_REPORT_STATE_UNSPECIFIED\020\000\022\034\n\030GO" +
@@ -382,7 +383,7 @@ public final class GoalReflectionProto {
     internal_static_sidemirror_v1_WatchGoalReflectionsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sidemirror_v1_WatchGoalReflectionsResponse_descriptor,
-        new java.lang.String[] { "Cursor", "Reflection", "Heartbeat", "Closing", "What", });
+        new java.lang.String[] { "Cursor", "Reflection", "Heartbeat", "Closing", "Gap", "What", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.TimestampProto.getDescriptor();
     dev.sidemirror.v1.CommonProto.getDescriptor();

@@ -199,7 +199,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The cursor of the last reflection that was seen; empty means from the oldest that is kept. At most 1,024 characters.
-   * Only valid for the same tenant and project.
+   * Only valid for the same tenant and project. A gap comes first when a reflection after it, of whatever goal, is no
+   * longer told because it is old.
    * </pre>
    *
    * <code>string cursor = 4 [json_name = "cursor"];</code>
@@ -221,7 +222,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The cursor of the last reflection that was seen; empty means from the oldest that is kept. At most 1,024 characters.
-   * Only valid for the same tenant and project.
+   * Only valid for the same tenant and project. A gap comes first when a reflection after it, of whatever goal, is no
+   * longer told because it is old.
    * </pre>
    *
    * <code>string cursor = 4 [json_name = "cursor"];</code>
@@ -991,7 +993,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The cursor of the last reflection that was seen; empty means from the oldest that is kept. At most 1,024 characters.
-     * Only valid for the same tenant and project.
+     * Only valid for the same tenant and project. A gap comes first when a reflection after it, of whatever goal, is no
+     * longer told because it is old.
      * </pre>
      *
      * <code>string cursor = 4 [json_name = "cursor"];</code>
@@ -1012,7 +1015,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The cursor of the last reflection that was seen; empty means from the oldest that is kept. At most 1,024 characters.
-     * Only valid for the same tenant and project.
+     * Only valid for the same tenant and project. A gap comes first when a reflection after it, of whatever goal, is no
+     * longer told because it is old.
      * </pre>
      *
      * <code>string cursor = 4 [json_name = "cursor"];</code>
@@ -1034,7 +1038,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The cursor of the last reflection that was seen; empty means from the oldest that is kept. At most 1,024 characters.
-     * Only valid for the same tenant and project.
+     * Only valid for the same tenant and project. A gap comes first when a reflection after it, of whatever goal, is no
+     * longer told because it is old.
      * </pre>
      *
      * <code>string cursor = 4 [json_name = "cursor"];</code>
@@ -1052,7 +1057,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The cursor of the last reflection that was seen; empty means from the oldest that is kept. At most 1,024 characters.
-     * Only valid for the same tenant and project.
+     * Only valid for the same tenant and project. A gap comes first when a reflection after it, of whatever goal, is no
+     * longer told because it is old.
      * </pre>
      *
      * <code>string cursor = 4 [json_name = "cursor"];</code>
@@ -1067,7 +1073,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The cursor of the last reflection that was seen; empty means from the oldest that is kept. At most 1,024 characters.
-     * Only valid for the same tenant and project.
+     * Only valid for the same tenant and project. A gap comes first when a reflection after it, of whatever goal, is no
+     * longer told because it is old.
      * </pre>
      *
      * <code>string cursor = 4 [json_name = "cursor"];</code>

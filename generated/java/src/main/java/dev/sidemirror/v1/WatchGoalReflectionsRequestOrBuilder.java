@@ -73,7 +73,8 @@ public interface WatchGoalReflectionsRequestOrBuilder extends
   /**
    * <pre>
    * The cursor of the last reflection that was seen; empty means from the oldest that is kept. At most 1,024 characters.
-   * Only valid for the same tenant and project.
+   * Only valid for the same tenant and project. A gap comes first when a reflection after it, of whatever goal, is no
+   * longer told because it is old.
    * </pre>
    *
    * <code>string cursor = 4 [json_name = "cursor"];</code>
@@ -83,7 +84,8 @@ public interface WatchGoalReflectionsRequestOrBuilder extends
   /**
    * <pre>
    * The cursor of the last reflection that was seen; empty means from the oldest that is kept. At most 1,024 characters.
-   * Only valid for the same tenant and project.
+   * Only valid for the same tenant and project. A gap comes first when a reflection after it, of whatever goal, is no
+   * longer told because it is old.
    * </pre>
    *
    * <code>string cursor = 4 [json_name = "cursor"];</code>

@@ -57,6 +57,7 @@ private static final long serialVersionUID = 0L;
     REFLECTION(2),
     HEARTBEAT(3),
     CLOSING(4),
+    GAP(5),
     WHAT_NOT_SET(0);
     private final int value;
     private WhatCase(int value) {
@@ -77,6 +78,7 @@ private static final long serialVersionUID = 0L;
         case 2: return REFLECTION;
         case 3: return HEARTBEAT;
         case 4: return CLOSING;
+        case 5: return GAP;
         case 0: return WHAT_NOT_SET;
         default: return null;
       }
@@ -268,6 +270,49 @@ private static final long serialVersionUID = 0L;
     return dev.sidemirror.v1.Closing.getDefaultInstance();
   }
 
+  public static final int GAP_FIELD_NUMBER = 5;
+  /**
+   * <pre>
+   * Reflections after the cursor that was asked with are missing, because they are old; without sequence numbers.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.Gap gap = 5 [json_name = "gap"];</code>
+   * @return Whether the gap field is set.
+   */
+  @java.lang.Override
+  public boolean hasGap() {
+    return whatCase_ == 5;
+  }
+  /**
+   * <pre>
+   * Reflections after the cursor that was asked with are missing, because they are old; without sequence numbers.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.Gap gap = 5 [json_name = "gap"];</code>
+   * @return The gap.
+   */
+  @java.lang.Override
+  public dev.sidemirror.v1.Gap getGap() {
+    if (whatCase_ == 5) {
+       return (dev.sidemirror.v1.Gap) what_;
+    }
+    return dev.sidemirror.v1.Gap.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Reflections after the cursor that was asked with are missing, because they are old; without sequence numbers.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.Gap gap = 5 [json_name = "gap"];</code>
+   */
+  @java.lang.Override
+  public dev.sidemirror.v1.GapOrBuilder getGapOrBuilder() {
+    if (whatCase_ == 5) {
+       return (dev.sidemirror.v1.Gap) what_;
+    }
+    return dev.sidemirror.v1.Gap.getDefaultInstance();
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -294,6 +339,9 @@ private static final long serialVersionUID = 0L;
     if (whatCase_ == 4) {
       output.writeMessage(4, (dev.sidemirror.v1.Closing) what_);
     }
+    if (whatCase_ == 5) {
+      output.writeMessage(5, (dev.sidemirror.v1.Gap) what_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -317,6 +365,10 @@ private static final long serialVersionUID = 0L;
     if (whatCase_ == 4) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(4, (dev.sidemirror.v1.Closing) what_);
+    }
+    if (whatCase_ == 5) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(5, (dev.sidemirror.v1.Gap) what_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -349,6 +401,10 @@ private static final long serialVersionUID = 0L;
         if (!getClosing()
             .equals(other.getClosing())) return false;
         break;
+      case 5:
+        if (!getGap()
+            .equals(other.getGap())) return false;
+        break;
       case 0:
       default:
     }
@@ -377,6 +433,10 @@ private static final long serialVersionUID = 0L;
       case 4:
         hash = (37 * hash) + CLOSING_FIELD_NUMBER;
         hash = (53 * hash) + getClosing().hashCode();
+        break;
+      case 5:
+        hash = (37 * hash) + GAP_FIELD_NUMBER;
+        hash = (53 * hash) + getGap().hashCode();
         break;
       case 0:
       default:
@@ -526,6 +586,9 @@ private static final long serialVersionUID = 0L;
       if (closingBuilder_ != null) {
         closingBuilder_.clear();
       }
+      if (gapBuilder_ != null) {
+        gapBuilder_.clear();
+      }
       whatCase_ = 0;
       what_ = null;
       return this;
@@ -582,6 +645,10 @@ private static final long serialVersionUID = 0L;
           closingBuilder_ != null) {
         result.what_ = closingBuilder_.build();
       }
+      if (whatCase_ == 5 &&
+          gapBuilder_ != null) {
+        result.what_ = gapBuilder_.build();
+      }
     }
 
     @java.lang.Override
@@ -612,6 +679,10 @@ private static final long serialVersionUID = 0L;
         }
         case CLOSING: {
           mergeClosing(other.getClosing());
+          break;
+        }
+        case GAP: {
+          mergeGap(other.getGap());
           break;
         }
         case WHAT_NOT_SET: {
@@ -670,6 +741,13 @@ private static final long serialVersionUID = 0L;
               whatCase_ = 4;
               break;
             } // case 34
+            case 42: {
+              input.readMessage(
+                  internalGetGapFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              whatCase_ = 5;
+              break;
+            } // case 42
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1326,6 +1404,184 @@ private static final long serialVersionUID = 0L;
       whatCase_ = 4;
       onChanged();
       return closingBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.sidemirror.v1.Gap, dev.sidemirror.v1.Gap.Builder, dev.sidemirror.v1.GapOrBuilder> gapBuilder_;
+    /**
+     * <pre>
+     * Reflections after the cursor that was asked with are missing, because they are old; without sequence numbers.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.Gap gap = 5 [json_name = "gap"];</code>
+     * @return Whether the gap field is set.
+     */
+    @java.lang.Override
+    public boolean hasGap() {
+      return whatCase_ == 5;
+    }
+    /**
+     * <pre>
+     * Reflections after the cursor that was asked with are missing, because they are old; without sequence numbers.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.Gap gap = 5 [json_name = "gap"];</code>
+     * @return The gap.
+     */
+    @java.lang.Override
+    public dev.sidemirror.v1.Gap getGap() {
+      if (gapBuilder_ == null) {
+        if (whatCase_ == 5) {
+          return (dev.sidemirror.v1.Gap) what_;
+        }
+        return dev.sidemirror.v1.Gap.getDefaultInstance();
+      } else {
+        if (whatCase_ == 5) {
+          return gapBuilder_.getMessage();
+        }
+        return dev.sidemirror.v1.Gap.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Reflections after the cursor that was asked with are missing, because they are old; without sequence numbers.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.Gap gap = 5 [json_name = "gap"];</code>
+     */
+    public Builder setGap(dev.sidemirror.v1.Gap value) {
+      if (gapBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        what_ = value;
+        onChanged();
+      } else {
+        gapBuilder_.setMessage(value);
+      }
+      whatCase_ = 5;
+      return this;
+    }
+    /**
+     * <pre>
+     * Reflections after the cursor that was asked with are missing, because they are old; without sequence numbers.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.Gap gap = 5 [json_name = "gap"];</code>
+     */
+    public Builder setGap(
+        dev.sidemirror.v1.Gap.Builder builderForValue) {
+      if (gapBuilder_ == null) {
+        what_ = builderForValue.build();
+        onChanged();
+      } else {
+        gapBuilder_.setMessage(builderForValue.build());
+      }
+      whatCase_ = 5;
+      return this;
+    }
+    /**
+     * <pre>
+     * Reflections after the cursor that was asked with are missing, because they are old; without sequence numbers.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.Gap gap = 5 [json_name = "gap"];</code>
+     */
+    public Builder mergeGap(dev.sidemirror.v1.Gap value) {
+      if (gapBuilder_ == null) {
+        if (whatCase_ == 5 &&
+            what_ != dev.sidemirror.v1.Gap.getDefaultInstance()) {
+          what_ = dev.sidemirror.v1.Gap.newBuilder((dev.sidemirror.v1.Gap) what_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          what_ = value;
+        }
+        onChanged();
+      } else {
+        if (whatCase_ == 5) {
+          gapBuilder_.mergeFrom(value);
+        } else {
+          gapBuilder_.setMessage(value);
+        }
+      }
+      whatCase_ = 5;
+      return this;
+    }
+    /**
+     * <pre>
+     * Reflections after the cursor that was asked with are missing, because they are old; without sequence numbers.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.Gap gap = 5 [json_name = "gap"];</code>
+     */
+    public Builder clearGap() {
+      if (gapBuilder_ == null) {
+        if (whatCase_ == 5) {
+          whatCase_ = 0;
+          what_ = null;
+          onChanged();
+        }
+      } else {
+        if (whatCase_ == 5) {
+          whatCase_ = 0;
+          what_ = null;
+        }
+        gapBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Reflections after the cursor that was asked with are missing, because they are old; without sequence numbers.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.Gap gap = 5 [json_name = "gap"];</code>
+     */
+    public dev.sidemirror.v1.Gap.Builder getGapBuilder() {
+      return internalGetGapFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Reflections after the cursor that was asked with are missing, because they are old; without sequence numbers.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.Gap gap = 5 [json_name = "gap"];</code>
+     */
+    @java.lang.Override
+    public dev.sidemirror.v1.GapOrBuilder getGapOrBuilder() {
+      if ((whatCase_ == 5) && (gapBuilder_ != null)) {
+        return gapBuilder_.getMessageOrBuilder();
+      } else {
+        if (whatCase_ == 5) {
+          return (dev.sidemirror.v1.Gap) what_;
+        }
+        return dev.sidemirror.v1.Gap.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Reflections after the cursor that was asked with are missing, because they are old; without sequence numbers.
+     * </pre>
+     *
+     * <code>.sidemirror.v1.Gap gap = 5 [json_name = "gap"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.sidemirror.v1.Gap, dev.sidemirror.v1.Gap.Builder, dev.sidemirror.v1.GapOrBuilder> 
+        internalGetGapFieldBuilder() {
+      if (gapBuilder_ == null) {
+        if (!(whatCase_ == 5)) {
+          what_ = dev.sidemirror.v1.Gap.getDefaultInstance();
+        }
+        gapBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            dev.sidemirror.v1.Gap, dev.sidemirror.v1.Gap.Builder, dev.sidemirror.v1.GapOrBuilder>(
+                (dev.sidemirror.v1.Gap) what_,
+                getParentForChildren(),
+                isClean());
+        what_ = null;
+      }
+      whatCase_ = 5;
+      onChanged();
+      return gapBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:sidemirror.v1.WatchGoalReflectionsResponse)

@@ -111,5 +111,32 @@ public interface WatchGoalReflectionsResponseOrBuilder extends
    */
   dev.sidemirror.v1.ClosingOrBuilder getClosingOrBuilder();
 
+  /**
+   * <pre>
+   * Reflections after the cursor that was asked with are missing, because they are old; without sequence numbers.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.Gap gap = 5 [json_name = "gap"];</code>
+   * @return Whether the gap field is set.
+   */
+  boolean hasGap();
+  /**
+   * <pre>
+   * Reflections after the cursor that was asked with are missing, because they are old; without sequence numbers.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.Gap gap = 5 [json_name = "gap"];</code>
+   * @return The gap.
+   */
+  dev.sidemirror.v1.Gap getGap();
+  /**
+   * <pre>
+   * Reflections after the cursor that was asked with are missing, because they are old; without sequence numbers.
+   * </pre>
+   *
+   * <code>.sidemirror.v1.Gap gap = 5 [json_name = "gap"];</code>
+   */
+  dev.sidemirror.v1.GapOrBuilder getGapOrBuilder();
+
   dev.sidemirror.v1.WatchGoalReflectionsResponse.WhatCase getWhatCase();
 }
