@@ -7,7 +7,7 @@ import pytest
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory import keep
-from sidemirror_server.memory.keep import Ids, Keeper, Trust
+from sidemirror_server.memory.keep import Ids, Keeper, Trust, judged_by_episode
 from sidemirror_server.memory.record import Learned, Lesson
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.memory.trust import steering
@@ -24,7 +24,7 @@ class Kept:
 
 
 async def test_a_lesson_is_judged_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """4 MiB of what tools said take most of a second. Seen to fail when `keep` calls `steering` itself."""
+    """4 MiB of what tools said take most of a second. Seen to fail when `keep`, or `judged_by_episode`, calls `steering` itself."""
     threads: list[int] = []
     judge = steering
 
@@ -35,6 +35,7 @@ async def test_a_lesson_is_judged_beside_the_loop(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(keep, "steering", watched)
     keeper = Keeper(cast("Memories", Kept()), SystemClock(), Trust())
     result, _ = result_of(pb.ReflectionResult(reflection_text="Add an index."), "", 0)
-    await keeper.keep(Scope("acme", "shop"), result, Ids("r", "s"), untrusted=["said " * 100])
-    assert threads
+    await keeper.keep(Scope("acme", "shop"), result, Ids("r", "s"))
+    await judged_by_episode(result, ["said " * 100], ())
+    assert len(threads) == 2
     assert threading.get_ident() not in threads

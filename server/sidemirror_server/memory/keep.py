@@ -29,6 +29,7 @@ _log = logging.getLogger(__name__)
 
 # Seed reflection-engine-v2, "Dual Storage": strategies get +10 % importance; capped (design section 12).
 STRATEGY_FACTOR = 1.1
+REPEATS = "it repeats a lesson that the agent had been shown"
 # In code points. Chosen here: what a record keeps of its task, to be found by.
 _TASK_CHARS = 4_000
 
@@ -69,25 +70,21 @@ class Keeper:
         self._trust = trust
 
     async def keep(
-        self,
-        scope: Scope,
-        result: Result,
-        ids: Ids,
-        *,
-        untrusted: Sequence[str] = (),
-        trusted: Sequence[str] = (),
-        more: dict[str, Any] | None = None,
+        self, scope: Scope, result: Result, ids: Ids, *, is_judged: bool = False, more: dict[str, Any] | None = None
     ) -> Stored:
         """The memories that a result became: new ones, or those that say so already, strengthened.
 
-        `untrusted`, `trusted`: the texts of its episode, as far as they are known; `more`: the caller's own metadata.
-        Raises what the store raises.
+        `is_judged`: by its episode (`judged_by_episode`), and unchanged since; `more`: the caller's own metadata. Raises
+        what the store raises.
         """
+        if result.repeats:
+            return Stored(reason=REPEATS)
         if result.importance < self._trust.min_store_importance:
             return Stored(reason=f"importance {result.importance:g} is less than min_store_importance")
         now_us = self._clock.now_us()
-        # Most of a second for the largest episodes: other calls go on meanwhile.
-        tried = await asyncio.to_thread(steering, _texts(result), untrusted, trusted)
+        tried = result.steering
+        if not tried and not is_judged:
+            tried = await asyncio.to_thread(steering, _texts(result))
         lesson = lesson_of(result, ids, self._trust, tried, more or {}, now_us)
         learned = await self._store.learn(scope, lesson, now_us)
         strategy_id = learned.strategy.memory_id if learned.strategy else ""
@@ -100,6 +97,13 @@ class Keeper:
             "reflection_stored", extra={"tenant_id": scope.tenant_id, "project_id": scope.project_id, **told, **state}
         )
         return Stored(learned.reflection.memory_id, strategy_id)
+
+
+async def judged_by_episode(result: Result, untrusted: Sequence[str], trusted: Sequence[str]) -> Result:
+    """A result with what its text tries, by what others (`untrusted`) and the agent itself said in its episode."""
+    # Most of a second for the largest episodes: other calls go on meanwhile.
+    tried = await asyncio.to_thread(steering, _texts(result), untrusted, trusted)
+    return msgspec.structs.replace(result, steering=tried)
 
 
 def lesson_of(result: Result, ids: Ids, trust: Trust, tried: str, more: dict[str, Any], now_us: int) -> Lesson:

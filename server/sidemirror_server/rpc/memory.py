@@ -1,10 +1,12 @@
 """The calls of ReflectiveMemoryService that make memories."""
 
+import msgspec
+
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror_server.memory.echo import Heard, without_echo
+from sidemirror_server.memory.echo import without_echo
 from sidemirror_server.memory.episode import ReflectionContext, Step, steps_of
-from sidemirror_server.memory.keep import Ids, Keeper, Stored
-from sidemirror_server.memory.reflector import Reflector, Result
+from sidemirror_server.memory.keep import Ids, Keeper, Stored, judged_by_episode
+from sidemirror_server.memory.reflector import Reflector
 from sidemirror_server.rpc.call import Call
 from sidemirror_server.rpc.critique import ANSWER_S
 from sidemirror_server.rpc.memory_wire import error_of, result_of, result_to_wire, step_of
@@ -15,8 +17,6 @@ from sidemirror_server.trace.receipts import Receipts
 from sidemirror_server.vocabulary.budget import model_timeout_s
 from sidemirror_server.vocabulary.errors import BadInput, NotFound
 from sidemirror_server.vocabulary.text import enter
-
-_REPEATS = "it repeats a lesson that the agent had been shown"
 
 
 class MemoryCalls:
@@ -36,19 +36,20 @@ class MemoryCalls:
         left_s = call.remaining_s()
         deadline_s = model_timeout_s(None, None if left_s is None else max(0.0, left_s - ANSWER_S))
         result = await self._reflector.reflect(call.scope, heard.context, deadline_s, call.clock.now_us())
-        stored = await self._keep(heard, result, call) if request.store else Stored()
+        # Judged here whether it is stored or not: whoever hands it back has no episode to judge it by.
+        untrusted, trusted = (heard.context.texts(trusted=trusted) for trusted in (False, True))
+        result = await judged_by_episode(result, untrusted, trusted)
+        repeats = heard.repeats(result.reflection) or (bool(result.strategy) and heard.repeats(result.strategy))
+        result = msgspec.structs.replace(result, repeats=repeats)
+        stored = Stored()
+        if request.store:
+            stored = await self._keeper.keep(call.scope, result, _ids(call), is_judged=True)
         return pb.GenerateReflectionResponse(
             result=result_to_wire(result),
             reflection_id=stored.reflection_id,
             strategy_id=stored.strategy_id,
             not_stored_reason=stored.reason,
         )
-
-    async def _keep(self, heard: Heard, result: Result, call: Call) -> Stored:
-        if heard.repeats(result.reflection) or (result.strategy and heard.repeats(result.strategy)):
-            return Stored(reason=_REPEATS)
-        untrusted, trusted = (heard.context.texts(trusted=trusted) for trusted in (False, True))
-        return await self._keeper.keep(call.scope, result, _ids(call), untrusted=untrusted, trusted=trusted)
 
     async def _context(self, request: pb.GenerateReflectionRequest, call: Call) -> ReflectionContext:
         """What a request is about. Raises BadInput, NotFound."""

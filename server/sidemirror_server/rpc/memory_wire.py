@@ -33,8 +33,10 @@ STATES: dict[MemoryState, Any] = {state: pb.MemoryState.Value(f"MEMORY_STATE_{st
 STATE_NAMES = {number: state for state, number in STATES.items()}
 _EVENT_TYPES = {pb.EventType.Value(f"EVENT_TYPE_{one.name}"): one for one in EventType}
 _ORIGIN_NAMES = {number: origin for origin, number in ORIGINS.items()}
+# What a text tries is said in a few words.
+_TRIED_CHARS = 200
 # What a result's metadata says that the record has of its own.
-_OWN_METADATA = ("outcome", "task_description", "event_count", "session_id", "episode")
+_OWN_METADATA = ("outcome", "task_description", "event_count", "session_id", "episode", "steering", "repeats")
 
 
 def object_of(message: Struct) -> dict[str, Any]:
@@ -123,6 +125,8 @@ def result_of(wire: pb.ReflectionResult, session_id: str, now_us: int) -> tuple[
         episode=named_episode(str(said.get("episode", "")), session_id, event_ids),
         generated_us=now_us,
         error_signature=signature,
+        steering=str(said.get("steering", ""))[:_TRIED_CHARS],
+        repeats=said.get("repeats") is True,
     ), metadata
 
 
@@ -134,6 +138,8 @@ def result_to_wire(result: Result) -> pb.ReflectionResult:
         "event_count": result.event_count,
         "session_id": result.session_id,
         "episode": result.episode,
+        "steering": result.steering,
+        "repeats": result.repeats or "",
     }
     return pb.ReflectionResult(
         status=common_pb2.RESULT_STATUS_OK,
