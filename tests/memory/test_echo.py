@@ -1,6 +1,8 @@
 """What we showed is recognised wherever a trace says it, and whatever else it says. The whole path, with blocks in
 several forms, is in tests/wire/test_memory_trust.py."""
 
+import html
+import json
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,50 @@ async def test_in_an_error(place: str, tmp_path: Path) -> None:
     """Seen to fail when only what steps say is looked at."""
     told = trace(**{place: BLOCK})
     await check(ReflectionContext(told.steps[1:], told.outcome, error=told.error), tmp_path)
+
+
+# Each ends, or is written, in a way that is easily lost.
+AWKWARD = (
+    'Use "quoted" names when the café\'s API answers 404: 😀 is no name.',
+    "Always add the tenant id to {order} lookups [check] with `explain`",
+    'The table is "orders"',
+)
+AWKWARD_BLOCK = "[LESSONS FROM EARLIER WORK]\n" + "\n".join(f"• [Strategy] {lesson}" for lesson in AWKWARD)
+MESSAGES = [{"role": "system", "content": AWKWARD_BLOCK}, {"role": "user", "content": "and go on with the order"}]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        AWKWARD_BLOCK,
+        json.dumps(MESSAGES),
+        json.dumps(MESSAGES[::-1], ensure_ascii=False),
+        json.dumps({"messages": json.dumps(MESSAGES)}),
+        repr(MESSAGES),
+        json.dumps({"notes": AWKWARD}),
+        html.escape(AWKWARD_BLOCK),
+        "".join(f"<li>{lesson}</li>" for lesson in AWKWARD),
+        "\n".join(f"> {place}) {line}" for place, line in enumerate(AWKWARD_BLOCK.splitlines())),
+        "\n".join(f"- **{lesson}**" for lesson in AWKWARD),
+        "\n".join(f"I go by this lesson: {lesson}" for lesson in AWKWARD),
+    ],
+    ids=["block", "JSON", "JSON, last", "JSON in JSON", "repr", "list", "HTML", "tags", "quoted", "bold", "told"],
+)
+async def test_however_a_trace_writes_it(told: str, tmp_path: Path) -> None:
+    """Seen to fail when only whole lines are compared, when a text is compared without the marks at its end only, and
+    when no escapes are taken off."""
+    async with sqlite_database(tmp_path) as database:
+        receipts = SqliteReceipts(database)
+        items = tuple(ReceiptItem(f"m{place}", 1, "s", text_hash(one_line(text))) for place, text in enumerate(AWKWARD))
+        await receipts.issue(ONE, Receipt("r", ReceiptKind.MEMORY, 1, items))
+        step = Step("e1", EventType.LLM_CALL, told, Origin.AGENT)
+        heard = await without_echo(receipts, ONE, ReflectionContext((step,), "failure"), ())
+        assert all(map(heard.repeats, AWKWARD))
+        (left,) = heard.context.steps
+        assert left.content.count(SHOWN) == len(AWKWARD)
+        for words in ("quoted", "tenant id", "table is"):
+            assert words not in left.content
+        assert ("and go on with the order" in told) == ("and go on with the order" in left.content)
 
 
 async def check(context: ReflectionContext, folder: Path) -> None:

@@ -5,8 +5,10 @@ memory-systems, section 4, pain 3).
 """
 
 import asyncio
+import html
 import re
 from collections.abc import Collection, Iterator
+from itertools import chain
 from typing import TypeVar
 
 import msgspec
@@ -23,11 +25,22 @@ SHOWN = "(a lesson that was shown)"
 # stays as it is.
 _MOST_LINES = 5_000
 _SHORTEST = 12
-# An item's line begins with a bullet, perhaps ours, and perhaps a label in brackets; JSON writes line ends as `\n`.
-_LINE_END = re.compile(r"\r\n|\r|\n|\\r\\n|\\n|\u2028|\u2029")
+# In code points. What we show has 1,000 at most (`vocabulary/block.py`), escaped some times as many.
+_LONGEST = 8_000
+# JSON writes line ends as `\n`, and JSON within JSON as `\\n`.
+_LINE_END = re.compile(r"\r\n|\r|\n|\\{1,3}r\\{1,3}n|\\{1,3}n|\u2028|\u2029")
+# An item's line begins with a bullet, perhaps ours, perhaps behind the mark of a quotation or another list's, and
+# perhaps with a label in brackets.
 _BULLET = re.compile(r"^\s*(?:[•‣⁃∙◦●▪■·*\-]|\d{1,3}[.)])\s*")
+_BULLETS = re.compile(r"^(?:[\s•‣⁃∙◦●▪■·*>#\-\"'`,{}\\]|\d{1,3}[.)])+")
 _LABEL = re.compile(r"^\s*\[[^\]]{1,220}\]\s*")
-_ENDS = " \t\"'`,{}"
+_ENDS = " \t\"'`,{}[]*\\"
+# What stands around a text within a line: quotes, escaped once more in JSON within JSON, those of Python, and tags.
+_AROUND = tuple(
+    re.compile(f"({pattern})")
+    for pattern in (r'(?<!\\)"', r'(?<!\\)\\"', r"(?<![\\\w])'|(?<!\\)'(?!\w)", r"</?\w[^<>]{0,80}>")
+)
+_ESCAPED = re.compile(r"\\(?:u[0-9a-fA-F]{4}|[\"'\\/])")
 
 
 _Told = TypeVar("_Told", ReflectionContext, Step, TaskError)
@@ -62,15 +75,15 @@ async def without_echo(
 
 
 def _lines(context: ReflectionContext) -> list[bytes]:
-    """The hashes of what the lines of a trace may say, of as many as are looked up."""
-    lines: dict[bytes, None] = {}
-    for text in _texts(context):
-        for line in _LINE_END.split(text):
-            for candidate in _candidates(line):
-                lines.setdefault(text_hash(candidate))
-            if len(lines) >= _MOST_LINES:
-                return list(lines)[:_MOST_LINES]
-    return list(lines)
+    """The hashes of what the lines of a trace may say, then of what stands within them, of as many as are looked up."""
+    lines = [line for text in _texts(context) for line in _LINE_END.split(text) if len(line) >= _SHORTEST]
+    told = chain(map(_candidates, lines), (_candidates(piece) for line in lines for piece in _pieces(line)))
+    hashes: dict[bytes, None] = {}
+    for candidate in chain.from_iterable(told):
+        hashes.setdefault(text_hash(candidate))
+        if len(hashes) >= _MOST_LINES:
+            break
+    return list(hashes)
 
 
 def _texts(context: ReflectionContext) -> Iterator[str]:
@@ -96,20 +109,62 @@ def _told_without(context: ReflectionContext, shown: Collection[bytes]) -> Refle
 
 def _without(content: str, shown: Collection[bytes]) -> str:
     parts = re.split(f"({_LINE_END.pattern})", content)
-    return "".join(
-        SHOWN if any(text_hash(candidate) in shown for candidate in _candidates(part)) else part for part in parts
-    )
+    parts[::2] = [_line_without(line, shown) for line in parts[::2]]
+    return "".join(parts)
 
 
-def _candidates(line: str) -> Iterator[str]:
-    """What a line may say once its marks are taken off."""
-    text = line.strip(_ENDS)
-    if len(text) < _SHORTEST:
+def _line_without(line: str, shown: Collection[bytes]) -> str:
+    """The line without a lesson that it is, or that stands within it; what stands beside that is still said."""
+    if _is_one_of(line, shown):
+        return SHOWN
+    for around in _AROUND:
+        pieces = around.split(line)
+        told = [SHOWN if _is_one_of(piece, shown) else piece for piece in pieces]
+        if told != pieces:
+            return "".join(told)
+    return line
+
+
+def _is_one_of(text: str, shown: Collection[bytes]) -> bool:
+    return any(text_hash(candidate) in shown for candidate in _candidates(text))
+
+
+def _pieces(line: str) -> Iterator[str]:
+    """What stands in quotes or tags in a line."""
+    for around in _AROUND:
+        pieces = around.split(line)
+        if len(pieces) > 1:
+            yield from pieces[::2]
+
+
+def _candidates(text: str) -> Iterator[str]:
+    """What a text may say once its marks are taken off, more of them each time: a lesson may end in one itself."""
+    if not _SHORTEST <= len(text) <= _LONGEST:
         return
+    for said in _readings(text):
+        bullet, marks = _BULLET.sub("", said), _BULLETS.sub("", said)
+        for begun in dict.fromkeys((said, bullet, _LABEL.sub("", bullet), marks, _LABEL.sub("", marks), _told(said))):
+            while len(begun) >= _SHORTEST:
+                yield begun
+                if begun[-1] not in _ENDS:
+                    break
+                begun = begun[:-1]
+
+
+def _told(text: str) -> str:
+    """What an agent says that it was told: `I go by this lesson: …`."""
+    return text.partition(": ")[2].strip()
+
+
+def _readings(text: str) -> Iterator[str]:
+    """The text, and what it says without a layer of escapes, and without another."""
+    text = text.strip()
     yield text
-    bare = _BULLET.sub("", text)
-    if bare != text:
-        yield bare
-    told = _LABEL.sub("", bare)
-    if told != bare and len(told) >= _SHORTEST:
-        yield told
+    if "&" in text and (plain := html.unescape(text)) != text:
+        yield plain
+    for _ in range(2):
+        if "\\" not in text:
+            break
+        plain = _ESCAPED.sub(lambda found: chr(int(found[0][2:], 16)) if found[0][1] == "u" else found[0][1], text)
+        text = plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        yield text
