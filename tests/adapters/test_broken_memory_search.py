@@ -88,8 +88,15 @@ class WithoutLimit(SqliteMemorySearch):
 
 
 class InAnyOrder(SqliteMemorySearch):
-    async def best(self, scope: Scope, wanted: Filter, limit: int) -> tuple[Facts, ...]:
-        return tuple(sorted(await super().best(scope, wanted, limit), key=lambda facts: facts.memory_id))
+    async def best(self, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool = False) -> tuple[Facts, ...]:
+        found = await super().best(scope, wanted, limit, newest_first=newest_first)
+        return tuple(sorted(found, key=lambda facts: facts.memory_id))
+
+
+class NewestOfTheMostImportant(SqliteMemorySearch):
+    async def best(self, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool = False) -> tuple[Facts, ...]:
+        found = await super().best(scope, wanted, limit)
+        return tuple(sorted(found, key=lambda facts: -facts.created_us)) if newest_first else found
 
 
 class OfAnyModel(SqliteMemorySearch):
@@ -130,7 +137,8 @@ class KeepsNone(SqliteMemorySearch):
 
 
 BROKEN_VERBS = [
-    ("FM1", WithoutLimit), ("FM4", InAnyOrder), ("FM6", OfAnyModel), ("FM7", AllWait), ("FM6", KeepsNone),
+    ("FM1", WithoutLimit), ("FM4", InAnyOrder), ("FM4", NewestOfTheMostImportant), ("FM6", OfAnyModel),
+    ("FM7", AllWait), ("FM6", KeepsNone),
     ("FM11", TakenByAll), ("FM11", TakenForEver), ("FM12", LeftByAll), ("FM12", NeverLeft),
 ]  # fmt: skip
 

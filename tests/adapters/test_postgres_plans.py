@@ -274,6 +274,8 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         # All that have the words, twice: their terms, and what they are weighed by.
         "by_text": ((*PLACE, ["w1"], [False], [1.0], 1.0, 1.0, 1.2, 0.75, 5, *_ANY), 2 * 20),
         "best": ((*PLACE, 5, *_ANY), 5),
+        # One of the newest is not important enough.
+        "newest": ((*PLACE, 5, *_ANY), 6),
         "labelled": ((*PLACE, 5, *_ANY, ["g:t1"]), 2 * 20),
         "terms_in": ((*PLACE, ["000500", "000501"]), 2),
         # All of the scope: what is kept of a small one is compared, and counted; what waits for a vector is looked for.

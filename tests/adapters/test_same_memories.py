@@ -265,9 +265,9 @@ class SameMemories(BothStores):
     def terms_in(self, scope: Scope, ids: list[str]) -> None:
         self.one(lambda stores: stores.search.terms_in(scope, tuple(ids)))
 
-    @rule(scope=scopes, wanted=filters, limit=limits)
-    def best(self, scope: Scope, wanted: Filter, limit: int) -> None:
-        self.one(lambda stores: stores.search.best(scope, wanted, limit))
+    @rule(scope=scopes, wanted=filters, limit=limits, newest_first=st.booleans())
+    def best(self, scope: Scope, wanted: Filter, limit: int, newest_first: bool) -> None:
+        self.one(lambda stores: stores.search.best(scope, wanted, limit, newest_first=newest_first))
 
     @rule(scope=scopes, question=words, wanted=filters)
     def by_text(self, scope: Scope, question: list[str], wanted: Filter) -> None:

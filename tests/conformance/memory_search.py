@@ -199,6 +199,15 @@ async def fm4_the_most_important_come_first(open_stores: OpenStores) -> None:
     assert everything[3] == Facts("plain", 0.5, 0.25, T0 + 5)
     tagged = await stores.search.best(ONE, Filter(tags=("sql", "slow")), 10)
     assert ids(tagged) == ["rule", "high", "low"]
+    newest = await stores.search.best(ONE, EVERYTHING, 10, newest_first=True)
+    assert ids(newest) == [
+        one.memory_id for one in sorted(varied(), key=lambda one: (one.created_us, one.memory_id), reverse=True)
+    ]
+    for wanted, _ in FILTERS:
+        passing = set(ids(await stores.search.best(ONE, wanted, 10)))
+        of_these = [one for one in ids(newest) if one in passing]
+        for limit in (1, 2, 10):
+            assert ids(await stores.search.best(ONE, wanted, limit, newest_first=True)) == of_these[:limit]
 
 
 async def fm5_what_applies_is_found_by_tool_and_error(open_stores: OpenStores) -> None:

@@ -24,7 +24,8 @@ class Kept:
 
 
 async def test_a_lesson_is_judged_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """4 MiB of what tools said take most of a second. Seen to fail when `keep`, or `judged_by_episode`, calls `steering` itself."""
+    """4 MiB of what tools said take most of a second. Seen to fail when `keep`, or `judged_by_episode`, calls
+    `steering` itself."""
     threads: list[int] = []
     judge = steering
 

@@ -134,6 +134,19 @@ def test_the_newest_first(stub: ReflectiveMemoryServiceStub) -> None:
     assert [hit.memory.content[-1] for hit in found.hits] == ["3", "2", "1", "0"]
 
 
+def test_the_newest_first_of_all_that_pass(stub: ReflectiveMemoryServiceStub) -> None:
+    """Without a text, also when there are many that are more important. Seen to fail when those were looked up, and
+    then put in the order of their age."""
+    scope = {"tenant_id": "newest of all"}
+    for number in range(60):
+        result = {"reflection_text": f"lesson {number}", "importance": 0.9 if number < 55 else 0.6}
+        stub.StoreReflection(pb.StoreReflectionRequest(result=result, **scope), timeout=TIMEOUT_S)
+    found = query(stub, newest_first=True, k=2, **scope)
+    assert [hit.memory.content for hit in found.hits] == ["lesson 59", "lesson 58"]
+    found = query(stub, newest_first=True, k=2, min_importance=0.7, **scope)
+    assert [hit.memory.content for hit in found.hits] == ["lesson 54", "lesson 53"]
+
+
 def test_a_block_shows_what_applies_first(
     stub: ReflectiveMemoryServiceStub, ids: list[pb.StoreReflectionResponse]
 ) -> None:

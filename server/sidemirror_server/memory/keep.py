@@ -74,8 +74,8 @@ class Keeper:
     ) -> Stored:
         """The memories that a result became: new ones, or those that say so already, strengthened.
 
-        `is_judged`: by its episode (`judged_by_episode`), and unchanged since; `more`: the caller's own metadata. Raises
-        what the store raises.
+        `is_judged`: by its episode (`judged_by_episode`), just now; `more`: the caller's own metadata. Raises what the
+        store raises.
         """
         if result.repeats:
             return Stored(reason=REPEATS)

@@ -137,10 +137,8 @@ class Recall:
         limit = max(_CANDIDATES_AT_LEAST, _CANDIDATES * question.k)
         now_us = self._clock.now_us()
         if not question.text.strip():
-            best = await self._search.best(scope, question.wanted, limit)
+            best = await self._search.best(scope, question.wanted, limit, newest_first=question.newest_first)
             ranked = rank_filtered(best, now_us)
-            if question.newest_first:
-                ranked = tuple(sorted(ranked, key=lambda one: -one.facts.created_us))
             return _Search(ranked, SearchMode.FILTER, (), limit)
         asked = asked_terms(question.text)
         # Beside each other: the words are looked up while an embedding model is at the question's vector.
@@ -217,7 +215,7 @@ def _why_not(
     if place is not None:
         return f"its place is {place}, and {question.k} were asked for"
     if found.mode is SearchMode.FILTER:
-        return f"more than {found.limit} memories are as important"
+        return f"more than {found.limit} memories are as {'new' if question.newest_first else 'important'}"
     if not terms & set(found.terms):
         by_meaning = ", and others are nearer by meaning" if found.mode is SearchMode.HYBRID else ""
         return f"it has none of the words that were looked for{by_meaning}"

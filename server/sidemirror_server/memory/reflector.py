@@ -44,8 +44,8 @@ _MOST_TAGS = 16
 
 class Result(msgspec.Struct, frozen=True):
     """What an episode taught: the seed's ReflectionResult. `episode`: its digest; `steering`: what its text tries, for
-    people, or empty (`trust.steering`). `repeats`: it says what a block showed. `error_signature`: of the failure that it
-    is about, or empty."""
+    people, or empty (`trust.steering`). `repeats`: it says what a block showed. `error_signature`: of the failure that
+    it is about, or empty."""
 
     reflection: str
     strategy: str

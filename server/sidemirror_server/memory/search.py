@@ -88,7 +88,8 @@ class MemorySearch(Protocol):
          scope's memories in whatever state.
     FM2  A changed text is found by its new words and no more by its old ones; a deleted memory by none.
     FM3  Every way of finding keeps to the filter: importance, any of the tags, kind, states.
-    FM4  `best` returns the most important first, then the newest made, at most `limit`.
+    FM4  `best` returns the most important first, then the newest made, at most `limit`; with `newest_first` the newest
+         made, whatever their importance, then by id downwards.
     FM5  `labelled` returns the memories that apply to one of the tools or error categories (`applies_when`, or the
          error category of the memory itself), the most important first, then the newest made, at most `limit`.
     FM6  `by_vector` compares with vectors of the named model and of the question's dimensions only, and returns the
@@ -107,7 +108,9 @@ class MemorySearch(Protocol):
 
     async def by_text(self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int) -> TextHits: ...
 
-    async def best(self, scope: Scope, wanted: Filter, limit: int) -> tuple[Facts, ...]: ...
+    async def best(
+        self, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool = False
+    ) -> tuple[Facts, ...]: ...
 
     async def labelled(
         self, scope: Scope, tools: tuple[str, ...], error_categories: tuple[str, ...], wanted: Filter, limit: int

@@ -63,9 +63,11 @@ class PostgresMemorySearch:
             rows = await transaction.fetch(_SQL["by_text"], *values)
         return TextHits(tuple(TextHit(Facts(*row[:4]), row[4], row[5]) for row in rows), terms)
 
-    async def best(self, scope: Scope, wanted: Filter, limit: int) -> tuple[Facts, ...]:
+    async def best(self, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool = False) -> tuple[Facts, ...]:
         async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["best"], *_scope(scope), limit, *_filter(wanted))
+            rows = await transaction.fetch(
+                _SQL["newest" if newest_first else "best"], *_scope(scope), limit, *_filter(wanted)
+            )
         return tuple(Facts(*row) for row in rows)
 
     async def labelled(

@@ -81,6 +81,27 @@ CROSS JOIN LATERAL (
 ORDER BY memory.importance DESC, memory.created_us DESC, memory.memory_id
 LIMIT $3
 
+-- name: newest
+-- Facts of the newest memories in one of the states; $3: how many, $4 to $7: a filter.
+SELECT memory.memory_id, memory.importance, memory.confidence, memory.created_us
+FROM unnest($6::text[]) AS wanted (state)
+CROSS JOIN LATERAL (
+    SELECT *
+    FROM sidemirror.memories AS known
+    WHERE known.tenant_id = $1 AND known.project_id = $2 AND known.state = wanted.state AND known.importance >= $4
+          AND ($5::text IS NULL OR known.kind = $5)
+          AND (cardinality($7::text[]) = 0 OR EXISTS (
+              SELECT 1
+              FROM sidemirror.memory_labels AS label
+              WHERE label.tenant_id = $1 AND label.project_id = $2 AND label.label = ANY($7)
+                    AND label.memory_id = known.memory_id
+          ))
+    ORDER BY known.created_us DESC, known.memory_id DESC
+    LIMIT $3
+) AS memory
+ORDER BY memory.created_us DESC, memory.memory_id DESC
+LIMIT $3
+
 -- name: labelled
 -- Facts of the memories that have one of the labels $8, in the same order; $3: how many, $4 to $7: a filter.
 SELECT memory.memory_id, memory.importance, memory.confidence, memory.created_us

@@ -87,7 +87,9 @@ class Lookup:
             self._having.popitem(last=False)
         return having
 
-    def best(self, connection: sqlite3.Connection, scope: Scope, wanted: Filter, limit: int) -> tuple[Facts, ...]:
+    def best(
+        self, connection: sqlite3.Connection, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool
+    ) -> tuple[Facts, ...]:
         """As the port says."""
         known = _scope(connection, scope)
         if known is None:
@@ -95,11 +97,15 @@ class Lookup:
         if wanted.tags:
             labels = [f"g:{tag}" for tag in wanted.tags]
             values = {**_filter(known, wanted), "labels": _json(labels), "tags": "[]", "limit": limit}
-            return tuple(Facts(*row) for row in connection.execute(SQL["labelled"], values))
+            name = "labelled_newest" if newest_first else "labelled"
+            return tuple(Facts(*row) for row in connection.execute(SQL[name], values))
         found: list[Facts] = []
+        place = {"tenant_id": scope.tenant_id, "project_id": scope.project_id}
         for state in wanted.states:
-            values = {**_filter(known, wanted), "state": state, "limit": limit}
-            found += [Facts(*row) for row in connection.execute(SQL["best"], values)]
+            values = {**_filter(known, wanted), **place, "state": state, "limit": limit}
+            found += [Facts(*row) for row in connection.execute(SQL["newest" if newest_first else "best"], values)]
+        if newest_first:
+            return tuple(heapq.nlargest(limit, found, key=lambda facts: (facts.created_us, facts.memory_id)))
         return tuple(heapq.nsmallest(limit, found, key=_by_importance))
 
     def labelled(

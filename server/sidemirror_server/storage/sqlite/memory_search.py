@@ -47,8 +47,8 @@ class SqliteMemorySearch:
         found = await self._ask(ByText(astuple(scope), dict(asked), wanted, limit))
         return found.texts or TextHits(())
 
-    async def best(self, scope: Scope, wanted: Filter, limit: int) -> tuple[Facts, ...]:
-        return (await self._ask(Best(astuple(scope), wanted, limit))).facts
+    async def best(self, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool = False) -> tuple[Facts, ...]:
+        return (await self._ask(Best(astuple(scope), wanted, limit, newest_first))).facts
 
     async def labelled(
         self, scope: Scope, tools: tuple[str, ...], error_categories: tuple[str, ...], wanted: Filter, limit: int

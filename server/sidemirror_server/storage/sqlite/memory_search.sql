@@ -89,6 +89,15 @@ WHERE facts.scope_no = :scope_no AND facts.state = :state AND facts.importance >
 ORDER BY facts.importance DESC, facts.created_us DESC, facts.row_id DESC
 LIMIT :limit
 
+-- name: newest
+-- Facts of the memories in one state, the newest first.
+SELECT memory_id, importance, confidence, created_us
+FROM memories INDEXED BY memories_in_state
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND state = :state AND importance >= :min_importance
+  AND (:kind IS NULL OR kind = :kind)
+ORDER BY created_us DESC, memory_id DESC
+LIMIT :limit
+
 -- name: labelled
 -- Facts of the memories that have one of the labels and pass the filter, the most important first, then the newest.
 -- :labels, :tags and :states are JSON lists; no tags let everything through.
@@ -105,6 +114,24 @@ WHERE facts.importance >= :min_importance
           ON tagged.scope_no = :scope_no AND tagged.label = tag.value AND tagged.row_id = facts.row_id
   ))
 ORDER BY facts.importance DESC, facts.created_us DESC, facts.row_id DESC
+LIMIT :limit
+
+-- name: labelled_newest
+-- Facts of the memories that have one of the labels and pass the filter, the newest first.
+-- :labels, :tags and :states are JSON lists; no tags let everything through.
+SELECT DISTINCT facts.memory_id, facts.importance, facts.confidence, facts.created_us
+FROM json_each(:labels) AS label
+CROSS JOIN memory_labels AS labelled ON labelled.scope_no = :scope_no AND labelled.label = label.value
+CROSS JOIN memory_facts AS facts ON facts.row_id = labelled.row_id
+WHERE facts.importance >= :min_importance
+  AND (:kind IS NULL OR facts.kind = :kind) AND facts.state IN (SELECT value FROM json_each(:states))
+  AND (:tags = '[]' OR EXISTS (
+      SELECT 1
+      FROM json_each(:tags) AS tag
+      CROSS JOIN memory_labels AS tagged
+          ON tagged.scope_no = :scope_no AND tagged.label = tag.value AND tagged.row_id = facts.row_id
+  ))
+ORDER BY facts.created_us DESC, facts.memory_id DESC
 LIMIT :limit
 
 -- name: terms_in

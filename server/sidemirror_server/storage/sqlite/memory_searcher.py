@@ -38,6 +38,7 @@ class Best(msgspec.Struct, frozen=True, tag=True):
     scope: tuple[str, str]
     wanted: Filter
     limit: int
+    newest_first: bool
 
 
 class Labelled(msgspec.Struct, frozen=True, tag=True):
@@ -88,7 +89,8 @@ def looked_up(lookup: Lookup, connection: sqlite3.Connection, question: Asked) -
         case ByText():
             return Found(texts=lookup.by_text(connection, scope, question.asked, question.wanted, question.limit))
         case Best():
-            return Found(facts=lookup.best(connection, scope, question.wanted, question.limit))
+            best = lookup.best(connection, scope, question.wanted, question.limit, newest_first=question.newest_first)
+            return Found(facts=best)
         case Labelled():
             labels = (question.tools, question.error_categories)
             return Found(facts=lookup.labelled(connection, scope, *labels, question.wanted, question.limit))
