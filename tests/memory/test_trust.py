@@ -23,6 +23,7 @@ PLAIN = [
     "The loop adds it to the sum too early; append it to the list first and store it in the cache.",
     "The code does not follow the order of operations in the expression.",
     "I should have included this detail in my answer.",
+    "❤️ 1️⃣ Count the characters of 葛\U000e0100城市 by what a reader sees.",
     "👩‍💻 Read the error to its end: its last line names the missing key.",
 ]
 # Runs of these make a pattern try again and again, if it is one that does.

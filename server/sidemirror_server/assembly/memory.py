@@ -83,7 +83,7 @@ class ReflectiveMemory:
         return (
             MemoryCalls(reflector, keeper, stores.receipts, turns),
             KeptMemoryCalls(self._memories),
-            PortableMemoryCalls(self._memories, stores.memory_graph),
+            PortableMemoryCalls(self._memories, stores.memory_graph, trust),
             MemorySearchCalls(self._recall, self._context),
             DreamCalls(self.schedule, stores.dreams, stores.pruning, stores.work),
             LessonCalls(Outcomes(self._memories, stores.trials, self._clock), stores.receipts, turns),

@@ -109,7 +109,7 @@ async def judged_by_episode(result: Result, untrusted: Sequence[str], trusted: S
 def lesson_of(result: Result, ids: Ids, trust: Trust, tried: str, more: dict[str, Any], now_us: int) -> Lesson:
     """The drafts of a result; `tried`: what its text tries, or empty. Both are quarantined if one is: they come of one
     answer."""
-    state, quarantine = _standing(result.origin, trust, tried)
+    state, quarantine = standing(result.origin, trust, tried)
     task = clip(result.task, _TASK_CHARS)
     known = {
         "outcome": result.outcome,
@@ -178,7 +178,8 @@ def _texts(result: Result) -> list[str]:
     return [text for text in texts if text]
 
 
-def _standing(origin: Origin, trust: Trust, tried: str) -> tuple[MemoryState, Quarantine | None]:
+def standing(origin: Origin, trust: Trust, tried: str) -> tuple[MemoryState, Quarantine | None]:
+    """Whether a new memory is recalled, and why not; `tried`: what its text tries, or empty."""
     if tried:
         return MemoryState.QUARANTINED, Quarantine.STEERING
     if trust.policy == "corroborated" and origin <= Origin.TOOL:

@@ -5,11 +5,14 @@ The fields are those of `record.MemoryRecord`; earlier versions the oldest first
 memory itself, to the keys of nodes (`links.py`).
 """
 
+from collections.abc import Iterable
+
 import msgspec
 
+from sidemirror_server.memory.keep import Trust, standing
 from sidemirror_server.memory.keys import text_key
 from sidemirror_server.memory.links import LONGEST_NAME, Link, check_link, is_key, memory_key
-from sidemirror_server.memory.record import Kept, MemoryRecord, MemoryState, NewLink, Quarantine, memory_body
+from sidemirror_server.memory.record import Change, Kept, MemoryRecord, MemoryState, NewLink, Quarantine, memory_body
 from sidemirror_server.memory.signature import is_signature
 from sidemirror_server.memory.trust import steering
 from sidemirror_server.trace.failure import ErrorCategory
@@ -61,7 +64,7 @@ def line_of(kept: Kept) -> str:
         earlier = earlier[len(earlier) // 2 + 1 :]
 
 
-def kept_in(line: str) -> Kept:
+def kept_in(line: str, trust: Trust) -> Kept:
     """The memory that a line holds, as it may be kept: its texts entered, judged as if they were learned, and trusted
     no more than the agent's own text. Raises BadLine."""
     try:
@@ -82,7 +85,7 @@ def kept_in(line: str) -> Kept:
     if len(read.links) > _MOST_LINKS or not all(_is_link(memory, link) for link in read.links):
         raise BadLine("a link that is none")
     checked = [_checked(one) for one in sorted(earlier, key=lambda one: one.version)]
-    return Kept(_judged(_checked(memory)), tuple(checked), read.links)
+    return Kept(_judged(_checked(memory), checked, trust), tuple(checked), read.links)
 
 
 def _is_link(memory: MemoryRecord, link: NewLink) -> bool:
@@ -134,10 +137,18 @@ def _check_bounds(memory: MemoryRecord) -> None:
         raise BadLine("evidence counts from a version that there is not")  # no outcome would ever retire it
 
 
-def _judged(memory: MemoryRecord) -> MemoryRecord:
-    """In quarantine if its text would be there had it been learned."""
+def _judged(memory: MemoryRecord, earlier: Iterable[MemoryRecord], trust: Trust) -> MemoryRecord:
+    """In quarantine if it would be there had it been learned, and if nobody, nor a second episode, had let it out."""
+    if memory.state is not MemoryState.ACTIVE:
+        return memory
     applies = memory.applies_when
     texts = [memory.content, *memory.tags, *applies.tools, applies.not_when]
-    if memory.state is not MemoryState.ACTIVE or not steering([text for text in texts if text]):
+    state, quarantine = standing(memory.origin, trust, steering([text for text in texts if text]))
+    if quarantine is Quarantine.UNCORROBORATED and _is_corroborated(memory, earlier):
         return memory
-    return msgspec.structs.replace(memory, state=MemoryState.QUARANTINED, quarantine=Quarantine.STEERING)
+    return msgspec.structs.replace(memory, state=state, quarantine=quarantine)
+
+
+def _is_corroborated(memory: MemoryRecord, earlier: Iterable[MemoryRecord]) -> bool:
+    is_reviewed = any(one.change is Change.REVIEWED for one in (memory, *earlier))
+    return is_reviewed or len(memory.episodes) > 1

@@ -8,6 +8,7 @@ from google.protobuf.message import Message
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.graph import MemoryGraph
+from sidemirror_server.memory.keep import Trust
 from sidemirror_server.memory.links import Link, links_of, memory_key
 from sidemirror_server.memory.portable import BadLine, kept_in, line_of
 from sidemirror_server.memory.record import Kept, MemoryRecord, NewLink
@@ -25,8 +26,9 @@ _MOST_REFUSED = 1_000
 class PortableMemoryCalls:
     """Exports and imports."""
 
-    def __init__(self, store: Memories, graph: MemoryGraph) -> None:
+    def __init__(self, store: Memories, graph: MemoryGraph, trust: Trust) -> None:
         self._store = store
+        self._trust = trust
         self._graph = graph
 
     async def ExportReflections(
@@ -65,7 +67,7 @@ class PortableMemoryCalls:
                 if not line.strip():
                     continue
                 try:
-                    kept = await asyncio.to_thread(kept_in, line)  # up to 4 MiB of JSON
+                    kept = await asyncio.to_thread(kept_in, line, self._trust)  # up to 4 MiB of JSON
                 except BadLine as bad:
                     refused += 1
                     if len(told) < _MOST_REFUSED:

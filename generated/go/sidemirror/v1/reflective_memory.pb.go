@@ -908,7 +908,8 @@ type ReflectionResult struct {
 	// Memories that belong to it. At most 100. Each has at most 128 characters.
 	RelatedMemoryIds []string `protobuf:"bytes,9,rep,name=related_memory_ids,json=relatedMemoryIds,proto3" json:"related_memory_ids,omitempty"`
 	// `outcome`, `task_description`, `event_count`, `session_id`, `episode` (a digest of what happened), and what the caller
-	// adds. At most 64 KiB; no NaN.
+	// adds. `steering` (why it will be in quarantine) and `repeats` (true: it says what the agent had been shown) are there
+	// when they apply: what has them is stored in quarantine, or not at all. At most 64 KiB; no NaN.
 	Metadata *structpb.Struct `protobuf:"bytes,10,opt,name=metadata,proto3" json:"metadata,omitempty"`
 	// When it was made.
 	GeneratedAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=generated_at,json=generatedAt,proto3" json:"generated_at,omitempty"`
@@ -1672,7 +1673,8 @@ type StoreReflectionResponse struct {
 	ReflectionId string `protobuf:"bytes,1,opt,name=reflection_id,json=reflectionId,proto3" json:"reflection_id,omitempty"`
 	// The memory that the strategy became; empty when there is none.
 	StrategyId string `protobuf:"bytes,2,opt,name=strategy_id,json=strategyId,proto3" json:"strategy_id,omitempty"`
-	// Why it was not stored, for people: it matters less than `min_store_importance`.
+	// Why it was not stored, for people: it repeats a lesson that the agent had been shown, or matters less than
+	// `min_store_importance`.
 	NotStoredReason string `protobuf:"bytes,3,opt,name=not_stored_reason,json=notStoredReason,proto3" json:"not_stored_reason,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache

@@ -97,7 +97,8 @@ type ReflectiveMemoryServiceClient interface {
 	ExportReflections(ctx context.Context, in *ExportReflectionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportReflectionsResponse], error)
 	// Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
 	// line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
-	// were learned is quarantined, and no memory is trusted more than the agent's own text, whatever its line says.
+	// were learned is quarantined (with the policy `corroborated` unless its line has a second episode or a review), and no
+	// memory is trusted more than the agent's own text, whatever its line says.
 	ImportReflections(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[ImportReflectionsRequest, ImportReflectionsResponse], error)
 	// Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
 	// most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
@@ -396,7 +397,8 @@ type ReflectiveMemoryServiceServer interface {
 	ExportReflections(*ExportReflectionsRequest, grpc.ServerStreamingServer[ExportReflectionsResponse]) error
 	// Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
 	// line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
-	// were learned is quarantined, and no memory is trusted more than the agent's own text, whatever its line says.
+	// were learned is quarantined (with the policy `corroborated` unless its line has a second episode or a review), and no
+	// memory is trusted more than the agent's own text, whatever its line says.
 	ImportReflections(grpc.ClientStreamingServer[ImportReflectionsRequest, ImportReflectionsResponse]) error
 	// Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
 	// most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.

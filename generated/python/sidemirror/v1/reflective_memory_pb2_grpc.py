@@ -279,7 +279,8 @@ class ReflectiveMemoryServiceServicer(object):
     def ImportReflections(self, request_iterator, context):
         """Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
         line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
-        were learned is quarantined, and no memory is trusted more than the agent's own text, whatever its line says.
+        were learned is quarantined (with the policy `corroborated` unless its line has a second episode or a review), and no
+        memory is trusted more than the agent's own text, whatever its line says.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -90,7 +90,8 @@ class ReflectiveMemoryServiceStub:
     ImportReflections: _grpc.StreamUnaryMultiCallable[_reflective_memory_pb2.ImportReflectionsRequest, _reflective_memory_pb2.ImportReflectionsResponse]
     """Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
     line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
-    were learned is quarantined, and no memory is trusted more than the agent's own text, whatever its line says.
+    were learned is quarantined (with the policy `corroborated` unless its line has a second episode or a review), and no
+    memory is trusted more than the agent's own text, whatever its line says.
     """
     ListClusters: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListClustersRequest, _reflective_memory_pb2.ListClustersResponse]
     """Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
@@ -168,7 +169,8 @@ class ReflectiveMemoryServiceAsyncStub(ReflectiveMemoryServiceStub):
     ImportReflections: _aio.StreamUnaryMultiCallable[_reflective_memory_pb2.ImportReflectionsRequest, _reflective_memory_pb2.ImportReflectionsResponse]  # type: ignore[assignment]
     """Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
     line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
-    were learned is quarantined, and no memory is trusted more than the agent's own text, whatever its line says.
+    were learned is quarantined (with the policy `corroborated` unless its line has a second episode or a review), and no
+    memory is trusted more than the agent's own text, whatever its line says.
     """
     ListClusters: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListClustersRequest, _reflective_memory_pb2.ListClustersResponse]  # type: ignore[assignment]
     """Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
@@ -345,7 +347,8 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_reflective_memory_pb2.ImportReflectionsResponse, _abc.Awaitable[_reflective_memory_pb2.ImportReflectionsResponse]]:
         """Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
         line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
-        were learned is quarantined, and no memory is trusted more than the agent's own text, whatever its line says.
+        were learned is quarantined (with the policy `corroborated` unless its line has a second episode or a review), and no
+        memory is trusted more than the agent's own text, whatever its line says.
         """
 
     @_abc_1.abstractmethod

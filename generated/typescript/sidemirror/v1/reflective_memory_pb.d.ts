@@ -213,7 +213,8 @@ export declare type ReflectionResult = Message<"sidemirror.v1.ReflectionResult">
 
   /**
    * `outcome`, `task_description`, `event_count`, `session_id`, `episode` (a digest of what happened), and what the caller
-   * adds. At most 64 KiB; no NaN.
+   * adds. `steering` (why it will be in quarantine) and `repeats` (true: it says what the agent had been shown) are there
+   * when they apply: what has them is stored in quarantine, or not at all. At most 64 KiB; no NaN.
    *
    * @generated from field: google.protobuf.Struct metadata = 10;
    */
@@ -692,7 +693,8 @@ export declare type StoreReflectionResponse = Message<"sidemirror.v1.StoreReflec
   strategyId: string;
 
   /**
-   * Why it was not stored, for people: it matters less than `min_store_importance`.
+   * Why it was not stored, for people: it repeats a lesson that the agent had been shown, or matters less than
+   * `min_store_importance`.
    *
    * @generated from field: string not_stored_reason = 3;
    */
@@ -3691,7 +3693,8 @@ export declare const ReflectiveMemoryService: GenService<{
   /**
    * Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
    * line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
-   * were learned is quarantined, and no memory is trusted more than the agent's own text, whatever its line says.
+   * were learned is quarantined (with the policy `corroborated` unless its line has a second episode or a review), and no
+   * memory is trusted more than the agent's own text, whatever its line says.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.ImportReflections
    */

@@ -424,7 +424,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * `outcome`, `task_description`, `event_count`, `session_id`, `episode` (a digest of what happened), and what the caller
-   * adds. At most 64 KiB; no NaN.
+   * adds. `steering` (why it will be in quarantine) and `repeats` (true: it says what the agent had been shown) are there
+   * when they apply: what has them is stored in quarantine, or not at all. At most 64 KiB; no NaN.
    * </pre>
    *
    * <code>.google.protobuf.Struct metadata = 10 [json_name = "metadata"];</code>
@@ -437,7 +438,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * `outcome`, `task_description`, `event_count`, `session_id`, `episode` (a digest of what happened), and what the caller
-   * adds. At most 64 KiB; no NaN.
+   * adds. `steering` (why it will be in quarantine) and `repeats` (true: it says what the agent had been shown) are there
+   * when they apply: what has them is stored in quarantine, or not at all. At most 64 KiB; no NaN.
    * </pre>
    *
    * <code>.google.protobuf.Struct metadata = 10 [json_name = "metadata"];</code>
@@ -450,7 +452,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * `outcome`, `task_description`, `event_count`, `session_id`, `episode` (a digest of what happened), and what the caller
-   * adds. At most 64 KiB; no NaN.
+   * adds. `steering` (why it will be in quarantine) and `repeats` (true: it says what the agent had been shown) are there
+   * when they apply: what has them is stored in quarantine, or not at all. At most 64 KiB; no NaN.
    * </pre>
    *
    * <code>.google.protobuf.Struct metadata = 10 [json_name = "metadata"];</code>
@@ -2286,7 +2289,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * `outcome`, `task_description`, `event_count`, `session_id`, `episode` (a digest of what happened), and what the caller
-     * adds. At most 64 KiB; no NaN.
+     * adds. `steering` (why it will be in quarantine) and `repeats` (true: it says what the agent had been shown) are there
+     * when they apply: what has them is stored in quarantine, or not at all. At most 64 KiB; no NaN.
      * </pre>
      *
      * <code>.google.protobuf.Struct metadata = 10 [json_name = "metadata"];</code>
@@ -2298,7 +2302,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * `outcome`, `task_description`, `event_count`, `session_id`, `episode` (a digest of what happened), and what the caller
-     * adds. At most 64 KiB; no NaN.
+     * adds. `steering` (why it will be in quarantine) and `repeats` (true: it says what the agent had been shown) are there
+     * when they apply: what has them is stored in quarantine, or not at all. At most 64 KiB; no NaN.
      * </pre>
      *
      * <code>.google.protobuf.Struct metadata = 10 [json_name = "metadata"];</code>
@@ -2314,7 +2319,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * `outcome`, `task_description`, `event_count`, `session_id`, `episode` (a digest of what happened), and what the caller
-     * adds. At most 64 KiB; no NaN.
+     * adds. `steering` (why it will be in quarantine) and `repeats` (true: it says what the agent had been shown) are there
+     * when they apply: what has them is stored in quarantine, or not at all. At most 64 KiB; no NaN.
      * </pre>
      *
      * <code>.google.protobuf.Struct metadata = 10 [json_name = "metadata"];</code>
@@ -2335,7 +2341,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * `outcome`, `task_description`, `event_count`, `session_id`, `episode` (a digest of what happened), and what the caller
-     * adds. At most 64 KiB; no NaN.
+     * adds. `steering` (why it will be in quarantine) and `repeats` (true: it says what the agent had been shown) are there
+     * when they apply: what has them is stored in quarantine, or not at all. At most 64 KiB; no NaN.
      * </pre>
      *
      * <code>.google.protobuf.Struct metadata = 10 [json_name = "metadata"];</code>
@@ -2354,7 +2361,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * `outcome`, `task_description`, `event_count`, `session_id`, `episode` (a digest of what happened), and what the caller
-     * adds. At most 64 KiB; no NaN.
+     * adds. `steering` (why it will be in quarantine) and `repeats` (true: it says what the agent had been shown) are there
+     * when they apply: what has them is stored in quarantine, or not at all. At most 64 KiB; no NaN.
      * </pre>
      *
      * <code>.google.protobuf.Struct metadata = 10 [json_name = "metadata"];</code>
@@ -2380,7 +2388,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * `outcome`, `task_description`, `event_count`, `session_id`, `episode` (a digest of what happened), and what the caller
-     * adds. At most 64 KiB; no NaN.
+     * adds. `steering` (why it will be in quarantine) and `repeats` (true: it says what the agent had been shown) are there
+     * when they apply: what has them is stored in quarantine, or not at all. At most 64 KiB; no NaN.
      * </pre>
      *
      * <code>.google.protobuf.Struct metadata = 10 [json_name = "metadata"];</code>
@@ -2398,7 +2407,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * `outcome`, `task_description`, `event_count`, `session_id`, `episode` (a digest of what happened), and what the caller
-     * adds. At most 64 KiB; no NaN.
+     * adds. `steering` (why it will be in quarantine) and `repeats` (true: it says what the agent had been shown) are there
+     * when they apply: what has them is stored in quarantine, or not at all. At most 64 KiB; no NaN.
      * </pre>
      *
      * <code>.google.protobuf.Struct metadata = 10 [json_name = "metadata"];</code>
@@ -2411,7 +2421,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * `outcome`, `task_description`, `event_count`, `session_id`, `episode` (a digest of what happened), and what the caller
-     * adds. At most 64 KiB; no NaN.
+     * adds. `steering` (why it will be in quarantine) and `repeats` (true: it says what the agent had been shown) are there
+     * when they apply: what has them is stored in quarantine, or not at all. At most 64 KiB; no NaN.
      * </pre>
      *
      * <code>.google.protobuf.Struct metadata = 10 [json_name = "metadata"];</code>
@@ -2427,7 +2438,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * `outcome`, `task_description`, `event_count`, `session_id`, `episode` (a digest of what happened), and what the caller
-     * adds. At most 64 KiB; no NaN.
+     * adds. `steering` (why it will be in quarantine) and `repeats` (true: it says what the agent had been shown) are there
+     * when they apply: what has them is stored in quarantine, or not at all. At most 64 KiB; no NaN.
      * </pre>
      *
      * <code>.google.protobuf.Struct metadata = 10 [json_name = "metadata"];</code>

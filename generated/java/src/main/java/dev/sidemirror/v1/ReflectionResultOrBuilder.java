@@ -252,7 +252,8 @@ public interface ReflectionResultOrBuilder extends
   /**
    * <pre>
    * `outcome`, `task_description`, `event_count`, `session_id`, `episode` (a digest of what happened), and what the caller
-   * adds. At most 64 KiB; no NaN.
+   * adds. `steering` (why it will be in quarantine) and `repeats` (true: it says what the agent had been shown) are there
+   * when they apply: what has them is stored in quarantine, or not at all. At most 64 KiB; no NaN.
    * </pre>
    *
    * <code>.google.protobuf.Struct metadata = 10 [json_name = "metadata"];</code>
@@ -262,7 +263,8 @@ public interface ReflectionResultOrBuilder extends
   /**
    * <pre>
    * `outcome`, `task_description`, `event_count`, `session_id`, `episode` (a digest of what happened), and what the caller
-   * adds. At most 64 KiB; no NaN.
+   * adds. `steering` (why it will be in quarantine) and `repeats` (true: it says what the agent had been shown) are there
+   * when they apply: what has them is stored in quarantine, or not at all. At most 64 KiB; no NaN.
    * </pre>
    *
    * <code>.google.protobuf.Struct metadata = 10 [json_name = "metadata"];</code>
@@ -272,7 +274,8 @@ public interface ReflectionResultOrBuilder extends
   /**
    * <pre>
    * `outcome`, `task_description`, `event_count`, `session_id`, `episode` (a digest of what happened), and what the caller
-   * adds. At most 64 KiB; no NaN.
+   * adds. `steering` (why it will be in quarantine) and `repeats` (true: it says what the agent had been shown) are there
+   * when they apply: what has them is stored in quarantine, or not at all. At most 64 KiB; no NaN.
    * </pre>
    *
    * <code>.google.protobuf.Struct metadata = 10 [json_name = "metadata"];</code>

@@ -894,7 +894,8 @@ public final class ReflectiveMemoryServiceGrpc {
      * <pre>
      * Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
      * line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
-     * were learned is quarantined, and no memory is trusted more than the agent's own text, whatever its line says.
+     * were learned is quarantined (with the policy `corroborated` unless its line has a second episode or a review), and no
+     * memory is trusted more than the agent's own text, whatever its line says.
      * </pre>
      */
     default io.grpc.stub.StreamObserver<dev.sidemirror.v1.ImportReflectionsRequest> importReflections(
@@ -1169,7 +1170,8 @@ public final class ReflectiveMemoryServiceGrpc {
      * <pre>
      * Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
      * line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
-     * were learned is quarantined, and no memory is trusted more than the agent's own text, whatever its line says.
+     * were learned is quarantined (with the policy `corroborated` unless its line has a second episode or a review), and no
+     * memory is trusted more than the agent's own text, whatever its line says.
      * </pre>
      */
     public io.grpc.stub.StreamObserver<dev.sidemirror.v1.ImportReflectionsRequest> importReflections(
@@ -1417,7 +1419,8 @@ public final class ReflectiveMemoryServiceGrpc {
      * <pre>
      * Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
      * line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
-     * were learned is quarantined, and no memory is trusted more than the agent's own text, whatever its line says.
+     * were learned is quarantined (with the policy `corroborated` unless its line has a second episode or a review), and no
+     * memory is trusted more than the agent's own text, whatever its line says.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")

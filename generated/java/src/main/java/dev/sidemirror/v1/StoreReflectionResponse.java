@@ -149,7 +149,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object notStoredReason_ = "";
   /**
    * <pre>
-   * Why it was not stored, for people: it matters less than `min_store_importance`.
+   * Why it was not stored, for people: it repeats a lesson that the agent had been shown, or matters less than
+   * `min_store_importance`.
    * </pre>
    *
    * <code>string not_stored_reason = 3 [json_name = "notStoredReason"];</code>
@@ -170,7 +171,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why it was not stored, for people: it matters less than `min_store_importance`.
+   * Why it was not stored, for people: it repeats a lesson that the agent had been shown, or matters less than
+   * `min_store_importance`.
    * </pre>
    *
    * <code>string not_stored_reason = 3 [json_name = "notStoredReason"];</code>
@@ -724,7 +726,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object notStoredReason_ = "";
     /**
      * <pre>
-     * Why it was not stored, for people: it matters less than `min_store_importance`.
+     * Why it was not stored, for people: it repeats a lesson that the agent had been shown, or matters less than
+     * `min_store_importance`.
      * </pre>
      *
      * <code>string not_stored_reason = 3 [json_name = "notStoredReason"];</code>
@@ -744,7 +747,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why it was not stored, for people: it matters less than `min_store_importance`.
+     * Why it was not stored, for people: it repeats a lesson that the agent had been shown, or matters less than
+     * `min_store_importance`.
      * </pre>
      *
      * <code>string not_stored_reason = 3 [json_name = "notStoredReason"];</code>
@@ -765,7 +769,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why it was not stored, for people: it matters less than `min_store_importance`.
+     * Why it was not stored, for people: it repeats a lesson that the agent had been shown, or matters less than
+     * `min_store_importance`.
      * </pre>
      *
      * <code>string not_stored_reason = 3 [json_name = "notStoredReason"];</code>
@@ -782,7 +787,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why it was not stored, for people: it matters less than `min_store_importance`.
+     * Why it was not stored, for people: it repeats a lesson that the agent had been shown, or matters less than
+     * `min_store_importance`.
      * </pre>
      *
      * <code>string not_stored_reason = 3 [json_name = "notStoredReason"];</code>
@@ -796,7 +802,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why it was not stored, for people: it matters less than `min_store_importance`.
+     * Why it was not stored, for people: it repeats a lesson that the agent had been shown, or matters less than
+     * `min_store_importance`.
      * </pre>
      *
      * <code>string not_stored_reason = 3 [json_name = "notStoredReason"];</code>

@@ -52,7 +52,8 @@ public interface StoreReflectionResponseOrBuilder extends
 
   /**
    * <pre>
-   * Why it was not stored, for people: it matters less than `min_store_importance`.
+   * Why it was not stored, for people: it repeats a lesson that the agent had been shown, or matters less than
+   * `min_store_importance`.
    * </pre>
    *
    * <code>string not_stored_reason = 3 [json_name = "notStoredReason"];</code>
@@ -61,7 +62,8 @@ public interface StoreReflectionResponseOrBuilder extends
   java.lang.String getNotStoredReason();
   /**
    * <pre>
-   * Why it was not stored, for people: it matters less than `min_store_importance`.
+   * Why it was not stored, for people: it repeats a lesson that the agent had been shown, or matters less than
+   * `min_store_importance`.
    * </pre>
    *
    * <code>string not_stored_reason = 3 [json_name = "notStoredReason"];</code>
