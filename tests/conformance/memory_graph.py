@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from sidemirror_server.memory.graph import MemoryGraph
-from sidemirror_server.memory.links import MOST_SAME_ERROR, Link
+from sidemirror_server.memory.links import MOST_SAME_ERROR, Link, in_order
 from sidemirror_server.memory.record import AppliesWhen, Kept, Lesson, LinkKind, NewLink
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.vocabulary.errors import NotFound
@@ -44,6 +44,7 @@ async def around(
 ) -> set[Link]:
     found = await stores.graph.around(scope, nodes, kinds, limit)
     assert len(set(found)) == len(found)
+    assert found == in_order(found)
     return set(found)
 
 
@@ -173,7 +174,7 @@ async def mg7_what_begins_at_memories(open_stores: OpenStores) -> None:
     links = (link("a", "b"), link("b", "c", LinkKind.SUPERSEDES), link("c", "a"))
     await stores.graph.link(ONE, links)
     found = await stores.graph.of_memories(ONE, ("a", "b", "nobody"))
-    assert sorted(found, key=lambda one: one.source) == list(links[:2])
+    assert found == in_order(links[:2])
     assert await stores.graph.of_memories(ONE, ()) == ()
 
 

@@ -29,13 +29,13 @@ class MemoryGraph(Protocol):
          that the scope does not have is refused (NotFound), and nothing is kept then.
     MG2  `unlink` removes links and returns how many were there.
     MG3  `around` returns the links from and to the nodes, of the kinds, each link once: for each node and kind at most
-         `limit` from it, those to the last keys, and the `limit` newest to it.
+         `limit` from it, those to the last keys, and the `limit` newest to it; in the order of `links.in_order`.
     MG4  What `Memories.learn` and `Memories.put` keep has the links of `links.links_of`, and those that come with it; a
          reflection also `same_error` links to the newest MOST_SAME_ERROR others of its signature. What is learned once
          more keeps its links and gets those of the draft.
     MG5  With a memory all its links go.
     MG6  Links may lead to memories that the scope does not have (yet).
-    MG7  `of_memories` returns the links that begin at these memories.
+    MG7  `of_memories` returns the links that begin at these memories, in the same order.
     MG8  Scopes never meet.
     Raises StoreUnavailable, StoreFull.
     """

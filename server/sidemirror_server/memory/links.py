@@ -12,7 +12,7 @@ Where each kind arises:
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 
 import msgspec
@@ -63,6 +63,11 @@ class Link(msgspec.Struct, frozen=True):
     kind: LinkKind
     target: str
     created_us: int = 0
+
+
+def in_order(links: Iterable[Link]) -> tuple[Link, ...]:
+    """Each link once: the newest first, then by kind, source and target."""
+    return tuple(sorted(dict.fromkeys(links), key=lambda one: (-one.created_us, one.kind, one.source, one.target)))
 
 
 def node_of(key: str) -> Node:

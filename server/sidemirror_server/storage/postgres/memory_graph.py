@@ -4,7 +4,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from sidemirror_server.memory.links import MOST_SAME_ERROR, Link, NodeKind, links_of, memory_key, node_of, signature_key
+from sidemirror_server.memory.links import (
+    MOST_SAME_ERROR,
+    Link,
+    NodeKind,
+    in_order,
+    links_of,
+    memory_key,
+    node_of,
+    signature_key,
+)
 from sidemirror_server.memory.record import LinkKind, MemoryRecord, NewLink
 from sidemirror_server.storage.postgres.database import Database, Transaction
 from sidemirror_server.storage.sql import load_statements
@@ -64,7 +73,7 @@ async def keep_links(
 
 
 def _links(rows: Iterable[Any]) -> tuple[Link, ...]:
-    return tuple(dict.fromkeys(Link(source, LinkKind(kind), target, at) for source, kind, target, at in rows))
+    return in_order(Link(source, LinkKind(kind), target, at) for source, kind, target, at in rows)
 
 
 def _columns(links: Iterable[Link]) -> tuple[list[Any], ...]:

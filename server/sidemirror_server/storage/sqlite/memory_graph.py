@@ -7,7 +7,16 @@ from typing import Any
 
 import msgspec
 
-from sidemirror_server.memory.links import MOST_SAME_ERROR, Link, NodeKind, links_of, memory_key, node_of, signature_key
+from sidemirror_server.memory.links import (
+    MOST_SAME_ERROR,
+    Link,
+    NodeKind,
+    in_order,
+    links_of,
+    memory_key,
+    node_of,
+    signature_key,
+)
 from sidemirror_server.memory.record import LinkKind, MemoryRecord, NewLink
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import Database
@@ -76,7 +85,7 @@ def add_links(connection: sqlite3.Connection, scope: Scope, memory: MemoryRecord
 
 
 def _links(rows: Iterable[Any]) -> tuple[Link, ...]:
-    return tuple(dict.fromkeys(Link(source, LinkKind(kind), target, at) for source, kind, target, at in rows))
+    return in_order(Link(source, LinkKind(kind), target, at) for source, kind, target, at in rows)
 
 
 def _rows(links: Iterable[Link]) -> str:
