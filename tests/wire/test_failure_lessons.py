@@ -53,8 +53,8 @@ def learn(memory: ReflectiveMemoryServiceStub, project: str) -> pb.StoreReflecti
     result.strategy_text = ADVICE
     # Without what differs from run to run, and with a request_id: the ids, and what is held back, are always the same.
     result.ClearField("generated_at")
-    request = pb.StoreReflectionRequest(project_id=project, result=result, request_id="learnt")
-    return memory.StoreReflection(request, timeout=TIMEOUT_S)
+    storing = pb.StoreReflectionRequest(project_id=project, result=result, request_id="learnt")
+    return memory.StoreReflection(storing, timeout=TIMEOUT_S)
 
 
 def reflections_of(
