@@ -213,6 +213,35 @@ async def test_vectors_of_questions_have_a_bound_in_bytes() -> None:
         assert sum(vector.itemsize * len(vector) for vector in kept) <= 16 * 1024 * 1024
 
 
+async def test_two_models_do_not_replace_each_other_for_ever() -> None:
+    """Two sidecars of one scope with different models. Seen to fail when none of them gives way: each makes all vectors
+    again and again, and pays for them."""
+    texts = [f"text {number}" for number in range(20)]
+    search, pauses = Search({HERE: texts}), Pauses()
+    ours, theirs = Model(), Model()
+    theirs.name = "openai_compatible/other"
+
+    def kept_under() -> set[str]:
+        return {model for model, _ in search.kept.values()}
+
+    async with made(ours, search, pauses) as one, made(theirs, search, Pauses()) as other:
+        one.wake(HERE)
+        await until(lambda: len(search.kept) == 20, within_s=60)
+        other.wake(HERE)
+        await until(lambda: kept_under() == {other.model}, within_s=60)
+        one.wake(HERE)
+        await until(lambda: pauses.many == 1, within_s=60)
+        embedded = [text for _, some in ours.calls for text in some if text in texts]
+        assert sorted(embedded) == sorted(texts), "each once"
+        # What is new has its vector all the same, of the other one; and the first one tries again later.
+        search.texts[HERE].append("new")
+        other.wake(HERE)
+        await until(lambda: len(search.kept) == 21, within_s=60)
+        assert kept_under() == {other.model}
+        pauses.over.set()
+        await until(lambda: kept_under() == {one.model}, within_s=60)
+
+
 async def test_questions_look_for_what_waits_now_and_then() -> None:
     """Seen to fail when `of_question` wakes each time: in Postgres each question then reads through its scope."""
     model, pauses, clock = Model(), Pauses(), SetClock()

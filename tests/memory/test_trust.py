@@ -24,6 +24,7 @@ PLAIN = [
     "The code does not follow the order of operations in the expression.",
     "I should have included this detail in my answer.",
     "❤️ 1️⃣ Count the characters of 葛\U000e0100城市 by what a reader sees.",
+    "The test \x1b[31mtest_total FAILED\x1b[0m: compare sums before you round them.",
     "👩‍💻 Read the error to its end: its last line names the missing key.",
 ]
 # Runs of these make a pattern try again and again, if it is one that does.

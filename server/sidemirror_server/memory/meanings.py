@@ -55,6 +55,12 @@ _ELSEWHERE_S = 5.0
 # A question looks for memories that wait for a vector, unless there was none this short a time ago: in Postgres that
 # look goes through the whole scope. Chosen here: as long as after another sidecar was at it.
 _LOOK_AGAIN_S = _ELSEWHERE_S
+# Two sidecars whose models differ would replace each other's vectors for ever, and pay each time. One that sees its own
+# replaced leaves the scope alone for so long. Chosen here: longer than a rolling upgrade mostly takes.
+_REPLACED_S = 600.0
+# What was embedded and is remembered for that, and how many of those that are asked for at once show it: a few texts
+# may have been changed back, or deleted and imported.
+_MOST_MADE, _FEWEST_REPLACED = 20_000, 8
 # A sidecar that ends gives back what it took, if that takes no longer.
 _LEAVE_S = 1.0
 # Scopes that wait for vectors; more are taken up when they are next asked about.
@@ -71,7 +77,12 @@ class _InTheWay(Enum):
 
     MONEY = "money"
     ANOTHER = "another"  # sidecar is at it
+    REPLACED = "replaced"  # by one with another model
     FAILURE = "failure"
+
+
+# For how long a scope is left alone then.
+_REST_S = {_InTheWay.MONEY: _PAUSE_S, _InTheWay.ANOTHER: _ELSEWHERE_S, _InTheWay.REPLACED: _REPLACED_S}
 
 
 class MemoryMeanings:
@@ -92,6 +103,7 @@ class MemoryMeanings:
         self._resting: set[Scope] = set()
         self._whole: dict[Scope, float] = {}  # since when nothing waits, on the monotonic clock
         self._refused: dict[Scope, dict[str, str]] = {}
+        self._made_before: OrderedDict[int, None] = OrderedDict()  # digests
         self._news = asyncio.Event()
 
     @property
@@ -148,9 +160,7 @@ class MemoryMeanings:
                         self.wake(scope)
                     elif in_the_way is not None:  # which is that scope's only
                         self._resting.add(scope)
-                        resting.create_task(
-                            self._rest(scope, _PAUSE_S if in_the_way is _InTheWay.MONEY else _ELSEWHERE_S)
-                        )
+                        resting.create_task(self._rest(scope, _REST_S[in_the_way]))
 
     def _is_whole(self, scope: Scope) -> None:
         self._whole.pop(scope, None)
@@ -185,6 +195,12 @@ class MemoryMeanings:
         if not self._dimensions:
             self._has_dimensions_of(await self._embedder.embed(scope, (_PLAIN_TEXT,), _MEMORIES_S, background=True))
         while waiting := await self._unembedded(scope):
+            made = {hash((scope, one.memory_id, one.content)): None for one in waiting}
+            replaced = len(made.keys() & self._made_before.keys())
+            if replaced >= _FEWEST_REPLACED and 2 * replaced >= len(made):
+                _log.warning("embedding_models_differ", extra={"model": self.model, "tenant_id": scope.tenant_id})
+                self._made_before.clear()
+                return _InTheWay.REPLACED
             # The next ones are made while vectors are kept: those that come together share a commit.
             keeping: list[asyncio.Task[None]] = []
             try:
@@ -193,6 +209,9 @@ class MemoryMeanings:
                 await _all_done(keeping)
             if in_the_way is not None:
                 return in_the_way
+            self._made_before.update(made)
+            while len(self._made_before) > _MOST_MADE:
+                self._made_before.popitem(last=False)
         return None
 
     async def _made_some(
@@ -260,6 +279,7 @@ class MemoryMeanings:
             self._dimensions = dimensions
             self._questions.clear()
             self._whole.clear()
+            self._made_before.clear()
 
 
 async def _all_done(tasks: list[asyncio.Task[None]]) -> None:

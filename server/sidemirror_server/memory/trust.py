@@ -25,13 +25,13 @@ _BEYOND = tuple((what, re.compile(asks, re.S), re.compile(did)) for what, asks, 
 _CARRIED = tuple((what, re.compile(pattern)) for what, pattern in CARRIED)
 _ELSEWHERE = re.compile("|".join(OTHER_LANGUAGES), re.S)
 
-# Characters that a reader does not see, or that turn the order of what it sees, or what a terminal shows. Joiners and
-# direction marks that scripts need are let be, unless they stand between Latin letters, and so is one selector of a
-# variant behind its character: two of them have nothing to select.
+# Characters that a reader does not see, or that turn the order of what it sees, and what a terminal conceals (its
+# colours may stand in what a tool said). Joiners and direction marks that scripts need are let be, unless they stand
+# between Latin letters, and so is one selector of a variant behind its character: two of them have nothing to select.
 _HIDDEN = re.compile(
     "[\u200b\u2060-\u2064\u206a-\u206f\ufeff\u00ad\u180e\u202a-\u202e\u2066-\u2069\u115f\u1160\u3164\uffa0"
     "\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
-    "|[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]"
+    r"|\x08|\x1b\[(?:\d{1,3};){0,8}8m"
     "|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2}"
     "|(?<=[A-Za-z])[\u034f\u061c\u180b-\u180d\u200c-\u200f\u2800\U000e0100-\U000e01ef](?=[A-Za-z])"
 )

@@ -1,0 +1,44 @@
+"""How a question is looked up. The whole path, with explanations, is in tests/wire/test_memory_search.py."""
+
+from pathlib import Path
+
+from sidemirror_server.memory.recall import Question, Recall, SearchMode
+from sidemirror_server.memory.record import Kept
+from sidemirror_server.memory.search import Embedded, Filter
+from sidemirror_server.storage.sqlite.memories import SqliteMemories
+from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
+from sidemirror_server.vocabulary.clock import SystemClock
+from sidemirror_server.vocabulary.scope import Scope
+from tests.adapters.sqlite_store import sqlite_database
+from tests.conformance.memories import ONE, memory
+
+
+class Meanings:
+    """A model by which everything means the same."""
+
+    model = "new/2"
+
+    async def of_question(self, scope: Scope, text: str, wait_s: float | None = None) -> tuple[float, ...]:
+        return (1.0, 0.0)
+
+
+async def test_vectors_count_once_most_memories_have_one_of_the_present_model(tmp_path: Path) -> None:
+    """What is left of another model counts for nothing, and neither do the first vectors of the new one. Seen to fail
+    when those are gone by however few they are."""
+    async with sqlite_database(tmp_path) as database:
+        memories, search = SqliteMemories(database), SqliteMemorySearch(database)
+        recall = Recall(memories, search, Meanings(), SystemClock())
+        texts = {f"m{number}": f"join {number}" for number in range(10)}
+        for memory_id, text in texts.items():
+            await memories.put(ONE, Kept(memory(memory_id, text)))
+
+        async def found(model: str, many: int) -> tuple[SearchMode, set[str]]:
+            vectors = [Embedded(memory_id, text, (1.0, 0.0)) for memory_id, text in texts.items()][:many]
+            await search.embed(ONE, model, tuple(vectors))
+            answer = await recall.ask(ONE, Question("join", 10, Filter()))
+            assert len(answer.hits) == 10
+            return answer.mode, {part.name for hit in answer.hits for part in hit.parts} & {"full_text", "vector"}
+
+        assert await found("old/2", 10) == (SearchMode.FULL_TEXT, {"full_text"})
+        assert await found("new/2", 8) == (SearchMode.FULL_TEXT, {"full_text"})
+        assert await found("new/2", 9) == (SearchMode.HYBRID, {"full_text", "vector"})
