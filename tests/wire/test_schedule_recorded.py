@@ -9,7 +9,7 @@ from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from tests.recorded import ToolsReturned, TurnBegan, episodes, expected_decisions, walk
 from tests.wire.sidecar import PATIENCE_S
 
-EPISODES = 80
+EPISODES = 200
 CONFIG = pb.ThinkingConfig(
     level=pb.THINK_LEVEL_MEDIUM,
     reflect_every=3,
@@ -121,7 +121,7 @@ class RecordedAgent:
 
 
 def sample() -> list[dict[str, Any]]:
-    """20 episodes that begin before the first user message, and 60 spread evenly over the others with a decision."""
+    """20 episodes that begin before the first user message, and 180 spread evenly over the others with a decision."""
     rows = [row for row in expected_decisions() if row["decisions"]]
     early = [row for row in rows if any(decision["turn"] == 0 for decision in row["decisions"])]
     rest = [row for row in rows if row not in early]
@@ -136,4 +136,4 @@ def test_recorded_decisions_are_reproduced_through_grpc(stub: ThinkingServiceStu
         assert RecordedAgent(stub, row).decisions() == row["decisions"], row["episode_id"]
         reasons.update(decision["reason"] for decision in row["decisions"])
     assert len(rows) == EPISODES
-    assert reasons == {"none": 193, "tool_error": 83, "periodic": 102, "budget_exhausted": 298}
+    assert reasons == {"none": 555, "tool_error": 243, "periodic": 144, "budget_exhausted": 328}
