@@ -84,8 +84,7 @@ def test_a_thousand_turns_with_the_sidecar_killed(language: Language, beside: Si
     The agent's callback that is told throws, each time.
 
     Seen to fail for each client, with turns that are not in the record, when it does not open another stream after one
-    broke; and for Python, Go and TypeScript, by the delay, when beginning a turn waits for 60 ms while the sidecar is
-    away."""
+    broke; and by the delay, when beginning a turn waits for 60 ms while the sidecar is away."""
     figures = killed_in_the_middle(language, beside)
     assert figures["longest_ms"] <= LONGEST_MS
 
