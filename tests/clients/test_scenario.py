@@ -58,7 +58,9 @@ def test_who_may_call(language: Language, tmp_path: Path) -> None:
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
 def test_turns_that_the_sidecar_fails_with(language: Language, tmp_path: Path) -> None:
     """One that always fails is lost after ten streams, with or without details; one that goes on between is not. What
-    there is no room for waits as long as it was told to. None of this is the sidecar's absence."""
+    there is no room for waits as long as it was told to. None of this is the sidecar's absence.
+
+    Seen to fail, for Python, when a turn is lost after twelve, and when a refusal for now counts as absence."""
     command = ready(language)
     troubled = Troubled(tmp_path)
     try:

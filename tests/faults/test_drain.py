@@ -48,7 +48,7 @@ async def test_told_to_stop_under_load(times: int, machine: Machine, tmp_path: P
                 await process.start()
             some = [Agent(f"r{round_}-t{n}", a_turn(f"r{round_}-t{n}", f"s{n}", 9_000), journal) for n in range(6)]
             agents += some
-            flip_ms, end_s = await _told_to_stop(process, some, where)
+            flip_ms, end_s = await _one_stop(process, some, where)
             flips_ms.append(flip_ms)
             ends_s.append(end_s)
             assert [agent.closings for agent in some] == [1] * 6
@@ -65,11 +65,11 @@ async def test_told_to_stop_under_load(times: int, machine: Machine, tmp_path: P
     assert journal.violations(found) == []
     assert wrong == []
     assert max(flips_ms) < 100 + late_ms
-    assert sorted(ends_s)[times // 2] < GRACE_S
+    assert max(ends_s) < GRACE_S + late_ms / 1000
     assert "Traceback" not in process.text()
 
 
-async def _told_to_stop(process: Process, agents: list[Agent], where: str) -> tuple[float, float]:
+async def _one_stop(process: Process, agents: list[Agent], where: str) -> tuple[float, float]:
     """One SIGTERM; after how many ms health flipped, and after how many seconds the server was gone."""
     async with connected(process.address) as stub, connected(process.address) as other:
         working = [asyncio.create_task(agent.run(stub)) for agent in agents]
@@ -165,8 +165,8 @@ async def test_told_twice_it_ends_at_once(tmp_path: Path) -> None:
         process.signal(signal.SIGTERM)
         await until(lambda: bool(talk.said("closing")))
         process.signal(signal.SIGTERM)
-        _, took_s = await process.ended(within_s=5)
-        assert took_s < 1
+        _, took_s = await process.ended(within_s=60)
+        assert took_s < 10, "not when the grace is over"
         assert await talk.broken() is grpc.StatusCode.UNAVAILABLE
         await process.start()
         async with connected(process.address) as again:

@@ -35,6 +35,8 @@ _BULLET = re.compile(r"^\s*(?:[•‣⁃∙◦●▪■·*\-]|\d{1,3}[.)])\s*")
 _BULLETS = re.compile(r"^(?:[\s•‣⁃∙◦●▪■·*>#\-\"'`,{}\\]|\d{1,3}[.)])+")
 _LABEL = re.compile(r"^\s*\[[^\]]{1,220}\]\s*")
 _ENDS = " \t\"'`,{}[]*\\"
+# Marks that are taken off an end, one after the other. Chosen here: more than JSON within JSON ends in.
+_MOST_MARKS = 32
 # What stands around a text within a line: quotes, escaped once more in JSON within JSON, those of Python, and tags.
 _AROUND = tuple(
     re.compile(f"({pattern})")
@@ -76,7 +78,8 @@ async def without_echo(
 
 def _lines(context: ReflectionContext) -> list[bytes]:
     """The hashes of what the lines of a trace may say, then of what stands within them, of as many as are looked up."""
-    lines = [line for text in _texts(context) for line in _LINE_END.split(text) if len(line) >= _SHORTEST]
+    said = (line for text in _texts(context) for line in _LINE_END.split(text) if len(line) >= _SHORTEST)
+    lines = list(dict.fromkeys(said))
     told = chain(map(_candidates, lines), (_candidates(piece) for line in lines for piece in _pieces(line)))
     hashes: dict[bytes, None] = {}
     for candidate in chain.from_iterable(told):
@@ -144,7 +147,9 @@ def _candidates(text: str) -> Iterator[str]:
     for said in _readings(text):
         bullet, marks = _BULLET.sub("", said), _BULLETS.sub("", said)
         for begun in dict.fromkeys((said, bullet, _LABEL.sub("", bullet), marks, _LABEL.sub("", marks), _told(said))):
-            while len(begun) >= _SHORTEST:
+            for _ in range(_MOST_MARKS):
+                if len(begun) < _SHORTEST:
+                    break
                 yield begun
                 if begun[-1] not in _ENDS:
                     break

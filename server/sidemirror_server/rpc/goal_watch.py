@@ -79,8 +79,9 @@ class GoalWatchStreams:
     async def _past_what_is_missing(self, call: Call, after: int) -> int | None:
         """Where the watch goes on when reflections after this position are not told any more, because they are too old
         or gone already; None when none is missing."""
-        gone: int = await self._looks.shared((call.scope, "gone"), lambda: self._journal.gone_up_to(call.scope, TOPIC))
+        # In this order: what is forgotten between the two looks is in the first, or in the second.
         page = await self._looks.page(call.scope, None, after)
+        gone: int = await self._looks.shared((call.scope, "gone"), lambda: self._journal.gone_up_to(call.scope, TOPIC))
         told = [entry.position for entry in page if _is_told(entry, call)]
         if after >= gone and len(told) == len(page):
             return None
