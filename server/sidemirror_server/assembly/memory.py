@@ -55,7 +55,8 @@ class ReflectiveMemory:
         self._memories: Memories = stores.memories
         self.meanings: MemoryMeanings | None = None
         if embedder is not None:
-            self.meanings = MemoryMeanings(embedder, stores.memory_search, clock)
+            shared = bool(settings.database_url)
+            self.meanings = MemoryMeanings(embedder, stores.memory_search, clock, shared=shared)
             self._memories = WakingMemories(stores.memories, self.meanings.wake)
         self.alikes = Alikes(stores.memory_graph, stores.memories, stores.memory_search)
         self._recall = Recall(self._memories, stores.memory_search, self.meanings, clock)

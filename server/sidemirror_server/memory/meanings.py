@@ -86,11 +86,18 @@ _REST_S = {_InTheWay.MONEY: _PAUSE_S, _InTheWay.ANOTHER: _ELSEWHERE_S, _InTheWay
 
 
 class MemoryMeanings:
-    """Makes vectors with one embedding model."""
+    """Makes vectors with one embedding model. `shared`: other sidecars, whose models may differ, use this store."""
 
     def __init__(
-        self, embedder: PaidEmbedder, search: MemorySearch, clock: Clock, sleep: Sleep = asyncio.sleep
+        self,
+        embedder: PaidEmbedder,
+        search: MemorySearch,
+        clock: Clock,
+        sleep: Sleep = asyncio.sleep,
+        *,
+        shared: bool = True,
     ) -> None:
+        self._shared = shared
         self._embedder = embedder
         self._search = search
         self._clock = clock
@@ -197,7 +204,7 @@ class MemoryMeanings:
         while waiting := await self._unembedded(scope):
             made = {hash((scope, one.memory_id, one.content)): None for one in waiting}
             replaced = len(made.keys() & self._made_before.keys())
-            if replaced >= _FEWEST_REPLACED and 2 * replaced >= len(made):
+            if self._shared and replaced >= _FEWEST_REPLACED and 2 * replaced >= len(made):
                 _log.warning("embedding_models_differ", extra={"model": self.model, "tenant_id": scope.tenant_id})
                 self._made_before.clear()
                 return _InTheWay.REPLACED
