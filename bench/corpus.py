@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from sidemirror_server.memory.finding.search import Embedded
 from sidemirror_server.memory.record import MemoryKind, MemoryRecord
-from sidemirror_server.memory.search import Embedded
 from sidemirror_server.storage.sqlite import memory_search
 from sidemirror_server.storage.sqlite.database import FILE_NAME, Database
 from sidemirror_server.storage.sqlite.memory_process import SearchProcesses

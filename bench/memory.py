@@ -16,9 +16,8 @@ from bench.corpus import DIMENSIONS, MODEL, SCOPE, Corpus, place_of, stored
 from bench.figures import Figure, Scale, median, now, share
 from bench.floor import ECHO
 from bench.processes import Servers
-from sidemirror_server.memory.recall import Question, Recall
-from sidemirror_server.memory.search import Filter
-from sidemirror_server.memory.terms import asked_terms
+from sidemirror_server.memory.finding.recall import Question, Recall
+from sidemirror_server.memory.finding.search import Filter
 from sidemirror_server.storage.sqlite.database import FILE_NAME
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_lookup import Lookup
@@ -26,6 +25,7 @@ from sidemirror_server.storage.sqlite.memory_searcher import connect
 from sidemirror_server.storage.sqlite.memory_vectors import Vectors
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.terms import asked_terms
 
 # Vectors that lie at random: as many are compared at most.
 _AT_RANDOM = 100_000

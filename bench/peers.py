@@ -15,11 +15,11 @@ from bench.environments import PINNED, Unavailable, made, version
 from bench.figures import Figure, Scale, median, now, share
 from bench.memory import Known
 from bench.processes import Servers, cpu_s
-from sidemirror_server.memory.meanings import MemoryMeanings
-from sidemirror_server.memory.recall import Question, Recall
+from sidemirror_server.memory.finding.embeddings import MemoryMeanings
+from sidemirror_server.memory.finding.recall import Question, Recall
+from sidemirror_server.memory.finding.search import Embedded, Filter
+from sidemirror_server.memory.finding.waking import WakingMemories
 from sidemirror_server.memory.record import Lesson
-from sidemirror_server.memory.search import Embedded, Filter
-from sidemirror_server.memory.waking import WakingMemories
 from sidemirror_server.models.embedder import Embeddings
 from sidemirror_server.models.embedding import PaidEmbedder
 from sidemirror_server.storage.sqlite.database import FILE_NAME, Database

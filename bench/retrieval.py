@@ -1,6 +1,6 @@
 """`uv run python -m bench.retrieval`: are the weights of a question's words good for others than they were chosen on?
 
-Two weights of `memory/terms.py` were chosen with the recorded retrieval sets (`../shared/data`) in view: what a
+Two weights of `vocabulary/terms.py` were chosen with the recorded retrieval sets (`../shared/data`) in view: what a
 function word counts, and how soon repetition in a question stops to count. Here the queries are parted in halves, by
 their task, so that no task is in both. Of all pairs of weights the best on one half is measured on the other, beside
 those that the product has and beside none at all. Texts are the lessons alone, without the task they were learned in.
@@ -16,13 +16,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sidemirror_server.memory import terms
-from sidemirror_server.memory.recall import Question, Recall
+from sidemirror_server.memory.finding.recall import Question, Recall
+from sidemirror_server.memory.finding.search import Filter
 from sidemirror_server.memory.record import Kept
-from sidemirror_server.memory.search import Filter
 from sidemirror_server.storage.sqlite.database import Database
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
+from sidemirror_server.vocabulary import terms
 from sidemirror_server.vocabulary.clock import SystemClock
 from tests.memory.retrieval import SETS, records, rows, scope_of
 
@@ -32,7 +32,7 @@ _DEEP = 60  # enough to drop every `ignore` and still have five
 
 
 class Weights(NamedTuple):
-    """What a function word counts, and `memory.terms._ASKED_SATURATION`."""
+    """What a function word counts, and `vocabulary.terms._ASKED_SATURATION`."""
 
     function_word: float
     saturation: float

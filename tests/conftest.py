@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import hypothesis
 import pytest
 
-from sidemirror_server.memory import meanings
+from sidemirror_server.memory.finding import embeddings as meanings
 from sidemirror_server.rpc import recent, turn_material
 from sidemirror_server.turns import conductor, critiquing, lessons, reflecting
 

@@ -19,7 +19,7 @@ from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.telemetry import METER, STORE
-from sidemirror_server.work.room import Bounded
+from sidemirror_server.work.bounded_queue import Bounded
 
 T = TypeVar("T", bound=msgspec.Struct)
 # Values with their attributes. Called on a thread of the reader's: it looks, and waits for nothing.

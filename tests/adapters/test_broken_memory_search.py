@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from sidemirror_server.memory.search import Embedded, Facts, Filter, TextHits, Unembedded, VectorHits
+from sidemirror_server.memory.finding.search import Embedded, Facts, Filter, TextHits, Unembedded, VectorHits
 from sidemirror_server.storage.sqlite import memory_lookup, memory_search
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch

@@ -5,7 +5,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from sidemirror_server.memory.links import Link, node_of
+from sidemirror_server.memory.kin.links import Link, node_of
 from sidemirror_server.memory.record import LinkKind
 from sidemirror_server.storage.postgres import memory_graph as adapter
 from sidemirror_server.storage.postgres.memories import PostgresMemories

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sidemirror_server.memory.graph import Explored, Explorer, MemoryGraph
-from sidemirror_server.memory.links import Node, NodeKind
+from sidemirror_server.memory.kin.graph import Explored, Explorer, MemoryGraph
+from sidemirror_server.memory.kin.links import Node, NodeKind
 from sidemirror_server.memory.record import LinkKind, memory_body
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.storage.postgres.database import Database as PostgresDatabase

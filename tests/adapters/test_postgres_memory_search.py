@@ -5,8 +5,8 @@ import math
 import asyncpg
 import pytest
 
+from sidemirror_server.memory.finding.search import Embedded, Filter
 from sidemirror_server.memory.record import Kept
-from sidemirror_server.memory.search import Embedded, Filter
 from sidemirror_server.storage.postgres import memory_search as adapter
 from sidemirror_server.storage.postgres.database import Database
 from sidemirror_server.storage.postgres.memories import PostgresMemories

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from sidemirror_server.memory.evidence import Arm
+from sidemirror_server.memory.finding.search import Filter, MemorySearch, TextHits
 from sidemirror_server.memory.record import (
     AppliesWhen,
     Change,
@@ -28,10 +28,9 @@ from sidemirror_server.memory.record import (
     Revision,
     TaskOutcome,
 )
-from sidemirror_server.memory.search import Filter, MemorySearch, TextHits
 from sidemirror_server.memory.store import Memories, MemoryKey
-from sidemirror_server.memory.terms import terms_of
-from sidemirror_server.memory.trials import Settled, Trial, Trials
+from sidemirror_server.memory.trials.evidence import Arm
+from sidemirror_server.memory.trials.trials import Settled, Trial, Trials
 from sidemirror_server.storage.postgres.database import Database as PostgresDatabase
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
@@ -43,6 +42,7 @@ from sidemirror_server.storage.sqlite.trials import SqliteTrials
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.terms import terms_of
 from tests.adapters.test_same_answers import ALL, limits, names, scopes, texts, times
 from tests.postgres.databases import Databases
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
+from sidemirror_server.memory.finding.search import Embedded, Filter, MemorySearch, VectorHits
 from sidemirror_server.memory.record import Change, Kept, MemoryRecord, Revision
-from sidemirror_server.memory.search import Embedded, Filter, MemorySearch, VectorHits
 from sidemirror_server.vocabulary.scope import Scope
 from tests.adapters.test_same_answers import ALL, times
 from tests.adapters.test_same_memories import BothStores, drafts, filters, run, said

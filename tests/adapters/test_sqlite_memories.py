@@ -12,12 +12,12 @@ import msgspec
 import pytest
 
 from sidemirror_server.memory.record import Change, Lesson, MemoryKind, MemoryState, Revision
-from sidemirror_server.memory.terms import terms_of
 from sidemirror_server.storage.sqlite import memories as adapter
 from sidemirror_server.storage.sqlite.database import FILE_NAME
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.migrate import migrate, read_migrations
 from sidemirror_server.vocabulary.origin import Origin
+from sidemirror_server.vocabulary.terms import terms_of
 from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance import memories as suite
 from tests.conformance.clauses import clauses_of

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import uvloop
 
+from sidemirror_server.memory.finding.search import Embedded, Filter, VectorHits
 from sidemirror_server.memory.record import Change, Kept, Revision
-from sidemirror_server.memory.search import Embedded, Filter, VectorHits
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite import memory_rows
 from sidemirror_server.storage.sqlite.database import FILE_NAME, Database

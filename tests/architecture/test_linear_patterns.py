@@ -17,9 +17,9 @@ ROOMS = "sidemirror_server"
 RULES = ("advice", "arithmetic", "comparison", "confidence", "contradictions", "critique", "findings", "response")
 MODULES = [f"models.adapters.rules.{name}" for name in RULES] + [
     "trace.failure",
-    "memory.signature",
-    "memory.signature_details",
-    "memory.links",
+    "memory.kin.signature",
+    "memory.kin.signature_details",
+    "memory.kin.links",
 ]
 PIECES = (
     *(

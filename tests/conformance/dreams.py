@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 import pytest
 
-from sidemirror_server.memory.dreams import Dream, Dreams, DreamtLesson, Standing, Waiting
+from sidemirror_server.memory.dreams.dreams import Dream, Dreams, DreamtLesson, Standing, Waiting
 from sidemirror_server.memory.record import Change, Kept, Lesson, MemoryKind, MemoryRecord, Revision
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.vocabulary.errors import WrongState

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sidemirror_server.memory.graph import MemoryGraph
-from sidemirror_server.memory.links import MOST_SAME_ERROR, Link, in_order
+from sidemirror_server.memory.kin.graph import MemoryGraph
+from sidemirror_server.memory.kin.links import MOST_SAME_ERROR, Link, in_order
 from sidemirror_server.memory.record import AppliesWhen, Kept, Lesson, LinkKind, NewLink
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.vocabulary.errors import NotFound

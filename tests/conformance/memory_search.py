@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sidemirror_server.memory.bm25 import Field, chosen, score
+from sidemirror_server.memory.finding.search import EMBEDDING_LEASE_US, Embedded, Facts, Filter, MemorySearch, TextHits
 from sidemirror_server.memory.record import (
     AppliesWhen,
     Change,
@@ -22,10 +22,10 @@ from sidemirror_server.memory.record import (
     MemoryState,
     Revision,
 )
-from sidemirror_server.memory.search import EMBEDDING_LEASE_US, Embedded, Facts, Filter, MemorySearch, TextHits
 from sidemirror_server.memory.store import Memories
-from sidemirror_server.memory.terms import asked_terms, terms_of
+from sidemirror_server.vocabulary.bm25 import Field, chosen, score
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.terms import asked_terms, terms_of
 from tests.conformance.memories import ONE, OTHER, T0, THIRD, memory, strategy
 
 
@@ -277,7 +277,7 @@ async def fm6_vectors_of_one_model_are_compared(open_stores: OpenStores) -> None
 
 
 def empty_hits(embedded: int, memories: int) -> object:
-    from sidemirror_server.memory.search import VectorHits
+    from sidemirror_server.memory.finding.search import VectorHits
 
     return VectorHits((), embedded, memories)
 

@@ -6,12 +6,12 @@ Each test is given a function that opens the ports on one empty store; called ag
 from collections.abc import Callable
 from typing import NamedTuple
 
-from sidemirror_server.memory.pruning import Pruned, PrunedKind, Pruning
 from sidemirror_server.memory.record import Change, Lesson, MemoryKind, MemoryState, Revision
 from sidemirror_server.memory.store import Memories
-from sidemirror_server.memory.trials import Trial, Trials
+from sidemirror_server.memory.trials.trials import Trial, Trials
 from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.trace.log import TURN_TOPIC, Batch, Draft, TurnHead, TurnLog, TurnStanding
+from sidemirror_server.trace.pruning import Pruned, PrunedKind, Pruning
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope
 from tests.conformance.dreams import ONE, OTHER, T0, THIRD, keep, memory

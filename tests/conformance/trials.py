@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from sidemirror_server.memory.evidence import Arm, Tally
-from sidemirror_server.memory.trials import Settled, Trial, Trials
+from sidemirror_server.memory.trials.evidence import Arm, Tally
+from sidemirror_server.memory.trials.trials import Settled, Trial, Trials
 from sidemirror_server.vocabulary.scope import Scope
 
 OpenTrials = Callable[[], Trials]

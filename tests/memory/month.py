@@ -11,13 +11,13 @@ from pathlib import Path
 
 import msgspec
 
-from sidemirror_server.memory.dream_prompts import DreamPrompts
-from sidemirror_server.memory.dream_schedule import KIND, DreamSchedule
-from sidemirror_server.memory.dreaming import Dreamer
-from sidemirror_server.memory.dreams import Dream, dream_in
-from sidemirror_server.memory.keep import Ids, Keeper, Trust
+from sidemirror_server.memory.dreams.dreaming import Dreamer
+from sidemirror_server.memory.dreams.dreams import Dream, dream_in
+from sidemirror_server.memory.dreams.prompts import DreamPrompts
+from sidemirror_server.memory.dreams.schedule import KIND, DreamSchedule
+from sidemirror_server.memory.lessons.keeping import Ids, Keeper, Trust
+from sidemirror_server.memory.lessons.reflector import Result
 from sidemirror_server.memory.record import AppliesWhen, MemoryRecord
-from sidemirror_server.memory.reflector import Result
 from sidemirror_server.memory.store import MemoryKey
 from sidemirror_server.models.gateway import Gateway, Provider, Route
 from sidemirror_server.models.language_model import AnswerT, Ask, Completion, Purpose

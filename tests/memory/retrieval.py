@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from sidemirror_server.memory.recall import Question, Recall
+from sidemirror_server.memory.finding.recall import Question, Recall
+from sidemirror_server.memory.finding.search import Filter, MemorySearch
 from sidemirror_server.memory.record import Kept, MemoryKind, MemoryRecord
-from sidemirror_server.memory.search import Filter, MemorySearch
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from sidemirror_server.memory.evidence import (
+from sidemirror_server.memory.trials.evidence import (
     FEWEST_OUTCOMES,
     Arm,
     Counts,
@@ -19,7 +19,7 @@ from sidemirror_server.memory.evidence import (
 )
 
 BASE = 0.5
-# A mixture's reach is never less than so many standard deviations of the lift (memory/evidence.py): a look at less need
+# A mixture's reach is never less than so many standard deviations of the lift (trials/evidence.py): a look at less need
 # not be looked at. sqrt(2 ln 20).
 LEAST_REACH = 2.447
 

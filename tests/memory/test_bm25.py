@@ -5,7 +5,17 @@ import random
 
 import pytest
 
-from sidemirror_server.memory.bm25 import COMMON, MOST_ASKED, MOST_LED_TO, Field, chosen, part, score, scorer, telling
+from sidemirror_server.vocabulary.bm25 import (
+    COMMON,
+    MOST_ASKED,
+    MOST_LED_TO,
+    Field,
+    chosen,
+    part,
+    score,
+    scorer,
+    telling,
+)
 
 
 def test_the_formula() -> None:

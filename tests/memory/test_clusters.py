@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from sidemirror_server.memory.clusters import (
+from sidemirror_server.memory.kin.clusters import (
     Cluster,
     ClusterFacts,
     ClusterKind,
@@ -14,7 +14,7 @@ from sidemirror_server.memory.clusters import (
     is_supported,
 )
 from sidemirror_server.memory.record import AppliesWhen, MemoryKind
-from sidemirror_server.memory.terms import telling_terms
+from sidemirror_server.vocabulary.terms import telling_terms
 from tests.conformance.memories import T0, memory
 
 INDEX = "Queries on large tables time out without an index on the join column."

@@ -1,6 +1,6 @@
 """What a dream's question holds."""
 
-from sidemirror_server.memory.dream_prompts import DreamPrompts
+from sidemirror_server.memory.dreams.prompts import DreamPrompts
 from sidemirror_server.memory.record import AppliesWhen
 from tests.conformance.memories import memory
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sidemirror_server.memory.dream_schedule import KIND, MAX_ATTEMPTS, DreamSchedule
-from sidemirror_server.memory.dreams import FIRST_REST_US, LATEST_US, Dream, DreamtLesson, Standing, rest_until
+from sidemirror_server.memory.dreams.dreams import FIRST_REST_US, LATEST_US, Dream, DreamtLesson, Standing, rest_until
+from sidemirror_server.memory.dreams.schedule import KIND, MAX_ATTEMPTS, DreamSchedule
 from sidemirror_server.storage.sqlite.dreams import SqliteDreams
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog

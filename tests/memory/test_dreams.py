@@ -2,9 +2,9 @@
 
 import pytest
 
-from sidemirror_server.memory.dream_groups import MOST_IN_ONE
-from sidemirror_server.memory.dreaming import MOST_ASKED, MOST_READ, MOST_RECENT
-from sidemirror_server.memory.dreams import Dream, DreamtLesson, Standing, Waiting, is_due, rest_until
+from sidemirror_server.memory.dreams.dreaming import MOST_ASKED, MOST_READ, MOST_RECENT
+from sidemirror_server.memory.dreams.dreams import Dream, DreamtLesson, Standing, Waiting, is_due, rest_until
+from sidemirror_server.memory.dreams.groups import MOST_IN_ONE
 from sidemirror_server.vocabulary.scope import Scope
 
 HOUR_US = 3_600_000_000

@@ -100,7 +100,7 @@ async def dreamt(folder: Path) -> Dreamt:
 @pytest.mark.timeout(300)
 async def test_dreams_of_recorded_episodes(tmp_path: Path) -> None:
     """Progress is streamed, every lesson cites two episodes, again reads nothing and spends nothing, and a model that
-    answers in another form changes nothing. Seen to fail when `episodes_of` of `memory/dream_groups.py` is always 2."""
+    answers in another form changes nothing. Seen to fail when `episodes_of` of `dreams/groups.py` is always 2."""
     raw, after, spoilt, passes, steps = await dreamt(tmp_path)
     assert spoilt.status == common_pb2.RESULT_STATUS_FAILED_PARSE
     # After three answers in a row that cannot be used it gives up.

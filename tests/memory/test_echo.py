@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sidemirror_server.memory.echo import SHOWN, _candidates, without_echo
-from sidemirror_server.memory.episode import EventType, ReflectionContext, Step, TaskError
+from sidemirror_server.memory.lessons.echo import SHOWN, _candidates, without_echo
+from sidemirror_server.memory.lessons.episode import EventType, ReflectionContext, Step, TaskError
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKind
 from sidemirror_server.vocabulary.block import one_line, text_hash

@@ -7,8 +7,8 @@ from itertools import pairwise
 import msgspec
 import pytest
 
-from sidemirror_server.memory import evidence as rules
-from sidemirror_server.memory.evidence import Arm, Evidence, Tally, Verdict, evidence_of, explained, is_held_back
+from sidemirror_server.memory.trials import evidence as rules
+from sidemirror_server.memory.trials.evidence import Arm, Evidence, Tally, Verdict, evidence_of, explained, is_held_back
 
 
 def tally(arm: Arm, succeeded: int, failed: int, fraction: float = 0.5, missing: int = 0) -> Tally:

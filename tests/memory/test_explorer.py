@@ -3,8 +3,8 @@
 import asyncio
 from pathlib import Path
 
-from sidemirror_server.memory.graph import Explorer
-from sidemirror_server.memory.links import Node, NodeKind
+from sidemirror_server.memory.kin.graph import Explorer
+from sidemirror_server.memory.kin.links import Node, NodeKind
 from sidemirror_server.memory.record import Kept, LinkKind, MemoryRecord
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_graph import SqliteMemoryGraph

@@ -5,8 +5,8 @@ import sqlite3
 from pathlib import Path
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror_server.memory.evidence import Arm
-from sidemirror_server.memory.holdout import HELD_BACK, decided, drawn, held_of, without
+from sidemirror_server.memory.trials.evidence import Arm
+from sidemirror_server.memory.trials.holdout import HELD_BACK, decided, drawn, held_of, without
 from sidemirror_server.vocabulary.block import BlockItem, Lesson, Omitted, render
 from sidemirror_server.vocabulary.origin import Origin
 from tests.memory.talk import memories

@@ -6,11 +6,11 @@ from typing import cast
 import pytest
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror_server.memory import keep
-from sidemirror_server.memory.keep import Ids, Keeper, Trust, judged_by_episode
+from sidemirror_server.memory.lessons import keeping as keep
+from sidemirror_server.memory.lessons.keeping import Ids, Keeper, Trust, judged_by_episode
+from sidemirror_server.memory.lessons.trust import steering
 from sidemirror_server.memory.record import Learned, Lesson
 from sidemirror_server.memory.store import Memories
-from sidemirror_server.memory.trust import steering
 from sidemirror_server.rpc.memory_wire import result_of
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.scope import Scope

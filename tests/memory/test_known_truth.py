@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from sidemirror_server.memory.evidence import Interval, Verdict
+from sidemirror_server.memory.trials.evidence import Interval, Verdict
 from tests.memory.simulated import LESSONS, Run, live
 
 TASKS, FRACTION = 2_000, 0.25

@@ -5,8 +5,8 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping
 from typing import cast
 
-from sidemirror_server.memory.meanings import MemoryMeanings
-from sidemirror_server.memory.search import Embedded, MemorySearch, Unembedded
+from sidemirror_server.memory.finding.embeddings import MemoryMeanings
+from sidemirror_server.memory.finding.search import Embedded, MemorySearch, Unembedded
 from sidemirror_server.models.embedder import Embeddings
 from sidemirror_server.models.embedding import PaidEmbedder
 from sidemirror_server.vocabulary.clock import Clock, SystemClock

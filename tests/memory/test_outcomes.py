@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from sidemirror_server.memory.evidence import Arm, Counts, Verdict
-from sidemirror_server.memory.outcomes import Outcomes, returned
 from sidemirror_server.memory.record import Change, Lesson, MemoryRecord, MemoryState, Revision, TaskOutcome
-from sidemirror_server.memory.trials import Settled, Trial
+from sidemirror_server.memory.trials.evidence import Arm, Counts, Verdict
+from sidemirror_server.memory.trials.outcomes import Outcomes, returned
+from sidemirror_server.memory.trials.trials import Settled, Trial
 from sidemirror_server.storage.sqlite.database import Database
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.trials import SqliteTrials

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sidemirror_server.memory.episode import EventType, ReflectionContext, Step, TaskError
-from sidemirror_server.memory.prompts import FAILURE, SUCCESS, MemoryPrompts, templates
+from sidemirror_server.memory.lessons.episode import EventType, ReflectionContext, Step, TaskError
+from sidemirror_server.memory.lessons.prompts import FAILURE, SUCCESS, MemoryPrompts, templates
 from sidemirror_server.models.templates import BadTemplate, Templates
 from sidemirror_server.vocabulary.origin import Origin
 from tests.recorded import DATA

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from sidemirror_server.memory.recall import Question, Recall, SearchMode
+from sidemirror_server.memory.finding.recall import Question, Recall, SearchMode
+from sidemirror_server.memory.finding.search import Embedded, Filter
 from sidemirror_server.memory.record import Kept
-from sidemirror_server.memory.search import Embedded, Filter
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
 from sidemirror_server.vocabulary.clock import SystemClock

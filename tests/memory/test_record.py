@@ -5,9 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from sidemirror_server.memory.episode import EventType, Step
-from sidemirror_server.memory.keep import Ids, Trust, judged, lesson_of
-from sidemirror_server.memory.keys import episode_key, named_episode, text_key
+from sidemirror_server.memory.lessons.episode import EventType, Step
+from sidemirror_server.memory.lessons.keeping import Ids, Trust, judged, lesson_of
+from sidemirror_server.memory.lessons.keys import episode_key, named_episode, text_key
+from sidemirror_server.memory.lessons.reflector import Result
+from sidemirror_server.memory.lessons.scoring import Scored, Scores, models_own, scores_of
 from sidemirror_server.memory.record import (
     AppliesWhen,
     Change,
@@ -20,8 +22,6 @@ from sidemirror_server.memory.record import (
     revised,
     strengthened,
 )
-from sidemirror_server.memory.reflector import Result
-from sidemirror_server.memory.scoring import Scored, Scores, models_own, scores_of
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.origin import Origin
 from tests.conformance.memories import T0, memory

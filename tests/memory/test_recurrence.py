@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
-from sidemirror_server.memory.signature import error_signature
+from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.trace.failure import masked, telling_line
 from tests.faults.figures import show
 from tests.recorded import episodes

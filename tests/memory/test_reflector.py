@@ -9,11 +9,18 @@ from typing import Any
 import pytest
 
 from sidemirror_server.assembly.memory import scorer_of
-from sidemirror_server.memory.episode import EventType, ReflectionContext, Step, TaskError, evidence_of, failure_of
-from sidemirror_server.memory.keep import Ids, Keeper, Trust
-from sidemirror_server.memory.prompts import MemoryPrompts
-from sidemirror_server.memory.reflector import Reflector
-from sidemirror_server.memory.scoring import Scores
+from sidemirror_server.memory.lessons.episode import (
+    EventType,
+    ReflectionContext,
+    Step,
+    TaskError,
+    evidence_of,
+    failure_of,
+)
+from sidemirror_server.memory.lessons.keeping import Ids, Keeper, Trust
+from sidemirror_server.memory.lessons.prompts import MemoryPrompts
+from sidemirror_server.memory.lessons.reflector import Reflector
+from sidemirror_server.memory.lessons.scoring import Scores
 from sidemirror_server.models.answers import AppliesWhenAnswer, MemoryReflectionAnswer
 from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.settings import BadSettings

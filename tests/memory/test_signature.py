@@ -4,8 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidemirror_server.memory.signature import MOST_SIGNATURE_CHARS, category_in, error_signature, is_signature, tool_of
-from sidemirror_server.memory.signature_wordings import CAUSES, NAMED_CAUSES
+from sidemirror_server.memory.kin.signature import (
+    MOST_SIGNATURE_CHARS,
+    category_in,
+    error_signature,
+    is_signature,
+    tool_of,
+)
+from sidemirror_server.memory.kin.signature_wordings import CAUSES, NAMED_CAUSES
 from sidemirror_server.trace.failure import ErrorCategory
 
 TRACEBACK = 'Traceback (most recent call last):\n  File "/tmp/a.py", line 3, in <module>\n    get(url, timeout=5)\n'

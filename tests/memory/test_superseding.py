@@ -2,7 +2,7 @@
 
 import random
 
-from sidemirror_server.memory.superseding import hidden
+from sidemirror_server.memory.kin.superseding import hidden
 
 
 def test_a_chain_hides_all_but_its_last() -> None:

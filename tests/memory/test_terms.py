@@ -2,7 +2,7 @@
 
 import pytest
 
-from sidemirror_server.memory.terms import MOST_TERMS, asked_terms, telling_terms, terms_of
+from sidemirror_server.vocabulary.terms import MOST_TERMS, asked_terms, telling_terms, terms_of
 
 
 @pytest.mark.parametrize(

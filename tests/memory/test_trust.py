@@ -3,7 +3,7 @@ in `tests/wire/test_memory_trust.py`."""
 
 import pytest
 
-from sidemirror_server.memory.trust import steering
+from sidemirror_server.memory.lessons.trust import steering
 from tests.architecture.test_linear_patterns import growth
 from tests.memory.hostile import HOSTILE, UNLISTED
 

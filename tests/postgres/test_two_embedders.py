@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from typing import cast
 
-from sidemirror_server.memory.meanings import MemoryMeanings
+from sidemirror_server.memory.finding.embeddings import MemoryMeanings
 from sidemirror_server.memory.record import Kept
 from sidemirror_server.models.embedder import Embeddings
 from sidemirror_server.models.embedding import PaidEmbedder

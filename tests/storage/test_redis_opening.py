@@ -15,7 +15,7 @@ from redis.asyncio.connection import Connection
 from sidemirror_server.storage.redis import database as redis_database
 from sidemirror_server.storage.redis import goal_reflections
 from sidemirror_server.storage.redis.database import Database
-from sidemirror_server.storage.redis.standing import Standing
+from sidemirror_server.storage.redis.server_facts import Standing
 from sidemirror_server.vocabulary.errors import StoreRefused, StoreUnavailable
 from tests.faults.machine import Machine
 from tests.faults.waiting import until

@@ -7,7 +7,7 @@ import pytest
 
 from sidemirror_server.goals.report import KIND
 from sidemirror_server.memory.record import Kept
-from sidemirror_server.memory.trials import Trial
+from sidemirror_server.memory.trials.trials import Trial
 from sidemirror_server.models.ledger import US_PER_DAY, Amount, Reservation, day_of
 from sidemirror_server.settings import BadSettings, Settings, load
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from sidemirror_server.thinking.prompts import REFLECTION_SYSTEM, ToolOutcome, reflection_prompt
-from sidemirror_server.thinking.unaided import CONFIDENCE, SHOULD_CONTINUE, default_text
+from sidemirror_server.thinking.seed_defaults import CONFIDENCE, SHOULD_CONTINUE, default_text
 from sidemirror_server.vocabulary.status import ResultStatus
 
 

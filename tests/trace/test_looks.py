@@ -8,7 +8,7 @@ import pytest
 
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.trace.log import TURN_TOPIC, Entry
-from sidemirror_server.trace.looks import Looks
+from sidemirror_server.trace.shared_reads import Looks
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.scope import Scope
 from tests.adapters.sqlite_store import sqlite_database

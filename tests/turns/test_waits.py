@@ -1,6 +1,6 @@
 """How long the server waits before it goes on without something, in seconds."""
 
-from sidemirror_server.memory import meanings
+from sidemirror_server.memory.finding import embeddings as meanings
 from sidemirror_server.rpc import recent, turn_material
 from sidemirror_server.turns import conductor, critiquing, lessons, reflecting
 

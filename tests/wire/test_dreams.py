@@ -11,7 +11,7 @@ import pytest
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
-from sidemirror_server.memory.dreams import Dream, DreamtLesson
+from sidemirror_server.memory.dreams.dreams import Dream, DreamtLesson
 from sidemirror_server.models.answers import DreamAnswer
 from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.vocabulary.errors import ModelFailed

@@ -9,8 +9,8 @@ import pytest
 from sidemirror.v1 import common_pb2, thinking_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
-from sidemirror_server.memory.evidence import is_held_back
-from sidemirror_server.memory.signature import error_signature
+from sidemirror_server.memory.kin.signature import error_signature
+from sidemirror_server.memory.trials.evidence import is_held_back
 from sidemirror_server.models.answers import MemoryReflectionAnswer
 from sidemirror_server.rpc import lessons
 from tests.critique.cast import Cast

@@ -6,23 +6,23 @@ Called by `assembly/sidecar.py`.
 import importlib.metadata
 
 from sidemirror_server.assembly.stores import Stores
-from sidemirror_server.memory.alike import Alikes
-from sidemirror_server.memory.context import MemoryContext
-from sidemirror_server.memory.dream_prompts import DreamPrompts
-from sidemirror_server.memory.dream_schedule import KIND as DREAM
-from sidemirror_server.memory.dream_schedule import DreamSchedule
-from sidemirror_server.memory.dreaming import Dreamer
-from sidemirror_server.memory.graph import Explorer
-from sidemirror_server.memory.grouping import Grouping
-from sidemirror_server.memory.keep import Keeper, Trust
-from sidemirror_server.memory.meanings import MemoryMeanings
-from sidemirror_server.memory.outcomes import Outcomes
-from sidemirror_server.memory.prompts import MemoryPrompts
-from sidemirror_server.memory.recall import Recall
-from sidemirror_server.memory.reflector import Reflector
-from sidemirror_server.memory.scoring import Scorer, models_own
+from sidemirror_server.memory.dreams.dreaming import Dreamer
+from sidemirror_server.memory.dreams.prompts import DreamPrompts
+from sidemirror_server.memory.dreams.schedule import KIND as DREAM
+from sidemirror_server.memory.dreams.schedule import DreamSchedule
+from sidemirror_server.memory.finding.context import MemoryContext
+from sidemirror_server.memory.finding.embeddings import MemoryMeanings
+from sidemirror_server.memory.finding.recall import Recall
+from sidemirror_server.memory.finding.similarity_links import Alikes
+from sidemirror_server.memory.finding.waking import WakingMemories
+from sidemirror_server.memory.kin.graph import Explorer
+from sidemirror_server.memory.kin.project_clusters import Grouping
+from sidemirror_server.memory.lessons.keeping import Keeper, Trust
+from sidemirror_server.memory.lessons.prompts import MemoryPrompts
+from sidemirror_server.memory.lessons.reflector import Reflector
+from sidemirror_server.memory.lessons.scoring import Scorer, models_own
 from sidemirror_server.memory.store import Memories
-from sidemirror_server.memory.waking import WakingMemories
+from sidemirror_server.memory.trials.outcomes import Outcomes
 from sidemirror_server.models.embedding import PaidEmbedder
 from sidemirror_server.models.gateway import Gateway
 from sidemirror_server.models.templates import Templates

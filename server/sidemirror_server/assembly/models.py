@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from sidemirror_server.memory import dream_prompts
-from sidemirror_server.memory import prompts as memory_prompts
+from sidemirror_server.memory.dreams import prompts as dream_prompts
+from sidemirror_server.memory.lessons import prompts as memory_prompts
 from sidemirror_server.models.adapters.anthropic import AnthropicModel
 from sidemirror_server.models.adapters.openai_compatible import OpenAICompatibleEmbedder, OpenAICompatibleModel
 from sidemirror_server.models.adapters.remote import what_is_missing

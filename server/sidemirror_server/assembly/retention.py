@@ -4,8 +4,8 @@ import logging
 
 from sidemirror_server.assembly.stores import Stores
 from sidemirror_server.goals.report import KIND as GOAL_REPORT
-from sidemirror_server.memory.dream_schedule import KIND as DREAM
-from sidemirror_server.memory.trials import KEPT_FOR_US as TRIALS_KEPT_FOR_US
+from sidemirror_server.memory.dreams.schedule import KIND as DREAM
+from sidemirror_server.memory.trials.trials import KEPT_FOR_US as TRIALS_KEPT_FOR_US
 from sidemirror_server.models.ledger import US_PER_DAY, day_of
 from sidemirror_server.settings import Retention
 from sidemirror_server.trace.receipts import KEPT_FOR_US as RECEIPTS_KEPT_FOR_US

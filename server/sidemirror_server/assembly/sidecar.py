@@ -21,7 +21,7 @@ from sidemirror_server.assembly.models import (
     templates_of,
 )
 from sidemirror_server.assembly.retention import KeptFor
-from sidemirror_server.assembly.standing import Standing
+from sidemirror_server.assembly.service_health import Standing
 from sidemirror_server.assembly.stores import PORTS, Stores, open_stores
 from sidemirror_server.critique.keeping import Critic
 from sidemirror_server.entrance import (
@@ -73,8 +73,8 @@ from sidemirror_server.vocabulary.clock import Clock, SystemClock
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import new_id
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.work.bounded_queue import Bounded
 from sidemirror_server.work.queue import Work
-from sidemirror_server.work.room import Bounded
 from sidemirror_server.work.worker import Pace, Worker
 
 if TYPE_CHECKING:

@@ -12,12 +12,11 @@ import msgspec
 
 from sidemirror_server.critique.store import Critiques
 from sidemirror_server.goals.store import GoalReflections
-from sidemirror_server.memory.dreams import Dreams
-from sidemirror_server.memory.graph import MemoryGraph
-from sidemirror_server.memory.pruning import Pruning
-from sidemirror_server.memory.search import MemorySearch
+from sidemirror_server.memory.dreams.dreams import Dreams
+from sidemirror_server.memory.finding.search import MemorySearch
+from sidemirror_server.memory.kin.graph import MemoryGraph
 from sidemirror_server.memory.store import Memories
-from sidemirror_server.memory.trials import Trials
+from sidemirror_server.memory.trials.trials import Trials
 from sidemirror_server.models.ledger import Ledger
 from sidemirror_server.rpc.info import StoreFacts
 from sidemirror_server.settings import Settings
@@ -40,6 +39,7 @@ from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.trace.log import Journal, TurnLog
+from sidemirror_server.trace.pruning import Pruning
 from sidemirror_server.trace.receipts import Receipts
 from sidemirror_server.trace.requests import Requests
 from sidemirror_server.vocabulary.clock import Clock, SystemClock

@@ -4,15 +4,17 @@ A judge prefers the first of two answers for no reason often enough (research pa
 that one question decides nothing.
 """
 
-from sidemirror_server.critique.asking import Asking, added, both
+import asyncio
+
 from sidemirror_server.critique.material import Material, evidence_of
 from sidemirror_server.critique.prompts import COMPARISON_SYSTEM, comparison_prompt
 from sidemirror_server.critique.record import Better, Comparison
 from sidemirror_server.models.answers import ComparisonAnswer
 from sidemirror_server.models.language_model import Ask, Completion, Purpose
+from sidemirror_server.models.scoped_model import ScopedModel
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.vocabulary.status import ResultStatus
+from sidemirror_server.vocabulary.status import ResultStatus, added
 
 _MAX_TOKENS = 1_024
 _TEMPERATURE = 0.1  # seed response-critique: consistent evaluation
@@ -27,7 +29,7 @@ def agreed(forward: str, backward: str) -> tuple[Better, bool]:
 
 
 async def compare(
-    model: Asking,
+    model: ScopedModel,
     scope: Scope,
     material: Material,
     earlier: str,
@@ -53,12 +55,17 @@ async def compare(
 
 
 async def _both(
-    model: Asking, scope: Scope, material: Material, earlier: str, later: str, deadline_s: float
+    model: ScopedModel, scope: Scope, material: Material, earlier: str, later: str, deadline_s: float
 ) -> tuple[Completion[ComparisonAnswer], Completion[ComparisonAnswer]]:
-    return await both(
-        model.ask(scope, _ask(material, earlier, later), deadline_s),
-        model.ask(scope, _ask(material, later, earlier), deadline_s),
-    )
+    """Both orders, asked at once. The first failure, or cancellation, ends both."""
+    forward = asyncio.create_task(model.ask(scope, _ask(material, earlier, later), deadline_s))
+    backward = asyncio.create_task(model.ask(scope, _ask(material, later, earlier), deadline_s))
+    try:
+        return await forward, await backward
+    finally:
+        for task in (forward, backward):
+            task.cancel()
+        await asyncio.gather(forward, backward, return_exceptions=True)
 
 
 def _ask(material: Material, first: str, second: str) -> Ask[ComparisonAnswer]:

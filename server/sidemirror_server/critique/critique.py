@@ -10,7 +10,6 @@ import msgspec
 from opentelemetry import trace
 from opentelemetry.trace import StatusCode
 
-from sidemirror_server.critique.asking import NO_CAPS, Asking, added
 from sidemirror_server.critique.material import Material, evidence_of
 from sidemirror_server.critique.prompts import CRITIQUE_SYSTEM, critique_prompt
 from sidemirror_server.critique.record import Verdict
@@ -18,10 +17,11 @@ from sidemirror_server.critique.telemetry import tell_dimensions
 from sidemirror_server.critique.verdict import verdict_of
 from sidemirror_server.models.answers import CritiqueAnswer
 from sidemirror_server.models.language_model import Ask, Purpose
-from sidemirror_server.models.profiles import Within
+from sidemirror_server.models.profiles import NO_CAPS, Within
+from sidemirror_server.models.scoped_model import ScopedModel
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.vocabulary.status import ResultStatus, Usage
+from sidemirror_server.vocabulary.status import ResultStatus, Usage, added
 from sidemirror_server.vocabulary.telemetry import CRITIQUES, SPAN_CRITIQUE
 
 _tracer = trace.get_tracer("sidemirror.critique")
@@ -35,7 +35,7 @@ MORE_TOKENS = 1_200
 
 
 async def critique(
-    model: Asking, scope: Scope, material: Material, deadline_s: float, within: Within = NO_CAPS
+    model: ScopedModel, scope: Scope, material: Material, deadline_s: float, within: Within = NO_CAPS
 ) -> Verdict:
     """What the model makes of the material's response within `deadline_s`. Raises nothing but cancellation."""
     ask = Ask(
@@ -57,7 +57,7 @@ async def critique(
 
 
 async def judged(
-    model: Asking,
+    model: ScopedModel,
     scope: Scope,
     ask: Ask[CritiqueAnswer],
     material: Material,

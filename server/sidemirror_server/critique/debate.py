@@ -10,7 +10,6 @@ from contextlib import aclosing
 
 import msgspec
 
-from sidemirror_server.critique.asking import Asking
 from sidemirror_server.critique.critique import MAX_TOKENS, TEMPERATURE, judged
 from sidemirror_server.critique.material import Material, evidence_of
 from sidemirror_server.critique.prompts import BRIEFS, JUDGE_SYSTEM, brief_system, debate_prompt, judge_prompt
@@ -18,6 +17,7 @@ from sidemirror_server.critique.record import Issue, Verdict
 from sidemirror_server.critique.verdict import asks_for_revision, surviving
 from sidemirror_server.models.answers import CritiqueAnswer, DebateAnswer
 from sidemirror_server.models.language_model import Ask, Purpose
+from sidemirror_server.models.scoped_model import ScopedModel
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
@@ -58,7 +58,7 @@ def agreement(arguments: Sequence[Argument]) -> bool:
 
 
 async def debate(
-    model: Asking,
+    model: ScopedModel,
     scope: Scope,
     material: Material,
     critics: int,
@@ -84,7 +84,7 @@ async def debate(
 
 
 async def _round(
-    model: Asking,
+    model: ScopedModel,
     scope: Scope,
     material: Material,
     briefs: Sequence[str],
@@ -113,7 +113,7 @@ async def _round(
 
 
 async def _argument(
-    model: Asking,
+    model: ScopedModel,
     scope: Scope,
     material: Material,
     place: tuple[int, int, str],
@@ -147,7 +147,7 @@ async def _argument(
 
 
 async def _verdict(
-    model: Asking, scope: Scope, material: Material, last: Sequence[Argument], deadline_s: float
+    model: ScopedModel, scope: Scope, material: Material, last: Sequence[Argument], deadline_s: float
 ) -> Verdict:
     """The judge's verdict, under the same rules as any other; none where fewer than two critics answered."""
     heard = sorted((one for one in last if one.status is ResultStatus.OK), key=lambda one: one.critic)

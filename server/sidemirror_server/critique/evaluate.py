@@ -9,12 +9,12 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from opentelemetry import trace
 
-from sidemirror_server.critique.asking import Asking
 from sidemirror_server.critique.material import evidence_of, material_of
 from sidemirror_server.critique.prompts import EVALUATION_SYSTEM, evaluation_prompt
 from sidemirror_server.critique.trace_facts import Call, content_words, facts_of
 from sidemirror_server.models.answers import EvaluationAnswer
 from sidemirror_server.models.language_model import Ask, Purpose
+from sidemirror_server.models.scoped_model import ScopedModel
 from sidemirror_server.trace.event import Event
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.scope import Scope
@@ -99,7 +99,7 @@ def completeness(events: Iterable[Event], checklist: Sequence[str]) -> Criterion
 
 
 async def evaluate(
-    model: Asking, scope: Scope, events: Sequence[Event], checklist: Sequence[str], deadline_s: float
+    model: ScopedModel, scope: Scope, events: Sequence[Event], checklist: Sequence[str], deadline_s: float
 ) -> Evaluation:
     """All five criteria. Raises nothing but cancellation."""
     facts = facts_of(events)

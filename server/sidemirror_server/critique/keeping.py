@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 
-from sidemirror_server.critique.asking import NO_CAPS, Asking
 from sidemirror_server.critique.compare import compare
 from sidemirror_server.critique.critique import critique
 from sidemirror_server.critique.material import Material
 from sidemirror_server.critique.record import Comparison, Critique, Verdict, critique_body, critique_in
 from sidemirror_server.critique.statistics import to_ppm
 from sidemirror_server.critique.store import CritiqueRecord, Critiques
-from sidemirror_server.models.profiles import Within
+from sidemirror_server.models.profiles import NO_CAPS, Within
+from sidemirror_server.models.scoped_model import ScopedModel
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import NotFound
 from sidemirror_server.vocabulary.scope import Scope
@@ -32,7 +32,7 @@ class About:
 class Critic:
     """Asks for verdicts, and keeps those whose status is OK."""
 
-    def __init__(self, model: Asking, store: Critiques, clock: Clock) -> None:
+    def __init__(self, model: ScopedModel, store: Critiques, clock: Clock) -> None:
         self._model = model
         self._store = store
         self._clock = clock

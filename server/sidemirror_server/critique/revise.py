@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator, Callable
 
 import msgspec
 
-from sidemirror_server.critique.asking import Asking
 from sidemirror_server.critique.compare import compare
 from sidemirror_server.critique.critique import critique
 from sidemirror_server.critique.material import Material, evidence_of
@@ -16,6 +15,7 @@ from sidemirror_server.critique.prompts import REVISION_SYSTEM, revision_prompt
 from sidemirror_server.critique.record import Better, Comparison, Verdict
 from sidemirror_server.models.answers import RevisionAnswer
 from sidemirror_server.models.language_model import Ask, Purpose
+from sidemirror_server.models.scoped_model import ScopedModel
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
@@ -65,7 +65,7 @@ Step = Critiqued | Revised | Compared | Kept
 
 
 async def revise(
-    model: Asking, scope: Scope, material: Material, revisions: int, remaining_s: Remaining
+    model: ScopedModel, scope: Scope, material: Material, revisions: int, remaining_s: Remaining
 ) -> AsyncGenerator[Step, None]:
     """The steps as they are made, `Kept` last. `remaining_s`: seconds that a call may take now.
 
@@ -96,7 +96,7 @@ async def revise(
 
 
 async def _revision(
-    model: Asking, scope: Scope, material: Material, verdict: Verdict, number: int, deadline_s: float
+    model: ScopedModel, scope: Scope, material: Material, verdict: Verdict, number: int, deadline_s: float
 ) -> Revised:
     ask = Ask(
         purpose=Purpose.REVISION,

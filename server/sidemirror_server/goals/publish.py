@@ -11,9 +11,10 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from sidemirror_server.goals.record import GoalReflection
-from sidemirror_server.goals.reflect import Asking, reflect
+from sidemirror_server.goals.reflect import reflect
 from sidemirror_server.goals.report import KIND, reflection_body, reflection_in, reflection_of, report_in
 from sidemirror_server.goals.store import KEPT_FOR_US, MOST_PER_GOAL, GoalReflections
+from sidemirror_server.models.scoped_model import ScopedModel
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import Journal, Note
 from sidemirror_server.vocabulary.budget import LONGEST_MODEL_CALL_S
@@ -41,7 +42,9 @@ _T = TypeVar("_T")
 class Publisher:
     """Makes reflections of reports, and stores and tells each once."""
 
-    def __init__(self, model: Asking, reflections: GoalReflections, journal: Journal, bell: Bell, clock: Clock) -> None:
+    def __init__(
+        self, model: ScopedModel, reflections: GoalReflections, journal: Journal, bell: Bell, clock: Clock
+    ) -> None:
         self._model = model
         self._reflections = reflections
         self._journal = journal

@@ -1,7 +1,6 @@
 """One reflection on a finished goal: from the report to an insight of 1 to 3 sentences."""
 
 import re
-from typing import Protocol
 
 from opentelemetry import trace
 from opentelemetry.trace import StatusCode
@@ -12,8 +11,8 @@ from sidemirror_server.goals.record import GoalReflection
 from sidemirror_server.goals.report import Report
 from sidemirror_server.goals.unaided import evidence_of
 from sidemirror_server.models.answers import GoalAnswer
-from sidemirror_server.models.language_model import AnswerT, Ask, Completion, Purpose
-from sidemirror_server.models.profiles import Within
+from sidemirror_server.models.language_model import Ask, Purpose
+from sidemirror_server.models.scoped_model import ScopedModel
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.scope import Scope
@@ -23,7 +22,6 @@ from sidemirror_server.vocabulary.text import enter
 
 _tracer = trace.get_tracer("sidemirror.goals")
 
-NO_CAPS = Within()
 # Chosen here: three sentences, and the braces around them.
 MAX_TOKENS = 400
 # Seed goal-reflection, "Flow": "1-3 sentence insight".
@@ -32,18 +30,8 @@ MOST_SENTENCES = 3
 _NEXT_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\"'“(\[`]?[A-Z0-9À-ÖØ-Þ])|(?<=[。！？])\s*(?=\S)")
 
 
-class Asking(Protocol):
-    """What answers, with the scope that pays for it: the gateway."""
-
-    async def ask(
-        self, scope: Scope, ask: Ask[AnswerT], deadline_s: float, within: Within = NO_CAPS
-    ) -> Completion[AnswerT]:
-        """The answer within `deadline_s` seconds. Raises ModelFailed."""
-        ...
-
-
 async def reflect(
-    model: Asking, scope: Scope, reflection_id: str, report: Report, clock: Clock, deadline_s: float
+    model: ScopedModel, scope: Scope, reflection_id: str, report: Report, clock: Clock, deadline_s: float
 ) -> GoalReflection:
     """What the model makes of the report, made at the time when it answers. Raises ModelFailed, also for an answer that
     says nothing."""

@@ -41,7 +41,7 @@ class MemoryState(StrEnum):
 class Quarantine(StrEnum):
     """Why a memory is quarantined."""
 
-    # Its text tries to steer whoever reads it: only a person lets it out (memory/trust.py).
+    # Its text tries to steer whoever reads it: only a person lets it out (memory/lessons/trust.py).
     STEERING = "steering"
     # It rests on untrusted text, under the policy `corroborated`: a second episode lets it out.
     UNCORROBORATED = "uncorroborated"
@@ -55,7 +55,7 @@ class Change(StrEnum):
     LEARNED = "learned"
     UPDATED = "updated"
     REVIEWED = "reviewed"
-    # What became of tasks said so (memory/evidence.py).
+    # What became of tasks said so (memory/trials/evidence.py).
     JUDGED = "judged"
 
 
@@ -77,7 +77,7 @@ class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     reflection. `derived_from`: of what was dreamt, the ids of the memories that it rests on. `metadata`: JSON; the
     seed's `outcome`, `task_description`, `event_count` and `session_id`, and the caller's own. `change` and `reason`
     tell of the last version. `revision_ids`: of its last revisions that had one, the oldest first, at most
-    MOST_REVISIONS. `error_signature`: of the failure that it tells of (`memory/signature.py`), or empty.
+    MOST_REVISIONS. `error_signature`: of the failure that it tells of (`memory/kin/signature.py`), or empty.
     `evidence_from`: the version from which evidence of it counts. Raises BadInput for a score that is none.
     """
 
@@ -118,7 +118,7 @@ class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
 
 
 class LinkKind(StrEnum):
-    """What a link says of its source (`memory/links.py`). The values are stored and never change."""
+    """What a link says of its source (`memory/kin/links.py`). The values are stored and never change."""
 
     STRATEGY_OF = "strategy_of"
     DERIVED_FROM = "derived_from"
@@ -129,7 +129,7 @@ class LinkKind(StrEnum):
 
 
 class NewLink(msgspec.Struct, frozen=True):
-    """A link of a memory that is learned, to the node of this key (`memory/links.py`)."""
+    """A link of a memory that is learned, to the node of this key (`memory/kin/links.py`)."""
 
     kind: LinkKind
     target: str

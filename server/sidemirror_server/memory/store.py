@@ -1,6 +1,6 @@
 """The port behind memories. Adapters: `storage/sqlite/memories.py`, `storage/postgres/memories.py`.
 
-Finding memories by what they say is another port's: `memory/search.py`.
+Finding memories by what they say is another port's: `memory/finding/search.py`.
 """
 
 from typing import Protocol

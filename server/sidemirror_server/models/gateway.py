@@ -18,7 +18,7 @@ from sidemirror_server.models.breaker import Breakers
 from sidemirror_server.models.language_model import BACKGROUND, AnswerT, Ask, Completion, LanguageModel, Purpose
 from sidemirror_server.models.ledger import Amount
 from sidemirror_server.models.prices import Prices
-from sidemirror_server.models.profiles import Profile, Within, fitted, most_input_tokens, most_output_tokens
+from sidemirror_server.models.profiles import NO_CAPS, Profile, Within, fitted, most_input_tokens, most_output_tokens
 from sidemirror_server.models.sharing import SharedCalls
 from sidemirror_server.models.spending import Spending
 from sidemirror_server.models.telemetry import model_call
@@ -46,7 +46,6 @@ _PRICE_NOT_KNOWN = (
     "no price list has this model, so the dearest known price is counted: set model.input_usd_per_mtok and "
     "model.output_usd_per_mtok"
 )
-NO_CAPS = Within()
 
 
 @runtime_checkable

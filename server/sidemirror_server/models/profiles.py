@@ -47,6 +47,9 @@ class Within(msgspec.Struct, frozen=True):
     usd: float | None = None
 
 
+NO_CAPS = Within()
+
+
 def most_input_tokens(ask: Ask[AnswerT]) -> int:
     """More tokens than the prompt can have: no tokenizer makes two tokens of one byte."""
     schema = msgspec.json.encode(msgspec.json.schema(ask.answer_type))

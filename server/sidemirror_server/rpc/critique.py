@@ -9,12 +9,12 @@ import msgspec
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import critique_pb2 as pb
 from sidemirror_server.critique import record
-from sidemirror_server.critique.asking import Asking
 from sidemirror_server.critique.debate import DEFAULT_CRITICS, FEWEST_CRITICS, MOST_ROUNDS, Argument, debate
 from sidemirror_server.critique.gate import should_critique
 from sidemirror_server.critique.keeping import About, Critic
 from sidemirror_server.critique.material import Material, ToolEvidence, material_of
 from sidemirror_server.critique.revise import DEFAULT_REVISIONS, Critiqued, revise
+from sidemirror_server.models.scoped_model import ScopedModel
 from sidemirror_server.rpc.call import Call
 from sidemirror_server.rpc.turn_material import TurnMaterial
 from sidemirror_server.rpc.verdicts import (
@@ -60,7 +60,7 @@ class CritiqueCalls:
         "Debate": _debate_binds,
     }
 
-    def __init__(self, model: Asking, critic: Critic, turns: TurnMaterial) -> None:
+    def __init__(self, model: ScopedModel, critic: Critic, turns: TurnMaterial) -> None:
         self._model = model
         self._critic = critic
         self._turns = turns

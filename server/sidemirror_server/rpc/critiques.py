@@ -1,11 +1,11 @@
 """The calls of CritiqueService about traces, kept critiques and their figures."""
 
 from sidemirror.v1 import critique_pb2 as pb
-from sidemirror_server.critique.asking import Asking
 from sidemirror_server.critique.evaluate import evaluate
 from sidemirror_server.critique.record import Outcome
 from sidemirror_server.critique.statistics import DAY_US, HOUR_US
 from sidemirror_server.critique.store import CritiqueKey, Critiques
+from sidemirror_server.models.scoped_model import ScopedModel
 from sidemirror_server.rpc.call import Call
 from sidemirror_server.rpc.critique import ANSWER_S
 from sidemirror_server.rpc.events import event_of
@@ -31,7 +31,7 @@ _PAGE_BYTES = 2 * 1024 * 1024
 class KeptCritiqueCalls:
     """Evaluates traces, and shows what is kept of critiques."""
 
-    def __init__(self, model: Asking, store: Critiques, turns: TurnMaterial) -> None:
+    def __init__(self, model: ScopedModel, store: Critiques, turns: TurnMaterial) -> None:
         self._model = model
         self._store = store
         self._turns = turns

@@ -31,7 +31,7 @@ from sidemirror_server.thinking.record import (
     TurnSummary,
 )
 from sidemirror_server.thinking.schedule import Reason
-from sidemirror_server.thinking.unaided import CONFIDENCE, SHOULD_CONTINUE, default_text
+from sidemirror_server.thinking.seed_defaults import CONFIDENCE, SHOULD_CONTINUE, default_text
 from sidemirror_server.trace.event import Event, TurnStarted
 from sidemirror_server.vocabulary.budget import BudgetLeft
 from sidemirror_server.vocabulary.status import ResultStatus

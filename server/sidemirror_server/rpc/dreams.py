@@ -5,13 +5,13 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror_server.memory.dream_schedule import DreamSchedule
-from sidemirror_server.memory.dreaming import Progress, progress_of
-from sidemirror_server.memory.dreams import Dream, Dreams, DreamtLesson, dream_in
-from sidemirror_server.memory.pruning import Pruned, PrunedKind, Pruning
+from sidemirror_server.memory.dreams.dreaming import Progress, progress_of
+from sidemirror_server.memory.dreams.dreams import Dream, Dreams, DreamtLesson, dream_in
+from sidemirror_server.memory.dreams.schedule import DreamSchedule
 from sidemirror_server.rpc.call import Call
 from sidemirror_server.rpc.pages import place_in, size_of, token_for
 from sidemirror_server.rpc.wire import STATUSES, timestamp, usage_to_wire
+from sidemirror_server.trace.pruning import Pruned, PrunedKind, Pruning
 from sidemirror_server.vocabulary.errors import Disabled, WrongState
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.work.queue import Job, JobState, Work

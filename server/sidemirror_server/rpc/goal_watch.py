@@ -14,7 +14,7 @@ from sidemirror_server.rpc.streams import Streams, StreamTimes
 from sidemirror_server.rpc.wire import duration
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import Entry, Journal
-from sidemirror_server.trace.looks import Looks
+from sidemirror_server.trace.shared_reads import Looks
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.telemetry import GAPS

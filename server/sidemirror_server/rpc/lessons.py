@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror_server.memory.episode import EventType, steps_of
-from sidemirror_server.memory.evidence import Counts, Interval, Verdict, explained
-from sidemirror_server.memory.outcomes import JudgedLesson, Outcomes
+from sidemirror_server.memory.kin.signature import error_signature
+from sidemirror_server.memory.lessons.episode import EventType, steps_of
 from sidemirror_server.memory.record import TaskOutcome
-from sidemirror_server.memory.signature import error_signature
+from sidemirror_server.memory.trials.evidence import Counts, Interval, Verdict, explained
+from sidemirror_server.memory.trials.outcomes import JudgedLesson, Outcomes
 from sidemirror_server.rpc.call import Call
 from sidemirror_server.rpc.memory_wire import CATEGORY_NAMES, STATES
 from sidemirror_server.rpc.pages import place_in, size_of, token_for

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror_server.memory.keep import judged
+from sidemirror_server.memory.lessons.keeping import judged
 from sidemirror_server.memory.record import Change, MemoryRecord, MemoryState, Quarantine, Revision
 from sidemirror_server.memory.store import Memories, MemoryKey
 from sidemirror_server.rpc.call import Call

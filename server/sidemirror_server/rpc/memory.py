@@ -3,10 +3,10 @@
 import msgspec
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror_server.memory.echo import without_echo
-from sidemirror_server.memory.episode import ReflectionContext, Step, steps_of
-from sidemirror_server.memory.keep import Ids, Keeper, Stored, judged_by_episode
-from sidemirror_server.memory.reflector import Reflector
+from sidemirror_server.memory.lessons.echo import without_echo
+from sidemirror_server.memory.lessons.episode import ReflectionContext, Step, steps_of
+from sidemirror_server.memory.lessons.keeping import Ids, Keeper, Stored, judged_by_episode
+from sidemirror_server.memory.lessons.reflector import Reflector
 from sidemirror_server.rpc.call import Call
 from sidemirror_server.rpc.critique import ANSWER_S
 from sidemirror_server.rpc.memory_wire import error_of, result_of, result_to_wire, step_of

@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror_server.memory.clusters import Cluster, ClusterKind
-from sidemirror_server.memory.graph import Explored, Explorer, MemoryGraph
-from sidemirror_server.memory.grouping import Grouping
-from sidemirror_server.memory.links import Link, Node, NodeKind, check_link, node_of
+from sidemirror_server.memory.kin.clusters import Cluster, ClusterKind
+from sidemirror_server.memory.kin.graph import Explored, Explorer, MemoryGraph
+from sidemirror_server.memory.kin.links import Link, Node, NodeKind, check_link, node_of
+from sidemirror_server.memory.kin.project_clusters import Grouping
 from sidemirror_server.memory.record import LinkKind
 from sidemirror_server.rpc.call import Call
 from sidemirror_server.rpc.memory_wire import memory_to_wire

@@ -1,10 +1,10 @@
 """The calls of ReflectiveMemoryService that find memories."""
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror_server.memory.context import DEFAULT_ITEMS, MemoryContext, Task
-from sidemirror_server.memory.recall import Answer, Hit, Question, Recall, SearchMode
+from sidemirror_server.memory.finding.context import DEFAULT_ITEMS, MemoryContext, Task
+from sidemirror_server.memory.finding.recall import Answer, Hit, Question, Recall, SearchMode
+from sidemirror_server.memory.finding.search import Filter
 from sidemirror_server.memory.record import MemoryState
-from sidemirror_server.memory.search import Filter
 from sidemirror_server.rpc.blocks import block_to_wire
 from sidemirror_server.rpc.call import Call
 from sidemirror_server.rpc.memory_wire import CATEGORY_NAMES, KIND_NAMES, memory_to_wire

@@ -8,13 +8,13 @@ from google.protobuf.struct_pb2 import Struct
 
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror_server.memory.episode import ORIGINS as STEP_ORIGINS
-from sidemirror_server.memory.episode import EventType, Step, TaskError
-from sidemirror_server.memory.keys import named_episode
+from sidemirror_server.memory.kin.signature import is_signature
+from sidemirror_server.memory.lessons.episode import ORIGINS as STEP_ORIGINS
+from sidemirror_server.memory.lessons.episode import EventType, Step, TaskError
+from sidemirror_server.memory.lessons.keys import named_episode
+from sidemirror_server.memory.lessons.reflector import Result
+from sidemirror_server.memory.lessons.scoring import DEFAULT_IMPORTANCE
 from sidemirror_server.memory.record import LAYER, SOURCE, AppliesWhen, MemoryKind, MemoryRecord, MemoryState
-from sidemirror_server.memory.reflector import Result
-from sidemirror_server.memory.scoring import DEFAULT_IMPORTANCE
-from sidemirror_server.memory.signature import is_signature
 from sidemirror_server.rpc.wire import ORIGINS, OUTCOME_NAMES, struct, timestamp, usage_to_wire
 from sidemirror_server.trace.failure import ErrorCategory
 from sidemirror_server.vocabulary.errors import BadInput

@@ -7,10 +7,10 @@ from typing import cast
 from google.protobuf.message import Message
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror_server.memory.graph import MemoryGraph
-from sidemirror_server.memory.keep import Trust
-from sidemirror_server.memory.links import Link, links_of, memory_key
-from sidemirror_server.memory.portable import BadLine, kept_in, line_of
+from sidemirror_server.memory.kin.graph import MemoryGraph
+from sidemirror_server.memory.kin.links import Link, links_of, memory_key
+from sidemirror_server.memory.lessons.keeping import Trust
+from sidemirror_server.memory.lessons.portable import BadLine, kept_in, line_of
 from sidemirror_server.memory.record import Kept, MemoryRecord, NewLink
 from sidemirror_server.memory.store import Memories, MemoryKey
 from sidemirror_server.rpc.call import Call

@@ -19,9 +19,9 @@ from sidemirror_server.critique.record import (
     critique_in,
 )
 from sidemirror_server.critique.revise import Compared, Kept, Revised
+from sidemirror_server.critique.seed_defaults import CONFIDENCE, ISSUES
 from sidemirror_server.critique.statistics import PPM, Figures
 from sidemirror_server.critique.store import CritiqueRecord
-from sidemirror_server.critique.unaided import CONFIDENCE, ISSUES
 from sidemirror_server.rpc.wire import ORIGINS, OUTCOMES, STATUSES, timestamp, usage_to_wire
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 

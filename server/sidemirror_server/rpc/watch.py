@@ -3,7 +3,6 @@
 from collections.abc import AsyncGenerator
 
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.memory.pruning import Pruning
 from sidemirror_server.rpc.call import Call
 from sidemirror_server.rpc.directives import entry_to_wire
 from sidemirror_server.rpc.pages import place_in, token_for
@@ -12,7 +11,8 @@ from sidemirror_server.rpc.wire import duration, timestamp
 from sidemirror_server.thinking.record import recorded_in
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import TURN_TOPIC, Entry, TurnLog
-from sidemirror_server.trace.looks import Looks
+from sidemirror_server.trace.pruning import Pruning
+from sidemirror_server.trace.shared_reads import Looks
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.telemetry import GAPS

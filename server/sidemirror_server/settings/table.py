@@ -212,7 +212,7 @@ class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     critique_days: Days | None = 365
     # Memories that matter less than `memory_importance` and were neither made, learned again nor changed since. Chosen
     # here: a quarter. What somebody changed or reviewed stays, and so does what is retired, what has a trial since, and
-    # a reflection whose strategy matters (`memory/pruning.py`).
+    # a reflection whose strategy matters (`trace/pruning.py`).
     memory_days: Days | None = 90
     # 0 to 1. Chosen here: what QueryReflections leaves out when nothing is said.
     memory_importance: Annotated[float, Meta(ge=0, le=1)] = 0.5

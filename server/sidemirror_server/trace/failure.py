@@ -1,4 +1,4 @@
-"""What kind of failure an error text tells of. Whether two of them are the same failure: `memory/signature.py`.
+"""What kind of failure an error text tells of. Whether two of them are the same failure: `memory/kin/signature.py`.
 
 The categories are the seed's (reflection-engine-v2, "ErrorCategory", as listed in design section 8); the wordings are
 those of HTTP, POSIX shells and tools, Python, JavaScript, Java, Go and SQL databases. A text is judged first by its

@@ -23,12 +23,12 @@ from sidemirror_server.trace.log import TurnLog, TurnStanding
 from sidemirror_server.turns.critiquing import TurnCritiques
 from sidemirror_server.turns.ending import Endings
 from sidemirror_server.turns.head import head_in
-from sidemirror_server.turns.held import HeldTurns
 from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.live import LiveTurn
-from sidemirror_server.turns.past import Past
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import Reflections
+from sidemirror_server.turns.session_past import Past
+from sidemirror_server.turns.turn_cache import HeldTurns
 from sidemirror_server.vocabulary.block import ContextBlock
 from sidemirror_server.vocabulary.budget import Claim
 from sidemirror_server.vocabulary.clock import Clock

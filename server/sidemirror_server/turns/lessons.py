@@ -9,9 +9,9 @@ from typing import TypeVar
 import msgspec
 
 from sidemirror_server.goals.context import HEADING, GoalContexts, GoalLessons
-from sidemirror_server.memory.context import DEFAULT_ITEMS, Failure, Fitting, MemoryContext, Task
-from sidemirror_server.memory.holdout import HELD_BACK, held_of
-from sidemirror_server.memory.signature import error_signature
+from sidemirror_server.memory.finding.context import DEFAULT_ITEMS, Failure, Fitting, MemoryContext, Task
+from sidemirror_server.memory.kin.signature import error_signature
+from sidemirror_server.memory.trials.holdout import HELD_BACK, held_of
 from sidemirror_server.thinking.record import SeenError
 from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.trace.event import ContextWish, TurnStarted

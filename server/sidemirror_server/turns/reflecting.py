@@ -9,7 +9,7 @@ import logging
 
 import msgspec
 
-from sidemirror_server.memory.context import Failure
+from sidemirror_server.memory.finding.context import Failure
 from sidemirror_server.models.gateway import Gateway
 from sidemirror_server.models.profiles import Within
 from sidemirror_server.thinking.prompts import ReflectionPrompts

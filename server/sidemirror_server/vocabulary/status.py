@@ -36,3 +36,19 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     # None where the price is not known; 0.0 where it is known to be nothing.
     cost_usd: float | None = None
     latency_us: int = 0
+
+
+def added(one: Usage | None, other: Usage | None) -> Usage | None:
+    """What two calls took together, under the first one's names; a cost that is not known stays not known."""
+    if one is None or other is None:
+        return one or other
+    cost = None if one.cost_usd is None or other.cost_usd is None else one.cost_usd + other.cost_usd
+    return msgspec.structs.replace(
+        one,
+        input_tokens=one.input_tokens + other.input_tokens,
+        output_tokens=one.output_tokens + other.output_tokens,
+        cache_read_tokens=one.cache_read_tokens + other.cache_read_tokens,
+        cache_write_tokens=one.cache_write_tokens + other.cache_write_tokens,
+        cost_usd=cost,
+        latency_us=one.latency_us + other.latency_us,
+    )

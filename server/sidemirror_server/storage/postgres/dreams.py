@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sidemirror_server.memory.dreams import Dream, Standing, Waiting, dream_body, dream_in
+from sidemirror_server.memory.dreams.dreams import Dream, Standing, Waiting, dream_body, dream_in
 from sidemirror_server.storage.postgres.database import Database
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.errors import WrongState

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import asyncpg
 
-from sidemirror_server.goals.alike import CANDIDATES, Goals, by_goal, most_alike
 from sidemirror_server.goals.record import GoalReflection, GoalState
+from sidemirror_server.goals.similarity import CANDIDATES, Goals, by_goal, most_alike
 from sidemirror_server.goals.store import (
     FORGOTTEN_AFTER_US,
     KEPT_FOR_US,

@@ -25,12 +25,12 @@ from sidemirror_server.memory.record import (
     strengthened,
 )
 from sidemirror_server.memory.store import LESSON_KEPT_US, MemoryKey
-from sidemirror_server.memory.terms import terms_of
 from sidemirror_server.storage.postgres.database import Database, Transaction
 from sidemirror_server.storage.postgres.memory_graph import keep_links
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.errors import NotFound, WrongState
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.terms import terms_of
 
 _SQL = load_statements(Path(__file__).with_name("memories.sql"))
 _FIRST_KEY = MemoryKey(2**63 - 1, "")  # before every memory there can be

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from sidemirror_server.memory.links import (
+from sidemirror_server.memory.kin.links import (
     MOST_SAME_ERROR,
     Link,
     NodeKind,

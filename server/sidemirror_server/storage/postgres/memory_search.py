@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from sidemirror_server.memory.bm25 import LENGTH_WEIGHT, SATURATION, Field, chosen, telling
-from sidemirror_server.memory.search import (
+from sidemirror_server.memory.finding.search import (
     EMBEDDING_LEASE_US,
     Embedded,
     Facts,
@@ -18,6 +17,7 @@ from sidemirror_server.memory.search import (
 )
 from sidemirror_server.storage.postgres.database import Database, Transaction
 from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.vocabulary.bm25 import LENGTH_WEIGHT, SATURATION, Field, chosen, telling
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("memory_search.sql"))

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from sidemirror_server.memory.pruning import Pruned, PrunedKind
 from sidemirror_server.storage.postgres.database import Database, Transaction
 from sidemirror_server.storage.postgres.memories import remove
 from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.trace.pruning import Pruned, PrunedKind
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("pruning.sql"))

@@ -27,7 +27,7 @@ from redis.asyncio.connection import Connection, SSLConnection, UnixDomainSocket
 
 from sidemirror_server.storage.redis.failures import Meaning, meaning_of, refusal, store_failure
 from sidemirror_server.storage.redis.keys import MARKER
-from sidemirror_server.storage.redis.standing import Standing, examine
+from sidemirror_server.storage.redis.server_facts import Standing, examine
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused, StoreUnavailable
 

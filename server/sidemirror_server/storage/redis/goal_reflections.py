@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from sidemirror_server.goals.alike import CANDIDATES, Goals, most_alike
 from sidemirror_server.goals.record import GoalReflection, GoalState
 from sidemirror_server.goals.report import OBJECTIVE_CHARS
+from sidemirror_server.goals.similarity import CANDIDATES, Goals, most_alike
 from sidemirror_server.goals.store import KEPT_FOR_US, MOST_PER_GOAL, MOST_RECENT_GOALS, REFUSED_FOR_US
 from sidemirror_server.goals.words import words_of
 from sidemirror_server.storage.redis import keys

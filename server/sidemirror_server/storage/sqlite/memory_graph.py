@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from sidemirror_server.memory.links import (
+from sidemirror_server.memory.kin.links import (
     MOST_SAME_ERROR,
     Link,
     NodeKind,

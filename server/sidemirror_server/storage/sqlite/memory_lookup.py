@@ -1,7 +1,7 @@
 """How memories are looked up in SQLite: on a connection that only reads, wherever that runs.
 
 `memory_search.py` calls it, beside the event loop. Full text: the index finds and weighs roughly, then the best of
-that are scored by the rule that all stores share (`memory/bm25.py`).
+that are scored by the rule that all stores share (`vocabulary/bm25.py`).
 """
 
 import heapq
@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 
-from sidemirror_server.memory.bm25 import MOST_LED_TO, Field, chosen, scorer
-from sidemirror_server.memory.search import Facts, Filter, TextHit, TextHits, VectorHit, VectorHits
+from sidemirror_server.memory.finding.search import Facts, Filter, TextHit, TextHits, VectorHit, VectorHits
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.memory_vectors import Vectors
+from sidemirror_server.vocabulary.bm25 import MOST_LED_TO, Field, chosen, scorer
 from sidemirror_server.vocabulary.scope import Scope
 
 SQL = load_statements(Path(__file__).with_name("memory_search.sql"))

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from sidemirror_server.memory.links import links_of
+from sidemirror_server.memory.kin.links import links_of
 from sidemirror_server.memory.record import LAYER, SOURCE, MemoryRecord, NewLink, known_by, memory_body
-from sidemirror_server.memory.terms import terms_of
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.terms import terms_of
 
 _SQL = load_statements(Path(__file__).with_name("memories.sql"))
 

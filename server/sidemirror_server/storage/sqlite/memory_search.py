@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import astuple
 
-from sidemirror_server.memory.search import (
+from sidemirror_server.memory.finding.search import (
     EMBEDDING_LEASE_US,
     Embedded,
     Facts,

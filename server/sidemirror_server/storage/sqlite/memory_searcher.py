@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 import msgspec
 
-from sidemirror_server.memory.search import Facts, Filter, TextHits, VectorHits
+from sidemirror_server.memory.finding.search import Facts, Filter, TextHits, VectorHits
 from sidemirror_server.storage.sqlite.memory_lookup import Lookup
 from sidemirror_server.vocabulary.scope import Scope
 

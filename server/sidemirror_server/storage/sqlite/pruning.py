@@ -7,10 +7,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from sidemirror_server.memory.pruning import Pruned, PrunedKind
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import Database
 from sidemirror_server.storage.sqlite.memories import remove
+from sidemirror_server.trace.pruning import Pruned, PrunedKind
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("pruning.sql"))

@@ -5,8 +5,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from sidemirror_server.memory.evidence import Arm, Tally
-from sidemirror_server.memory.trials import Settled, Trial
+from sidemirror_server.memory.trials.evidence import Arm, Tally
+from sidemirror_server.memory.trials.trials import Settled, Trial
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import Database
 from sidemirror_server.vocabulary.scope import Scope

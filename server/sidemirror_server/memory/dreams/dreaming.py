@@ -1,0 +1,381 @@
+"""Dreaming: what new memories teach together with those that are like them, while nobody waits (design section 8).
+
+A pass is a job of the durable queue (`memory/dreams/schedule.py`). It reads what no pass has read, gathers it with
+recent memories into clusters (`memory/dreams/groups.py`), asks a model about those that several episodes support, keeps
+what comes of it, and closes itself in the log. It deletes nothing and rewrites nothing.
+
+Every answer is noted with the job before anything is done with it, and keeping it again changes nothing: a job that is
+run again after a crash goes on where it was. A job whose claim was lost ends at its next note.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from sidemirror_server.memory.dreams.dreams import (
+    Dream,
+    Dreams,
+    DreamtLesson,
+    dream_body,
+    rest_until,
+)
+from sidemirror_server.memory.dreams.groups import Group, episodes_of, gathered, in_turn
+from sidemirror_server.memory.dreams.lesson import lesson_of_dream
+from sidemirror_server.memory.dreams.prompts import DreamPrompts, evidence_of
+from sidemirror_server.memory.dreams.schedule import number_of
+from sidemirror_server.memory.lessons.keeping import Trust
+from sidemirror_server.memory.lessons.scoring import Scorer, models_own
+from sidemirror_server.memory.record import Lesson, MemoryKind, MemoryRecord, MemoryState
+from sidemirror_server.memory.store import Memories, MemoryKey
+from sidemirror_server.models.answers import DreamAnswer
+from sidemirror_server.models.language_model import Ask, Purpose
+from sidemirror_server.models.scoped_model import ScopedModel
+from sidemirror_server.vocabulary.budget import LONGEST_MODEL_CALL_S
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.errors import ModelFailed, StoreUnavailable, WrongState
+from sidemirror_server.vocabulary.ids import derived_id
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.status import ResultStatus, Usage
+from sidemirror_server.work.queue import Job, JobState
+from sidemirror_server.work.worker import NotNow, Task
+
+_log = logging.getLogger(__name__)
+
+# Memories that one pass reads as new, and recent ones that it compares them with. Chosen here: a day of a busy agent,
+# and little enough to be gathered within a second.
+MOST_READ, MOST_RECENT = 500, 1_000
+# Questions of one pass. Chosen here: with a small model's prices a pass stays below a tenth of the day's cap.
+MOST_ASKED = 20
+# Of the visible answer; as for a reflection on an episode.
+_MAX_TOKENS = 800
+_TEMPERATURE = 0.1
+# How many memories are read at once on the loop; MOST_RECENT is a multiple.
+_AT_ONCE = 50
+_MOST_LEFT = 10_000
+_PATIENCE_S = 20.0
+_LOOK_AGAIN_S = 0.25
+
+# No model was asked.
+_NOT_ASKED = frozenset(
+    (
+        ResultStatus.SKIPPED_SPEND,
+        ResultStatus.SKIPPED_DISABLED,
+        ResultStatus.SKIPPED_DEADLINE,
+        ResultStatus.SKIPPED_BUDGET,
+    )
+)
+# After these there is no use in asking about the next cluster: what it would have read is left to the next pass. Other
+# failures are about one question, and asking it again would cost as much and fail again. A provider that does not take
+# a request may mean its text or all requests (`_Answered.is_not_taken`): what it says to the next one tells.
+_ENDS_THE_PASS = frozenset((*_NOT_ASKED, ResultStatus.FAILED_MODEL))
+
+# Failures in a row after which a pass gives up. Chosen here: a model that answers three questions in another form will
+# not answer the fourth, and each takes three attempts.
+_GIVES_UP_AFTER = 3
+
+_T = TypeVar("_T")
+
+
+class _Answered(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What came of one cluster. `lesson`: None where there is none to keep; `supporting_ids` and `episodes`: what it
+    rests on. `is_not_taken`: the request was refused before anything was done, by the provider or by a template that
+    fails, and would be again."""
+
+    status: ResultStatus = ResultStatus.OK
+    detail: str = ""
+    is_not_taken: bool = False
+    lesson: Lesson | None = None
+    supporting_ids: tuple[str, ...] = ()
+    episodes: int = 0
+    usage: Usage | None = None
+
+
+class _Notes(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a job notes: what it read as new, the clusters to ask about, the new memories of those that it leaves to the
+    next pass at once, and what came of the first ones. `found` clusters, of which a lesson said `known` already; `left`
+    unread memories were not even looked at. `refused_ids`: what the last pass left so (`Dream.refused_ids`)."""
+
+    started_us: int
+    new_ids: tuple[str, ...]
+    found: int = 0
+    known: int = 0
+    left: int = 0
+    groups: tuple[Group, ...] = ()
+    left_ids: tuple[str, ...] = ()
+    answered: tuple[_Answered, ...] = ()
+    refused_ids: tuple[str, ...] = ()
+
+
+_encode = msgspec.json.Encoder().encode
+_decode_notes = msgspec.json.Decoder(_Notes).decode
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far a pass is. `is_waiting`: no worker has begun."""
+
+    dream_id: str
+    is_waiting: bool
+    read: int = 0
+    clusters: int = 0
+    finished: int = 0
+    lessons: int = 0
+
+
+def progress_of(job: Job) -> Progress:
+    """How far the pass of a job is, whichever sidecar runs it."""
+    if job.checkpoint is None:
+        return Progress(job.job_id, job.state is not JobState.RUNNING)
+    notes = _decode_notes(job.checkpoint)
+    lessons = sum(answered.lesson is not None for answered in notes.answered)
+    return Progress(job.job_id, False, len(notes.new_ids), len(notes.groups), len(notes.answered), lessons)
+
+
+class Dreamer:
+    """Runs passes: the worker's handler."""
+
+    def __init__(
+        self,
+        model: ScopedModel,
+        prompts: DreamPrompts,
+        memories: Memories,
+        dreams: Dreams,
+        clock: Clock,
+        trust: Trust,
+        scorer: Scorer = models_own,
+        learned: Callable[[Scope, str], None] = lambda _scope, _memory_id: None,
+    ) -> None:
+        """`learned` is told of each lesson that is kept."""
+        self._model = model
+        self._prompts = prompts
+        self._memories = memories
+        self._dreams = dreams
+        self._clock = clock
+        self._trust = trust
+        self._scorer = scorer
+        self._learned = learned
+
+    async def handle(self, task: Task) -> bytes:
+        """One pass; its result is its entry in the log. Raises NotNow, LostClaim and what the stores raise."""
+        scope, number = task.job.scope, number_of(task.job)
+        until_s = self._clock.monotonic_s() + _PATIENCE_S
+        kept = await self._patiently(lambda: self._dreams.list(scope, number + 1, 1), until_s)
+        if kept and kept[0].number == number:
+            return dream_body(kept[0])
+        if task.job.checkpoint is None:
+            notes = await self._patiently(lambda: self._begin(scope), until_s)
+            await self._note(task, notes)
+        else:
+            notes = _decode_notes(task.job.checkpoint)
+        lessons: list[DreamtLesson] = []
+        for place, group in enumerate(notes.groups):
+            if place == len(notes.answered):
+                answered = await self._ask(scope, group.sample, f"{task.job.job_id}/{place}")
+                notes = msgspec.structs.replace(notes, answered=(*notes.answered, answered))
+                await self._note(task, notes)
+            lessons += await self._keep(scope, notes.answered[place])
+            if _is_over(notes.answered[: place + 1]):
+                break
+        return dream_body(await self._close(task.job, number, notes, tuple(lessons)))
+
+    async def _note(self, task: Task, notes: _Notes) -> None:
+        until_s = self._clock.monotonic_s() + _PATIENCE_S
+        await self._patiently(lambda: task.checkpoint(_encode(notes)), until_s)
+
+    async def _patiently(self, step: Callable[[], Awaitable[_T]], until_s: float) -> _T:
+        """What `step` comes to, which is tried again while its store is away. Raises NotNow after `until_s`."""
+        while True:
+            try:
+                return await step()
+            except StoreUnavailable as error:
+                if self._clock.monotonic_s() >= until_s:
+                    raise NotNow(str(error)) from error
+                await asyncio.sleep(_LOOK_AGAIN_S)
+
+    async def _begin(self, scope: Scope) -> _Notes:
+        """Reads what is new, and gathers it with what is recent."""
+        started_us = self._clock.now_us()
+        unread = await self._dreams.unread(scope, _MOST_LEFT)
+        new_ids, left = unread[:MOST_READ], len(unread[MOST_READ:])
+        _log.info("dream_started", extra={**_of(scope), "new": len(new_ids)})
+        if not new_ids:
+            return _Notes(started_us, ())
+        last = await self._dreams.list(scope, None, 1)
+        refused_ids = last[0].refused_ids if last else ()
+        new = await self._get(scope, new_ids)
+        recent = await self._recent(scope)
+        found = await asyncio.to_thread(gathered, new, recent)
+        groups = in_turn(found.groups, refused_ids)
+        later = tuple(memory_id for group in groups[MOST_ASKED:] for memory_id in group.new_ids)
+        counts = (found.count, found.known, left)
+        return _Notes(started_us, new_ids, *counts, groups[:MOST_ASKED], later, refused_ids=refused_ids)
+
+    async def _recent(self, scope: Scope) -> list[MemoryRecord]:
+        found: list[MemoryRecord] = []
+        after: MemoryKey | None = None
+        while len(found) < MOST_RECENT:
+            some = await self._memories.list(scope, MemoryKind.REFLECTION, MemoryState.ACTIVE, after, _AT_ONCE)
+            found += some
+            if len(some) < _AT_ONCE:
+                break
+            after = MemoryKey(some[-1].created_us, some[-1].memory_id)
+        return found
+
+    async def _get(self, scope: Scope, memory_ids: Sequence[str]) -> list[MemoryRecord]:
+        found: list[MemoryRecord] = []
+        for at in range(0, len(memory_ids), _AT_ONCE):
+            found += await self._memories.get(scope, tuple(memory_ids[at : at + _AT_ONCE]))
+            await asyncio.sleep(0)
+        return found
+
+    async def _ask(self, scope: Scope, memory_ids: tuple[str, ...], named: str) -> _Answered:
+        """What a model makes of a cluster. A failure is an answer too: it is noted, and changes nothing."""
+        members = [memory for memory in await self._get(scope, memory_ids) if memory.state is MemoryState.ACTIVE]
+        if episodes_of(members) < 2:
+            return _Answered()  # deleted or retired since it was gathered
+        try:
+            completion = await self._model.ask(scope, self._question(members), LONGEST_MODEL_CALL_S)
+        except WrongState as failure:  # a template of the operator's: trying the whole pass again would not help
+            _log.warning("dream_not_answered", extra={**_of(scope), "reason": str(failure)})
+            return _Answered(ResultStatus.FAILED_MODEL, str(failure), is_not_taken=True)
+        except ModelFailed as failure:
+            _log.warning("dream_not_answered", extra={**_of(scope), "status": failure.status.value})
+            return _Answered(failure.status, failure.detail, _is_not_taken(failure), usage=failure.usage)
+        answer, usage = completion.answer, completion.usage
+        cited = [memory for memory in members if memory.memory_id in answer.supporting_memory_ids]
+        if not answer.lesson.strip() or episodes_of(cited) < 2:
+            return _Answered(usage=usage)
+        named_ids = (derived_id(scope, "dreamt reflection", named), derived_id(scope, "dreamt strategy", named))
+        lesson = await asyncio.to_thread(
+            lesson_of_dream, answer, cited, named_ids, self._trust, self._scorer, self._clock.now_us()
+        )
+        if lesson.reflection.importance < self._trust.min_store_importance:
+            return _Answered(usage=usage)
+        return _Answered(
+            lesson=lesson,
+            supporting_ids=tuple(memory.memory_id for memory in cited),
+            episodes=episodes_of(cited),
+            usage=usage,
+        )
+
+    def _question(self, members: Sequence[MemoryRecord]) -> Ask[DreamAnswer]:
+        return Ask(
+            purpose=Purpose.DREAMING,
+            system=self._prompts.system(),
+            prompt=self._prompts.prompt(members),
+            answer_type=DreamAnswer,
+            evidence=evidence_of(members),
+            max_tokens=_MAX_TOKENS,
+            temperature=_TEMPERATURE,
+        )
+
+    async def _keep(self, scope: Scope, answered: _Answered) -> list[DreamtLesson]:
+        """Keeps a lesson, as far as an earlier try has not."""
+        lesson = answered.lesson
+        if lesson is None:
+            return []
+        until_s = self._clock.monotonic_s() + _PATIENCE_S
+        learned = await self._patiently(lambda: self._memories.learn(scope, lesson, self._clock.now_us()), until_s)
+        kept_id = learned.reflection.memory_id
+        self._learned(scope, kept_id)
+        strategy_id = learned.strategy.memory_id if learned.strategy else ""
+        is_new = kept_id == lesson.reflection.memory_id
+        return [DreamtLesson(kept_id, strategy_id, answered.supporting_ids, answered.episodes, is_new)]
+
+    async def _close(self, job: Job, number: int, notes: _Notes, lessons: tuple[DreamtLesson, ...]) -> Dream:
+        """Keeps the pass in the log. What belongs to a cluster that was not dreamt is left to the next one."""
+        ended = next((one for one in notes.answered if _ends(one)), None)
+        not_dreamt = notes.groups[len(notes.answered) :] + _waiting(notes)
+        left_ids = {*notes.left_ids, *(memory_id for group in not_dreamt for memory_id in group.new_ids)}
+        read_ids = tuple(memory_id for memory_id in notes.new_ids if memory_id not in left_ids)
+        failed = [one for one in notes.answered if one.status is not ResultStatus.OK]
+        told = ended or (failed[0] if failed else _Answered())
+        dream = Dream(
+            dream_id=job.job_id,
+            number=number,
+            started_us=notes.started_us,
+            ended_us=self._clock.now_us(),
+            status=told.status,
+            detail=told.detail,
+            read=len(read_ids),
+            left=notes.left + len(notes.new_ids) - len(read_ids),
+            clusters=notes.found,
+            known=notes.known,
+            asked=sum(map(_was_asked, notes.answered)),
+            unsupported=sum(one.status is ResultStatus.OK and one.lesson is None for one in notes.answered),
+            failed=len(failed),
+            lessons=lessons,
+            usage=_total(notes.answered),
+            refused_ids=_refused(notes, left_ids),
+        )
+        until_s = self._clock.monotonic_s() + _PATIENCE_S
+        standing = await self._patiently(lambda: self._dreams.standing(job.scope), until_s)
+        rest_us = rest_until(standing, dream)
+        closed = await self._patiently(lambda: self._dreams.close(job.scope, dream, read_ids, rest_us), until_s)
+        counts = {"read": closed.read, "asked": closed.asked, "lessons": len(closed.lessons), "left": closed.left}
+        _log.info("dream_ended", extra={**_of(job.scope), "status": closed.status.value, **counts})
+        return closed
+
+
+def _was_asked(answered: _Answered) -> bool:
+    return answered.status not in _NOT_ASKED and not (answered.is_not_taken and answered.usage is None)
+
+
+def _is_not_taken(failure: ModelFailed) -> bool:
+    return failure.status is ResultStatus.FAILED_MODEL and failure.usage is not None and not failure.retryable
+
+
+def _ends(answered: _Answered) -> bool:
+    return answered.status in _ENDS_THE_PASS and not answered.is_not_taken
+
+
+def _is_over(answered: Sequence[_Answered]) -> bool:
+    """No further question in this pass: there is no use in it, or the last ones all came to nothing."""
+    failed = [one.status is not ResultStatus.OK for one in answered[-_GIVES_UP_AFTER:]]
+    return _ends(answered[-1]) or (len(failed) == _GIVES_UP_AFTER and all(failed))
+
+
+def _waiting(notes: _Notes) -> tuple[Group, ...]:
+    """The clusters that were asked about in vain, and are worth asking about again: it was not for what they say, as
+    far as is known. Where the model has answered a later question, it was; and where it has answered any, if it was so
+    in an earlier pass too."""
+    left: list[Group] = []
+    answers = any(one.status not in _ENDS_THE_PASS for one in notes.answered)
+    works = False
+    for group, one in reversed(tuple(zip(notes.groups, notes.answered, strict=False))):
+        again = answers and not {*group.new_ids}.isdisjoint(notes.refused_ids)
+        if _ends(one) or (one.is_not_taken and not works and not again):
+            left.append(group)
+        works = works or one.status not in _ENDS_THE_PASS
+    return tuple(left)
+
+
+def _refused(notes: _Notes, left_ids: Collection[str]) -> tuple[str, ...]:
+    """See `Dream.refused_ids`. The ids of the groups that are left are among `left_ids`."""
+    tried = zip(notes.groups, notes.answered, strict=False)
+    now = tuple(group.new_ids[0] for group, one in tried if one.is_not_taken and group.new_ids[0] in left_ids)
+    before = tuple(one for one in notes.refused_ids if one not in now and one in left_ids)
+    return (*before, *now)
+
+
+def _total(answered: Sequence[_Answered]) -> Usage | None:
+    """What all questions took; None where none was asked."""
+    took = [one.usage for one in answered if one.usage is not None]
+    if not took:
+        return None
+    return Usage(
+        provider=took[-1].provider,
+        model=took[-1].model,
+        input_tokens=sum(one.input_tokens for one in took),
+        output_tokens=sum(one.output_tokens for one in took),
+        cache_read_tokens=sum(one.cache_read_tokens for one in took),
+        cache_write_tokens=sum(one.cache_write_tokens for one in took),
+        cost_usd=None if any(one.cost_usd is None for one in took) else sum(one.cost_usd or 0.0 for one in took),
+        latency_us=sum(one.latency_us for one in took),
+    )
+
+
+def _of(scope: Scope) -> dict[str, str]:
+    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id}

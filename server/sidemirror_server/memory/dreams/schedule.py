@@ -1,0 +1,120 @@
+"""When a project dreams: passes are put into the durable queue, on request and by themselves (design section 8).
+
+A pass is one job for each number of a project's passes, so that a project has one dreamer, whichever sidecar puts or
+runs it. What a pass does is `memory/dreams/dreaming.py`'s.
+"""
+
+import asyncio
+import contextlib
+import logging
+
+import msgspec
+
+from sidemirror_server.memory.dreams.dreams import FIRST_REST_US, Dreams, Waiting, is_due
+from sidemirror_server.trace.log import TurnLog
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.errors import SidemirrorError, StoreFull, StoreUnavailable, WrongState
+from sidemirror_server.vocabulary.ids import JobId, derived_id
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.work.queue import Job, JobState, NewJob, Work
+
+_log = logging.getLogger(__name__)
+
+# The kind of the jobs. Stored; never changes.
+KIND = "dream"
+# Chosen here, as for reports of goals: with the worker's waits a store may be away for an hour.
+MAX_ATTEMPTS = 20
+_SCOPES_AT_ONCE = 1_000
+_LOOK_EVERY_S = 60.0
+
+
+class _Pass(msgspec.Struct, frozen=True):
+    """The payload of a job: which of its project's passes it is."""
+
+    number: int
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(_Pass).decode
+
+
+def number_of(job: Job) -> int:
+    """Which of its project's passes a job is."""
+    return _decode(job.payload).number
+
+
+class DreamSchedule:
+    """Puts passes into the queue: on request, and by itself for every project that is due."""
+
+    def __init__(self, dreams: Dreams, work: Work, log: TurnLog, clock: Clock) -> None:
+        self._dreams = dreams
+        self._work = work
+        self._log = log
+        self._clock = clock
+        # Projects that could not be looked at, and how often in a row.
+        self._failed: dict[Scope, int] = {}
+
+    async def start(self, scope: Scope) -> JobId:
+        """The project's next pass, which may have begun already. One that could not be finished is tried again. Raises
+        what the stores raise."""
+        job = await self._put(scope)
+        if job.state is JobState.DEAD:
+            await self._revive(job)
+        return job.job_id
+
+    async def _put(self, scope: Scope) -> Job:
+        number = (await self._dreams.standing(scope)).dreams + 1
+        new = NewJob(JobId(derived_id(scope, KIND, str(number))), KIND, _encode(_Pass(number)), MAX_ATTEMPTS)
+        return await self._work.put(scope, new, self._clock.now_us())
+
+    async def _revive(self, job: Job) -> None:
+        with contextlib.suppress(WrongState):  # somebody else did
+            await self._work.revive(job.scope, job.job_id, self._clock.now_us())
+
+    async def run(self) -> None:
+        """Looks for projects that are due every minute, until cancelled."""
+        while True:
+            await asyncio.sleep(_LOOK_EVERY_S)
+            try:
+                await self.look()
+            except SidemirrorError as error:
+                _log.warning("dreams_not_scheduled", extra={"reason": str(error)})
+
+    async def look(self) -> int:
+        """Starts a pass of each project that is due; returns how many. One that could not be finished rests like one
+        that changed nothing: whatever hinders it would hinder it again. A project that cannot be looked at keeps no
+        other from dreaming. Raises StoreUnavailable, StoreFull."""
+        started = 0
+        found = await self._dreams.waiting(self._clock.now_us(), _SCOPES_AT_ONCE)
+        self._failed = {
+            waiting.scope: self._failed[waiting.scope] for waiting in found if waiting.scope in self._failed
+        }
+        for waiting in found:
+            try:
+                started += await self._start_if_due(waiting)
+            except (StoreUnavailable, StoreFull):
+                raise  # it is away for all of them
+            except SidemirrorError as error:
+                self._count_failure(waiting.scope, error)
+            else:
+                self._failed.pop(waiting.scope, None)
+        return started
+
+    def _count_failure(self, scope: Scope, error: SidemirrorError) -> None:
+        """Says so the first time only: the next look comes in a minute."""
+        failed = self._failed.get(scope, 0) + 1
+        self._failed[scope] = failed
+        told = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "failed": failed, "reason": str(error)}
+        _log.log(logging.WARNING if failed == 1 else logging.DEBUG, "dream_not_scheduled", extra=told)
+
+    async def _start_if_due(self, waiting: Waiting) -> bool:
+        heads = await self._log.heads(waiting.scope, None, None, None, 1)
+        last_active_us = heads[0].updated_us if heads else 0
+        if not is_due(waiting, last_active_us, self._clock.now_us()):
+            return False
+        job = await self._put(waiting.scope)
+        if job.state is JobState.DEAD:
+            if self._clock.now_us() < job.updated_us + FIRST_REST_US:
+                return False
+            await self._revive(job)
+        return True

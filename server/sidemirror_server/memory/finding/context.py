@@ -1,0 +1,333 @@
+"""The lessons that fit a task, as a block with a receipt, and those that fit a failing call.
+
+Where a lesson applies is matched before what it is like. First come those of a failure that came up, by its signature,
+then those for the tool that is used or the kind of error that came up, then what is alike. One for other tools or
+errors only is left out, and so is one whose `not when` describes the task, and one in whose place another holds
+(`supersedes`).
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from enum import IntEnum
+
+import msgspec
+
+from sidemirror_server.memory.finding.ranking import Ranked
+from sidemirror_server.memory.finding.recall import Question, Recall
+from sidemirror_server.memory.finding.search import Filter, MemorySearch
+from sidemirror_server.memory.kin.graph import FAN_OUT, MemoryGraph
+from sidemirror_server.memory.kin.links import Node, NodeKind, node_of
+from sidemirror_server.memory.kin.signature import error_signature, tool_of
+from sidemirror_server.memory.kin.superseding import hidden, newer_than
+from sidemirror_server.memory.record import LinkKind, MemoryKind, MemoryRecord, MemoryState
+from sidemirror_server.memory.trials.evidence import Arm
+from sidemirror_server.memory.trials.holdout import NOTHING_DECIDED, Decided, decided, drawn, held_of, without
+from sidemirror_server.memory.trials.trials import Trials
+from sidemirror_server.trace.failure import category_of
+from sidemirror_server.trace.receipts import Receipt, ReceiptKind, Receipts, receipt_items
+from sidemirror_server.vocabulary.block import BlockItem, ContextBlock, Lesson, Omitted, render
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.terms import telling_terms, terms_of
+
+_KINDS = frozenset(kind.value for kind in MemoryKind)
+# Receipts of a turn that are looked at, the first ones. Chosen here: more blocks than a turn asks for.
+_MOST_RECEIPTS = 200
+HEADING = "LESSONS FROM EARLIER WORK"
+DEFAULT_ITEMS = 5
+# Candidates for each item of a block. Chosen here: several may apply elsewhere, or say what another says.
+_CANDIDATES = 4
+# Two lessons of which one has nearly all the words of the other say the same. Chosen here.
+_SAME_RATIO = 0.8
+_FEWEST_TERMS = 4
+# A task has so much of what `not when` says, in words that tell something. Chosen here: two of three.
+_NOT_WHEN_RATIO = 0.66
+# A lesson that applies to no tool or error named fits when it has so much of the best one's score, and shares so many
+# telling words with the task, or is this similar by meaning. Chosen here: a lesson that does not fit costs more than
+# one that is not shown.
+_FITS_SCORE = 0.25
+_FITS_WORDS = 2
+_FITS_SIMILARITY = 0.5
+
+
+class Task(msgspec.Struct, frozen=True):
+    """What a block is for. `signatures`: of failures that came up (`kin/signature.py`); they leave out nothing."""
+
+    task: str
+    tools: tuple[str, ...] = ()
+    error_categories: tuple[str, ...] = ()
+    turn_id: str = ""
+    session_id: str = ""
+    signatures: tuple[str, ...] = ()
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """A call that failed: its tool, and what it said."""
+
+    tool: str
+    text: str
+
+
+class Applies(IntEnum):
+    """How far a lesson applies, whatever it says."""
+
+    NOT_NAMED = 0
+    # It names a tool or a kind of error of the task.
+    IN_PART = 1
+    # It is for this kind of error of this tool.
+    TO_THE_CALL = 2
+    # It tells of this very failure.
+    TO_THE_FAILURE = 3
+
+
+class Fitting(msgspec.Struct, frozen=True):
+    """Lessons that fit a task, the best first, and what else was found and does not. `strategy_of`: the ids of the
+    strategies among them, each with its reflection's."""
+
+    lessons: tuple[Lesson, ...] = ()
+    omitted: tuple[Omitted, ...] = ()
+    strategy_of: dict[str, str] = {}
+
+
+class _Candidate(msgspec.Struct, frozen=True):
+    """`newer`: the memory that holds in its place, if one does."""
+
+    memory: MemoryRecord
+    score: float
+    similarity: float
+    applies: Applies
+    newer: str = ""
+
+
+class MemoryContext:
+    """Makes blocks of the memories that fit."""
+
+    def __init__(
+        self,
+        recall: Recall,
+        search: MemorySearch,
+        graph: MemoryGraph,
+        receipts: Receipts,
+        trials: Trials,
+        clock: Clock,
+    ) -> None:
+        self._recall = recall
+        self._search = search
+        self._graph = graph
+        self._receipts = receipts
+        self._trials = trials
+        self._clock = clock
+
+    async def build(
+        self,
+        scope: Scope,
+        task: Task,
+        receipt_id: str,
+        max_items: int,
+        max_tokens: int,
+        holdout_fraction: float = 0.0,
+    ) -> ContextBlock:
+        """The block, whose receipt is durable; an empty one, without a receipt, when nothing fits. Of what would be in
+        it, each lesson is held back for `holdout_fraction` of the receipts: to be compared, a draw comes after all else
+        is decided, and nothing takes the place of what it holds back. Of a turn, the first receipt decides. Raises what
+        the store raises."""
+        found = await self.fitting(scope, task, max_items)
+        block = render(HEADING, found.lessons, max_items, max_tokens, receipt_id)
+        before = await self.decided(scope, task.turn_id, receipt_id) if block.items else NOTHING_DECIDED
+        trials = drawn(block, found.strategy_of, receipt_id, holdout_fraction, before)
+        held = (
+            *held_of((item.id for item in block.items), found.strategy_of, before),
+            *(trial.memory_id for trial in trials if trial.arm is Arm.HELD_BACK),
+        )
+        shown = without(block, HEADING, found.lessons, held, receipt_id) if held else block
+        shown = msgspec.structs.replace(shown, omitted=(*found.omitted, *shown.omitted))
+        if not block.items:
+            return shown
+        now_us = self._clock.now_us()
+        receipt = Receipt(
+            *(receipt_id, ReceiptKind.MEMORY, now_us, receipt_items(shown.items)),
+            held_back=held,
+            turn_id=task.turn_id,
+            session_id=task.session_id,
+        )
+        await self._receipts.issue(scope, receipt)
+        if trials:
+            await self._trials.assign(scope, receipt_id, trials, now_us)
+        return shown
+
+    async def fitting(self, scope: Scope, task: Task, max_items: int, meaning_s: float | None = None) -> Fitting:
+        """What could be shown, for a block that may have other parts too. `meaning_s`: how long to wait for the vector
+        of the task, instead of the usual time. Raises what the store raises."""
+        candidates = await self._candidates(scope, task, max_items * _CANDIDATES, meaning_s)
+        kept, omitted = _chosen(candidates, task)
+        of = {one.memory.memory_id: one.memory.strategy_of for one in kept if one.memory.strategy_of}
+        return Fitting(tuple(Lesson(_item(one), _label(one.memory)) for one in kept), omitted, of)
+
+    async def decided(self, scope: Scope, turn_id: str, but: str = "") -> Decided:
+        """Which lessons the blocks of this turn held back and showed so far, that of the receipt `but` aside. Raises
+        what the store raises."""
+        receipts = await self._receipts.of_turn(scope, turn_id, _MOST_RECEIPTS) if turn_id else ()
+        others = [receipt for receipt in receipts if receipt.receipt_id != but]
+        held = {memory_id for receipt in others for memory_id in receipt.held_back}
+        shown = {item.id for receipt in others for item in receipt.items if item.kind in _KINDS}
+        if not held and not shown:
+            return NOTHING_DECIDED
+        records = await self._recall.records(scope, sorted(held | shown))
+        return decided(held, shown, {one: memory.strategy_of for one, memory in records.items() if memory.strategy_of})
+
+    async def answering(
+        self, scope: Scope, failures: Sequence[Failure], task: str, turn_id: str = "", but: Collection[str] = ()
+    ) -> tuple[Lesson, ...]:
+        """The lessons for calls of a turn that failed, the best first; none of the memories `but`, nor what is held
+        back from the turn. Only those of the very failure, or for this kind of error of this tool. Raises what the
+        store raises."""
+        if await self._recall.has_none(scope):
+            return ()
+        signed = [(failure, error_signature(failure.tool, failure.text)) for failure in failures]
+        categories = tuple(category_of(failure.text, failure.tool).value for failure in failures)
+        calls = {(failure.tool, category) for failure, category in zip(failures, categories, strict=True)}
+        told = Task(
+            "\n".join((task, *(failure.text for failure in failures))),
+            tools=tuple(dict.fromkeys(failure.tool for failure in failures if failure.tool)),
+            signatures=tuple(dict.fromkeys(signature for _, signature in signed if signature)),
+        )
+        found = await self._applying(scope, told, _CANDIDATES * len(failures))
+        superseded = await self._superseded(scope, {memory.memory_id: memory for memory in found})
+        of = {memory.memory_id: memory.strategy_of for memory in found if memory.strategy_of}
+        before = await self.decided(scope, turn_id) if found else NOTHING_DECIDED
+        left_out = {*but, *superseded, *held_of((memory.memory_id for memory in found), of, before)}
+        asked = telling_terms(told.task)
+        fitting = [
+            one
+            for one in (_candidate(memory, None, told, calls) for memory in found if memory.memory_id not in left_out)
+            if one.applies >= Applies.TO_THE_CALL and not _is_excluded(one.memory, asked)
+        ]
+        # What to do comes before why.
+        fitting.sort(key=lambda one: (-one.applies, one.memory.kind is MemoryKind.REFLECTION, -one.memory.importance))
+        return tuple(Lesson(_item(one), _label(one.memory)) for one in fitting)
+
+    async def _applying(self, scope: Scope, task: Task, limit: int) -> list[MemoryRecord]:
+        """The memories that name a tool or error of the task, or tell of a failure of it."""
+        named = await self._search.labelled(scope, task.tools, task.error_categories, Filter(), limit)
+        ids = [*await self._of_failures(scope, task.signatures), *(facts.memory_id for facts in named)]
+        records = await self._recall.records(scope, list(dict.fromkeys(ids)))
+        return [memory for memory in records.values() if memory.state is MemoryState.ACTIVE]
+
+    async def _of_failures(self, scope: Scope, signatures: Sequence[str]) -> list[str]:
+        """The reflections that tell of these failures, and their strategies."""
+        if not signatures:
+            return []
+        keys = tuple(Node(NodeKind.SIGNATURE, signature).key for signature in signatures)
+        telling = await self._graph.around(scope, keys, (LinkKind.MENTIONS,), FAN_OUT)
+        reflections = tuple(dict.fromkeys(link.source for link in telling))
+        strategies = await self._graph.around(scope, reflections, (LinkKind.STRATEGY_OF,), FAN_OUT)
+        return [node_of(key).name for key in (*(link.source for link in strategies), *reflections)]
+
+    async def _superseded(self, scope: Scope, records: Mapping[str, MemoryRecord]) -> dict[str, str]:
+        """Of these memories, those in whose place an active one holds, and which."""
+        newer = await newer_than(self._graph, scope, records) if records else {}
+        if not newer:
+            return {}
+        read = await self._recall.records(scope, sorted({one for some in newer.values() for one in some}))
+        active = {memory_id for memory_id, memory in read.items() if memory.state is MemoryState.ACTIVE}
+        return hidden(records, newer, active)
+
+    async def _candidates(self, scope: Scope, task: Task, limit: int, meaning_s: float | None) -> list[_Candidate]:
+        """What applies, then what is alike; the best first in both."""
+        if await self._recall.has_none(scope):
+            return []  # a search costs its process, and there is nothing to find
+        wanted = Filter()
+        applying = await self._applying(scope, task, limit)
+        found: Sequence[Ranked] = ()
+        if task.task.strip():
+            found = await self._recall.ranked(scope, Question(task.task, limit, wanted, meaning_s=meaning_s))
+        alike = {one.facts.memory_id: one for one in found[:limit]}
+        known = {memory.memory_id: memory for memory in applying}
+        others = await self._recall.records(scope, [memory_id for memory_id in alike if memory_id not in known])
+        records = {**known, **others}
+        superseded = await self._superseded(scope, records)
+        candidates = [
+            _candidate(memory, alike.get(one), task, newer=superseded.get(one, "")) for one, memory in records.items()
+        ]
+        # One that applies is worth showing for that alone; among those, as among the others, the likest comes first.
+        return sorted(candidates, key=lambda one: (-one.applies, -one.score, -one.memory.importance))
+
+
+def _chosen(candidates: Sequence[_Candidate], task: Task) -> tuple[list[_Candidate], tuple[Omitted, ...]]:
+    kept: list[_Candidate] = []
+    omitted: list[Omitted] = []
+    said: list[frozenset[str]] = []
+    asked = telling_terms(task.task)
+    for one in candidates:
+        terms = frozenset(terms_of(one.memory.content).split())
+        reason = _why_left_out(one, task, asked)
+        if not reason and one.newer:
+            reason = f"{one.newer} holds in its place"
+        if not reason and any(_says_the_same(terms, other) for other in said):
+            reason = "another item says nearly the same"
+        if reason:
+            omitted.append(Omitted(one.memory.memory_id, reason))
+            continue
+        kept.append(one)
+        said.append(terms)
+    return kept, tuple(omitted)
+
+
+def _candidate(
+    memory: MemoryRecord,
+    found: Ranked | None,
+    task: Task,
+    calls: Collection[tuple[str, str]] = (),
+    newer: str = "",
+) -> _Candidate:
+    """`calls`: the tool and the error category of calls that failed."""
+    when = memory.applies_when
+    own = {memory.error_category, *when.error_categories} - {""}
+    tools = {*when.tools, tool_of(memory.error_signature)} if memory.error_signature else set(when.tools)
+    if memory.error_signature and memory.error_signature in task.signatures:
+        applies = Applies.TO_THE_FAILURE
+    elif any(tool in tools and category in own for tool, category in calls):
+        applies = Applies.TO_THE_CALL
+    else:
+        applies = Applies(int(bool(set(when.tools) & set(task.tools) or own & set(task.error_categories))))
+    similarity = found.similarity or 0.0 if found else 0.0
+    return _Candidate(memory, found.score if found else 0.0, similarity, applies, newer)
+
+
+def _why_left_out(one: _Candidate, task: Task, asked: frozenset[str]) -> str:
+    when = one.memory.applies_when
+    if task.tools and when.tools and not set(task.tools) & set(when.tools):
+        return "it applies to other tools"
+    if task.error_categories and when.error_categories and not set(task.error_categories) & set(when.error_categories):
+        return "it applies to other errors"
+    if _is_excluded(one.memory, asked):
+        return "it does not apply to a task like this"
+    if one.applies or _fits(one, asked):
+        return ""
+    return "it has too little of the task"
+
+
+def _is_excluded(memory: MemoryRecord, asked: frozenset[str]) -> bool:
+    told = telling_terms(memory.applies_when.not_when)
+    return bool(told) and len(told & asked) >= _NOT_WHEN_RATIO * len(told)
+
+
+def _fits(one: _Candidate, asked: frozenset[str]) -> bool:
+    if one.similarity >= _FITS_SIMILARITY:
+        return True
+    shared = asked & telling_terms(f"{one.memory.content}\n{one.memory.task_text}")
+    return one.score >= _FITS_SCORE and len(shared) >= min(_FITS_WORDS, len(asked)) > 0
+
+
+def _says_the_same(terms: frozenset[str], other: frozenset[str]) -> bool:
+    if min(len(terms), len(other)) < _FEWEST_TERMS:
+        return terms == other
+    return len(terms & other) >= _SAME_RATIO * len(terms | other)
+
+
+def _item(one: _Candidate) -> BlockItem:
+    memory = one.memory
+    return BlockItem(memory.memory_id, memory.version, memory.kind.value, memory.content, one.score, memory.origin)
+
+
+def _label(memory: MemoryRecord) -> str:
+    return "Strategy" if memory.kind is MemoryKind.STRATEGY else "Reflection"

@@ -1,0 +1,306 @@
+"""Vectors of memories and of questions: made beside every call, never on the way of a write.
+
+What is written wakes `run`, which makes vectors for whatever has none of the present model: new memories, changed
+texts, and, after another model was configured, all of them. Until most of a scope has its vectors, it is searched by
+words. Vectors of other dimensions are another model's, whatever its name: a server may change what stands behind one.
+Of the sidecars that share a store one at a time makes those of a scope: what is made is paid for.
+"""
+
+import asyncio
+import contextlib
+import logging
+from array import array
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine
+from enum import Enum
+from typing import Any
+
+from sidemirror_server.memory.finding.search import Embedded, MemorySearch, Unembedded
+from sidemirror_server.models.embedder import MOST_TEXTS, Embeddings
+from sidemirror_server.models.embedding import PaidEmbedder
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.errors import ModelFailed, StoreFull, StoreUnavailable
+from sidemirror_server.vocabulary.ids import new_id
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.status import ResultStatus
+from sidemirror_server.vocabulary.text import clip
+
+_log = logging.getLogger(__name__)
+
+# In code points. Chosen here: what common embedding models take of English (8,192 tokens) and of Chinese.
+_TEXT_CHARS = 8_000
+# A question waits so long for its vector at most, then words answer it. Chosen here: a person's patience with a search.
+_QUESTION_S = 2.0
+_MEMORIES_S = 30.0
+# What a text that is refused is tried with once more: some models take few tokens, some scripts many for a character.
+_SHORT_TEXT_CHARS = 500
+# A text that every model takes: it shows how long its vectors are, and whether it answers at all.
+_PLAIN_TEXT = "memory"
+# Vectors of questions that are remembered, and their bytes. Chosen here: so many of 3,072 numbers, as large embedding
+# models have them, fit in; of longer ones fewer are.
+_QUESTIONS = 512
+_QUESTIONS_BYTES = 16 * 1024 * 1024
+# After a failure nothing is asked for this long, and of a scope whose money is spent. Chosen here: as long as a breaker
+# rests.
+_PAUSE_S = 30.0
+# What is written within this time of a first memory is embedded with it: one writer at a time would else pay for a call
+# and a commit each. Chosen here: less than a call to an embedding model takes.
+_GATHER_S = 0.02
+# Memories that are looked up at once, to be embedded in portions of MOST_TEXTS. Chosen here: what 64 writers write
+# together.
+_AT_ONCE = 64
+# When another sidecar is at a scope, it is looked at again after this long: what it wrote last may be missing.
+# Chosen here: a question in between is answered, and mostly by vectors.
+_ELSEWHERE_S = 5.0
+# A question looks for memories that wait for a vector, unless there was none this short a time ago: in Postgres that
+# look goes through the whole scope. Chosen here: as long as after another sidecar was at it.
+_LOOK_AGAIN_S = _ELSEWHERE_S
+# Two sidecars whose models differ would replace each other's vectors for ever, and pay each time. One that sees its own
+# replaced leaves the scope alone for so long. Chosen here: longer than a rolling upgrade mostly takes.
+_REPLACED_S = 600.0
+# What was embedded and is remembered for that, and how many of those that are asked for at once show it: a few texts
+# may have been changed back, or deleted and imported.
+_MOST_MADE, _FEWEST_REPLACED = 20_000, 8
+# A sidecar that ends gives back what it took, if that takes no longer.
+_LEAVE_S = 1.0
+# Scopes that wait for vectors; more are taken up when they are next asked about.
+_MOST_SCOPES = 10_000
+# Memories whose text the model refuses, which are not asked for again before the next start. Chosen here: a scope with
+# more of them goes on waiting.
+_MOST_REFUSED = 1_000
+
+Sleep = Callable[[float], Coroutine[Any, Any, None]]
+
+
+class _InTheWay(Enum):
+    """Why a scope has no vectors yet."""
+
+    MONEY = "money"
+    ANOTHER = "another"  # sidecar is at it
+    REPLACED = "replaced"  # by one with another model
+    FAILURE = "failure"
+
+
+# For how long a scope is left alone then.
+_REST_S = {_InTheWay.MONEY: _PAUSE_S, _InTheWay.ANOTHER: _ELSEWHERE_S, _InTheWay.REPLACED: _REPLACED_S}
+
+
+class MemoryMeanings:
+    """Makes vectors with one embedding model. `shared`: other sidecars, whose models may differ, use this store."""
+
+    def __init__(
+        self,
+        embedder: PaidEmbedder,
+        search: MemorySearch,
+        clock: Clock,
+        sleep: Sleep = asyncio.sleep,
+        *,
+        shared: bool = True,
+    ) -> None:
+        self._shared = shared
+        self._embedder = embedder
+        self._search = search
+        self._clock = clock
+        self._holder = new_id(clock.now_us())
+        self._sleep = sleep
+        self._dimensions = 0
+        # As arrays: as numbers of Python's they would take four times as much.
+        self._questions: OrderedDict[tuple[Scope, str], array[float]] = OrderedDict()
+        self._waiting: OrderedDict[Scope, None] = OrderedDict()
+        self._resting: set[Scope] = set()
+        self._whole: dict[Scope, float] = {}  # since when nothing waits, on the monotonic clock
+        self._refused: dict[Scope, dict[str, str]] = {}
+        self._made_before: OrderedDict[int, None] = OrderedDict()  # digests
+        self._news = asyncio.Event()
+
+    @property
+    def model(self) -> str:
+        """What the vectors are kept under; with their dimensions, as soon as there was one."""
+        return f"{self._embedder.name}/{self._dimensions}" if self._dimensions else self._embedder.name
+
+    async def of_question(self, scope: Scope, text: str, wait_s: float | None = None) -> tuple[float, ...] | None:
+        """The vector of a question, of the present `model`; None when there is none to be had in that time (2 s)."""
+        # It may have been written to by another server, or before this one was started.
+        if self._clock.monotonic_s() - self._whole.get(scope, -_LOOK_AGAIN_S) >= _LOOK_AGAIN_S:
+            self.wake(scope)
+        asked = clip(text, _TEXT_CHARS)
+        known = self._questions.get((scope, asked))
+        if known is not None:
+            self._questions.move_to_end((scope, asked))
+            return tuple(known)
+        try:
+            made = await self._embedder.embed(scope, (asked,), _QUESTION_S if wait_s is None else wait_s)
+        except ModelFailed as failure:
+            _log.info("question_not_embedded", extra={"status": failure.status.name, "reason": failure.detail})
+            return None
+        self._has_dimensions_of(made)
+        kept = self._questions[scope, asked] = array("d", made.vectors[0])
+        most = min(_QUESTIONS, _QUESTIONS_BYTES // (kept.itemsize * len(kept)))
+        while len(self._questions) > most:
+            self._questions.popitem(last=False)
+        return made.vectors[0]
+
+    def wake(self, scope: Scope) -> None:
+        """Something of the scope may wait for its vector."""
+        if len(self._waiting) < _MOST_SCOPES and scope not in self._resting:
+            self._waiting[scope] = None
+            self._news.set()
+
+    async def close(self) -> None:
+        """Ends the connections to the embedding model."""
+        await self._embedder.close()
+
+    async def run(self) -> None:
+        """Makes what is missing, scope after scope, until it is cancelled."""
+        async with asyncio.TaskGroup() as resting:
+            while True:
+                await self._news.wait()
+                self._news.clear()
+                await asyncio.sleep(_GATHER_S)
+                while self._waiting:
+                    scope, _ = self._waiting.popitem(last=False)
+                    in_the_way = await self._all_of(scope)
+                    if in_the_way is None:
+                        self._is_whole(scope)
+                    if in_the_way is _InTheWay.FAILURE:
+                        await self._sleep(_PAUSE_S)
+                        self.wake(scope)
+                    elif in_the_way is not None:  # which is that scope's only
+                        self._resting.add(scope)
+                        resting.create_task(self._rest(scope, _REST_S[in_the_way]))
+
+    def _is_whole(self, scope: Scope) -> None:
+        self._whole.pop(scope, None)
+        self._whole[scope] = self._clock.monotonic_s()
+        if len(self._whole) > _MOST_SCOPES:
+            del self._whole[next(iter(self._whole))]
+
+    async def _rest(self, scope: Scope, for_s: float) -> None:
+        await self._sleep(for_s)
+        self._resting.discard(scope)
+        self.wake(scope)
+
+    async def _all_of(self, scope: Scope) -> _InTheWay | None:
+        """Makes what a scope lacks, unless another sidecar is at it; what was in the way, or None."""
+        try:
+            if not await self._take(scope):
+                return _InTheWay.ANOTHER
+            try:
+                return await self._made_all(scope)
+            finally:
+                with contextlib.suppress(TimeoutError, StoreUnavailable, StoreFull):  # then its time ends by itself
+                    async with asyncio.timeout(_LEAVE_S):
+                        await self._search.leave(scope, self._embedder.name, self._holder)
+        except ModelFailed as failure:
+            _log.warning("memories_not_embedded", extra={"status": failure.status.name, "reason": failure.detail})
+            return _InTheWay.MONEY if failure.status is ResultStatus.SKIPPED_SPEND else _InTheWay.FAILURE
+        except (StoreUnavailable, StoreFull) as error:
+            _log.warning("memories_not_embedded", extra={"reason": str(error)})
+            return _InTheWay.FAILURE
+
+    async def _made_all(self, scope: Scope) -> _InTheWay | None:
+        if not self._dimensions:
+            self._has_dimensions_of(await self._embedder.embed(scope, (_PLAIN_TEXT,), _MEMORIES_S, background=True))
+        while waiting := await self._unembedded(scope):
+            made = {hash((scope, one.memory_id, one.content)): None for one in waiting}
+            replaced = len(made.keys() & self._made_before.keys())
+            if self._shared and replaced >= _FEWEST_REPLACED and 2 * replaced >= len(made):
+                _log.warning("embedding_models_differ", extra={"model": self.model, "tenant_id": scope.tenant_id})
+                self._made_before.clear()
+                return _InTheWay.REPLACED
+            # The next ones are made while vectors are kept: those that come together share a commit.
+            keeping: list[asyncio.Task[None]] = []
+            try:
+                in_the_way = await self._made_some(scope, waiting, keeping)
+            finally:
+                await _all_done(keeping)
+            if in_the_way is not None:
+                return in_the_way
+            self._made_before.update(made)
+            while len(self._made_before) > _MOST_MADE:
+                self._made_before.popitem(last=False)
+        return None
+
+    async def _made_some(
+        self, scope: Scope, waiting: tuple[Unembedded, ...], keeping: list[asyncio.Task[None]]
+    ) -> _InTheWay | None:
+        """Makes vectors of these, and begins to keep them."""
+        for first in range(0, len(waiting), MOST_TEXTS):
+            if not await self._take(scope):  # the last ones took very long
+                return _InTheWay.ANOTHER
+            model, made = self.model, await self._made(scope, waiting[first : first + MOST_TEXTS])
+            if self.model != model:  # those that are there are another model's: look again
+                _log.warning("embedding_dimensions_changed", extra={"model": self.model})
+                return _InTheWay.FAILURE
+            keeping.append(asyncio.create_task(self._search.embed(scope, model, made)))
+        return None
+
+    async def _take(self, scope: Scope) -> bool:
+        return await self._search.take(scope, self._embedder.name, self._holder, self._clock.now_us())
+
+    async def _unembedded(self, scope: Scope) -> tuple[Unembedded, ...]:
+        refused = self._refused.get(scope, {})
+        found = await self._search.unembedded(scope, self.model, _AT_ONCE + len(refused))
+        return tuple(one for one in found if refused.get(one.memory_id) != one.content)[:_AT_ONCE]
+
+    async def _made(self, scope: Scope, waiting: tuple[Unembedded, ...]) -> tuple[Embedded, ...]:
+        """Vectors of these; without those whose text the model refuses. Raises ModelFailed."""
+        try:
+            return await self._of(scope, waiting, _TEXT_CHARS)
+        except ModelFailed as failure:
+            if not _may_be_the_text(failure):
+                raise
+        made: list[Embedded] = []
+        for one in waiting:
+            for most_chars in (_TEXT_CHARS, _SHORT_TEXT_CHARS):
+                try:
+                    made += await self._of(scope, (one,), most_chars)
+                    break
+                except ModelFailed as failure:
+                    if not _may_be_the_text(failure):
+                        raise
+        if not made:  # does it refuse whatever it is asked? Else these texts would be asked for again and again
+            await self._embedder.embed(scope, (_PLAIN_TEXT,), _MEMORIES_S, background=True)
+        answered = {one.memory_id for one in made}
+        for one in waiting:
+            if one.memory_id not in answered:
+                self._set_aside(scope, one)
+        return tuple(made)
+
+    def _set_aside(self, scope: Scope, one: Unembedded) -> None:
+        if sum(map(len, self._refused.values())) < _MOST_REFUSED:
+            self._refused.setdefault(scope, {})[one.memory_id] = one.content
+        _log.warning("memory_not_embedded", extra={"memory_id": one.memory_id, "reason": "the model refuses its text"})
+
+    async def _of(self, scope: Scope, waiting: tuple[Unembedded, ...], most_chars: int) -> tuple[Embedded, ...]:
+        texts = tuple(_text(one, most_chars) for one in waiting)
+        made = await self._embedder.embed(scope, texts, _MEMORIES_S, background=True)
+        self._has_dimensions_of(made)
+        vectors = zip(waiting, made.vectors, strict=True)
+        return tuple(Embedded(one.memory_id, one.content, vector) for one, vector in vectors)
+
+    def _has_dimensions_of(self, made: Embeddings) -> None:
+        """From now on the model is the one that makes vectors like these."""
+        dimensions = len(made.vectors[0])
+        if dimensions != self._dimensions:
+            self._dimensions = dimensions
+            self._questions.clear()
+            self._whole.clear()
+            self._made_before.clear()
+
+
+async def _all_done(tasks: list[asyncio.Task[None]]) -> None:
+    """Waits for all of them, also for those after one that failed. Raises the first failure."""
+    for outcome in await asyncio.gather(*tasks, return_exceptions=True):
+        if outcome is not None:
+            raise outcome
+
+
+def _may_be_the_text(failure: ModelFailed) -> bool:
+    """The request was refused before anything was done, and would be again."""
+    return failure.status is ResultStatus.FAILED_MODEL and failure.usage is not None and not failure.retryable
+
+
+def _text(one: Unembedded, most_chars: int) -> str:
+    """What the vector is made from: what it was about, and what was learned."""
+    return clip(f"{one.task_text}\n{one.content}" if one.task_text else one.content, most_chars) or " "

@@ -1,0 +1,134 @@
+"""In which order memories answer a question. Pure.
+
+Words and vectors are fused by rank (reciprocal rank fusion: Cormack, Clarke, Büttcher 2009), or words alone count by
+their score; then importance, recency and confidence decide among those that fit about equally well.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from sidemirror_server.memory.finding.search import Facts, TextHit, VectorHit
+
+# The authors' constant: the first places differ little, so that both lists are heard.
+_RANK_CONSTANT = 60
+# How far a memory's own merits move its score, up and down together. Chosen here: past some neighbours in a list, never
+# past a memory that fits twice as well.
+_MERIT_SPAN = 0.1
+_IMPORTANCE_WEIGHT, _RECENCY_WEIGHT, _CONFIDENCE_WEIGHT = 0.5, 0.3, 0.2
+# Chosen here: a lesson of last month counts half of today's, as far as age counts at all.
+_HALF_LIFE_US = 30 * 24 * 3600 * 1_000_000
+# A memory is found by its task when the task adds this much of what its own words add. Chosen here: in a project where
+# all memories name one task, its words tell nothing and so add nothing.
+_BY_TASK_RATIO = 0.5
+# With `newest_first`, those fit that have this much of the best one's score in words. Chosen here.
+_FITS_RATIO = 0.5
+
+
+class Part(msgspec.Struct, frozen=True):
+    """One part of a score. `rank`: the place that it gives, from 1; 0 where it gives none."""
+
+    name: str
+    value: float
+    rank: int = 0
+
+
+class Ranked(msgspec.Struct, frozen=True):
+    """A memory in its place. `score`: 0 to 1. The rest is what it was made from: how well its words answer, and the
+    place that gives it, from 1; the same of its meaning; both places fused; its recency. What does not count is None,
+    or 0."""
+
+    facts: Facts
+    score: float
+    recency: float
+    words: float | None = None
+    words_rank: int = 0
+    similarity: float | None = None
+    vector_rank: int = 0
+    fused: float | None = None
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of the score, by name."""
+        parts = []
+        if self.words is not None:
+            parts.append(Part("full_text", self.words, self.words_rank))
+        if self.similarity is not None:
+            parts.append(Part("vector", self.similarity, self.vector_rank))
+        if self.fused is not None:
+            parts.append(Part("fused", self.fused))
+        parts += [Part("importance", self.facts.importance), Part("recency", self.recency)]
+        if self.facts.confidence is not None:
+            parts.append(Part("confidence", self.facts.confidence))
+        return tuple(parts)
+
+
+def rank_filtered(found: Sequence[Facts], now_us: int) -> tuple[Ranked, ...]:
+    """Without a question: as they come, the most important first; the score is the importance."""
+    return tuple(Ranked(facts, facts.importance, _recency(facts, now_us)) for facts in found)
+
+
+def rank(texts: Sequence[TextHit], vectors: Sequence[VectorHit] | None, now_us: int) -> tuple[Ranked, ...]:
+    """The best first; `vectors` None when there are none to go by. Both lists come with their best first.
+
+    Memories that were found by one and the same task stand with the newest first, in the places that they have.
+    """
+    by_words = {text.facts.memory_id: (place, text) for place, text in enumerate(texts, start=1)}
+    by_meaning = {vector.facts.memory_id: (place, vector) for place, vector in enumerate(vectors or (), start=1)}
+    best = max((text.content_score + text.task_score for text in texts), default=0.0)
+    scored = []
+    for memory_id in {**by_words, **by_meaning}:
+        words_rank, text = by_words.get(memory_id, (0, None))
+        vector_rank, vector = by_meaning.get(memory_id, (0, None))
+        words = None if text is None else text.content_score + text.task_score
+        fused = None
+        if vectors is not None:
+            fused = relevance = (_fused(words_rank) + _fused(vector_rank)) / 2
+        else:
+            relevance = words / best if words and best > 0 else 0.0
+        facts = (text or vector).facts  # type: ignore[union-attr]  # one of them found it
+        recency = _recency(facts, now_us)
+        score = relevance * (1 + _MERIT_SPAN * (_merit(facts, recency) - 1))  # at most 1
+        similarity = None if vector is None else vector.similarity
+        scored.append((text, Ranked(facts, score, recency, words, words_rank, similarity, vector_rank, fused)))
+    scored.sort(key=lambda pair: (-pair[1].score, -pair[1].facts.created_us, pair[1].facts.memory_id))
+    return _newest_of_a_task_first(scored)
+
+
+def those_that_fit(ranked: Sequence[Ranked], k: int) -> tuple[Ranked, ...]:
+    """Those that have about what the question asks for, the newest first."""
+    least = max((one.words or 0.0 for one in ranked), default=0.0) * _FITS_RATIO
+    fitting = [one for one in ranked if (one.words and one.words >= least) or 0 < one.vector_rank <= k]
+    return tuple(sorted(fitting, key=lambda one: (-one.facts.created_us, one.facts.memory_id)))
+
+
+def _fused(place: int) -> float:
+    return (_RANK_CONSTANT + 1) / (_RANK_CONSTANT + place) if place else 0.0
+
+
+def _recency(facts: Facts, now_us: int) -> float:
+    return float(0.5 ** (max(0, now_us - facts.created_us) / _HALF_LIFE_US))
+
+
+def _merit(facts: Facts, recency: float) -> float:
+    """0 to 1; what nobody said counts neither way."""
+    merit = _IMPORTANCE_WEIGHT * facts.importance + _RECENCY_WEIGHT * recency
+    if facts.confidence is None:
+        return merit / (_IMPORTANCE_WEIGHT + _RECENCY_WEIGHT)
+    return merit + _CONFIDENCE_WEIGHT * facts.confidence
+
+
+def _newest_of_a_task_first(scored: list[tuple[TextHit | None, Ranked]]) -> tuple[Ranked, ...]:
+    """Those that name the same task have the same score by it, to the last digit."""
+    places: dict[float, list[int]] = {}
+    for place, (text, _) in enumerate(scored):
+        if text is not None and text.task_score > 0 and text.task_score >= _BY_TASK_RATIO * text.content_score:
+            places.setdefault(round(text.task_score, 9), []).append(place)
+    ordered = [ranked for _, ranked in scored]
+    for of_task in places.values():
+        newest = sorted(
+            (scored[place][1] for place in of_task), key=lambda one: (-one.facts.created_us, one.facts.memory_id)
+        )
+        for place, ranked, was in zip(of_task, newest, [ordered[place] for place in of_task], strict=True):
+            ordered[place] = msgspec.structs.replace(ranked, score=was.score)
+    return tuple(ordered)

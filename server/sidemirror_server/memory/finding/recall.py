@@ -1,0 +1,238 @@
+"""Finds the memories that answer a question, and says why each is there, and why another is not."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Protocol
+
+import msgspec
+
+from sidemirror_server.memory.finding.ranking import Part, Ranked, rank, rank_filtered, those_that_fit
+from sidemirror_server.memory.finding.search import Filter, MemorySearch, TextHits, VectorHits
+from sidemirror_server.memory.record import MemoryKind, MemoryRecord, MemoryState
+from sidemirror_server.memory.store import Memories
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.terms import asked_terms
+
+# Candidates of each way of finding, for each hit that is asked for, and at least. Chosen here: what one list has far
+# down, another may have first.
+_CANDIDATES, _CANDIDATES_AT_LEAST = 2, 50
+# Vectors count once so much of a scope has one. Chosen here: those without would come last, for no fault of theirs.
+_EMBEDDED_RATIO = 0.9
+# Records that are read at once.
+_READ_AT_ONCE = 100
+
+
+class SearchMode(StrEnum):
+    """How a question was looked up."""
+
+    FILTER = "filter"
+    FULL_TEXT = "full_text"
+    HYBRID = "hybrid"
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What is asked for. `text` may be empty: then the filter alone decides, and importance the order.
+    `meaning_s`: how long to wait for its vector, instead of the usual time."""
+
+    text: str
+    k: int
+    wanted: Filter
+    explain: bool = False
+    explain_ids: tuple[str, ...] = ()
+    newest_first: bool = False
+    meaning_s: float | None = None
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """A memory that answers. `summary`, `matched` only when they were asked for."""
+
+    memory: MemoryRecord
+    score: float
+    parts: tuple[Part, ...]
+    summary: str = ""
+    matched: tuple[str, ...] = ()
+
+
+class Miss(msgspec.Struct, frozen=True):
+    """A memory that is no hit, and why."""
+
+    memory_id: str
+    reason: str
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """The best first, how they were found, and what was asked about others."""
+
+    hits: tuple[Hit, ...]
+    mode: SearchMode
+    misses: tuple[Miss, ...] = ()
+
+
+class Meanings(Protocol):
+    """What makes vectors of questions (memory/embedding.py)."""
+
+    @property
+    def model(self) -> str:
+        """The embedding model's name, as vectors are kept under."""
+        ...
+
+    async def of_question(self, scope: Scope, text: str, wait_s: float | None = None) -> tuple[float, ...] | None:
+        """The vector of a question; None when there is none to be had in that time (None: the usual one)."""
+        ...
+
+
+class _Search(msgspec.Struct, frozen=True):
+    ranked: tuple[Ranked, ...]
+    mode: SearchMode
+    terms: tuple[str, ...] = ()
+    limit: int = 0
+
+
+class Recall:
+    """Answers questions."""
+
+    def __init__(self, memories: Memories, search: MemorySearch, meanings: Meanings | None, clock: Clock) -> None:
+        """`meanings` None: there is no embedding model, and words alone count."""
+        self._memories = memories
+        self._search = search
+        self._meanings = meanings
+        self._clock = clock
+
+    async def ask(self, scope: Scope, question: Question) -> Answer:
+        """The memories that answer. Raises what the store raises."""
+        found = await self._found(scope, question)
+        ranked = those_that_fit(found.ranked, question.k) if _is_by_age(question, found) else found.ranked
+        records = await self.records(scope, [one.facts.memory_id for one in ranked[: question.k]])
+        matched = await self._matched(scope, question, records, found)
+        hits = []
+        for place, one in enumerate(ranked[: question.k], start=1):
+            memory = records.get(one.facts.memory_id)
+            if memory is None:  # removed meanwhile
+                continue
+            words = matched.get(memory.memory_id, ())
+            summary = _summary(one, place, found.mode, words) if question.explain else ""
+            hits.append(Hit(memory, one.score, one.parts, summary, words))
+        misses = await self._misses(scope, question, found, ranked)
+        return Answer(tuple(hits), found.mode, misses)
+
+    async def has_none(self, scope: Scope) -> bool:
+        """The scope has no memory at all."""
+        return not await self._memories.list(scope, None, None, None, 1)
+
+    async def ranked(self, scope: Scope, question: Question) -> tuple[Ranked, ...]:
+        """The candidates in their order, without their texts. Raises what the store raises."""
+        return (await self._found(scope, question)).ranked
+
+    async def records(self, scope: Scope, memory_ids: Sequence[str]) -> dict[str, MemoryRecord]:
+        """These memories by id, as far as the scope has them."""
+        found: dict[str, MemoryRecord] = {}
+        for at in range(0, len(memory_ids), _READ_AT_ONCE):
+            some = await self._memories.get(scope, tuple(memory_ids[at : at + _READ_AT_ONCE]))
+            found |= {memory.memory_id: memory for memory in some}
+        return found
+
+    async def _found(self, scope: Scope, question: Question) -> _Search:
+        limit = max(_CANDIDATES_AT_LEAST, _CANDIDATES * question.k)
+        now_us = self._clock.now_us()
+        if not question.text.strip():
+            best = await self._search.best(scope, question.wanted, limit, newest_first=question.newest_first)
+            ranked = rank_filtered(best, now_us)
+            return _Search(ranked, SearchMode.FILTER, (), limit)
+        asked = asked_terms(question.text)
+        # Beside each other: the words are looked up while an embedding model is at the question's vector.
+        texts, vectors = await asyncio.gather(
+            self._texts(scope, asked, question, limit), self._vectors(scope, question, limit)
+        )
+        ranked = rank(texts.hits, None if vectors is None else vectors.hits, now_us)
+        mode = SearchMode.FULL_TEXT if vectors is None else SearchMode.HYBRID
+        return _Search(ranked, mode, texts.terms, limit)
+
+    async def _texts(self, scope: Scope, asked: Mapping[str, float], question: Question, limit: int) -> TextHits:
+        return await self._search.by_text(scope, asked, question.wanted, limit) if asked else TextHits(())
+
+    async def _vectors(self, scope: Scope, question: Question, limit: int) -> VectorHits | None:
+        """The nearest by meaning; None when vectors cannot be gone by."""
+        if self._meanings is None:
+            return None
+        vector = await self._meanings.of_question(scope, question.text, question.meaning_s)
+        if vector is None:
+            return None
+        found = await self._search.by_vector(scope, self._meanings.model, vector, question.wanted, limit)
+        return found if found.embedded and found.embedded >= _EMBEDDED_RATIO * found.memories else None
+
+    async def _matched(
+        self, scope: Scope, question: Question, records: Mapping[str, MemoryRecord], found: _Search
+    ) -> dict[str, tuple[str, ...]]:
+        if not question.explain or not found.terms:
+            return {}
+        terms = await self._search.terms_in(scope, tuple(records))
+        return {memory_id: tuple(term for term in found.terms if term in has) for memory_id, has in terms.items()}
+
+    async def _misses(
+        self, scope: Scope, question: Question, found: _Search, ranked: Sequence[Ranked]
+    ) -> tuple[Miss, ...]:
+        hits = {one.facts.memory_id for one in ranked[: question.k]}
+        asked = [memory_id for memory_id in dict.fromkeys(question.explain_ids) if memory_id not in hits]
+        if not asked:
+            return ()
+        records = await self.records(scope, asked)
+        terms = await self._search.terms_in(scope, tuple(records))
+        places = {one.facts.memory_id: place for place, one in enumerate(ranked, start=1)}
+        misses = []
+        for memory_id in asked:
+            has, place = terms.get(memory_id, frozenset[str]()), places.get(memory_id)
+            misses.append(Miss(memory_id, _why_not(question, found, records.get(memory_id), has, place)))
+        return tuple(misses)
+
+
+def _is_by_age(question: Question, found: _Search) -> bool:
+    return question.newest_first and found.mode is not SearchMode.FILTER
+
+
+def _summary(one: Ranked, place: int, mode: SearchMode, matched: Sequence[str]) -> str:
+    ways = {part.name: part for part in one.parts}
+    told = []
+    if "full_text" in ways:
+        told.append(f"place {ways['full_text'].rank} by its words ({', '.join(matched[:8])})")
+    if "vector" in ways:
+        told.append(f"place {ways['vector'].rank} by its meaning (similarity {ways['vector'].value:.2f})")
+    if mode is SearchMode.FILTER:
+        told.append("it passes the filter")
+    return f"Place {place}: {' and '.join(told)}; importance {one.facts.importance:g}"
+
+
+def _why_not(
+    question: Question, found: _Search, memory: MemoryRecord | None, terms: frozenset[str], place: int | None
+) -> str:
+    """Why a memory is no hit: the first reason of several."""
+    if memory is None:
+        return "there is no memory of this id"
+    filtered = _filtered(question.wanted, memory)
+    if filtered:
+        return filtered
+    if place is not None:
+        return f"its place is {place}, and {question.k} were asked for"
+    if found.mode is SearchMode.FILTER:
+        return f"more than {found.limit} memories are as {'new' if question.newest_first else 'important'}"
+    if not terms & set(found.terms):
+        by_meaning = ", and others are nearer by meaning" if found.mode is SearchMode.HYBRID else ""
+        return f"it has none of the words that were looked for{by_meaning}"
+    if question.newest_first:
+        return "others have more of what was asked for"
+    return f"at least {found.limit} memories have more of the words that were looked for"
+
+
+def _filtered(wanted: Filter, memory: MemoryRecord) -> str:
+    """Why a memory does not pass; empty when it does."""
+    if memory.state not in wanted.states:
+        why = {MemoryState.QUARANTINED: "quarantined", MemoryState.RETIRED: "retired", MemoryState.ACTIVE: "active"}
+        return f"it is {why[memory.state]}"
+    if memory.importance < wanted.min_importance:
+        return f"its importance {memory.importance:g} is less than {wanted.min_importance:g}"
+    if wanted.kind is not None and memory.kind is not wanted.kind:
+        return "it is a strategy" if memory.kind is MemoryKind.STRATEGY else "it is a reflection"
+    if wanted.tags and not set(wanted.tags) & set(memory.tags):
+        return "it has none of the tags"
+    return ""

@@ -1,0 +1,145 @@
+"""The links between memories, and from them to what occurs in them: field names and enum values are part of the stored
+format. Pure.
+
+Where each kind arises:
+
+- `strategy_of`: from a strategy to its reflection, when it is learned (also to a later one that teaches it again)
+- `derived_from`: to the memories that it was made with (`related_ids`), when it is learned
+- `same_error`: from a reflection to the newest others that tell of the same failure, when it is learned
+- `mentions`: to its tools, error category, error signature and the names in its text, when it is learned
+- `similar_to`: to those that say much the same, found just before it is learned (`alike.py`)
+- `supersedes`: where somebody says so: dreaming (`Lesson.links`), or LinkReflections
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+
+import msgspec
+
+from sidemirror_server.memory.kin.signature import tool_of
+from sidemirror_server.memory.record import LinkKind, MemoryKind, MemoryRecord, NewLink
+from sidemirror_server.vocabulary.errors import BadInput
+from sidemirror_server.vocabulary.terms import telling_terms
+
+# Others of the same failure that a new reflection is linked to, names that one text mentions, and others that say much
+# the same. Chosen here: what hangs together is found from any of them, and no group of n has n * n links.
+MOST_SAME_ERROR = 8
+MOST_NAMES = 8
+MOST_SIMILAR = 5
+# Of a node: the longest name. Contract: GraphPoint.id.
+LONGEST_NAME = 256
+
+
+class NodeKind(StrEnum):
+    """What a node is; its first letter begins its key."""
+
+    MEMORY = "memory"
+    TOOL = "tool"
+    CATEGORY = "category"
+    SIGNATURE = "signature"
+    NAME = "name"
+
+
+_KINDS = {kind.value[0]: kind for kind in NodeKind}
+
+
+class Node(msgspec.Struct, frozen=True):
+    """A memory, by its id, or something that occurs in memories, by its name."""
+
+    kind: NodeKind
+    name: str
+
+    @property
+    def key(self) -> str:
+        """As stores keep it."""
+        return f"{self.kind.value[0]}:{self.name}"
+
+
+class Link(msgspec.Struct, frozen=True):
+    """A link, by the keys of its ends. The source is a memory."""
+
+    source: str
+    kind: LinkKind
+    target: str
+    created_us: int = 0
+
+
+def in_order(links: Iterable[Link]) -> tuple[Link, ...]:
+    """Each link once: the newest first, then by kind, source and target."""
+    return tuple(sorted(dict.fromkeys(links), key=lambda one: (-one.created_us, one.kind, one.source, one.target)))
+
+
+def node_of(key: str) -> Node:
+    """The node of a key."""
+    return Node(_KINDS[key[0]], key[2:])
+
+
+def is_key(text: str) -> bool:
+    """It is a node's key."""
+    return len(text) > 2 and text[1] == ":" and text[0] in _KINDS
+
+
+def memory_key(memory_id: str) -> str:
+    """The key of a memory's node."""
+    return Node(NodeKind.MEMORY, memory_id).key
+
+
+def check_link(link: Link, place: str) -> None:
+    """Raises BadInput for a link that cannot be: of a memory to itself, of what is no memory, or a mention of one.
+    `place` is where it stands in the request."""
+    source, target = node_of(link.source), node_of(link.target)
+    if source.kind is not NodeKind.MEMORY:
+        raise BadInput([(f"{place}.source", "a memory")])
+    if (target.kind is NodeKind.MEMORY) == (link.kind is LinkKind.MENTIONS):
+        raise BadInput([(f"{place}.target", "a memory, or for LINK_KIND_MENTIONS what is none")])
+    if link.source == link.target:
+        raise BadInput([(f"{place}.target", "another memory than the source")])
+
+
+def links_of(memory: MemoryRecord) -> tuple[NewLink, ...]:
+    """The links that arise from a memory itself."""
+    found = [NewLink(LinkKind.STRATEGY_OF, memory_key(memory.strategy_of))] if memory.strategy_of else []
+    found += [NewLink(LinkKind.DERIVED_FROM, memory_key(one)) for one in memory.related_ids if one != memory.memory_id]
+    found += [NewLink(LinkKind.MENTIONS, node.key) for node in _mentioned(memory)]
+    return tuple(link for link in dict.fromkeys(found) if len(link.target) <= LONGEST_NAME + 2)
+
+
+def signature_key(memory: MemoryRecord) -> str:
+    """The node by which others of the same failure are found; empty for a memory that has none."""
+    told = memory.error_signature if memory.kind is MemoryKind.REFLECTION else ""
+    return Node(NodeKind.SIGNATURE, told).key if told else ""
+
+
+def _mentioned(memory: MemoryRecord) -> Iterator[Node]:
+    when = memory.applies_when
+    failed = tool_of(memory.error_signature) if memory.error_signature else ""
+    yield from (Node(NodeKind.TOOL, tool) for tool in (*when.tools, failed) if tool)
+    yield from (Node(NodeKind.CATEGORY, one) for one in (memory.error_category, *when.error_categories) if one)
+    # A strategy is found by its reflection.
+    if memory.error_signature and memory.kind is MemoryKind.REFLECTION:
+        yield Node(NodeKind.SIGNATURE, memory.error_signature)
+    yield from (Node(NodeKind.NAME, name) for name in names_in(memory.content))
+
+
+_WORD = re.compile(r"[A-Za-z_][\w]{0,60}(?:[./-][\w]{1,60}){0,6}")
+_INNER = re.compile(r"[a-z0-9][A-Z]|_|[a-z]\.[a-z]|/")
+# What ends before a word so that it may have its capital from the sentence.
+_SENTENCE = re.compile(r"(?:^|[.!?:;\n\"“(*\-•]\s{0,3})\Z")
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """The names in a text, in lower case, in the order of their first mention, at most MOST_NAMES: names in code, paths
+    and file names, and capitalised words within a sentence."""
+    found: dict[str, None] = {}
+    for word in _WORD.finditer(text):
+        name = word[0]
+        if name.islower() and name.isalnum():  # as most words: neither
+            continue
+        in_code = _INNER.search(name) is not None
+        begins = name[0].isupper() and not _SENTENCE.search(text, max(0, word.start() - 5), word.start())
+        if len(name) > 1 and (in_code or (begins and telling_terms(name))):
+            found[name.strip("_").casefold()] = None
+            if len(found) == MOST_NAMES:
+                break
+    return tuple(name for name in found if name)

@@ -1,0 +1,34 @@
+"""The clusters of a project as it is now: reads its newest memories and groups them (`clusters.py`)."""
+
+import asyncio
+
+from sidemirror_server.memory.kin.clusters import Cluster, ClusterKind, clusters, facts_of
+from sidemirror_server.memory.record import MemoryRecord, MemoryState
+from sidemirror_server.memory.store import Memories, MemoryKey
+from sidemirror_server.vocabulary.scope import Scope
+
+# Contract: ListClusters. Chosen here: a second's work; what is older stays in what it was made into.
+MOST_MEMORIES = 2_000
+# How many are read at once on the loop. Chosen here: long ones are a few milliseconds.
+_AT_ONCE = 100
+
+
+class Grouping:
+    """Groups memories."""
+
+    def __init__(self, memories: Memories) -> None:
+        self._memories = memories
+
+    async def clusters(self, scope: Scope, kinds: tuple[ClusterKind, ...] = tuple(ClusterKind)) -> tuple[Cluster, ...]:
+        """The clusters of the newest active memories, in their order. Raises what the store raises."""
+        found: list[MemoryRecord] = []
+        after: MemoryKey | None = None
+        while len(found) < MOST_MEMORIES:
+            some = await self._memories.list(
+                scope, None, MemoryState.ACTIVE, after, min(_AT_ONCE, MOST_MEMORIES - len(found))
+            )
+            if not some:
+                break
+            found += some
+            after = MemoryKey(some[-1].created_us, some[-1].memory_id)
+        return await asyncio.to_thread(lambda: clusters([facts_of(memory) for memory in found], kinds))

@@ -1,0 +1,264 @@
+"""What a reflection is made from: the seed's ReflectionContext, from a request or from recorded turns. Pure.
+
+Each step carries the origin of its texts; the reflection's is the least of them (design section 8, "Trust").
+"""
+
+from collections.abc import Collection, Iterable
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from sidemirror_server.memory.kin.signature import error_signature
+from sidemirror_server.models.evidence import Evidence, EvidenceStep
+from sidemirror_server.trace.event import (
+    Event,
+    ModelReturned,
+    ModelStarted,
+    ReflectionRecorded,
+    ResponseDrafted,
+    ToolCalled,
+    ToolFailed,
+    ToolReturned,
+    TurnFinished,
+    TurnStarted,
+    Uncertainty,
+    UserMessage,
+)
+from sidemirror_server.trace.failure import category_of
+from sidemirror_server.vocabulary.ids import EventId
+from sidemirror_server.vocabulary.origin import Origin, least
+from sidemirror_server.vocabulary.text import clip
+
+# In code points. Chosen here: what a model without language may read of one step.
+_EVIDENCE_CHARS = 32_000
+
+
+class EventType(StrEnum):
+    """What a step is (design section 8)."""
+
+    TOOL_CALL = "tool_call"
+    TOOL_RESPONSE = "tool_response"
+    LLM_CALL = "llm_call"
+    LLM_RESPONSE = "llm_response"
+    ERROR_EVENT = "error_event"
+    SYSTEM_EVENT = "system_event"
+    USER_MESSAGE = "user_message"
+
+
+# Who wrote the text of a step. A system event may hold anything.
+ORIGINS = {
+    EventType.TOOL_CALL: Origin.AGENT,
+    EventType.TOOL_RESPONSE: Origin.TOOL,
+    EventType.LLM_CALL: Origin.AGENT,
+    EventType.LLM_RESPONSE: Origin.AGENT,
+    EventType.ERROR_EVENT: Origin.TOOL,
+    EventType.SYSTEM_EVENT: Origin.TOOL,
+    EventType.USER_MESSAGE: Origin.USER,
+}
+
+
+class Step(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One event of a trace. `error` and `metadata`: JSON, or empty; `call_id` joins an answer with its call."""
+
+    event_id: str
+    event_type: EventType
+    content: str
+    origin: Origin
+    tool_name: str = ""
+    error: str = ""
+    metadata: str = ""
+    call_id: str = ""
+
+
+class TaskError(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why a task failed. `category`: a value of `trace.failure.ErrorCategory`, or empty; `context`: JSON, or empty."""
+
+    category: str = ""
+    message: str = ""
+    context: str = ""
+
+
+class ReflectionContext(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What happened, oldest first, and what it was for. `outcome`: success, failure, partial, timeout or error."""
+
+    steps: tuple[Step, ...]
+    outcome: str
+    task_description: str = ""
+    task_goal: str = ""
+    error: TaskError | None = None
+    session_id: str = ""
+    related_ids: tuple[str, ...] = ()
+
+    @property
+    def origin(self) -> Origin:
+        """How far what is made of it can be trusted: a model speaks, and repeats what it read."""
+        reported = (Origin.TOOL,) if self.error is not None and (self.error.message or self.error.context) else ()
+        return least((Origin.AGENT, *reported, *(step.origin for step in self.steps)))
+
+    def texts(self, *, trusted: bool) -> tuple[str, ...]:
+        """The texts that a tool or anybody else may have written, or, `trusted`, those of the agent and its user."""
+        found: list[str] = [self.task_description, self.task_goal] if trusted else []
+        for step in self.steps:
+            if (step.origin >= Origin.AGENT) == trusted:
+                found += (step.content, step.metadata)
+            if not trusted:
+                found.append(step.error)
+        if self.error is not None and not trusted:
+            found += (self.error.message, self.error.context)
+        return tuple(text for text in found if text)
+
+
+def steps_of(events: Iterable[Event]) -> tuple[Step, ...]:
+    """The steps of recorded events."""
+    names: dict[str, str] = {}
+    found: list[Step] = []
+    for event in events:
+        if isinstance(event.what, ToolCalled):
+            names[event.what.call_id or event.event_id] = event.what.name
+        said = _said(event.what, names)
+        if said is not None:
+            event_type, content, more = said
+            found.append(Step(event.event_id, event_type, content, event.origin, **more))
+    return tuple(found)
+
+
+def _said(what: Any, names: dict[str, str]) -> tuple[EventType, str, dict[str, str]] | None:
+    """What an event is as a step; None for one that says nothing."""
+    match what:
+        case ToolCalled():
+            return EventType.TOOL_CALL, what.arguments, {"tool_name": what.name, "call_id": what.call_id}
+        case ToolReturned(is_error=False):
+            return EventType.TOOL_RESPONSE, what.content, _answer(what, names)
+        case ToolReturned():
+            return EventType.ERROR_EVENT, what.content, _answer(what, names)
+        case ToolFailed():
+            return EventType.ERROR_EVENT, what.error, _answer(what, names)
+        case _:
+            event_type, text = _told(what)
+            return (event_type, text, {}) if text else None
+
+
+def _answer(what: ToolReturned | ToolFailed, names: dict[str, str]) -> dict[str, str]:
+    return {"tool_name": names.get(what.call_id, ""), "call_id": what.call_id}
+
+
+def _told(what: Any) -> tuple[EventType, str]:
+    """What was said in an event that is no tool's."""
+    match what:
+        case TurnStarted(messages=messages, task=task):
+            asked = [message.content for message in messages if message.role == "user"]
+            return EventType.USER_MESSAGE, asked[-1] if asked else task
+        case UserMessage(text=text):
+            return EventType.USER_MESSAGE, text
+        case ModelStarted(model=model):
+            return EventType.LLM_CALL, model
+        case ModelReturned(text=text) | ResponseDrafted(text=text) | ReflectionRecorded(reflection=text):
+            return EventType.LLM_RESPONSE, text
+        case Uncertainty(detail=detail):
+            return EventType.SYSTEM_EVENT, f"uncertain: {detail}" if detail else ""
+        case TurnFinished(outcome=outcome):
+            return EventType.SYSTEM_EVENT, f"turn finished: {outcome}" if outcome else ""
+        case _:
+            return EventType.SYSTEM_EVENT, ""
+
+
+_KINDS = {
+    EventType.TOOL_CALL: "tool_call",
+    EventType.TOOL_RESPONSE: "tool_result",
+    EventType.LLM_CALL: "model_text",
+    EventType.LLM_RESPONSE: "model_text",
+    EventType.ERROR_EVENT: "tool_failure",
+    EventType.SYSTEM_EVENT: "model_text",
+    EventType.USER_MESSAGE: "user_message",
+}
+
+
+def evidence_of(context: ReflectionContext) -> Evidence:
+    """The same for a model that reads no prompt."""
+    made: list[EvidenceStep] = []
+    open_calls = _OpenCalls()
+    for step in context.steps:
+        failed = step.event_type is EventType.ERROR_EVENT or bool(step.error)
+        kind = "tool_failure" if failed else _KINDS[step.event_type]
+        call = open_calls.answered(step) if kind in ("tool_result", "tool_failure") else None
+        name = step.tool_name or (call.name if call else "")
+        text = clip(f"{step.content}\n{step.error}" if step.error else step.content, _EVIDENCE_CHARS)
+        one = EvidenceStep(
+            EventId(step.event_id),
+            kind,
+            "",
+            name,
+            text,
+            is_error=failed,
+            category=category_of(text, name).value if failed else None,
+            call_id=step.call_id,
+            answers=call.event_id if call else None,
+        )
+        if kind == "tool_call":
+            open_calls.add(step.call_id or step.event_id, one)
+        made.append(one)
+    return Evidence(
+        task=context.task_description or context.task_goal,
+        question=context.task_goal,
+        steps=tuple(made),
+        outcome=context.outcome,
+    )
+
+
+class _OpenCalls:
+    """Calls that nothing has answered yet. A step finds its own without a look at the others."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, EvidenceStep] = {}
+        self._of_tool: dict[str, dict[str, None]] = {}
+
+    def add(self, key: str, call: EvidenceStep) -> None:
+        """A call that was made."""
+        self._take(key)
+        self._calls[key] = call
+        self._of_tool.setdefault(call.name, {})[key] = None
+
+    def answered(self, step: Step) -> EvidenceStep | None:
+        """The call that a step answers, which is open no more: by its id, else the last one, of its tool if it has
+        one."""
+        if step.call_id:
+            return self._take(step.call_id)
+        among = self._of_tool.get(step.tool_name, {}) if step.tool_name else self._calls
+        return self._take(next(reversed(among))) if among else None
+
+    def _take(self, key: str) -> EvidenceStep | None:
+        call = self._calls.pop(key, None)
+        if call is not None:
+            del self._of_tool[call.name][key]
+        return call
+
+
+def failure_of(context: ReflectionContext) -> TaskError | None:
+    """Why the task failed: as it was said, else as the last failed step tells; None for a success."""
+    if context.outcome == "success":
+        return context.error
+    known = context.error or TaskError()
+    failures = (step for step in reversed(context.steps) if step.error or step.event_type is EventType.ERROR_EVENT)
+    failed = next(failures, None)
+    message = known.message or (f"{failed.content} {failed.error}".strip() if failed else "")
+    category = known.category
+    if not category and message:
+        category = category_of(message, failed.tool_name if failed else "").value
+    if not category and context.outcome == "timeout":
+        category = "timeout"
+    return TaskError(category, message, known.context) if message or category else None
+
+
+def signature_of(context: ReflectionContext, cited: Collection[str]) -> str:
+    """The signature of the failure that a lesson is about: of the last failed step that it cites. Without one, of the
+    last failed step, unless the task succeeded for all that; empty when nothing failed, or nothing says how."""
+    failed = [step for step in evidence_of(context).steps if step.is_error]
+    about = [step for step in failed if step.event_id in cited]
+    if not about and context.outcome != "success":
+        about = failed
+    if about:
+        return error_signature(about[-1].name, about[-1].text)
+    if context.error is not None and context.outcome != "success":
+        return error_signature("", context.error.message)
+    return ""

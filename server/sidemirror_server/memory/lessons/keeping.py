@@ -1,0 +1,187 @@
+"""Keeps what an episode taught: a reflection and its strategy, judged, in one transaction."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from sidemirror_server.memory.lessons.keys import text_key
+from sidemirror_server.memory.lessons.reflector import Result
+from sidemirror_server.memory.lessons.trust import steering
+from sidemirror_server.memory.record import (
+    STRATEGY_TAG,
+    Lesson,
+    MemoryKind,
+    MemoryRecord,
+    MemoryState,
+    Quarantine,
+    Revision,
+)
+from sidemirror_server.memory.store import Memories
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.origin import Origin
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.text import clip
+
+_log = logging.getLogger(__name__)
+
+# Seed reflection-engine-v2, "Dual Storage": strategies get +10 % importance; capped (design section 12).
+STRATEGY_FACTOR = 1.1
+REPEATS = "it repeats a lesson that the agent had been shown"
+# In code points. Chosen here: what a record keeps of its task, to be found by.
+_TASK_CHARS = 4_000
+
+
+class Trust(msgspec.Struct, frozen=True):
+    """How an operator wants untrusted lessons kept. `policy`: labelled or corroborated (design section 8)."""
+
+    policy: str = "labelled"
+    min_store_importance: float = 0.0
+
+
+class Ids(msgspec.Struct, frozen=True):
+    """The ids that a lesson gets if it is new. `lesson_id`: see `record.Lesson`."""
+
+    reflection_id: str
+    strategy_id: str
+    lesson_id: str = ""
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """What a result became. Ids are empty, and `reason` says why, when it was not stored."""
+
+    reflection_id: str = ""
+    strategy_id: str = ""
+    reason: str = ""
+
+
+class Keeper:
+    """Stores results."""
+
+    def __init__(
+        self, store: Memories, clock: Clock, trust: Trust, learned: Callable[[Scope, str], None] | None = None
+    ) -> None:
+        """`learned` is told of every memory that a result became."""
+        self._store = store
+        self._told = learned
+        self._clock = clock
+        self._trust = trust
+
+    async def keep(
+        self, scope: Scope, result: Result, ids: Ids, *, is_judged: bool = False, more: dict[str, Any] | None = None
+    ) -> Stored:
+        """The memories that a result became: new ones, or those that say so already, strengthened.
+
+        `is_judged`: by its episode (`judged_by_episode`), just now; `more`: the caller's own metadata. Raises what the
+        store raises.
+        """
+        if result.repeats:
+            return Stored(reason=REPEATS)
+        if result.importance < self._trust.min_store_importance:
+            return Stored(reason=f"importance {result.importance:g} is less than min_store_importance")
+        now_us = self._clock.now_us()
+        tried = result.steering
+        if not tried and not is_judged:
+            tried = await asyncio.to_thread(steering, _texts(result))
+        lesson = lesson_of(result, ids, self._trust, tried, more or {}, now_us)
+        learned = await self._store.learn(scope, lesson, now_us)
+        strategy_id = learned.strategy.memory_id if learned.strategy else ""
+        if self._told is not None:
+            for memory_id in filter(None, (learned.reflection.memory_id, strategy_id)):
+                self._told(scope, memory_id)
+        told = {"reflection_id": learned.reflection.memory_id, "importance": learned.reflection.importance}
+        state = {"state": learned.reflection.state.value, "strength": learned.reflection.strength}
+        _log.info(
+            "reflection_stored", extra={"tenant_id": scope.tenant_id, "project_id": scope.project_id, **told, **state}
+        )
+        return Stored(learned.reflection.memory_id, strategy_id)
+
+
+async def judged_by_episode(result: Result, untrusted: Sequence[str], trusted: Sequence[str]) -> Result:
+    """A result with what its text tries, by what others (`untrusted`) and the agent itself said in its episode."""
+    # Most of a second for the largest episodes: other calls go on meanwhile.
+    tried = await asyncio.to_thread(steering, _texts(result), untrusted, trusted)
+    return msgspec.structs.replace(result, steering=tried)
+
+
+def lesson_of(result: Result, ids: Ids, trust: Trust, tried: str, more: dict[str, Any], now_us: int) -> Lesson:
+    """The drafts of a result; `tried`: what its text tries, or empty. Both are quarantined if one is: they come of one
+    answer."""
+    state, quarantine = standing(result.origin, trust, tried)
+    task = clip(result.task, _TASK_CHARS)
+    known = {
+        "outcome": result.outcome,
+        "task_description": task,
+        "event_count": result.event_count,
+        "session_id": result.session_id,
+    }
+    reflection = MemoryRecord(
+        memory_id=ids.reflection_id,
+        kind=MemoryKind.REFLECTION,
+        content=result.reflection,
+        importance=result.importance,
+        created_us=now_us,
+        updated_us=now_us,
+        text_key=text_key(result.reflection),
+        origin=result.origin,
+        confidence=result.confidence,
+        tags=result.tags,
+        error_category=result.error_category,
+        task_text=task,
+        source_event_ids=result.source_event_ids,
+        related_ids=result.related_ids,
+        metadata={**more, **{name: value for name, value in known.items() if value not in ("", 0)}},
+        applies_when=result.applies_when,
+        state=state,
+        quarantine=quarantine,
+        episodes=(result.episode,) if result.episode else (),
+        reason=tried,
+        error_signature=result.error_signature,
+    )
+    if not result.strategy:
+        return Lesson(reflection, None, ids.lesson_id)
+    strategy = msgspec.structs.replace(
+        reflection,
+        memory_id=ids.strategy_id,
+        kind=MemoryKind.STRATEGY,
+        content=result.strategy,
+        text_key=text_key(result.strategy),
+        importance=min(1.0, result.importance * STRATEGY_FACTOR),
+        tags=tuple(dict.fromkeys((*result.tags, STRATEGY_TAG))),
+        strategy_of=ids.reflection_id,
+    )
+    return Lesson(reflection, strategy, ids.lesson_id)
+
+
+def judged(revision: Revision, known: MemoryRecord) -> Revision:
+    """A revision with its text judged like one that enters: one that steers goes into quarantine. What a client writes
+    is trusted as the agent's own text."""
+    texts = [text for text in (revision.content, *(revision.tags or ())) if text]
+    if revision.applies_when is not None:
+        texts += [*revision.applies_when.tools, revision.applies_when.not_when]
+    revision = msgspec.structs.replace(revision, origin=Origin.AGENT)
+    if revision.content is not None:
+        revision = msgspec.structs.replace(revision, text_key=text_key(revision.content))
+    tried = steering(texts)
+    if not tried or known.state is MemoryState.RETIRED:
+        return revision
+    return msgspec.structs.replace(
+        revision, state=MemoryState.QUARANTINED, quarantine=Quarantine.STEERING, reason=revision.reason or tried
+    )
+
+
+def _texts(result: Result) -> list[str]:
+    applies = result.applies_when
+    texts = (result.reflection, result.strategy, " ".join(result.tags), " ".join(applies.tools), applies.not_when)
+    return [text for text in texts if text]
+
+
+def standing(origin: Origin, trust: Trust, tried: str) -> tuple[MemoryState, Quarantine | None]:
+    """Whether a new memory is recalled, and why not; `tried`: what its text tries, or empty."""
+    if tried:
+        return MemoryState.QUARANTINED, Quarantine.STEERING
+    if trust.policy == "corroborated" and origin <= Origin.TOOL:
+        return MemoryState.QUARANTINED, Quarantine.UNCORROBORATED
+    return MemoryState.ACTIVE, None

@@ -1,0 +1,52 @@
+"""What makes two texts, or two episodes, the same one. Pure.
+
+These digests are stored: what they are made of may never change.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from hashlib import blake2b
+
+from sidemirror_server.memory.lessons.episode import Step
+
+_WORD = re.compile(r"\w+")
+_DIGEST_BYTES = 16
+
+
+def plain(text: str) -> str:
+    """`text` as a reader sees it: composed, without case and without characters that nobody sees."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(c for c in folded if unicodedata.category(c) != "Cf") if not folded.isascii() else folded
+
+
+def text_key(text: str) -> str:
+    """Equal for texts that say the same word for word: case, spaces, punctuation and what nobody sees do not count. A
+    text without any word is its own."""
+    return _digest([" ".join(_WORD.findall(plain(text))) or text])
+
+
+def episode_key(task: str, outcome: str, steps: Iterable[Step]) -> str:
+    """Equal for an episode and its replay: what happened, in its order, without ids and times."""
+    parts = [task, outcome]
+    for step in steps:
+        parts += (step.event_type, step.tool_name, step.content, step.error)
+    return _digest([" ".join(plain(part).split()) for part in parts])
+
+
+def named_episode(episode: str, session_id: str, event_ids: Iterable[str]) -> str:
+    """The digest of an episode that was only named: as it was told when it was reflected on, else by its session and
+    events; empty when nothing names it."""
+    if len(episode) == 2 * _DIGEST_BYTES and set(episode) <= set("0123456789abcdef"):
+        return episode
+    named = [session_id, *event_ids]
+    return _digest(named) if any(named) else ""
+
+
+def _digest(parts: Iterable[str]) -> str:
+    digest = blake2b(digest_size=_DIGEST_BYTES)
+    for part in parts:
+        raw = part.encode("utf-8", "surrogatepass")
+        digest.update(len(raw).to_bytes(8, "big"))
+        digest.update(raw)
+    return digest.hexdigest()

@@ -1,0 +1,154 @@
+"""Memories as lines of JSON that go from one store to another: what an export writes and an import reads. Pure.
+
+A line: {"sidemirror": 1, "memory": {…}, "earlier": [{…}, …], "left_out": 0, "links": [{"kind": …, "target": …}, …]}.
+The fields are those of `record.MemoryRecord`; earlier versions the oldest first; links beside those that arise from the
+memory itself, to the keys of nodes (`links.py`).
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from sidemirror_server.memory.kin.links import LONGEST_NAME, Link, check_link, is_key, memory_key
+from sidemirror_server.memory.kin.signature import is_signature
+from sidemirror_server.memory.lessons.keeping import Trust, standing
+from sidemirror_server.memory.lessons.keys import text_key
+from sidemirror_server.memory.lessons.trust import steering
+from sidemirror_server.memory.record import Change, Kept, MemoryRecord, MemoryState, NewLink, Quarantine, memory_body
+from sidemirror_server.trace.failure import ErrorCategory
+from sidemirror_server.vocabulary.errors import BadInput
+from sidemirror_server.vocabulary.origin import Origin
+from sidemirror_server.vocabulary.text import redact_json
+
+FORMAT = 1
+# Contract: ExportReflectionsResponse.lines; one fits into the 4 MiB that gRPC's clients take by default.
+MOST_LINE_BYTES = 3 * 1024 * 1024
+_LONGEST_ID = 128
+# Twice what the contract lets in, as a redacted text may be longer; what is quarantined is judged by all of it. A task
+# is kept with 4,000 characters.
+_LONGEST_TEXT, _LONGEST_TASK, _LONGEST_NOTE = 32_000, 8_000, 2_000
+_MOST_LABELS = 64
+_MOST_LINKS = 1_000
+# Chosen here: metadata of 64 KiB and the longest lists of the contract, twice.
+_LONGEST_BODY_BYTES = 512 * 1024
+# The end of the year 9999, the last that a Timestamp has; and the largest int32.
+_LAST_US = 253_402_300_799_999_999
+_MOST = 2**31 - 1
+_CATEGORIES = frozenset(["", *ErrorCategory])
+
+
+class Line(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One line."""
+
+    sidemirror: int
+    memory: MemoryRecord
+    earlier: tuple[MemoryRecord, ...] = ()
+    left_out: int = 0
+    links: tuple[NewLink, ...] = ()
+
+
+class BadLine(Exception):
+    """A line cannot be used; says why, and quotes nothing of it."""
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def line_of(kept: Kept) -> str:
+    """The line of a memory. Earlier versions that make it too long are left out, the oldest first."""
+    earlier = kept.earlier
+    while True:
+        line = _encode(Line(FORMAT, kept.memory, earlier, len(kept.earlier) - len(earlier), kept.links[:_MOST_LINKS]))
+        if len(line) <= MOST_LINE_BYTES or not earlier:
+            return line.decode()
+        earlier = earlier[len(earlier) // 2 + 1 :]
+
+
+def kept_in(line: str, trust: Trust) -> Kept:
+    """The memory that a line holds, as it may be kept: its texts entered, judged as if they were learned, and trusted
+    no more than the agent's own text. Raises BadLine."""
+    try:
+        raw = msgspec.json.decode(line)
+        read = msgspec.convert(redact_json(raw), Line)
+    except BadInput as error:
+        raise BadLine("a score is no number from 0 to 1") from error
+    except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
+        place = str(error).partition(" - at `")[2].rstrip("`")
+        raise BadLine(f"no record: {place}" if place else "no record of an export") from error
+    if read.sidemirror != FORMAT:
+        raise BadLine("another format")
+    memory, earlier = read.memory, read.earlier
+    if any(one.memory_id != memory.memory_id or one.version >= memory.version for one in earlier):
+        raise BadLine("earlier versions of something else")
+    if len({one.version for one in earlier}) != len(earlier):
+        raise BadLine("a version comes twice")
+    if len(read.links) > _MOST_LINKS or not all(_is_link(memory, link) for link in read.links):
+        raise BadLine("a link that is none")
+    checked = [_checked(one) for one in sorted(earlier, key=lambda one: one.version)]
+    return Kept(_judged(_checked(memory), checked, trust), tuple(checked), read.links)
+
+
+def _is_link(memory: MemoryRecord, link: NewLink) -> bool:
+    if len(link.target) > LONGEST_NAME + 2 or not is_key(link.target):
+        return False
+    try:
+        check_link(Link(memory_key(memory.memory_id), link.kind, link.target), "links")
+    except BadInput:
+        return False
+    return True
+
+
+def _checked(memory: MemoryRecord) -> MemoryRecord:
+    """The memory as it may be shown. Raises BadLine."""
+    _check_bounds(memory)
+    applies = memory.applies_when
+    if not {memory.error_category, *applies.error_categories} <= _CATEGORIES:
+        raise BadLine("an error category that is none")
+    if max(len(memory.tags), len(applies.tools), len(applies.error_categories)) > _MOST_LABELS:
+        raise BadLine("a list is too long")
+    try:
+        body = memory_body(memory)
+    except (OverflowError, msgspec.EncodeError) as error:
+        raise BadLine("metadata is out of range") from error
+    if len(body) > _LONGEST_BODY_BYTES:
+        raise BadLine("metadata is too long")
+    is_held = memory.state is MemoryState.QUARANTINED
+    quarantine = memory.quarantine or Quarantine.REVIEWED if is_held else None
+    origin = min(memory.origin, Origin.AGENT)
+    return msgspec.structs.replace(memory, text_key=text_key(memory.content), origin=origin, quarantine=quarantine)
+
+
+def _check_bounds(memory: MemoryRecord) -> None:
+    for name, value in (("memory_id", memory.memory_id), ("strategy_of", memory.strategy_of or "-")):
+        if not (0 < len(value) <= _LONGEST_ID and value.isprintable()):
+            raise BadLine(f"{name} is no id")
+    if not memory.content or len(memory.content) > _LONGEST_TEXT:
+        raise BadLine("content is missing or too long")
+    if memory.error_signature and not is_signature(memory.error_signature):
+        raise BadLine("an error signature that is none")
+    if len(memory.task_text) > _LONGEST_TASK or len(memory.reason) > _LONGEST_NOTE:
+        raise BadLine("a text is too long")
+    times = (memory.created_us, memory.updated_us, memory.strengthened_us)
+    if not all(0 <= at_us <= _LAST_US for at_us in times) or not all(
+        1 <= number <= _MOST for number in (memory.version, memory.strength, memory.evidence_from)
+    ):
+        raise BadLine("a number is out of range")
+    if memory.evidence_from > memory.version:
+        raise BadLine("evidence counts from a version that there is not")  # no outcome would ever retire it
+
+
+def _judged(memory: MemoryRecord, earlier: Iterable[MemoryRecord], trust: Trust) -> MemoryRecord:
+    """In quarantine if it would be there had it been learned, and if nobody, nor a second episode, had let it out."""
+    if memory.state is not MemoryState.ACTIVE:
+        return memory
+    applies = memory.applies_when
+    texts = [memory.content, *memory.tags, *applies.tools, applies.not_when]
+    state, quarantine = standing(memory.origin, trust, steering([text for text in texts if text]))
+    if quarantine is Quarantine.UNCORROBORATED and _is_corroborated(memory, earlier):
+        return memory
+    return msgspec.structs.replace(memory, state=state, quarantine=quarantine)
+
+
+def _is_corroborated(memory: MemoryRecord, earlier: Iterable[MemoryRecord]) -> bool:
+    is_reviewed = any(one.change is Change.REVIEWED for one in (memory, *earlier))
+    return is_reviewed or len(memory.episodes) > 1

@@ -1,0 +1,181 @@
+"""An episode → what it taught: the seed's Reflector. Called by `rpc/memory.py`.
+
+Unlike the other rooms it raises when no model answers, as its seed says ("Errors during reflection generation are
+logged and raised").
+"""
+
+import asyncio
+import logging
+
+import msgspec
+from opentelemetry import trace
+from opentelemetry.trace import StatusCode
+
+from sidemirror_server.memory.lessons.episode import ReflectionContext, evidence_of, failure_of, signature_of
+from sidemirror_server.memory.lessons.keys import episode_key
+from sidemirror_server.memory.lessons.prompts import MemoryPrompts
+from sidemirror_server.memory.lessons.scoring import Scored, Scorer, models_own, scores_of
+from sidemirror_server.memory.record import AppliesWhen
+from sidemirror_server.models.answers import MemoryReflectionAnswer
+from sidemirror_server.models.language_model import Ask, Purpose
+from sidemirror_server.models.scoped_model import ScopedModel
+from sidemirror_server.vocabulary.errors import (
+    Disabled,
+    ModelFailed,
+    ModelTooLate,
+    ModelUnavailable,
+    SidemirrorError,
+    SpendCapReached,
+)
+from sidemirror_server.vocabulary.origin import Origin
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.status import ResultStatus, Usage
+from sidemirror_server.vocabulary.telemetry import SPAN_GENERATE_REFLECTION
+
+_log = logging.getLogger(__name__)
+_tracer = trace.get_tracer("sidemirror.memory")
+
+# Of the visible answer; chosen here: three times what the seed's sentences take, in JSON.
+_MAX_TOKENS = 800
+# Design section 12: "temperature 0.1 everywhere" of the seeds, where the provider takes one.
+_TEMPERATURE = 0.1
+_MOST_TAGS = 16
+
+
+class Result(msgspec.Struct, frozen=True):
+    """What an episode taught: the seed's ReflectionResult. `episode`: its digest; `steering`: what its text tries, for
+    people, or empty (`trust.steering`). `repeats`: it says what a block showed. `error_signature`: of the failure that
+    it is about, or empty."""
+
+    reflection: str
+    strategy: str
+    importance: float
+    confidence: float | None
+    tags: tuple[str, ...]
+    error_category: str
+    source_event_ids: tuple[str, ...]
+    related_ids: tuple[str, ...]
+    applies_when: AppliesWhen
+    origin: Origin
+    outcome: str
+    task: str
+    event_count: int
+    session_id: str
+    episode: str
+    generated_us: int
+    usage: Usage | None = None
+    error_signature: str = ""
+    steering: str = ""
+    repeats: bool = False
+
+
+class Reflector:
+    """Asks a model what an episode taught."""
+
+    def __init__(self, model: ScopedModel, prompts: MemoryPrompts, scorer: Scorer = models_own) -> None:
+        self._model = model
+        self._prompts = prompts
+        self._scorer = scorer
+
+    async def reflect(self, scope: Scope, context: ReflectionContext, deadline_s: float, now_us: int) -> Result:
+        """What the episode taught, made within `deadline_s`. Raises ModelUnavailable, ModelTooLate, SpendCapReached,
+        Disabled, and WrongState when a template of the operator's fails."""
+        told = {"tenant_id": scope.tenant_id, "project_id": scope.project_id}
+        more = {"outcome": context.outcome, "event_count": len(context.steps)}
+        _log.info("reflection_generation_started", extra={**told, **more})
+        with _tracer.start_as_current_span(SPAN_GENERATE_REFLECTION) as span:
+            try:
+                result = await self._result(scope, context, deadline_s, now_us)
+            except SidemirrorError as error:
+                span.set_status(StatusCode.ERROR, type(error).__name__)
+                _log.error("reflection_generation_failed", extra={**told, "error": str(error)})
+                raise
+        scores = {"importance": result.importance, "confidence": result.confidence}
+        _log.info("reflection_generated", extra={**told, **scores, "has_strategy": bool(result.strategy)})
+        return result
+
+    async def _result(self, scope: Scope, context: ReflectionContext, deadline_s: float, now_us: int) -> Result:
+        # Half a second for the largest episodes, and as much for what is made of the answer: others are served.
+        ask = await asyncio.to_thread(self._question, context)
+        try:
+            completion = await self._model.ask(scope, ask, deadline_s)
+        except ModelFailed as failure:
+            raise _raised(failure) from failure
+        return await asyncio.to_thread(self._made, context, completion.answer, completion.usage, now_us)
+
+    def _question(self, context: ReflectionContext) -> Ask[MemoryReflectionAnswer]:
+        return Ask(
+            purpose=Purpose.MEMORY_REFLECTION,
+            system=self._prompts.system(),
+            prompt=self._prompts.prompt(context),
+            answer_type=MemoryReflectionAnswer,
+            evidence=evidence_of(context),
+            max_tokens=_MAX_TOKENS,
+            temperature=_TEMPERATURE,
+        )
+
+    def _made(self, context: ReflectionContext, answer: MemoryReflectionAnswer, usage: Usage, now_us: int) -> Result:
+        failure = failure_of(context)
+        category = failure.category if failure else ""
+        tags = tuple(dict.fromkeys(tag for tag in (" ".join(tag.split()) for tag in answer.tags) if tag))[:_MOST_TAGS]
+        strategy = (answer.strategy or "").strip()
+        scored = Scored(
+            reflection=answer.reflection,
+            strategy=strategy,
+            outcome=context.outcome,
+            error_category=category,
+            tags=tags,
+            event_count=len(context.steps),
+            importance=answer.importance,
+            confidence=answer.confidence,
+        )
+        scores = scores_of(self._scorer, scored)
+        known = {step.event_id for step in context.steps}
+        cited = tuple(dict.fromkeys(cited for cited in answer.cited_event_ids if cited in known))
+        return Result(
+            reflection=answer.reflection.strip() or answer.reflection,
+            strategy=strategy,
+            importance=scores.importance,
+            confidence=scores.confidence,
+            tags=tags,
+            error_category=category,
+            source_event_ids=cited or tuple(step.event_id for step in context.steps)[:100],
+            related_ids=context.related_ids,
+            applies_when=_applies(answer, context),
+            origin=context.origin,
+            outcome=context.outcome,
+            task=context.task_description,
+            event_count=len(context.steps),
+            session_id=context.session_id,
+            episode=episode_key(context.task_description, context.outcome, context.steps),
+            generated_us=now_us,
+            usage=usage,
+            error_signature=signature_of(context, cited),
+        )
+
+
+def _applies(answer: MemoryReflectionAnswer, context: ReflectionContext) -> AppliesWhen:
+    """When the lesson applies, as far as it names tools that the episode has."""
+    if answer.applies_when is None:
+        return AppliesWhen()
+    used = {step.tool_name.casefold(): step.tool_name for step in context.steps if step.tool_name}
+    named = (used.get(tool.strip().casefold(), "") for tool in answer.applies_when.tools)
+    return AppliesWhen(
+        tools=tuple(dict.fromkeys(tool for tool in named if tool)),
+        error_categories=tuple(dict.fromkeys(answer.applies_when.error_categories)),
+        not_when=" ".join((answer.applies_when.not_when or "").split()),
+    )
+
+
+def _raised(failure: ModelFailed) -> SidemirrorError:
+    """The error that a caller is told of."""
+    facts = {"status": failure.status.value, "detail": failure.detail}
+    match failure.status:
+        case ResultStatus.SKIPPED_DEADLINE:
+            return ModelTooLate(**facts)
+        case ResultStatus.SKIPPED_SPEND | ResultStatus.SKIPPED_BUDGET:
+            return SpendCapReached(**facts)
+        case ResultStatus.SKIPPED_DISABLED:
+            return Disabled(**facts)
+        case _:
+            return ModelUnavailable(**facts)

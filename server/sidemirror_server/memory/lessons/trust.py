@@ -1,0 +1,209 @@
+"""Whether a lesson tries to steer whoever reads it (design section 8, "Trust"). Pure.
+
+This is not what keeps a hostile text from being an instruction: every text is recalled as data, with its origin. It
+keeps out what no lesson needs to say. A text is quarantined when it asks for what goes beyond the task, carries a link,
+an address or a command that the agent's own side of the episode does not have, hides characters, or repeats a tool's
+words instead of saying what was learned. The last rule needs no list of wordings, so that it holds for those that no
+list has; it assumes a model that copies whatever it reads.
+"""
+
+import base64
+import binascii
+import codecs
+import html
+import re
+import unicodedata
+import urllib.parse
+from collections.abc import Iterable, Iterator, Sequence
+
+from sidemirror_server.memory.lessons.keys import plain
+from sidemirror_server.memory.lessons.trust_wordings import BEYOND, CARRIED, OTHER_LANGUAGES, STEERING
+from sidemirror_server.trace.failure import ErrorCategory, category_of, ends, telling_line
+
+_STEERING = tuple((what, re.compile(pattern, re.S)) for what, pattern in STEERING)
+_BEYOND = tuple((what, re.compile(asks, re.S), re.compile(did)) for what, asks, did in BEYOND)
+_CARRIED = tuple((what, re.compile(pattern)) for what, pattern in CARRIED)
+_ELSEWHERE = re.compile("|".join(OTHER_LANGUAGES), re.S)
+
+# Characters that a reader does not see, or that turn the order of what it sees, and what a terminal conceals (its
+# colours may stand in what a tool said). Joiners and direction marks that scripts need are let be, unless they stand
+# between Latin letters, and so is one selector of a variant behind its character: two of them have nothing to select.
+_HIDDEN = re.compile(
+    "[\u200b\u2060-\u2064\u206a-\u206f\ufeff\u00ad\u180e\u202a-\u202e\u2066-\u2069\u115f\u1160\u3164\uffa0"
+    "\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
+    r"|\x08|\x1b\[(?:\d{1,3};){0,8}8m"
+    "|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2}"
+    "|(?<=[A-Za-z])[\u034f\u061c\u180b-\u180d\u200c-\u200f\u2800\U000e0100-\U000e01ef](?=[A-Za-z])"
+)
+_CYRILLIC_OR_GREEK = re.compile(r"[\u0370-\u03ff\u0400-\u052f]")
+_LATIN = re.compile(r"[a-z]")
+_WORD = re.compile(r"\w+")
+# Letters set apart one by one: "i g n o r e", "d.i.s.r.e.g.a.r.d".
+_SPACED = re.compile(r"(?<!\w)(?:\w[ .\-_*·|/]){5,}\w(?!\w)")
+_LEET = str.maketrans("013457@$!|", "oieastasil")
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
+_HEX = re.compile(r"(?:[0-9a-fA-F]{2}[ :]?){12,}")
+_ESCAPES = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\[0-7]{3}){3,}")
+_BINARY = re.compile(r"(?:[01]{8}[ ,]?){6,}")
+_DECIMAL = re.compile(r"(?:\b\d{2,3}[ ,]+){8,}\d{2,3}\b")
+
+_SENTENCE_END = re.compile(r"[.;!?](?=\s)")
+# Texts of this many words may well stand in a tool's output as well; chosen here.
+_FEW_WORDS = 4
+# A run of this many words that a tool said too is a copy.
+_RUN_WORDS = 5
+# The part of a text that may be copied. Chosen here.
+_COPIED_RATIO = 0.5
+# Of a short lesson an error's own words may be more: so much of it, where that is the first sentence of what an error
+# says and no more than this. Chosen here: a third says what it means, and ten words plant little beside it.
+_QUOTED_RATIO, _QUOTED_WORDS = 0.66, 10
+# In code points: what is compared of each text.
+_READ_CHARS = 64_000
+
+
+def steering(texts: Sequence[str], untrusted: Sequence[str] = (), trusted: Sequence[str] = ()) -> str:
+    """What one of the texts of a lesson tries, for people; empty when it is a plain lesson.
+
+    `untrusted`: what tools and errors of its episode said; `trusted`: what the agent itself and its user did and said.
+    """
+    own = "\n".join(plain(text[:_READ_CHARS]) for text in trusted)
+    heard = _Heard(untrusted)
+    for text in texts:
+        found = _hides(text) or _asks(text, own) or _copies(text, heard)
+        if found:
+            return found
+    return ""
+
+
+def _hides(text: str) -> str:
+    if _HIDDEN.search(text):
+        return "hides characters"
+    for word in _WORD.findall(text.casefold()):
+        if _CYRILLIC_OR_GREEK.search(word) and _LATIN.search(word) and not word.startswith(("μ", "δ", "λ")):
+            return "mixes look-alike letters"
+    return ""
+
+
+def _asks(text: str, own: str) -> str:
+    for reading in _readings(text[:_READ_CHARS]):
+        folded = plain(reading)
+        for what, pattern in _STEERING:
+            if pattern.search(folded):
+                return what
+        if _ELSEWHERE.search(folded):
+            return "asks to ignore instructions or to reveal secrets"
+    folded = plain(text[:_READ_CHARS])
+    for what, asks, did in _BEYOND:
+        if asks.search(folded) and not did.search(own):
+            return what
+    for what, pattern in _CARRIED:
+        if any(found.group().rstrip(".,;:!?") not in own for found in pattern.finditer(folded)):
+            return what
+    return ""
+
+
+def _readings(text: str) -> Iterator[str]:
+    """The text, and what it says to somebody who decodes it."""
+    yield text
+    if "&" in text:
+        yield html.unescape(text)
+    if "%" in text:
+        yield urllib.parse.unquote(text)
+    yield from _unescaped(text)
+    yield from _decoded(text)
+    joined = _SPACED.sub(lambda found: re.sub(r"[ .\-_*·|/]", "", found.group()), text)
+    if joined != text:
+        # Words that were set apart letter by letter have lost their ends.
+        yield joined
+        yield re.sub(r"(ignore|disregard|forget|reveal|send|previous|all|your|the)", r" \1 ", plain(joined))
+    if any(c in text for c in "0134@$"):
+        yield text.translate(_LEET)
+    if text.isascii():
+        yield codecs.decode(text, "rot13")
+    yield text[::-1]
+    if "*" in text or "_" in text or "`" in text:
+        yield re.sub(r"[*_`~]", "", text)
+
+
+def _unescaped(text: str) -> Iterator[str]:
+    if _ESCAPES.search(text):
+        yield re.sub(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})", lambda m: chr(int(m[1] or m[2], 16)), text)
+    for pattern, base in ((_BINARY, 2), (_DECIMAL, 10)):
+        for found in pattern.finditer(text):
+            codes = [int(code, base) for code in re.findall(r"\d+", found.group())]
+            yield "".join(chr(code) for code in codes if code < 0x110000 and not 0xD800 <= code < 0xE000)
+
+
+def _decoded(text: str) -> Iterator[str]:
+    for found in _BASE64.findall(text):
+        padded = found.rstrip("=") + "=" * (-len(found.rstrip("=")) % 4)
+        for alphabet in (None, b"-_"):
+            try:
+                yield base64.b64decode(padded, altchars=alphabet, validate=True).decode()
+            except (binascii.Error, ValueError):
+                continue
+    for found in _HEX.finditer(text):
+        try:
+            yield bytes.fromhex(re.sub(r"[ :]", "", found.group())).decode()
+        except ValueError:
+            continue
+
+
+class _Heard:
+    """What tools and errors of an episode said, as words, and of each the words that a lesson may quote."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        kept = list(texts)
+        self._words = [_words(text) for text in kept]
+        self._failures = [words for words in map(_failure, kept) if words]
+
+    def said(self, length: int) -> set[tuple[str, ...]]:
+        """Everything, in runs of so many words."""
+        return {run for words in self._words for run in _runs(words, length)}
+
+    def failures(self, length: int) -> set[tuple[str, ...]]:
+        """What failed, in the same runs."""
+        return {run for words in self._failures for run in _runs(words, length)}
+
+
+def _failure(text: str) -> list[str]:
+    """The words of the first sentence of what an error says; none where it is no error that is known, or is long."""
+    line = telling_line(ends(text))
+    if category_of(line) is ErrorCategory.UNKNOWN:
+        return []
+    words = _words(_SENTENCE_END.split(line, 1)[0])
+    return words if len(words) <= _QUOTED_WORDS else []
+
+
+def _copies(text: str, heard: _Heard) -> str:
+    words = _words(text)
+    if len(words) <= _FEW_WORDS:
+        return ""
+    run = min(_RUN_WORDS, len(words))
+    said, quotable = heard.said(run), heard.failures(run)
+    copied, planted = [False] * len(words), [False] * len(words)
+    for at, run_of in enumerate(_runs(words, run)):
+        if run_of in said:
+            copied[at : at + run] = [True] * run
+            if run_of not in quotable:
+                planted[at : at + run] = [True] * run
+    if sum(copied) < _COPIED_RATIO * len(words):
+        return ""
+    if sum(planted) < _COPIED_RATIO * len(words) and sum(copied) <= _QUOTED_RATIO * len(words):
+        return ""
+    return "repeats a tool's words"
+
+
+def _runs(words: list[str], length: int) -> Iterator[tuple[str, ...]]:
+    return (tuple(words[at : at + length]) for at in range(len(words) - length + 1))
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text; one of a script that sets no spaces in pieces, a character each."""
+    found: list[str] = []
+    for word in _WORD.findall(plain(text[:_READ_CHARS])):
+        if len(word) > 4 and unicodedata.east_asian_width(word[0]) in "WF":
+            found += word
+        else:
+            found.append(word)
+    return found

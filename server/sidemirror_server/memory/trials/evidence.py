@@ -1,0 +1,264 @@
+"""Whether a lesson helps: what became of tasks that it was shown for, against tasks that it was kept from at random.
+
+Pure rules; `memory/trials/outcomes.py` brings the counts and acts on the verdict.
+
+- Each of a lesson's tasks is in one of two arms by a draw that depends on nothing but chance (`is_held_back`), so that
+  the arms differ by the lesson alone. A success is a task whose outcome is `success`; every other outcome that was
+  reported is none. Tasks without an outcome are counted per arm and otherwise left out.
+- The lift is the difference of the two success rates. Tasks of different fractions are compared among themselves first
+  and then weighed as Cochran (1954) and Mantel and Haenszel (1959) do: a fraction that rose when tasks were hard must
+  not look like an effect.
+- The interval of the lift is Newcombe's (1998, method 10): Wilson's score intervals of both rates, put together by the
+  method of variance estimates recovery (Zou and Donner 2008), which also puts several fractions together. It covers the
+  truth in 95 % of the cases at a time that was chosen beforehand.
+- Verdicts are looked at after every outcome, at which that interval would be wrong about a lesson that does nothing
+  sooner or later. They rest on a confidence sequence, which covers the truth at all looks at once in 95 % of the cases:
+  Robbins' normal mixture (1970; as the always valid test of Johari et al. 2022), about the lift and with the variance
+  of Agresti and Caffo (2000), who add one success and one failure to each arm: few outcomes are less sure than they
+  look.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from hashlib import blake2b
+
+import msgspec
+
+# The 97.5 % quantile of the normal distribution: intervals cover 95 %.
+_Z = 1.959963984540054
+_ALPHA = 0.05
+# The standard deviation of the lifts that the mixture expects: it is at its sharpest for lifts of about this size, and
+# holds for all. Chosen here: the size of lift that is worth finding.
+_EXPECTED_LIFT = 0.15
+# Outcomes that each arm needs before a verdict: below, the normal approximation is none. Chosen here.
+FEWEST_OUTCOMES = 30
+# Outcomes are missing more often in one arm than in the other by more than this: worth a warning. Chosen here.
+_UNEVEN_RATIO = 0.1
+# A lesson that neither helps nor harms by so much does nothing that is worth its place. Chosen here.
+INERT_LIFT = 0.1
+
+
+class Arm(StrEnum):
+    """What was done with a lesson that fitted a task. The values are stored and never change."""
+
+    SHOWN = "shown"
+    HELD_BACK = "held_back"
+
+
+class Verdict(StrEnum):
+    """What the evidence says of a lesson."""
+
+    HELPS = "helps"
+    HARMS = "harms"
+    INERT = "inert"
+    NOT_ENOUGH_DATA = "not_enough_data"
+
+
+class Tally(msgspec.Struct, frozen=True):
+    """The tasks of one arm and one fraction. `fraction` 0: outside of any comparison, all of them shown. `returned` and
+    `stayed_away`: those of which it is known whether the lesson's error came up again."""
+
+    arm: Arm
+    fraction: float
+    assigned: int
+    succeeded: int = 0
+    failed: int = 0
+    returned: int = 0
+    stayed_away: int = 0
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """The same of several fractions together."""
+
+    assigned: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    returned: int = 0
+    stayed_away: int = 0
+
+    @property
+    def reported(self) -> int:
+        """Tasks with an outcome."""
+        return self.succeeded + self.failed
+
+    @property
+    def missing(self) -> int:
+        """Tasks without one, so far."""
+        return self.assigned - self.reported
+
+
+class Interval(msgspec.Struct, frozen=True):
+    """From `low` to `high`, both in -1 to 1."""
+
+    low: float
+    high: float
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """What is known of a lesson. `outside`: tasks outside of any comparison. `lift`: how much more often tasks succeed
+    with it than without it; None, as the intervals are, as long as no fraction has outcomes in both arms. `interval`:
+    for one look; `at_any_look`: for all of them at once, on which the verdict rests."""
+
+    shown: Counts = Counts()
+    held_back: Counts = Counts()
+    outside: Counts = Counts()
+    lift: float | None = None
+    interval: Interval | None = None
+    at_any_look: Interval | None = None
+    verdict: Verdict = Verdict.NOT_ENOUGH_DATA
+
+
+def is_held_back(receipt_id: str, memory_id: str, fraction: float) -> bool:
+    """Whether a lesson that fits is kept from the block of this receipt: for `fraction` of the receipts, whatever else
+    is in the block, and always the same for one receipt."""
+    drawn = blake2b(f"{receipt_id}\0{memory_id}".encode(), digest_size=8, person=b"holdout").digest()
+    return int.from_bytes(drawn, "big") < fraction * 2**64
+
+
+def evidence_of(tallies: Iterable[Tally]) -> Evidence:
+    """What these tasks tell. Tallies of one arm and fraction are added up."""
+    kept = list(tallies)
+    compared = [one for one in kept if one.fraction > 0]
+    shown = [one for one in compared if one.arm is Arm.SHOWN]
+    held = [one for one in compared if one.arm is Arm.HELD_BACK]
+    found = Evidence(_sum(shown), _sum(held), _sum(one for one in kept if one.fraction <= 0))
+    strata = [
+        _Stratum(_sum(one for one in shown if one.fraction == part), _sum(one for one in held if one.fraction == part))
+        for part in sorted({one.fraction for one in compared})
+    ]
+    strata = [one for one in strata if one.weight]
+    if not strata:
+        return found
+    lift = _weighed([(one.weight, one.lift) for one in strata])
+    always = _at_any_look(strata)
+    return msgspec.structs.replace(
+        found,
+        lift=lift,
+        interval=_interval(lift, strata),
+        at_any_look=always,
+        verdict=_verdict(found, always),
+    )
+
+
+def explained(evidence: Evidence) -> str:
+    """Why the verdict is what it is, and what to be careful about, for people."""
+    shown, held = evidence.shown, evidence.held_back
+    if not shown.assigned and not held.assigned:
+        return "no task was compared: a comparison needs a holdout_fraction"
+    return "; ".join(filter(None, (_reason(evidence), _caution(shown, held))))
+
+
+def _reason(evidence: Evidence) -> str:
+    shown, held, always = evidence.shown, evidence.held_back, evidence.at_any_look
+    if always is None or evidence.lift is None or min(shown.reported, held.reported) < FEWEST_OUTCOMES:
+        known = f"{shown.reported} outcomes with it and {held.reported} without it"
+        return f"{known}: a verdict needs {FEWEST_OUTCOMES} of each"
+    found = f"{100 * evidence.lift:+.1f} points, at any look {100 * always.low:+.1f} to {100 * always.high:+.1f}"
+    counts = f"{shown.reported} outcomes with it, {held.reported} without it"
+    match evidence.verdict:
+        case Verdict.HELPS:
+            return f"tasks succeed more often with it: {found} ({counts})"
+        case Verdict.HARMS:
+            return f"tasks succeed less often with it: {found} ({counts})"
+        case Verdict.INERT:
+            return f"it makes a difference of less than {100 * INERT_LIFT:.0f} points: {found} ({counts})"
+        case Verdict.NOT_ENOUGH_DATA:
+            return f"the difference may be chance: {found} ({counts})"
+
+
+def _caution(shown: Counts, held: Counts) -> str:
+    if min(shown.assigned, held.assigned) < FEWEST_OUTCOMES:
+        return ""
+    with_it, without = shown.missing / shown.assigned, held.missing / held.assigned
+    if abs(with_it - without) <= _UNEVEN_RATIO:
+        return ""
+    rates = f"{100 * with_it:.0f} % with it, {100 * without:.0f} % without it"
+    return f"outcomes are missing unevenly ({rates}): the lift holds if that has nothing to do with success"
+
+
+class _Stratum(msgspec.Struct, frozen=True):
+    """Both arms of one fraction."""
+
+    shown: Counts
+    held_back: Counts
+
+    @property
+    def weight(self) -> float:
+        """Of Mantel and Haenszel; 0 when an arm has no outcome."""
+        with_it, without = self.shown.reported, self.held_back.reported
+        return with_it * without / (with_it + without) if with_it and without else 0.0
+
+    @property
+    def lift(self) -> float:
+        return _rate(self.shown) - _rate(self.held_back)
+
+
+def _verdict(found: Evidence, always: Interval) -> Verdict:
+    if min(found.shown.reported, found.held_back.reported) < FEWEST_OUTCOMES:
+        return Verdict.NOT_ENOUGH_DATA
+    if always.low > 0:
+        return Verdict.HELPS
+    if always.high < 0:
+        return Verdict.HARMS
+    return Verdict.INERT if always.low > -INERT_LIFT and always.high < INERT_LIFT else Verdict.NOT_ENOUGH_DATA
+
+
+def _interval(lift: float, strata: Sequence[_Stratum]) -> Interval:
+    """Newcombe's interval for each, then one for their weighed mean; with one stratum it is Newcombe's."""
+    total = sum(one.weight for one in strata)
+    below = above = 0.0
+    for one in strata:
+        (shown_low, shown_high), (held_low, held_high) = _wilson(one.shown), _wilson(one.held_back)
+        shown, held = _rate(one.shown), _rate(one.held_back)
+        share = (one.weight / total) ** 2
+        below += share * ((shown - shown_low) ** 2 + (held_high - held) ** 2)
+        above += share * ((shown_high - shown) ** 2 + (held - held_low) ** 2)
+    return Interval(lift - math.sqrt(below), lift + math.sqrt(above))
+
+
+def _at_any_look(strata: Sequence[_Stratum]) -> Interval:
+    """Robbins' mixture: reached with a variance `v` of the lift and the expected one's `w`, the truth is farther away
+    than sqrt(v (v + w) / w * (ln((v + w) / v) + 2 ln(1 / alpha))) at any time in 5 % of the cases."""
+    total = sum(one.weight for one in strata)
+    lift = _weighed([(one.weight, _added(one.shown)[0] - _added(one.held_back)[0]) for one in strata])
+    variance = sum((one.weight / total) ** 2 * (_added(one.shown)[1] + _added(one.held_back)[1]) for one in strata)
+    expected = _EXPECTED_LIFT**2
+    both = variance + expected
+    reach = math.sqrt(variance * both / expected * (math.log(both / variance) + 2 * math.log(1 / _ALPHA)))
+    return Interval(max(-1.0, lift - reach), min(1.0, lift + reach))
+
+
+def _added(counts: Counts) -> tuple[float, float]:
+    """A rate and its variance after one success and one failure were added."""
+    trials = counts.reported + 2
+    rate = (counts.succeeded + 1) / trials
+    return rate, rate * (1 - rate) / trials
+
+
+def _wilson(counts: Counts) -> tuple[float, float]:
+    """Wilson's score interval (1927) of a rate."""
+    trials, rate = counts.reported, _rate(counts)
+    middle = rate + _Z**2 / (2 * trials)
+    reach = _Z * math.sqrt(rate * (1 - rate) / trials + _Z**2 / (4 * trials**2))
+    scale = 1 + _Z**2 / trials
+    return (middle - reach) / scale, (middle + reach) / scale
+
+
+def _rate(counts: Counts) -> float:
+    return counts.succeeded / counts.reported
+
+
+def _weighed(values: Sequence[tuple[float, float]]) -> float:
+    return sum(weight * value for weight, value in values) / sum(weight for weight, _ in values)
+
+
+def _sum(tallies: Iterable[Tally]) -> Counts:
+    kept = list(tallies)
+    return Counts(
+        sum(one.assigned for one in kept),
+        sum(one.succeeded for one in kept),
+        sum(one.failed for one in kept),
+        sum(one.returned for one in kept),
+        sum(one.stayed_away for one in kept),
+    )

@@ -1,0 +1,111 @@
+"""What became of tasks, and what that says of the lessons that were shown for them or held back.
+
+An outcome joins its lessons by the receipt of their block. A lesson that the evidence says harms is retired: its next
+version has the reason, and who thinks otherwise makes it active again, from where its evidence counts anew. Called by
+`rpc/lessons.py`; the rules are in `memory/trials/evidence.py`.
+"""
+
+import logging
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from sidemirror_server.memory.record import Change, MemoryKind, MemoryRecord, MemoryState, Revision, TaskOutcome
+from sidemirror_server.memory.store import Memories
+from sidemirror_server.memory.trials.evidence import Evidence, Verdict, evidence_of, explained
+from sidemirror_server.memory.trials.trials import Settled, Trial, Trials
+from sidemirror_server.trace.receipts import Receipt
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.errors import NotFound, WrongState
+from sidemirror_server.vocabulary.scope import Scope
+
+_log = logging.getLogger(__name__)
+
+_SUCCESS = "success"
+_KINDS = frozenset(kind.value for kind in MemoryKind)
+
+
+class JudgedLesson(msgspec.Struct, frozen=True):
+    """A lesson and what is known of it."""
+
+    memory: MemoryRecord
+    evidence: Evidence
+
+
+class Outcomes:
+    """Joins outcomes to lessons."""
+
+    def __init__(self, store: Memories, trials: Trials, clock: Clock) -> None:
+        self._store = store
+        self._trials = trials
+        self._clock = clock
+
+    async def report(
+        self, scope: Scope, receipt: Receipt, outcome: TaskOutcome, failures: Collection[str] | None
+    ) -> None:
+        """Keeps the outcome of the task that the receipt is of, in place of an earlier one, and retires what harms.
+        `failures`: signatures (`kin/signature.py`) of the errors that came up; None when they are not known. Raises
+        what the store raises; said again, it does what is left to do."""
+        await self._store.report(scope, outcome)
+        trials = await self._trials_of(scope, receipt)
+        if not trials:
+            return
+        lessons = await self._lessons(scope, [trial.memory_id for trial in trials])
+        succeeded = outcome.outcome == _SUCCESS
+        settled = [Settled(trial, succeeded, returned(lessons.get(trial.memory_id), failures)) for trial in trials]
+        await self._trials.settle(scope, receipt.receipt_id, settled, receipt.time_us)
+        compared = [lessons[trial.memory_id] for trial in trials if trial.fraction and trial.memory_id in lessons]
+        for judged in await self._judged(scope, compared):
+            if judged.evidence.verdict is Verdict.HARMS and judged.memory.state is MemoryState.ACTIVE:
+                await self._retire(scope, judged)
+
+    async def of(self, scope: Scope, memory_ids: Sequence[str]) -> tuple[JudgedLesson, ...]:
+        """What is known of these lessons, in their order. Raises NotFound for one that the scope does not have."""
+        found = await self._lessons(scope, memory_ids)
+        for memory_id in memory_ids:
+            if memory_id not in found:
+                raise NotFound("reflection", memory_id)
+        return await self._judged(scope, [found[memory_id] for memory_id in memory_ids])
+
+    async def page(self, scope: Scope, before: str | None, limit: int) -> tuple[tuple[JudgedLesson, ...], str | None]:
+        """What is known of at most `limit` of the lessons that there is evidence of, by id downwards, below `before`;
+        and below what to go on, None at the end. Those that were deleted are left out."""
+        ids = await self._trials.lessons(scope, before, limit + 1)
+        found = await self._lessons(scope, ids[:limit])
+        judged = await self._judged(scope, list(found.values()))
+        return judged, ids[limit - 1] if len(ids) > limit else None
+
+    async def _trials_of(self, scope: Scope, receipt: Receipt) -> tuple[Trial, ...]:
+        """The receipt's trials; what it showed without a draw is one too."""
+        drawn = await self._trials.of_receipt(scope, receipt.receipt_id)
+        known = {trial.memory_id for trial in drawn}
+        shown = {item.id: Trial(item.id, item.version) for item in receipt.items if item.kind in _KINDS}
+        return (*drawn, *(trial for memory_id, trial in shown.items() if memory_id not in known))
+
+    async def _lessons(self, scope: Scope, memory_ids: Sequence[str]) -> dict[str, MemoryRecord]:
+        found = await self._store.get(scope, tuple(dict.fromkeys(memory_ids)))
+        return {memory.memory_id: memory for memory in found}
+
+    async def _judged(self, scope: Scope, lessons: Sequence[MemoryRecord]) -> tuple[JudgedLesson, ...]:
+        wanted = [(memory.memory_id, memory.evidence_from) for memory in lessons]
+        tallies = await self._trials.tallies(scope, wanted) if wanted else {}
+        return tuple(JudgedLesson(memory, evidence_of(tallies.get(memory.memory_id, ()))) for memory in lessons)
+
+    async def _retire(self, scope: Scope, judged: JudgedLesson) -> None:
+        memory, why = judged.memory, explained(judged.evidence)
+        # The same once for all sidecars that see it, and never over what somebody has changed meanwhile.
+        once = f"judged from version {memory.evidence_from}"
+        revision = Revision(Change.JUDGED, why, state=MemoryState.RETIRED, revision_id=once)
+        try:
+            await self._store.revise(scope, memory.memory_id, revision, self._clock.now_us(), memory.version)
+        except (NotFound, WrongState):
+            return
+        told = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "memory_id": memory.memory_id}
+        _log.info("lesson_retired", extra={**told, "lift": judged.evidence.lift})
+
+
+def returned(memory: MemoryRecord | None, failures: Collection[str] | None) -> bool | None:
+    """Whether the error that a lesson is about came up again; None when that is not known, or it is about none."""
+    if memory is None or failures is None or not memory.error_signature:
+        return None
+    return memory.error_signature in failures
