@@ -11,7 +11,7 @@ import numpy as np
 from sidemirror_server.memory.finding.search import Embedded
 from sidemirror_server.memory.record import MemoryKind, MemoryRecord
 from sidemirror_server.storage.sqlite import memory_search
-from sidemirror_server.storage.sqlite.database import FILE_NAME, Database
+from sidemirror_server.storage.sqlite.database import FILE_NAME, SqliteDatabase
 from sidemirror_server.storage.sqlite.memory_process import SearchProcesses
 from sidemirror_server.storage.sqlite.memory_rows import add_new, new_row
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
@@ -71,7 +71,7 @@ def record(number: int, text: str) -> MemoryRecord:
     )
 
 
-async def keep(database: Database, first: int, texts: list[str], vectors: Any) -> None:
+async def keep(database: SqliteDatabase, first: int, texts: list[str], vectors: Any) -> None:
     """Writes rows as the adapters do, in one transaction; they are numbered from `first`."""
 
     def rows(connection: sqlite3.Connection) -> None:
@@ -87,7 +87,7 @@ async def keep(database: Database, first: int, texts: list[str], vectors: Any) -
     await database.write(rows, long=True)
 
 
-async def fill(database: Database, corpus: Corpus) -> None:
+async def fill(database: SqliteDatabase, corpus: Corpus) -> None:
     """Goes on where an earlier run ended. The corpus is drawn from its start."""
     have = await database.search(
         lambda connection: connection.execute("SELECT count(*) FROM memory_vectors").fetchone()
@@ -105,8 +105,8 @@ def place_of(folder: Path, kept: Path | None, rows: int) -> Path:
 
 
 @contextlib.asynccontextmanager
-async def stored(folder: Path, corpus: Corpus) -> AsyncIterator[tuple[Database, SqliteMemorySearch]]:
-    database = await Database.open(folder, now_us=0)
+async def stored(folder: Path, corpus: Corpus) -> AsyncIterator[tuple[SqliteDatabase, SqliteMemorySearch]]:
+    database = await SqliteDatabase.open(folder, now_us=0)
     process = SearchProcesses(folder / FILE_NAME)
     try:
         await fill(database, corpus)

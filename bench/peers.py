@@ -22,7 +22,7 @@ from sidemirror_server.memory.finding.waking import WakingMemories
 from sidemirror_server.memory.record import Lesson
 from sidemirror_server.models.embedder import Embeddings
 from sidemirror_server.models.embedding import PaidEmbedder
-from sidemirror_server.storage.sqlite.database import FILE_NAME, Database
+from sidemirror_server.storage.sqlite.database import FILE_NAME, SqliteDatabase
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_process import SearchProcesses
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
@@ -198,7 +198,7 @@ class _Meanings:
 class _Kept(SqliteMemorySearch):
     """Says when as many vectors are kept as are expected."""
 
-    def __init__(self, database: Database, processes: SearchProcesses) -> None:
+    def __init__(self, database: SqliteDatabase, processes: SearchProcesses) -> None:
         super().__init__(database, processes)
         self.all_of_them = asyncio.Event()
         self._missing = 0
@@ -223,7 +223,7 @@ class _Own:
     """Ours at the ports, as the product puts them together: a lesson is learned, and its vector is kept behind the
     caller's back; words and vectors are searched. 64 callers are 64 tasks."""
 
-    def __init__(self, database: Database, processes: SearchProcesses, rows: Rows) -> None:
+    def __init__(self, database: SqliteDatabase, processes: SearchProcesses, rows: Rows) -> None:
         self._database = database
         self._processes = processes
         self._rows = rows
@@ -239,7 +239,7 @@ class _Own:
 
     @classmethod
     async def open(cls, folder: Path, rows: Rows) -> "_Own":
-        database = await Database.open(folder, now_us=0)
+        database = await SqliteDatabase.open(folder, now_us=0)
         return cls(database, SearchProcesses(folder / FILE_NAME), rows)
 
     async def fill(self, count: int) -> None:

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from sidemirror_server.memory.finding.recall import Question, Recall
 from sidemirror_server.memory.finding.search import Filter
-from sidemirror_server.memory.record import Kept
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.memory.record import MemoryHistory
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
 from sidemirror_server.vocabulary import terms
@@ -71,13 +71,13 @@ def half_of(query: Mapping[str, Any]) -> int:
 
 
 async def _all(folder: Path, queries: Mapping[str, Sequence[Mapping[str, Any]]]) -> _Results:
-    database = await Database.open(folder, now_us=0)
+    database = await SqliteDatabase.open(folder, now_us=0)
     try:
         memories = SqliteMemories(database)
         recall = Recall(memories, SqliteMemorySearch(database), None, SystemClock())
         for name in SETS:
             for record in records(name, with_task=False):
-                await memories.put(scope_of(name, with_task=False), Kept(record))
+                await memories.put(scope_of(name, with_task=False), MemoryHistory(record))
         results = {}
         for weights in (NONE, *map(Weights._make, itertools.product(_FUNCTION_WORDS, _SATURATIONS))):
             with _weighed(weights):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import uvloop
 
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
@@ -66,7 +66,7 @@ async def bare_insert(bare: sqlite3.Connection, sequence: int) -> None:
 
 
 async def measure(folder: Path) -> None:
-    database = await Database.open(folder, now_us=0)
+    database = await SqliteDatabase.open(folder, now_us=0)
     log = SqliteTurnLog(database)
     bare = sqlite3.connect(folder / "bare.db", isolation_level=None)
     bare.executescript(f"PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; {BARE}")

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from sidemirror_server.storage.sqlite.database import Database
-from sidemirror_server.storage.sqlite.migrate import Migration
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
+from sidemirror_server.storage.sqlite.migrate import SqliteMigration
 
 WRITERS, ROWS, ROUNDS = 64, 6400, 5
 SCHEMA = """
@@ -51,7 +51,7 @@ def _with_number(row: Callable[[sqlite3.Connection, int], None], n: int, connect
     row(connection, n)
 
 
-async def one_transaction(database: Database, row: Callable[[sqlite3.Connection, int], None]) -> float:
+async def one_transaction(database: SqliteDatabase, row: Callable[[sqlite3.Connection, int], None]) -> float:
     def all_rows(connection: sqlite3.Connection) -> None:
         for n in range(ROWS):
             row(connection, n)
@@ -61,7 +61,9 @@ async def one_transaction(database: Database, row: Callable[[sqlite3.Connection,
     return ROWS / (time.perf_counter() - started)
 
 
-async def many_writers(database: Database, row: Callable[[sqlite3.Connection, int], None], *, busy: bool) -> float:
+async def many_writers(
+    database: SqliteDatabase, row: Callable[[sqlite3.Connection, int], None], *, busy: bool
+) -> float:
     numbers = iter(range(ROWS))
     done = False
 
@@ -86,9 +88,11 @@ async def many_writers(database: Database, row: Callable[[sqlite3.Connection, in
     return rate
 
 
-async def measured(run: Callable[[Database], object], root: Path) -> float:
+async def measured(run: Callable[[SqliteDatabase], object], root: Path) -> float:
     with tempfile.TemporaryDirectory(dir=root) as folder:
-        database = await Database.open(Path(folder), now_us=0, migrations=(Migration(1, "bench", SCHEMA, ""),))
+        database = await SqliteDatabase.open(
+            Path(folder), now_us=0, migrations=(SqliteMigration(1, "bench", SCHEMA, ""),)
+        )
         try:
             return await run(database)  # type: ignore[misc, no-any-return]
         finally:

@@ -14,7 +14,7 @@ from bench.figures import Figure, Scale, median, now, share, us
 from bench.floor import ECHO
 from bench.hot import timed
 from bench.processes import Servers
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.trace.log import TURN_TOPIC, Batch, Draft, TurnHead, TurnStanding
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
@@ -71,7 +71,7 @@ async def writers(servers: Servers, scale: Scale) -> list[Figure]:
     for _ in range(scale.rounds):
         for name, run in (("one", _one_transaction), ("one append", _one_append), ("many", _many_writers)):
             with tempfile.TemporaryDirectory(dir=servers.folder) as folder:
-                database = await Database.open(Path(folder), now_us=0)
+                database = await SqliteDatabase.open(Path(folder), now_us=0)
                 try:
                     rates[name].append(await run(database, scale.writes))
                 finally:
@@ -88,7 +88,7 @@ def _head(number: int, last: int) -> TurnHead:
     )
 
 
-async def _many_writers(database: Database, each: int) -> float:
+async def _many_writers(database: SqliteDatabase, each: int) -> float:
     log = SqliteTurnLog(database)
 
     async def writer(number: int) -> None:
@@ -100,7 +100,7 @@ async def _many_writers(database: Database, each: int) -> float:
     return _WRITERS * each / (now() - began)
 
 
-async def _one_append(database: Database, each: int) -> float:
+async def _one_append(database: SqliteDatabase, each: int) -> float:
     drafts = tuple(Draft(sequence, 1, _BODY) for sequence in range(1, each + 1))
     batches = tuple(Batch(_head(number, each), drafts) for number in range(_WRITERS))
     began = now()
@@ -108,7 +108,7 @@ async def _one_append(database: Database, each: int) -> float:
     return _WRITERS * each / (now() - began)
 
 
-async def _one_transaction(database: Database, each: int) -> float:
+async def _one_transaction(database: SqliteDatabase, each: int) -> float:
     place = (_SCOPE.tenant_id, _SCOPE.project_id)
     entries = [
         (*place, TURN_TOPIC, f"turn{number}", f"session{number}", sequence, 1, _BODY)

@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 
 
 @asynccontextmanager
-async def sqlite_database(folder: Path) -> AsyncIterator[Database]:
-    database = await Database.open(folder, now_us=0)
+async def sqlite_database(folder: Path) -> AsyncIterator[SqliteDatabase]:
+    database = await SqliteDatabase.open(folder, now_us=0)
     try:
         yield database
     finally:

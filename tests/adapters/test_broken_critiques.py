@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sidemirror_server.critique.record import Outcome
+from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.store import CritiqueRecord
 from sidemirror_server.storage.sqlite import critiques as adapter
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
@@ -62,7 +62,7 @@ class AnswersWithWhatItWasGiven(SqliteCritiques):
 
 
 class SilentForUnknownOnes(SqliteCritiques):
-    async def report(self, scope: Scope, critique_id: str, outcome: Outcome) -> None:
+    async def report(self, scope: Scope, critique_id: str, outcome: CritiqueOutcome) -> None:
         try:
             await super().report(scope, critique_id, outcome)
         except NotFound:

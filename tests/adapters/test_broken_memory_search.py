@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from sidemirror_server.memory.finding.search import Embedded, Facts, Filter, TextHits, Unembedded, VectorHits
+from sidemirror_server.memory.finding.search import Embedded, Filter, MemoryFacts, TextHits, Unembedded, VectorHits
 from sidemirror_server.storage.sqlite import memory_lookup, memory_search
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
-from sidemirror_server.storage.sqlite.migrate import Migration, read_migrations
+from sidemirror_server.storage.sqlite.migrate import SqliteMigration, read_migrations
 from sidemirror_server.vocabulary.scope import Scope
 from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance import memory_search as suite
@@ -75,7 +75,7 @@ async def test_forgetful_trigger_is_noticed(
     assert piece in ours.script
     broken = msgspec.structs.replace(ours, script=ours.script.replace(piece, instead))
 
-    def with_it() -> tuple[Migration, ...]:
+    def with_it() -> tuple[SqliteMigration, ...]:
         return tuple(broken if migration is ours else migration for migration in known)
 
     monkeypatch.setattr("sidemirror_server.storage.sqlite.database.read_migrations", with_it)
@@ -88,13 +88,17 @@ class WithoutLimit(SqliteMemorySearch):
 
 
 class InAnyOrder(SqliteMemorySearch):
-    async def best(self, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool = False) -> tuple[Facts, ...]:
+    async def best(
+        self, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool = False
+    ) -> tuple[MemoryFacts, ...]:
         found = await super().best(scope, wanted, limit, newest_first=newest_first)
         return tuple(sorted(found, key=lambda facts: facts.memory_id))
 
 
 class NewestOfTheMostImportant(SqliteMemorySearch):
-    async def best(self, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool = False) -> tuple[Facts, ...]:
+    async def best(
+        self, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool = False
+    ) -> tuple[MemoryFacts, ...]:
         found = await super().best(scope, wanted, limit)
         return tuple(sorted(found, key=lambda facts: -facts.created_us)) if newest_first else found
 

@@ -15,7 +15,7 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from sidemirror_server.memory.record import Kept, Learned, Lesson, MemoryRecord, Revision
+from sidemirror_server.memory.record import Learned, Lesson, MemoryHistory, MemoryRecord, Revision
 from sidemirror_server.models.ledger import Amount, Cap, Level, Refusal, Reservation
 from sidemirror_server.storage.postgres import (
     critiques,
@@ -30,7 +30,7 @@ from sidemirror_server.storage.postgres import (
     work,
 )
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
-from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.journal import PostgresJournal
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.memories import PostgresMemories
@@ -385,7 +385,7 @@ class LearnsWithoutItsTurn(PostgresMemories):
     """Keeps what it is given, whatever is known."""
 
     async def learn(self, scope: Scope, lesson: Lesson, now_us: int) -> Learned:
-        await self.put(scope, Kept(lesson.reflection))
+        await self.put(scope, MemoryHistory(lesson.reflection))
         return Learned(lesson.reflection)
 
 
@@ -402,7 +402,7 @@ class GetsInItsOwnOrder(PostgresMemories):
 
 
 class TakesOutMarks(PostgresMemories):
-    async def put(self, scope: Scope, kept: Kept) -> bool:
+    async def put(self, scope: Scope, kept: MemoryHistory) -> bool:
         content = kept.memory.content.replace("\u200d", "")
         return await super().put(scope, replace(kept, memory=replace(kept.memory, content=content)))
 
@@ -474,7 +474,7 @@ async def noticed(clause: str, databases: Databases, broken: type[Any] | None = 
     assert not isinstance(caught.value, (TypeError, AttributeError, NameError, asyncpg.PostgresError)), "does not run"
 
 
-def adapter_for(clause: str, database: Database, broken: type[Any] | None) -> Any:
+def adapter_for(clause: str, database: PostgresDatabase, broken: type[Any] | None) -> Any:
     ports: dict[str, Any] = {
         "WQ": PostgresWork,
         "RQ": PostgresRequests,

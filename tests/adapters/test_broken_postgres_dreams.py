@@ -10,7 +10,7 @@ import pytest
 
 from sidemirror_server.storage.postgres import dreams as dreams_adapter
 from sidemirror_server.storage.postgres import pruning as pruning_adapter
-from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.dreams import PostgresDreams
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.pruning import PostgresPruning
@@ -104,14 +104,14 @@ async def test_a_missing_trigger_is_noticed(event: str, databases: Databases) ->
         if event == "DELETE":
             left = "FOR EACH ROW EXECUTE FUNCTION sidemirror.keep_dream_envelopes()"
             await databases.as_superuser(f"CREATE TRIGGER dreamt AFTER INSERT ON sidemirror.memories {left}", name)
-        database = await Database.open(databases.cluster.url("sidecar", name))
+        database = await PostgresDatabase.open(databases.cluster.url("sidecar", name))
         try:
             await is_noticed("DR1", stores_of("DR1", database))
         finally:
             await database.close()
 
 
-def stores_of(clause: str, database: Database, broken: type[Any] | None = None) -> Any:
+def stores_of(clause: str, database: PostgresDatabase, broken: type[Any] | None = None) -> Any:
     memories, log = PostgresMemories(database), PostgresTurnLog(database)
     if clause.startswith("DR"):
         return dreams.Stores(memories, (broken or PostgresDreams)(database))

@@ -12,7 +12,7 @@ from sidemirror_server.goals.store import KEPT_FOR_US
 from sidemirror_server.goals.words import words_of
 from sidemirror_server.storage.redis import goal_reflections as adapter
 from sidemirror_server.storage.redis import keys
-from sidemirror_server.storage.redis.database import Database, Scripts
+from sidemirror_server.storage.redis.database import RedisDatabase, Scripts
 from sidemirror_server.storage.redis.goal_reflections import RedisGoalReflections
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.scope import Scope
@@ -146,7 +146,7 @@ def test_every_clause_is_seen_to_fail() -> None:
 
 async def noticed(clause: str, broken: type[RedisGoalReflections], server: RedisServer, scripts: Scripts) -> None:
     server.ask("FLUSHALL")
-    database = await Database.open(server.url, scripts)
+    database = await RedisDatabase.open(server.url, scripts)
     try:
         with pytest.raises((Exception, pytest.fail.Exception)) as caught:
             await CLAUSES[clause](lambda: broken(database))

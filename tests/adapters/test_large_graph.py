@@ -14,7 +14,7 @@ from sidemirror_server.memory.kin.graph import Explored, Explorer, MemoryGraph
 from sidemirror_server.memory.kin.links import Node, NodeKind
 from sidemirror_server.memory.record import LinkKind, memory_body
 from sidemirror_server.memory.store import Memories
-from sidemirror_server.storage.postgres.database import Database as PostgresDatabase
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.memory_graph import PostgresMemoryGraph
 from sidemirror_server.storage.sqlite.database import FILE_NAME

@@ -27,7 +27,7 @@ from sidemirror_server.storage.postgres import (
     work,
 )
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
-from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
 from sidemirror_server.storage.postgres.journal import PostgresJournal
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
@@ -64,7 +64,7 @@ def unfiltered(statement: str) -> str:
 @pytest.fixture(params=["as it is", "without filters"])
 async def database(
     request: pytest.FixtureRequest, databases: Databases, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Database]:
+) -> AsyncIterator[PostgresDatabase]:
     """A store with the same ids in three scopes."""
     async with databases.opened() as opened:
         for number, scope in enumerate((MINE, SIBLING, FOREIGN)):
@@ -80,15 +80,15 @@ def forget_filters(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextlib.asynccontextmanager
-async def opened(databases: Databases, name: str) -> AsyncIterator[Database]:
-    database = await Database.open(databases.cluster.url("sidecar", name))
+async def opened(databases: Databases, name: str) -> AsyncIterator[PostgresDatabase]:
+    database = await PostgresDatabase.open(databases.cluster.url("sidecar", name))
     try:
         yield database
     finally:
         await database.close()
 
 
-async def fill(database: Database, scope: Scope, body: bytes) -> None:
+async def fill(database: PostgresDatabase, scope: Scope, body: bytes) -> None:
     await PostgresTurnLog(database).append(scope, (start("t1", body, body),))
     await PostgresSessions(database).update(scope, S1, body, T0)
     await PostgresRequests(database).remember(scope, "M", R1, Answered(b"d", body), T0, T0 + 10)
@@ -104,7 +104,7 @@ async def fill(database: Database, scope: Scope, body: bytes) -> None:
 
 
 # Reads, each of which must answer MINE's alone. (number of things of its own, the call)
-READS: list[tuple[int, Callable[[Database], Awaitable[Any]]]] = [
+READS: list[tuple[int, Callable[[PostgresDatabase], Awaitable[Any]]]] = [
     (1, lambda db: PostgresTurnLog(db).heads(MINE, None, None, None, 10)),
     (1, lambda db: PostgresTurnLog(db).heads(MINE, None, TurnStanding.OPEN, None, 10)),
     (1, lambda db: PostgresTurnLog(db).heads(MINE, S1, None, None, 10)),
@@ -129,7 +129,7 @@ READS: list[tuple[int, Callable[[Database], Awaitable[Any]]]] = [
 
 @pytest.mark.parametrize(("own", "read"), READS)
 async def test_lists_show_their_scope_alone(
-    own: int, read: Callable[[Database], Awaitable[Any]], database: Database
+    own: int, read: Callable[[PostgresDatabase], Awaitable[Any]], database: PostgresDatabase
 ) -> None:
     found = await read(database)
     assert len(found) == own
@@ -137,7 +137,7 @@ async def test_lists_show_their_scope_alone(
     assert b'"of":2' not in str(found).encode()
 
 
-async def test_look_ups_show_their_scope_alone(database: Database) -> None:
+async def test_look_ups_show_their_scope_alone(database: PostgresDatabase) -> None:
     session = await PostgresSessions(database).get(MINE, S1)
     assert session is not None
     assert (session.body, session.turn_count) == (b'{"of":0}', 1)
@@ -154,7 +154,7 @@ async def test_look_ups_show_their_scope_alone(database: Database) -> None:
     assert await log.last_position(MINE) == (await log.tail(MINE, "noted", None, 0, 10, EVERYTHING))[-1].position
 
 
-async def test_nobody_sees_nothing(database: Database) -> None:
+async def test_nobody_sees_nothing(database: PostgresDatabase) -> None:
     nobody = Scope("nobody", "shop")
     for _, read in READS:
         with pytest.MonkeyPatch.context() as patch:
@@ -170,7 +170,7 @@ async def test_nobody_sees_nothing(database: Database) -> None:
     assert await PostgresWork(database).get(nobody, J1) is None
 
 
-async def test_changes_touch_their_scope_alone(database: Database) -> None:
+async def test_changes_touch_their_scope_alone(database: PostgresDatabase) -> None:
     others = {scope: await everything(database, scope) for scope in (SIBLING, FOREIGN)}
     work_ = PostgresWork(database)
     (job,) = [job for job in await work_.claim(("goal",), 10, 30.0, T0, "w") if job.scope == MINE]
@@ -190,7 +190,7 @@ async def test_changes_touch_their_scope_alone(database: Database) -> None:
     assert {scope: await everything(database, scope) for scope in others} == others
 
 
-async def test_deleting_a_session_leaves_the_others(database: Database) -> None:
+async def test_deleting_a_session_leaves_the_others(database: PostgresDatabase) -> None:
     over = batch(head("t1", 3, standing=TurnStanding.FINISHED), b"{}")
     await PostgresTurnLog(database).append(MINE, (over,))
     others = {scope: await everything(database, scope) for scope in (SIBLING, FOREIGN)}
@@ -199,7 +199,7 @@ async def test_deleting_a_session_leaves_the_others(database: Database) -> None:
     assert {scope: await everything(database, scope) for scope in others} == others
 
 
-async def everything(database: Database, scope: Scope) -> tuple[Any, ...]:
+async def everything(database: PostgresDatabase, scope: Scope) -> tuple[Any, ...]:
     return (
         await PostgresTurnLog(database).tail(scope, TURN_TOPIC, None, 0, EVERYTHING, EVERYTHING),
         await PostgresTurnLog(database).heads(scope, None, None, None, EVERYTHING),
@@ -237,7 +237,7 @@ def test_every_statement_on_payloads_filters(adapter: ModuleType) -> None:
 # --- what a statement cannot do, whatever it says ---------------------------------------------------------------------
 
 
-async def test_without_a_scope_nothing_is_seen_and_nothing_is_kept(database: Database) -> None:
+async def test_without_a_scope_nothing_is_seen_and_nothing_is_kept(database: PostgresDatabase) -> None:
     payloads = (
         "sessions",
         "turns",
@@ -259,7 +259,7 @@ async def test_without_a_scope_nothing_is_seen_and_nothing_is_kept(database: Dat
             await transaction.change("INSERT INTO sidemirror.sessions VALUES ('acme', 'shop', 'x', 0, 0, '')")
 
 
-async def test_nothing_is_kept_for_another_scope(database: Database) -> None:
+async def test_nothing_is_kept_for_another_scope(database: PostgresDatabase) -> None:
     insert = "INSERT INTO sidemirror.sessions VALUES ($1, $2, 'x', 0, 0, '')"
     for place in (("other", "shop"), ("acme", "blog")):
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
@@ -290,7 +290,7 @@ async def test_the_role_cannot_change_that(statement: str, databases: Databases)
                 await transaction.change(statement)
 
 
-async def test_row_security_off_shows_no_more(database: Database) -> None:
+async def test_row_security_off_shows_no_more(database: PostgresDatabase) -> None:
     async def look() -> None:
         async with database.transaction(MINE) as transaction:
             await transaction.fetch("SELECT set_config('row_security', 'off', true)")

@@ -6,9 +6,9 @@ import asyncpg
 import pytest
 
 from sidemirror_server.memory.finding.search import Embedded, Filter
-from sidemirror_server.memory.record import Kept
+from sidemirror_server.memory.record import MemoryHistory
 from sidemirror_server.storage.postgres import memory_search as adapter
-from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
 from sidemirror_server.storage.postgres.migrate import migrate
@@ -31,7 +31,7 @@ async def test_clause(clause: str, databases: Databases) -> None:
 async def test_clause_without_pgvector(clause: str, databases: Databases) -> None:
     async with databases.fresh(migrated=False) as name:
         await migrate(databases.cluster.url("owner", name), ["sidecar"], 0)  # who may not install it
-        database = await Database.open(databases.cluster.url("sidecar", name))
+        database = await PostgresDatabase.open(databases.cluster.url("sidecar", name))
         try:
             await CLAUSES[clause](lambda: suite.Stores(PostgresMemories(database), PostgresMemorySearch(database)))
         finally:
@@ -46,7 +46,7 @@ async def test_the_index_finds_what_comparing_all_finds(databases: Databases) ->
         for scope, offset in ((ONE, 30.0), (OTHER, 0.0)):
             records = [memory(f"m{number}") for number in range(300)]
             for record in records:
-                await memories.put(scope, Kept(record))
+                await memories.put(scope, MemoryHistory(record))
             made = tuple(
                 Embedded(one.memory_id, one.content, turned(offset + number / 10)) for number, one in enumerate(records)
             )

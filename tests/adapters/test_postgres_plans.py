@@ -31,7 +31,7 @@ from sidemirror_server.storage.postgres import (
     turn_log,
     work,
 )
-from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.memory_search import _INDEXED_DIMENSIONS
 from sidemirror_server.vocabulary.scope import Scope
 from tests.conformance.turn_log import head
@@ -361,7 +361,7 @@ def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 async def explained(databases: Databases, name: str, statement: str, values: tuple[Any, ...]) -> list[dict[str, Any]]:
     """The nodes of the plan as it was run; nothing of it is kept."""
-    database = await Database.open(databases.cluster.url("sidecar", name))
+    database = await PostgresDatabase.open(databases.cluster.url("sidecar", name))
     try:
         async with database.transaction(ONE) as transaction:
             rows = await transaction.fetch(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", *values)

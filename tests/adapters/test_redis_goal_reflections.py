@@ -11,7 +11,7 @@ import pytest
 
 from sidemirror_server.goals.record import GoalReflection, GoalState
 from sidemirror_server.storage.redis import keys
-from sidemirror_server.storage.redis.database import Database
+from sidemirror_server.storage.redis.database import RedisDatabase
 from sidemirror_server.storage.redis.goal_reflections import SCRIPTS, RedisGoalReflections
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE, Scope
@@ -24,8 +24,8 @@ CLAUSES = clauses_of(suite)
 
 
 @contextlib.asynccontextmanager
-async def opened(server: RedisServer) -> AsyncIterator[Database]:
-    database = await Database.open(server.url, SCRIPTS)
+async def opened(server: RedisServer) -> AsyncIterator[RedisDatabase]:
+    database = await RedisDatabase.open(server.url, SCRIPTS)
     try:
         yield database
     finally:

@@ -17,11 +17,11 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from sidemirror_server.critique.record import Outcome
+from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.store import CritiqueKey, CritiqueRecord, Critiques
 from sidemirror_server.models.ledger import Amount, Cap, Ledger, Level, Refusal, Reservation
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
-from sidemirror_server.storage.postgres.database import Database as PostgresDatabase
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
@@ -29,7 +29,7 @@ from sidemirror_server.storage.postgres.sessions import PostgresSessions
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 from sidemirror_server.storage.postgres.work import PostgresWork
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
-from sidemirror_server.storage.sqlite.database import Database as SqliteDatabase
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.requests import SqliteRequests
@@ -440,9 +440,9 @@ class SameAnswers(RuleBasedStateMachine):
     @rule(
         scope=scopes,
         critique=names,
-        outcome=st.builds(Outcome, st.sampled_from(["success", "failure"]), st.none() | st.floats(0, 1), times),
+        outcome=st.builds(CritiqueOutcome, st.sampled_from(["success", "failure"]), st.none() | st.floats(0, 1), times),
     )
-    def report(self, scope: Scope, critique: str, outcome: Outcome) -> None:
+    def report(self, scope: Scope, critique: str, outcome: CritiqueOutcome) -> None:
         self.ask(lambda stores: stores.critiques.report(scope, critique, outcome))
         self.ask(lambda stores: stores.critiques.get(scope, critique))
 

@@ -15,9 +15,9 @@ from sidemirror_server.goals.record import GoalReflection, GoalState
 from sidemirror_server.goals.store import GoalReflections
 from sidemirror_server.goals.words import words_of
 from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
-from sidemirror_server.storage.redis.database import Database as RedisDatabase
+from sidemirror_server.storage.redis.database import RedisDatabase
 from sidemirror_server.storage.redis.goal_reflections import SCRIPTS, RedisGoalReflections
-from sidemirror_server.storage.sqlite.database import Database as SqliteDatabase
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflections
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE, Scope
@@ -62,7 +62,7 @@ class SameAnswers(RuleBasedStateMachine):
         self.stores: list[GoalReflections] = self.runner.run(self._open())
 
     async def _open(self) -> list[GoalReflections]:
-        from sidemirror_server.storage.postgres.database import Database as PostgresDatabase
+        from sidemirror_server.storage.postgres.database import PostgresDatabase
 
         self.server.ask("FLUSHALL")
         await self.databases.empty(self.name)

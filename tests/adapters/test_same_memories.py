@@ -19,8 +19,8 @@ from sidemirror_server.memory.finding.search import Filter, MemorySearch, TextHi
 from sidemirror_server.memory.record import (
     AppliesWhen,
     Change,
-    Kept,
     Lesson,
+    MemoryHistory,
     MemoryKind,
     MemoryRecord,
     MemoryState,
@@ -31,11 +31,11 @@ from sidemirror_server.memory.record import (
 from sidemirror_server.memory.store import Memories, MemoryKey
 from sidemirror_server.memory.trials.evidence import Arm
 from sidemirror_server.memory.trials.trials import Settled, Trial, Trials
-from sidemirror_server.storage.postgres.database import Database as PostgresDatabase
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
 from sidemirror_server.storage.postgres.trials import PostgresTrials
-from sidemirror_server.storage.sqlite.database import Database as SqliteDatabase
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
 from sidemirror_server.storage.sqlite.trials import SqliteTrials
@@ -223,7 +223,7 @@ class SameMemories(BothStores):
     @rule(scope=scopes, memory=drafts(), earlier=st.integers(0, 2))
     def put(self, scope: Scope, memory: MemoryRecord, earlier: int) -> None:
         before = tuple(msgspec.structs.replace(memory, version=1 + number) for number in range(earlier))
-        kept = Kept(msgspec.structs.replace(memory, version=1 + earlier), before)
+        kept = MemoryHistory(msgspec.structs.replace(memory, version=1 + earlier), before)
         self.one(lambda stores: stores.memories.put(scope, kept))
 
     @rule(scope=scopes, outcome=st.builds(TaskOutcome, names, st.sampled_from(["success", "error"]), times))

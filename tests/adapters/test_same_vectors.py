@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from sidemirror_server.memory.finding.search import Embedded, Filter, MemorySearch, VectorHits
-from sidemirror_server.memory.record import Change, Kept, MemoryRecord, Revision
+from sidemirror_server.memory.record import Change, MemoryHistory, MemoryRecord, Revision
 from sidemirror_server.vocabulary.scope import Scope
 from tests.adapters.test_same_answers import ALL, times
 from tests.adapters.test_same_memories import BothStores, drafts, filters, run, said
@@ -29,7 +29,7 @@ class SameVectors(BothStores):
 
     @rule(scope=scopes, memory_id=ids, draft=drafts())
     def put(self, scope: Scope, memory_id: str, draft: MemoryRecord) -> None:
-        kept = Kept(msgspec.structs.replace(draft, memory_id=memory_id))
+        kept = MemoryHistory(msgspec.structs.replace(draft, memory_id=memory_id))
         self.one(lambda stores: stores.memories.put(scope, kept))
 
     @rule(scope=scopes, memory_id=ids, content=said, now=times)

@@ -11,10 +11,10 @@ import pytest
 import uvloop
 
 from sidemirror_server.memory.finding.search import Embedded, Filter, VectorHits
-from sidemirror_server.memory.record import Change, Kept, Revision
+from sidemirror_server.memory.record import Change, MemoryHistory, Revision
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite import memory_rows
-from sidemirror_server.storage.sqlite.database import FILE_NAME, Database
+from sidemirror_server.storage.sqlite.database import FILE_NAME, SqliteDatabase
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_lookup import Lookup
 from sidemirror_server.storage.sqlite.memory_process import SearchProcess, SearchProcesses
@@ -53,7 +53,7 @@ async def test_words_are_looked_up_while_vectors_are_compared(tmp_path: Path) ->
     async with sqlite_database(tmp_path) as database:
         both = SearchProcesses(tmp_path / FILE_NAME)
         search = SqliteMemorySearch(database, both)
-        await SqliteMemories(database).put(ONE, Kept(memory("a", "join")))
+        await SqliteMemories(database).put(ONE, MemoryHistory(memory("a", "join")))
         await search.embed(ONE, "m", (Embedded("a", "join", (1.0, 0.0)),))
         try:
             assert (await search.by_vector(ONE, "m", (1.0, 0.0), Filter(), 1)).hits
@@ -75,7 +75,7 @@ async def test_words_are_looked_up_while_vectors_are_compared(tmp_path: Path) ->
 async def test_a_search_that_is_killed_is_refused_and_the_next_one_answered(tmp_path: Path) -> None:
     """Seen to fail when the reader of answers leaves those that wait alone: then the first one waits for ever."""
     async with sqlite_database(tmp_path) as database:
-        await SqliteMemories(database).put(ONE, Kept(memory("a", "join")))
+        await SqliteMemories(database).put(ONE, MemoryHistory(memory("a", "join")))
         process = SearchProcess(tmp_path / FILE_NAME)
         search = SqliteMemorySearch(database, process)
         assert len(await search.best(ONE, Filter(), 10)) == 1
@@ -95,7 +95,7 @@ async def test_a_search_that_is_killed_is_refused_and_the_next_one_answered(tmp_
 async def test_a_caller_that_leaves_takes_nobody_elses_answer(tmp_path: Path) -> None:
     async with sqlite_database(tmp_path) as database:
         for number in range(3):
-            await SqliteMemories(database).put(ONE, Kept(memory(f"m{number}", f"text {number}")))
+            await SqliteMemories(database).put(ONE, MemoryHistory(memory(f"m{number}", f"text {number}")))
         process = SearchProcess(tmp_path / FILE_NAME)
         search = SqliteMemorySearch(database, process)
         asked = [asyncio.create_task(search.best(ONE, Filter(), 1 + number % 3)) for number in range(30)]
@@ -114,7 +114,7 @@ def test_a_search_that_is_killed_again_and_again(tmp_path: Path) -> None:
 
 async def _killed_again_and_again(tmp_path: Path) -> None:
     async with sqlite_database(tmp_path) as database:
-        await SqliteMemories(database).put(ONE, Kept(memory("a", "join")))
+        await SqliteMemories(database).put(ONE, MemoryHistory(memory("a", "join")))
         process = SearchProcess(tmp_path / FILE_NAME)
         search = SqliteMemorySearch(database, process)
         answers = 0
@@ -173,7 +173,7 @@ async def test_a_question_by_meaning_costs_no_more_steps_in_a_larger_scope(tmp_p
         steps = []
         for first, many in ((0, 410), (410, 1000)):  # 400 are scored anew
             made = [memory(f"m{number:04}", f"text {number}") for number in range(first, first + many)]
-            await asyncio.gather(*[memories.put(ONE, Kept(one)) for one in made])
+            await asyncio.gather(*[memories.put(ONE, MemoryHistory(one)) for one in made])
             turns = [int(one.memory_id[1:]) / 2000 for one in made]
             vectors = [(math.cos(turn), math.sin(turn)) for turn in turns]
             embedded = [Embedded(one.memory_id, one.content, at) for one, at in zip(made, vectors, strict=True)]
@@ -192,7 +192,7 @@ async def test_memories_equally_near_come_with_the_newest_first_however_many_the
     async with sqlite_database(tmp_path) as database:
         memories, search = SqliteMemories(database), SqliteMemorySearch(database)
         made = [memory(f"m{number:02}", f"text {number}", at_us=T0 + number) for number in range(40)]
-        await asyncio.gather(*[memories.put(ONE, Kept(one)) for one in made])
+        await asyncio.gather(*[memories.put(ONE, MemoryHistory(one)) for one in made])
         await search.embed(ONE, "m", tuple(Embedded(one.memory_id, one.content, (1.0, 0.0)) for one in made))
         for lookup in (of_signs(), Lookup()):
             found = await database.search(partial(nearest_three, lookup))
@@ -205,7 +205,7 @@ async def test_what_was_kept_before_lengths_stood_with_facts_is_found_as_before(
     before = known[: next(place for place, one in enumerate(known) if one.name == "memory_words")]
     made = [memory(f"m{at}", f"join {'slow ' * at}", task_text="index" * (at % 2), tags=("t",)) for at in range(9)]
     rows = [new_row(ONE, one) for one in made]
-    earlier = await Database.open(tmp_path / "earlier", now_us=0, migrations=before)
+    earlier = await SqliteDatabase.open(tmp_path / "earlier", now_us=0, migrations=before)
     add = load_statements(Path(memory_rows.__file__).with_name("memories.sql"))["add"]
     values = [{**row.values, "row_id": row_id} for row_id, row in enumerate(rows, 1)]
     await earlier.write(lambda connection: connection.executemany(add, values).rowcount)
@@ -215,7 +215,7 @@ async def test_what_was_kept_before_lengths_stood_with_facts_is_found_as_before(
         async with sqlite_database(folder) as database:
             if folder.name == "now":
                 for one in made:
-                    await SqliteMemories(database).put(ONE, Kept(one))
+                    await SqliteMemories(database).put(ONE, MemoryHistory(one))
             await SqliteMemories(database).revise(
                 ONE, "m8", Revision(Change.UPDATED, content="join it", text_key="k"), T0
             )
@@ -235,7 +235,7 @@ async def test_a_comparison_is_not_shared_out_among_threads(tmp_path: Path) -> N
     async with sqlite_database(tmp_path) as database:
         process = SearchProcess(tmp_path / FILE_NAME)
         search = SqliteMemorySearch(database, process)
-        await SqliteMemories(database).put(ONE, Kept(memory("a", "join")))
+        await SqliteMemories(database).put(ONE, MemoryHistory(memory("a", "join")))
         await search.embed(ONE, "m", (Embedded("a", "join", (1.0, 0.0)),))
         try:
             assert len((await search.by_vector(ONE, "m", (1.0, 0.0), Filter(), 1)).hits) == 1

@@ -16,15 +16,24 @@ ROOMS = (
         "critique",
         "goals",
         "memory",
+        *("memory/kin", "memory/trials", "memory/lessons", "memory/finding", "memory/dreams"),
         "trace",
         "work",
         "vocabulary",
         "assembly",
         "settings",
     ),
-    *("models", "models/adapters", "storage", "storage/sqlite", "storage/postgres"),
+    *("models", "models/adapters", "models/adapters/anthropic", "models/adapters/openai_compatible"),
+    *("storage", "storage/sqlite", "storage/postgres", "storage/redis"),
 )
-FILES = ("cli.py", "assembly/stores.py", "settings/reading.py", "models/adapters/rules.py", "storage/sql.py")
+FILES = (
+    "cli.py",
+    "memory/record.py",
+    "assembly/stores.py",
+    "settings/reading.py",
+    "models/adapters/rules.py",
+    "storage/sql.py",
+)
 
 
 def empty_house(folder: Path) -> Path:
@@ -51,7 +60,13 @@ def broken_contracts(folder: Path) -> list[str]:
 
 LAYERS = "Rooms import downwards only, and siblings are unaware of each other"
 ADAPTERS = "Only assembly imports adapters, and adapters do not import each other"
-DRIVERS = "Drivers and SDKs only inside adapters"
+MEMORY = "Inner rooms of memory import downwards only"
+SQLITE = "sqlite3 only below storage/sqlite"
+POSTGRES = "asyncpg only below storage/postgres"
+REDIS = "redis only below storage/redis"
+ANTHROPIC = "The SDK of Anthropic only in its adapter"
+OPENAI = "The SDK of OpenAI only in its adapter"
+HTTP = "HTTP clients only in what adapters of remote models share"
 WIRE = "Only rpc, and the commands that call a sidecar, see gRPC and the wire types"
 
 
@@ -78,15 +93,28 @@ def test_import_contracts_hold() -> None:
         ("rpc/planted.py", "sidemirror_server.storage.sql", ADAPTERS),
         ("turns/planted.py", "sidemirror_server.models.adapters.rules", ADAPTERS),
         ("models/planted.py", "sidemirror_server.models.adapters.rules", ADAPTERS),
-        ("trace/planted.py", "sqlite3", DRIVERS),
-        ("models/planted.py", "anthropic", DRIVERS),
-        ("models/planted.py", "openai.types", DRIVERS),
-        ("work/planted.py", "redis.asyncio", DRIVERS),
-        ("assembly/stores.py", "asyncpg", DRIVERS),
+        ("memory/kin/planted.py", "sidemirror_server.memory.finding", MEMORY),
+        ("memory/trials/planted.py", "sidemirror_server.memory.kin", MEMORY),
+        ("memory/lessons/planted.py", "sidemirror_server.memory.finding", MEMORY),
+        ("memory/finding/planted.py", "sidemirror_server.memory.dreams", MEMORY),
+        ("memory/record.py", "sidemirror_server.memory.trials", MEMORY),
+        ("memory/unlisted.py", "os", MEMORY),
+        ("trace/planted.py", "sqlite3", SQLITE),
+        ("storage/postgres/planted.py", "sqlite3", SQLITE),
+        ("storage/sqlite/planted.py", "asyncpg", POSTGRES),
+        ("storage/redis/planted.py", "asyncpg", POSTGRES),
+        ("storage/postgres/planted.py", "redis", REDIS),
+        ("models/planted.py", "anthropic", ANTHROPIC),
+        ("models/adapters/openai_compatible/planted.py", "anthropic", ANTHROPIC),
+        ("models/planted.py", "openai.types", OPENAI),
+        ("models/adapters/anthropic/planted.py", "openai", OPENAI),
+        ("models/planted.py", "httpx2", HTTP),
+        ("work/planted.py", "redis.asyncio", REDIS),
+        ("assembly/stores.py", "asyncpg", POSTGRES),
         ("turns/planted.py", "grpc.aio", WIRE),
         ("thinking/planted.py", "google.protobuf.message", WIRE),
         ("assembly/stores.py", "sidemirror.v1.thinking_pb2", WIRE),
-        ("operations/planted.py", "sqlite3", DRIVERS),
+        ("operations/planted.py", "sqlite3", SQLITE),
     ],
 )
 def test_a_planted_violation_is_found(tmp_path: Path, module: str, imports: str, contract: str) -> None:
@@ -100,7 +128,11 @@ def test_a_planted_violation_is_found(tmp_path: Path, module: str, imports: str,
     [
         ("assembly/stores.py", "sidemirror_server.storage.sqlite, sidemirror_server.models.adapters.rules"),
         ("storage/sqlite/planted.py", "sqlite3, sidemirror_server.memory, sidemirror_server.storage.sql"),
-        ("models/adapters/planted.py", "anthropic, openai"),
+        ("models/adapters/anthropic/planted.py", "anthropic, httpx2"),
+        ("models/adapters/openai_compatible/planted.py", "openai"),
+        ("storage/postgres/planted.py", "asyncpg"),
+        ("storage/redis/planted.py", "redis.asyncio"),
+        ("memory/dreams/planted.py", "sidemirror_server.memory.lessons, sidemirror_server.memory.finding"),
         ("rpc/planted.py", "grpc, google.protobuf, sidemirror.v1.thinking_pb2, sidemirror_server.turns"),
         ("turns/planted.py", "sidemirror_server.thinking, sidemirror_server.memory, sidemirror_server.trace"),
         ("operations/planted.py", "grpc, sidemirror.v1.thinking_pb2"),

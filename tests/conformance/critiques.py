@@ -10,7 +10,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from sidemirror_server.critique.record import Outcome
+from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.statistics import DAY_US, HOUR_US, Counted, figures_of
 from sidemirror_server.critique.store import CritiqueKey, CritiqueRecord, Critiques
 from sidemirror_server.vocabulary.errors import NotFound
@@ -44,7 +44,14 @@ def varied(size: int, seed: int = 1) -> list[CritiqueRecord]:
             provider=chance.choice(["rules", "anthropic", "openai_compatible"]),
             confidence_ppm=chance.choice([None, 0, 1_000_000, *(chance.randrange(1_000_000) for _ in range(5))]),
             revise=chance.random() < 0.2,
-            outcome=chance.choice([None, Outcome("success", 1.0, 5), Outcome("failure", None, 6), Outcome("partial")]),
+            outcome=chance.choice(
+                [
+                    None,
+                    CritiqueOutcome("success", 1.0, 5),
+                    CritiqueOutcome("failure", None, 6),
+                    CritiqueOutcome("partial"),
+                ]
+            ),
         )
         for number in range(size)
     ]
@@ -120,15 +127,15 @@ async def cr5_outcomes_are_replaced(open_critiques: OpenCritiques) -> None:
     critiques = open_critiques()
     await critiques.keep(ONE, critique("c"))
     await critiques.keep(ONE, critique("d"))
-    await critiques.report(ONE, "c", Outcome("failure", 0.25, T0 + 1))
-    await critiques.report(ONE, "c", Outcome("success", None, T0 + 2))
+    await critiques.report(ONE, "c", CritiqueOutcome("failure", 0.25, T0 + 1))
+    await critiques.report(ONE, "c", CritiqueOutcome("success", None, T0 + 2))
     kept = await critiques.get(ONE, "c")
     assert kept is not None
-    assert kept.outcome == Outcome("success", None, T0 + 2)
+    assert kept.outcome == CritiqueOutcome("success", None, T0 + 2)
     assert msgspec.structs.replace(kept, outcome=None) == critique("c")
     assert await critiques.get(ONE, "d") == critique("d")
     with pytest.raises(NotFound):
-        await critiques.report(ONE, "e", Outcome("success"))
+        await critiques.report(ONE, "e", CritiqueOutcome("success"))
 
 
 async def cr6_figures_equal_a_plain_recomputation(open_critiques: OpenCritiques) -> None:
@@ -161,12 +168,12 @@ async def cr8_scopes_never_meet(open_critiques: OpenCritiques) -> None:
     for number, scope in enumerate(scopes):
         assert await critiques.get(scope, "c") is None
         with pytest.raises(NotFound):
-            await critiques.report(scope, "c", Outcome("success"))
+            await critiques.report(scope, "c", CritiqueOutcome("success"))
         own = critique("c", T0 + number, turn_id="t", session_id="s", confidence_ppm=number)
         assert await critiques.keep(scope, own) == own
-    await critiques.report(OTHER, "c", Outcome("failure"))
+    await critiques.report(OTHER, "c", CritiqueOutcome("failure"))
     for number, scope in enumerate(scopes):
-        outcome = Outcome("failure") if scope == OTHER else None
+        outcome = CritiqueOutcome("failure") if scope == OTHER else None
         own = critique("c", T0 + number, turn_id="t", session_id="s", confidence_ppm=number, outcome=outcome)
         own = msgspec.structs.replace(own, outcome=outcome)
         assert await critiques.get(scope, "c") == own
@@ -180,7 +187,7 @@ async def cr9_old_ones_are_forgotten(open_critiques: OpenCritiques) -> None:
     assert await critiques.forget(T0, 10) == 0
     for number, scope in enumerate((ONE, OTHER, THIRD, ONE, OTHER)):
         await critiques.keep(scope, critique(f"c{number}", T0 + number, turn_id="t"))
-    await critiques.report(OTHER, "c1", Outcome("success"))
+    await critiques.report(OTHER, "c1", CritiqueOutcome("success"))
     assert await critiques.forget(T0 + 4, 3) == 3
     assert await critiques.get(ONE, "c3") == critique("c3", T0 + 3, turn_id="t")
     assert await critiques.forget(T0 + 4, 3) == 1

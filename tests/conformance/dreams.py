@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 import pytest
 
-from sidemirror_server.memory.dreams.dreams import Dream, Dreams, DreamtLesson, Standing, Waiting
-from sidemirror_server.memory.record import Change, Kept, Lesson, MemoryKind, MemoryRecord, Revision
+from sidemirror_server.memory.dreams.dreams import Dream, DreamHistory, Dreams, DreamtLesson, Waiting
+from sidemirror_server.memory.record import Change, Lesson, MemoryHistory, MemoryKind, MemoryRecord, Revision
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.vocabulary.errors import WrongState
 from sidemirror_server.vocabulary.origin import Origin
@@ -66,7 +66,7 @@ class HasMemories(Protocol):
 
 async def keep(stores: HasMemories, scope: Scope, *memories: MemoryRecord) -> None:
     for one in memories:
-        assert await stores.memories.put(scope, Kept(one))
+        assert await stores.memories.put(scope, MemoryHistory(one))
 
 
 async def dr1_what_is_kept_is_unread(open_stores: Open) -> None:
@@ -100,7 +100,7 @@ async def dr3_a_pass_is_closed(open_stores: Open) -> None:
     assert await stores.dreams.close(ONE, made, ("a", "c", "unknown"), T0 + 7) == made
     assert await open_stores().dreams.unread(ONE, 10) == ("b",)
     assert await stores.dreams.list(ONE, None, 10) == (made,)
-    assert await stores.dreams.standing(ONE) == Standing(1, 0, made.ended_us, T0 + 7)
+    assert await stores.dreams.standing(ONE) == DreamHistory(1, 0, made.ended_us, T0 + 7)
 
 
 async def dr4_a_pass_is_closed_once(open_stores: Open) -> None:
@@ -111,7 +111,7 @@ async def dr4_a_pass_is_closed_once(open_stores: Open) -> None:
     closed = await asyncio.gather(*(open_stores().dreams.close(ONE, again, ("a", "b"), LATE) for _ in range(4)))
     assert set(map(repr, closed)) == {repr(first)}
     assert await stores.dreams.unread(ONE, 10) == ("b",)
-    assert await stores.dreams.standing(ONE) == Standing(1, 1, first.ended_us, T0)
+    assert await stores.dreams.standing(ONE) == DreamHistory(1, 1, first.ended_us, T0)
     assert await stores.dreams.list(ONE, None, 10) == (first,)
 
 
@@ -122,7 +122,7 @@ async def dr5_passes_follow_each_other(open_stores: Open) -> None:
         with pytest.raises(WrongState):
             await stores.dreams.close(ONE, dream(number), ("a",), T0)
     assert await stores.dreams.unread(ONE, 10) == ("a",)
-    assert await stores.dreams.standing(ONE) == Standing()
+    assert await stores.dreams.standing(ONE) == DreamHistory()
     await stores.dreams.close(ONE, dream(1), ("a",), T0)
     await stores.dreams.close(ONE, dream(2), (), T0)
     assert (await stores.dreams.standing(ONE)).dreams == 2
@@ -130,7 +130,7 @@ async def dr5_passes_follow_each_other(open_stores: Open) -> None:
 
 async def dr6_how_a_project_stands(open_stores: Open) -> None:
     stores = open_stores()
-    assert await stores.dreams.standing(ONE) == Standing()
+    assert await stores.dreams.standing(ONE) == DreamHistory()
     idle = []
     # One had nothing to read, another could read nothing and left it.
     passes: list[dict[str, Any]] = [
@@ -145,7 +145,7 @@ async def dr6_how_a_project_stands(open_stores: Open) -> None:
     for number, fields in enumerate(passes, start=1):
         await stores.dreams.close(ONE, dream(number, **fields), (), T0 + 100 * number)
         standing = await open_stores().dreams.standing(ONE)
-        assert standing == Standing(number, standing.idle_dreams, T0 + number + 5, T0 + 100 * number)
+        assert standing == DreamHistory(number, standing.idle_dreams, T0 + number + 5, T0 + 100 * number)
         idle.append(standing.idle_dreams)
     assert idle == [1, 2, 2, 0, 0, 1, 2]
 
@@ -156,14 +156,14 @@ async def dr7_projects_that_wait(open_stores: Open) -> None:
     await keep(stores, OTHER, memory("a", T0 + 5), memory("b", T0 + 9))
     await keep(stores, ONE, memory("a", T0 + 3), memory("b", T0 + 4), memory("c", T0 + 7))
     await keep(stores, THIRD, memory("a", T0 + 1))
-    third = Waiting(THIRD, Standing(), T0 + 1, T0 + 1)
-    one = Waiting(ONE, Standing(), T0 + 3, T0 + 7)
-    other = Waiting(OTHER, Standing(), T0 + 5, T0 + 9)
+    third = Waiting(THIRD, DreamHistory(), T0 + 1, T0 + 1)
+    one = Waiting(ONE, DreamHistory(), T0 + 3, T0 + 7)
+    other = Waiting(OTHER, DreamHistory(), T0 + 5, T0 + 9)
     assert await stores.dreams.waiting(T0, 10) == (third, one, other)
     assert await stores.dreams.waiting(T0, 2) == (third, one)
     await stores.dreams.close(THIRD, dream(), ("a",), T0)
     await stores.dreams.close(ONE, dream(), ("a", "b"), T0 + 500)
-    resting = Waiting(ONE, Standing(1, 1, T0 + 6, T0 + 500), T0 + 7, T0 + 7)
+    resting = Waiting(ONE, DreamHistory(1, 1, T0 + 6, T0 + 500), T0 + 7, T0 + 7)
     assert await stores.dreams.waiting(T0 + 499, 10) == (other,)
     assert await stores.dreams.waiting(T0 + 500, 10) == (other, resting)
 
@@ -195,4 +195,4 @@ async def dr9_scopes_never_meet(open_stores: Open) -> None:
     for number, scope in enumerate((ONE, OTHER, THIRD)):
         assert await stores.dreams.list(scope, None, 10) == (dream(read=number + 1),)
         assert await stores.dreams.unread(scope, 10) == ("b",)
-        assert await stores.dreams.standing(scope) == Standing(1, 1, T0 + 6, T0 + number)
+        assert await stores.dreams.standing(scope) == DreamHistory(1, 1, T0 + 6, T0 + number)

@@ -15,9 +15,9 @@ from sidemirror_server.memory.record import (
     MOST_REVISIONS,
     AppliesWhen,
     Change,
-    Kept,
     Learned,
     Lesson,
+    MemoryHistory,
     MemoryKind,
     MemoryRecord,
     MemoryState,
@@ -101,7 +101,7 @@ async def ms2_what_is_known_is_strengthened(open_memories: OpenMemories) -> None
     assert (await memories.learn(ONE, Lesson(newer), T0 + 6)).reflection.memory_id == "e1"
     both = memory("x", "same", episodes=("e1",))
     assert (await memories.learn(ONE, Lesson(both), T0 + 6)).reflection.memory_id == "old"
-    await memories.put(ONE, Kept(memory("older", "same", T0 - 1)))
+    await memories.put(ONE, MemoryHistory(memory("older", "same", T0 - 1)))
     assert (await memories.learn(ONE, Lesson(both), T0 + 7)).reflection.memory_id == "older"
     assert len(await all_of(memories)) == 4
     assert (await get(memories, "other kind")).strength == 1
@@ -185,7 +185,7 @@ async def ms7_lists_page_from_the_newest(open_memories: OpenMemories) -> None:
         if number % 3 == 2:
             one = replace(one, state=MemoryState.QUARANTINED, quarantine=Quarantine.STEERING)
         made.append(one)
-        await memories.put(ONE, Kept(one))
+        await memories.put(ONE, MemoryHistory(one))
     await memories.revise(ONE, "m3", Revision(Change.REVIEWED, state=MemoryState.RETIRED), T0 + 50)
     made[3] = await get(memories, "m3")
     ordered = sorted(made, key=lambda one: (one.created_us, one.memory_id), reverse=True)
@@ -201,7 +201,7 @@ async def ms7_lists_page_from_the_newest(open_memories: OpenMemories) -> None:
                 after = MemoryKey(page[-1].created_us, page[-1].memory_id)
                 # Newer ones do not move a list that is being read.
                 new += 1
-                await memories.put(ONE, Kept(memory(f"new{new}", at_us=T0 + 100 + new)))
+                await memories.put(ONE, MemoryHistory(memory(f"new{new}", at_us=T0 + 100 + new)))
             assert found == wanted, (kind, state)
 
 
@@ -291,8 +291,8 @@ async def ms11_put_keeps_what_it_is_given(open_memories: OpenMemories) -> None:
     memories = open_memories()
     earlier = tuple(memory("m", f"v{n}", version=n) for n in (1, 2))
     now = memory("m", "v3", version=3, strength=7, episodes=("e",), state=MemoryState.RETIRED)
-    assert await memories.put(ONE, Kept(now, earlier)) is True
-    assert await open_memories().put(ONE, Kept(memory("m", "else"), ())) is False
+    assert await memories.put(ONE, MemoryHistory(now, earlier)) is True
+    assert await open_memories().put(ONE, MemoryHistory(memory("m", "else"), ())) is False
     assert await memories.versions(ONE, "m", None, 9) == (now, *reversed(earlier))
     by_episode = memory("x", episodes=("e",))
     assert (await memories.learn(ONE, Lesson(by_episode), T0)).reflection.memory_id == "m"
@@ -333,7 +333,7 @@ async def ms13_texts_and_scores_come_back_as_they_were(open_memories: OpenMemori
             strengthened_us=T0,
             reason="\u202e",
         )
-        await memories.put(ONE, Kept(replace(odd, version=2), (replace(odd, content=text[::-1]),)))
+        await memories.put(ONE, MemoryHistory(replace(odd, version=2), (replace(odd, content=text[::-1]),)))
         assert await get(open_memories(), f"m{number}") == replace(odd, version=2)
         assert (await memories.versions(ONE, f"m{number}", 2, 9))[-1].content == text[::-1]
     for bad in (float("nan"), -0.1, 1.1, float("inf")):

@@ -8,7 +8,7 @@ import pytest
 
 from sidemirror_server.memory.kin.graph import MemoryGraph
 from sidemirror_server.memory.kin.links import MOST_SAME_ERROR, Link, in_order
-from sidemirror_server.memory.record import AppliesWhen, Kept, Lesson, LinkKind, NewLink
+from sidemirror_server.memory.record import AppliesWhen, Lesson, LinkKind, MemoryHistory, NewLink
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.vocabulary.errors import NotFound
 from sidemirror_server.vocabulary.scope import Scope
@@ -36,7 +36,7 @@ def link(source: str, target: str, kind: LinkKind = LinkKind.SIMILAR_TO, at_us: 
 async def keep(stores: Stores, *memory_ids: str, scope: Scope = ONE) -> None:
     for memory_id in memory_ids:
         # Without a capital or a name in it: it mentions nothing.
-        await stores.memories.put(scope, Kept(memory(memory_id)))
+        await stores.memories.put(scope, MemoryHistory(memory(memory_id)))
 
 
 async def around(
@@ -124,7 +124,7 @@ async def mg4_what_is_learned_is_linked(open_stores: OpenStores) -> None:
     }
     # What is put has its links too, and those that come with it, wherever they lead.
     put = memory("p", "slow once more", T0 + 2, error_signature=SIGNATURE)
-    await stores.memories.put(ONE, Kept(put, (), (NewLink(LinkKind.SIMILAR_TO, "m:not yet"),)))
+    await stores.memories.put(ONE, MemoryHistory(put, (), (NewLink(LinkKind.SIMILAR_TO, "m:not yet"),)))
     assert await around(stores, "m:p") == {
         link("p", f"s:{SIGNATURE}", LinkKind.MENTIONS, T0 + 2),
         link("p", "t:sql", LinkKind.MENTIONS, T0 + 2),
@@ -132,7 +132,7 @@ async def mg4_what_is_learned_is_linked(open_stores: OpenStores) -> None:
         link("p", "not yet", LinkKind.SIMILAR_TO, T0 + 2),
     }
     # One that is there already is left as it is.
-    await stores.memories.put(ONE, Kept(put, (), (NewLink(LinkKind.SIMILAR_TO, "m:old"),)))
+    await stores.memories.put(ONE, MemoryHistory(put, (), (NewLink(LinkKind.SIMILAR_TO, "m:old"),)))
     assert link("p", "old", at_us=T0 + 2) not in await around(stores, "m:p")
     await same_errors(stores)
 

@@ -12,11 +12,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from sidemirror_server.memory.finding.search import EMBEDDING_LEASE_US, Embedded, Facts, Filter, MemorySearch, TextHits
+from sidemirror_server.memory.finding.search import (
+    EMBEDDING_LEASE_US,
+    Embedded,
+    Filter,
+    MemoryFacts,
+    MemorySearch,
+    TextHits,
+)
 from sidemirror_server.memory.record import (
     AppliesWhen,
     Change,
-    Kept,
+    MemoryHistory,
     MemoryKind,
     MemoryRecord,
     MemoryState,
@@ -60,7 +67,7 @@ QUESTIONS = (
 
 async def keep(stores: Stores, records: Iterable[MemoryRecord], scope: Scope = ONE) -> None:
     for record in records:
-        assert await stores.memories.put(scope, Kept(record))
+        assert await stores.memories.put(scope, MemoryHistory(record))
 
 
 def corpus() -> list[MemoryRecord]:
@@ -101,7 +108,7 @@ def scored(found: TextHits) -> list[tuple[str, Any, Any]]:
     ]
 
 
-def ids(found: Iterable[Facts]) -> list[str]:
+def ids(found: Iterable[MemoryFacts]) -> list[str]:
     return [facts.memory_id for facts in found]
 
 
@@ -122,7 +129,7 @@ async def fm1_the_best_by_their_words_come_first(open_stores: OpenStores) -> Non
         assert first.hits == found.hits[:1]
     found = await stores.search.by_text(ONE, asked_terms("join"), EVERYTHING, 100)
     fact = next(hit.facts for hit in found.hits if hit.facts.memory_id == "a")
-    assert fact == Facts("a", 0.5, None, T0)
+    assert fact == MemoryFacts("a", 0.5, None, T0)
 
 
 async def fm2_what_is_found_is_what_is_kept_now(open_stores: OpenStores) -> None:
@@ -196,7 +203,7 @@ async def fm4_the_most_important_come_first(open_stores: OpenStores) -> None:
     assert ids(await stores.search.best(ONE, Filter(), 2)) == ["rule", "high"]
     everything = await stores.search.best(ONE, EVERYTHING, 10)
     assert ids(everything) == ["held", "rule", "high", "plain", "gone", "low"]
-    assert everything[3] == Facts("plain", 0.5, 0.25, T0 + 5)
+    assert everything[3] == MemoryFacts("plain", 0.5, 0.25, T0 + 5)
     tagged = await stores.search.best(ONE, Filter(tags=("sql", "slow")), 10)
     assert ids(tagged) == ["rule", "high", "low"]
     newest = await stores.search.best(ONE, EVERYTHING, 10, newest_first=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from sidemirror_server.memory.trials.evidence import Arm, Tally
+from sidemirror_server.memory.trials.evidence import Arm, ArmTally
 from sidemirror_server.memory.trials.trials import Settled, Trial, Trials
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -23,7 +23,7 @@ def drawn(memory_id: str, arm: Arm = Arm.SHOWN, fraction: float = 0.5, version: 
     return Trial(memory_id, version, arm, fraction)
 
 
-async def counts(trials: Trials, memory_id: str, from_version: int = 1, scope: Scope = ONE) -> list[Tally]:
+async def counts(trials: Trials, memory_id: str, from_version: int = 1, scope: Scope = ONE) -> list[ArmTally]:
     found = await trials.tallies(scope, [(memory_id, from_version)])
     return list(found.get(memory_id, ()))
 
@@ -57,20 +57,20 @@ async def lt3_what_became_of_them_replaces_what_was_said(open_trials: OpenTrials
     trials = open_trials()
     assigned = drawn("a", HELD, 0.25)
     await trials.assign(ONE, "r", [assigned], T0)
-    assert await counts(trials, "a") == [Tally(HELD, 0.25, 1)]
+    assert await counts(trials, "a") == [ArmTally(HELD, 0.25, 1)]
     new = Trial("b", 4)
     told = [Settled(msgspec.structs.replace(assigned, arm=Arm.SHOWN, fraction=0.0), succeeded=False, returned=True)]
     await trials.settle(ONE, "r", [*told, Settled(new, succeeded=True)], T0 + 5)
-    assert await counts(trials, "a") == [Tally(HELD, 0.25, 1, 0, 1, 1, 0)]
-    assert await counts(trials, "b") == [Tally(Arm.SHOWN, 0.0, 1, 1, 0, 0, 0)]
+    assert await counts(trials, "a") == [ArmTally(HELD, 0.25, 1, 0, 1, 1, 0)]
+    assert await counts(trials, "b") == [ArmTally(Arm.SHOWN, 0.0, 1, 1, 0, 0, 0)]
     assert await trials.of_receipt(ONE, "r") == (assigned, new)
     await open_trials().settle(ONE, "r", [Settled(assigned, succeeded=True, returned=None)], T0 + 6)
-    assert await counts(trials, "a") == [Tally(HELD, 0.25, 1, 1, 0, 0, 0)]
+    assert await counts(trials, "a") == [ArmTally(HELD, 0.25, 1, 1, 0, 0, 0)]
     await trials.settle(ONE, "r", [Settled(assigned, succeeded=True, returned=False)], T0 + 7)
-    assert await counts(trials, "a") == [Tally(HELD, 0.25, 1, 1, 0, 0, 1)]
+    assert await counts(trials, "a") == [ArmTally(HELD, 0.25, 1, 1, 0, 0, 1)]
     many = [Settled(drawn(name), succeeded=True) for name in ("x", "y", "z")]
     await asyncio.gather(*(trials.settle(ONE, "raced", many[::step], T0) for step in (1, -1) * 4))
-    assert [await counts(trials, name) for name in ("x", "y", "z")] == [[Tally(Arm.SHOWN, 0.5, 1, 1)]] * 3
+    assert [await counts(trials, name) for name in ("x", "y", "z")] == [[ArmTally(Arm.SHOWN, 0.5, 1, 1)]] * 3
 
 
 async def lt4_tallies_count_by_fraction_and_arm_from_a_version(open_trials: OpenTrials) -> None:
@@ -91,7 +91,7 @@ async def lt4_tallies_count_by_fraction_and_arm_from_a_version(open_trials: Open
             if returned is not None:
                 expected[place][3 if returned else 4] += 1
     every = [
-        Tally(arm, fraction, *found)
+        ArmTally(arm, fraction, *found)
         for (_, arm, fraction), found in sorted(expected.items(), key=lambda one: (one[0][2], one[0][1].value))
     ]
     assert all(all(found) for found in expected.values()), "each of the counts is seen"
@@ -100,7 +100,7 @@ async def lt4_tallies_count_by_fraction_and_arm_from_a_version(open_trials: Open
     assert await counts(trials, "a", from_version=3) == every[1:2]
     assert await counts(trials, "a", from_version=4) == []
     both = await trials.tallies(ONE, [("b", 1), ("a", 3), ("none", 1)])
-    assert both == {"b": (Tally(Arm.SHOWN, 0.5, 70),), "a": tuple(every[1:2])}
+    assert both == {"b": (ArmTally(Arm.SHOWN, 0.5, 70),), "a": tuple(every[1:2])}
 
 
 async def lt5_lessons_are_listed_downwards(open_trials: OpenTrials) -> None:
@@ -130,7 +130,7 @@ async def lt6_the_oldest_are_forgotten(open_trials: OpenTrials) -> None:
     assert len(await trials.of_receipt(OTHER, "r1")) == 2
     assert await open_trials().forget(T0 + 3, 10) == 4
     assert await trials.lessons(OTHER, None, 10) == await trials.lessons(THIRD, None, 10) == ()
-    assert await counts(trials, "a") == [Tally(Arm.SHOWN, 0.0, 1, 1), Tally(Arm.SHOWN, 0.5, 1)]
+    assert await counts(trials, "a") == [ArmTally(Arm.SHOWN, 0.0, 1, 1), ArmTally(Arm.SHOWN, 0.5, 1)]
     assert await trials.forget(T0 + 3, 10) == 0
 
 
@@ -141,9 +141,9 @@ async def lt7_scopes_never_meet(open_trials: OpenTrials) -> None:
         assert await trials.of_receipt(scope, "r") == (drawn("a", version=number),)
     await trials.assign(OTHER, "only", [drawn("b")], T0)
     await trials.settle(ONE, "r", [Settled(drawn("a"), succeeded=True)], T0)
-    assert await counts(trials, "a") == [Tally(Arm.SHOWN, 0.5, 1, 1)]
+    assert await counts(trials, "a") == [ArmTally(Arm.SHOWN, 0.5, 1, 1)]
     for scope in (OTHER, THIRD):
-        assert await counts(trials, "a", scope=scope) == [Tally(Arm.SHOWN, 0.5, 1)]
+        assert await counts(trials, "a", scope=scope) == [ArmTally(Arm.SHOWN, 0.5, 1)]
     assert await trials.of_receipt(ONE, "only") == ()
     assert await trials.lessons(ONE, None, 10) == ("a",)
     assert await trials.lessons(OTHER, None, 10) == ("b", "a")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from sidemirror_server.critique.material import Material, ToolEvidence
+from sidemirror_server.critique.material import CritiqueMaterial, ToolEvidence
 from sidemirror_server.models.answers import (
     ComparisonAnswer,
     CritiqueAnswer,
@@ -28,7 +28,7 @@ SCOPE = Scope("acme", "shop")
 QUESTION = "How high is Mont Blanc, and when was it first climbed?"
 RESPONSE = "Mont Blanc is 4,208 metres high. It was first climbed in 1786 by Balmat and Paccard."
 EVIDENCE = "Mont Blanc: elevation 4,808 m. First ascent: 8 August 1786, Jacques Balmat and Michel-Gabriel Paccard."
-MATERIAL = Material(QUESTION, RESPONSE, (ToolEvidence("search", EVIDENCE),))
+MATERIAL = CritiqueMaterial(QUESTION, RESPONSE, (ToolEvidence("search", EVIDENCE),))
 USAGE = Usage("scripted", "scripted-1", input_tokens=100, output_tokens=20, cost_usd=0.25)
 
 Part = Any  # an answer, a status to fail with, or a function from the ask to either

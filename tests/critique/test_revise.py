@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sidemirror_server.critique.revise import Compared, Critiqued, Kept, Revised, Step, revise
+from sidemirror_server.critique.revise import Compared, KeptResponse, Revised, Step, StepVerdict, revise
 from sidemirror_server.models.answers import ComparisonAnswer, CritiqueAnswer, RevisionAnswer
 from sidemirror_server.models.language_model import Ask, Purpose
 from sidemirror_server.vocabulary.status import ResultStatus
@@ -36,28 +36,28 @@ def kinds(steps: list[Step]) -> list[type]:
 
 async def test_an_improvement_is_kept() -> None:
     steps = await steps_of(Cast(critique=critical(), revision=REVISED, comparison=prefers("4,808")))
-    assert kinds(steps) == [Critiqued, Revised, Compared, Kept]
-    assert steps[-1] == Kept(1, REVISED.response, "the revision was found better in both orders")
+    assert kinds(steps) == [StepVerdict, Revised, Compared, KeptResponse]
+    assert steps[-1] == KeptResponse(1, REVISED.response, "the revision was found better in both orders")
 
 
 async def test_a_worsening_is_refused() -> None:
     steps = await steps_of(Cast(critique=critical(), revision=REVISED, comparison=prefers("4,208")))
-    assert steps[-1] == Kept(0, RESPONSE, "the revision was found worse in both orders")
+    assert steps[-1] == KeptResponse(0, RESPONSE, "the revision was found worse in both orders")
 
 
 @pytest.mark.parametrize("judge", [TIE, ComparisonAnswer(better="first"), ComparisonAnswer(better="second")])
 async def test_a_tie_and_a_judge_who_goes_by_place_keep_the_original(judge: ComparisonAnswer) -> None:
     steps = await steps_of(Cast(critique=critical(), revision=REVISED, comparison=judge))
-    assert steps[-1] == Kept(0, RESPONSE, "a tie keeps what there was")
+    assert steps[-1] == KeptResponse(0, RESPONSE, "a tie keeps what there was")
 
 
 @pytest.mark.parametrize("answer", [FINE, critical(issue("style")), critical(issue(quote="not there"))])
 async def test_nothing_is_revised_that_does_not_call_for_it(answer: CritiqueAnswer) -> None:
     cast = Cast(critique=answer)
     steps = await steps_of(cast)
-    assert kinds(steps) == [Critiqued, Kept]
+    assert kinds(steps) == [StepVerdict, KeptResponse]
     assert (steps[-1], cast.purposes()) == (
-        Kept(0, RESPONSE, "the critique does not call for a revision"),
+        KeptResponse(0, RESPONSE, "the critique does not call for a revision"),
         ["critique"],
     )
 
@@ -76,7 +76,7 @@ async def test_nothing_is_revised_that_does_not_call_for_it(answer: CritiqueAnsw
 )
 async def test_a_failure_keeps_the_original(parts: dict[str, Any], reason: str, made: int) -> None:
     steps = await steps_of(Cast(**parts))
-    assert (steps[-1], len(steps)) == (Kept(0, RESPONSE, reason), made)
+    assert (steps[-1], len(steps)) == (KeptResponse(0, RESPONSE, reason), made)
 
 
 async def test_one_revision_is_made_where_one_is_asked_for() -> None:
@@ -93,8 +93,8 @@ async def test_the_best_is_kept_and_not_the_last() -> None:
         return RevisionAnswer(response=texts.pop(0))
 
     steps = await steps_of(Cast(critique=critical(), revision=revised, comparison=prefers("4,808")), revisions=3)
-    assert kinds(steps) == [Critiqued, Revised, Compared, Critiqued, Revised, Compared, Kept]
-    assert steps[-1] == Kept(
+    assert kinds(steps) == [StepVerdict, Revised, Compared, StepVerdict, Revised, Compared, KeptResponse]
+    assert steps[-1] == KeptResponse(
         1, "Mont Blanc is 4,208 metres high, or rather 4,808.", "the revision was found worse in both orders"
     )
 

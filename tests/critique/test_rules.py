@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from sidemirror_server.critique.material import Material, ToolEvidence, evidence_of
+from sidemirror_server.critique.material import CritiqueMaterial, ToolEvidence, evidence_of
 from sidemirror_server.critique.record import Verdict
 from sidemirror_server.critique.verdict import verdict_of
 from sidemirror_server.models.adapters.rules.comparison import comparison_answer
@@ -15,7 +15,7 @@ QUESTION = "Please cancel my order W17 and tell me the refund."
 
 
 def judged(response: str, *results: ToolEvidence, question: str = QUESTION) -> Verdict:
-    material = Material(question, response, results)
+    material = CritiqueMaterial(question, response, results)
     verdict = verdict_of(critique_answer(evidence_of(material)), material)
     assert verdict.dropped == 0, "it quotes what is there"
     return verdict
@@ -154,7 +154,7 @@ def test_orders_in_a_response_or_a_result_are_not_obeyed() -> None:
 @pytest.mark.parametrize("piece", ["a b ", "1,", "1,,", "been ", "been now ", "1 + 1 = 2 < ", "-1,", "x\n", "a? "])
 def test_the_longest_response_and_question_take_no_time_to_speak_of(piece: str) -> None:
     longest = (piece * 262_144)[:262_144]
-    evidence = evidence_of(Material(longest, longest, (error(),)))
+    evidence = evidence_of(CritiqueMaterial(longest, longest, (error(),)))
     begun_s = time.process_time()
     critique_answer(evidence)
     assert time.process_time() - begun_s < 5, "what takes time with the square of a text takes minutes here"
@@ -167,7 +167,7 @@ def test_the_same_material_has_the_same_verdict() -> None:
 
 @pytest.mark.parametrize(("first", "second", "better"), [("", "Order W17 is cancelled.", "second"), ("a", "a", "tie")])
 def test_comparisons(first: str, second: str, better: str) -> None:
-    material = Material(QUESTION, "")
+    material = CritiqueMaterial(QUESTION, "")
     assert comparison_answer(evidence_of(material, (first, second))).better == better
     swapped = {"first": "second", "second": "first", "tie": "tie"}[better]
     assert comparison_answer(evidence_of(material, (second, first))).better == swapped

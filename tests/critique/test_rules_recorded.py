@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from sidemirror_server.critique.gate import should_critique
-from sidemirror_server.critique.material import Material, ToolEvidence, evidence_of
+from sidemirror_server.critique.material import CritiqueMaterial, ToolEvidence, evidence_of
 from sidemirror_server.critique.verdict import verdict_of
 from sidemirror_server.models.adapters.rules.comparison import comparison_answer
 from sidemirror_server.models.adapters.rules.critique import critique_answer
@@ -28,10 +28,10 @@ def is_held_back(row: dict[str, Any]) -> bool:
     return int(hashlib.sha256(prompt.encode()).hexdigest(), 16) % 3 == 0
 
 
-def material_of(row: dict[str, Any]) -> Material:
+def material_of(row: dict[str, Any]) -> CritiqueMaterial:
     """The answer with what its tools returned. In these recordings a page that is not found is a tool's error."""
     results = tuple(ToolEvidence("search", text, text.startswith("Could not find")) for text in row["tool_results"])
-    return Material(row["prompt"], row["response"], results)
+    return CritiqueMaterial(row["prompt"], row["response"], results)
 
 
 def auc(scored: list[tuple[float, bool]]) -> float:
@@ -78,7 +78,7 @@ def test_preferences_against_peoples(held_back: bool, capsys: pytest.CaptureFixt
             continue
         wanted = "first" if row["human_label"] == "a" else "second"
         pair = (row["response_a"], row["response_b"])
-        said = comparison_answer(evidence_of(Material(row["prompt"], ""), pair)).better
+        said = comparison_answer(evidence_of(CritiqueMaterial(row["prompt"], ""), pair)).better
         by_length = "tie" if len(pair[0]) == len(pair[1]) else "first" if len(pair[0]) > len(pair[1]) else "second"
         for found, answer in ((agree, said), (longer, by_length)):
             found[row["source"]].append(0.5 if answer == "tie" else float(answer == wanted))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidemirror_server.critique.material import Material, ToolEvidence
+from sidemirror_server.critique.material import CritiqueMaterial, ToolEvidence
 from sidemirror_server.critique.record import IssueKind, QuoteSource
 from sidemirror_server.critique.verdict import verdict_of
 from sidemirror_server.models.answers import CritiqueAnswer, DimensionAnswer, IssueAnswer
@@ -87,7 +87,7 @@ HIDDEN = [
 
 @pytest.mark.parametrize("order", HIDDEN)
 def test_orders_hidden_in_the_response_change_nothing(order: str) -> None:
-    hostile = Material(QUESTION, f"{RESPONSE} {order}", MATERIAL.results)
+    hostile = CritiqueMaterial(QUESTION, f"{RESPONSE} {order}", MATERIAL.results)
     obeyed = critical(
         issue(quote=order), issue(quote="Balmat and Paccard", reason=order), issue(quote="1786", fix=order)
     )
@@ -150,7 +150,7 @@ answers = st.builds(
     confidence=st.none() | st.floats(0, 1),
 )
 materials = st.builds(
-    lambda response, evidence, order: Material(QUESTION, response + order, (ToolEvidence("search", evidence),)),
+    lambda response, evidence, order: CritiqueMaterial(QUESTION, response + order, (ToolEvidence("search", evidence),)),
     st.one_of(st.just(RESPONSE), st.text(max_size=60)),
     st.one_of(st.just(EVIDENCE), st.text(max_size=60)),
     st.sampled_from(["", *HIDDEN]),
@@ -165,7 +165,7 @@ def plainly_there(quote: str, text: str) -> bool:
 
 
 @given(answers, materials)
-def test_no_answer_gets_around_the_rule(answer: CritiqueAnswer, material: Material) -> None:
+def test_no_answer_gets_around_the_rule(answer: CritiqueAnswer, material: CritiqueMaterial) -> None:
     verdict = verdict_of(answer, material)
     significant = [one for one in verdict.issues if one.kind.value in SIGNIFICANT]
     assert verdict.should_revise is bool(significant)
@@ -184,5 +184,5 @@ def test_no_answer_gets_around_the_rule(answer: CritiqueAnswer, material: Materi
 
 @given(answers)
 def test_an_empty_response_has_nothing_wrong_in_it(answer: CritiqueAnswer) -> None:
-    verdict = verdict_of(answer, Material("", ""))
+    verdict = verdict_of(answer, CritiqueMaterial("", ""))
     assert (verdict.issues, verdict.should_revise) == ((), False)

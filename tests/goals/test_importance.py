@@ -4,7 +4,7 @@ import pytest
 
 from sidemirror_server.goals.importance import importance
 from sidemirror_server.goals.record import GoalState
-from sidemirror_server.goals.report import MAX_ATTEMPTS, Report, Task, report_body, report_in
+from sidemirror_server.goals.report import MAX_ATTEMPTS, GoalReport, GoalTask, report_body, report_in
 from sidemirror_server.goals.store import KEPT_FOR_US, MOST_PER_GOAL, MOST_RECENT_GOALS
 from sidemirror_server.vocabulary.origin import Origin
 
@@ -23,22 +23,24 @@ def test_the_seeds_table(state: GoalState, task_error: bool, wanted: float) -> N
 
 
 def test_an_error_is_a_field_of_a_task() -> None:
-    assert not Report("g", "o", GoalState.FAILED, (Task("a", "error: 404"),), "the goal's own error").has_task_error
-    assert Report("g", "o", GoalState.COMPLETED, (Task("a"), Task("b", error="404"))).has_task_error
+    assert not GoalReport(
+        "g", "o", GoalState.FAILED, (GoalTask("a", "error: 404"),), "the goal's own error"
+    ).has_task_error
+    assert GoalReport("g", "o", GoalState.COMPLETED, (GoalTask("a"), GoalTask("b", error="404"))).has_task_error
 
 
 def test_origin_is_that_of_the_least_trusted_part() -> None:
-    assert Report("g", "o", GoalState.COMPLETED, (Task("a", "found it"),)).origin is Origin.AGENT
-    assert Report("g", "o", GoalState.COMPLETED, (Task("a", error="x"),)).origin is Origin.TOOL
-    assert Report("g", "o", GoalState.FAILED, (), "x").origin is Origin.TOOL
+    assert GoalReport("g", "o", GoalState.COMPLETED, (GoalTask("a", "found it"),)).origin is Origin.AGENT
+    assert GoalReport("g", "o", GoalState.COMPLETED, (GoalTask("a", error="x"),)).origin is Origin.TOOL
+    assert GoalReport("g", "o", GoalState.FAILED, (), "x").origin is Origin.TOOL
 
 
 def test_a_report_as_it_is_kept() -> None:
-    report = Report("g", "ש \U0001f642", GoalState.FAILED, (Task("a", "b", "c"), Task()), "why")
+    report = GoalReport("g", "ש \U0001f642", GoalState.FAILED, (GoalTask("a", "b", "c"), GoalTask()), "why")
     assert report_in(report_body(report)) == report
     # No time in it, and always the same: a request that comes again makes the same job.
     assert report_body(report) == report_body(report_in(report_body(report)))
-    assert len(Report("g", "x" * 5_000, GoalState.FAILED).short_objective) == 1_000
+    assert len(GoalReport("g", "x" * 5_000, GoalState.FAILED).short_objective) == 1_000
 
 
 def test_the_seeds_limits() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from sidemirror_server.goals.publish import TOPIC, GoalRecords, Publisher
 from sidemirror_server.goals.record import GoalReflection, GoalState
-from sidemirror_server.goals.report import KIND, Report, reflection_body, reflection_in, report_body
+from sidemirror_server.goals.report import KIND, GoalReport, reflection_body, reflection_in, report_body
 from sidemirror_server.models.language_model import AnswerT, Ask, Completion
 from sidemirror_server.models.profiles import Within
 from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflections
@@ -24,7 +24,7 @@ from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from sidemirror_server.work.queue import Job, JobState, NewJob
-from sidemirror_server.work.worker import Hopeless, NotNow, Task
+from sidemirror_server.work.worker import ClaimedJob, Hopeless, NotNow
 from tests.adapters.sqlite_store import sqlite_database
 
 SCOPE = Scope("acme", "shop")
@@ -106,7 +106,7 @@ class House:
         self.records = GoalRecords(self.work, self.reflections, self.journal)
 
     async def put(self, report_id: str = "r", goal_id: str = "g") -> None:
-        report = Report(goal_id, "Bake bread", GoalState.COMPLETED)
+        report = GoalReport(goal_id, "Bake bread", GoalState.COMPLETED)
         await self.work.put(SCOPE, NewJob(JobId(report_id), KIND, report_body(report)), self.clock.now_us())
 
     async def run(self) -> bytes:
@@ -116,7 +116,7 @@ class House:
         return await self.handle(job)
 
     async def handle(self, job: Job) -> bytes:
-        result = await self.publisher.handle(Task(job, self.work, self.clock))
+        result = await self.publisher.handle(ClaimedJob(job, self.work, self.clock))
         await self.work.finish(SCOPE, job.job_id, job.token, result, self.clock.now_us())
         return result
 

@@ -24,7 +24,7 @@ from sidemirror_server.models.language_model import AnswerT, Ask, Completion, Pu
 from sidemirror_server.models.ledger import US_PER_DAY, Cap, day_of
 from sidemirror_server.models.prices import OwnPrice, Prices
 from sidemirror_server.models.spending import Caps, Spending
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.dreams import SqliteDreams
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
@@ -35,7 +35,7 @@ from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import Usage
 from sidemirror_server.work.queue import Job
-from sidemirror_server.work.worker import Task
+from sidemirror_server.work.worker import ClaimedJob
 from tests.adapters.sqlite_store import sqlite_database
 from tests.faults.clocks import SetClock
 from tests.memory.dreamers import understands
@@ -83,7 +83,7 @@ class DreamingModel:
 class Life:
     """An agent that works on several projects, and the parts that remember for it."""
 
-    def __init__(self, database: Database, settings: Settings, scopes: Sequence[Scope]) -> None:
+    def __init__(self, database: SqliteDatabase, settings: Settings, scopes: Sequence[Scope]) -> None:
         self.clock = SetClock(1_800_000_000_000_000 // US_PER_DAY * US_PER_DAY)
         self.memories, self.dreams = SqliteMemories(database), SqliteDreams(database)
         self.days: list[Day] = []
@@ -182,7 +182,7 @@ class Life:
         return ended
 
     async def _run(self, job: Job) -> Dream:
-        result = await self._dreamer.handle(Task(job, self._work, self.clock))
+        result = await self._dreamer.handle(ClaimedJob(job, self._work, self.clock))
         await self._work.finish(job.scope, job.job_id, job.token, result, self.clock.now_us())
         return dream_in(result)
 
@@ -217,7 +217,9 @@ async def every(memories: SqliteMemories, scope: Scope) -> AsyncIterator[MemoryR
 
 
 @asynccontextmanager
-async def a_life(folder: Path, scopes: Sequence[Scope], settings: Settings) -> AsyncIterator[tuple[Life, Database]]:
+async def a_life(
+    folder: Path, scopes: Sequence[Scope], settings: Settings
+) -> AsyncIterator[tuple[Life, SqliteDatabase]]:
     """The agent on the first day."""
     async with sqlite_database(folder) as database:
         life = Life(database, settings, scopes)

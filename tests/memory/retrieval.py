@@ -7,7 +7,7 @@ import msgspec
 
 from sidemirror_server.memory.finding.recall import Question, Recall
 from sidemirror_server.memory.finding.search import Filter, MemorySearch
-from sidemirror_server.memory.record import Kept, MemoryKind, MemoryRecord
+from sidemirror_server.memory.record import MemoryHistory, MemoryKind, MemoryRecord
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
@@ -57,7 +57,7 @@ async def measured(memories: Memories, search: MemorySearch, name: str, *, with_
     """Keeps a set and asks for it. Only the query goes to the product; what is relevant stays here."""
     scope = scope_of(name, with_task=with_task)
     for record in records(name, with_task=with_task):
-        await memories.put(scope, Kept(record))
+        await memories.put(scope, MemoryHistory(record))
     recall = Recall(memories, search, None, SetClock(_T0 + 10_000_000_000))
     found, first, newest = [], [], []
     for row in rows(name, "queries"):

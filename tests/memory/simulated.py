@@ -10,10 +10,10 @@ import msgspec
 from sidemirror_server.memory.trials.evidence import (
     FEWEST_OUTCOMES,
     Arm,
+    ArmTally,
     Counts,
-    Evidence,
-    Tally,
-    Verdict,
+    LessonEvidence,
+    LessonVerdict,
     evidence_of,
     is_held_back,
 )
@@ -38,7 +38,7 @@ LESSONS = {"A": Truth(0.20, 0.05, 0.25), "B": Truth(-0.15, 0.25, 0.05), "C": Tru
 class Run(msgspec.Struct):
     """What one agent's life came to: evidence at its end, and after how many tasks a lesson was retired."""
 
-    evidence: dict[str, Evidence]
+    evidence: dict[str, LessonEvidence]
     retired_after: dict[str, int]
 
 
@@ -48,8 +48,8 @@ class _Seen:
     def __init__(self) -> None:
         self.arms = {arm: [0, 0, 0] for arm in Arm}  # assigned, succeeded, failed
 
-    def evidence(self, fraction: float) -> Evidence:
-        return evidence_of(Tally(arm, fraction, *counts) for arm, counts in self.arms.items())
+    def evidence(self, fraction: float) -> LessonEvidence:
+        return evidence_of(ArmTally(arm, fraction, *counts) for arm, counts in self.arms.items())
 
     def may_harm(self) -> bool:
         """Whether a look could say so: it takes FEWEST_OUTCOMES, and a lift well below none."""
@@ -81,7 +81,7 @@ def live(seed: int, tasks: int, fraction: float) -> Run:
             if is_reported:
                 counts[1 if succeeded else 2] += 1
         for name in arms if is_reported else ():
-            if seen[name].may_harm() and seen[name].evidence(fraction).verdict is Verdict.HARMS:
+            if seen[name].may_harm() and seen[name].evidence(fraction).verdict is LessonVerdict.HARMS:
                 retired_after[name] = task + 1
                 del active[name]
     return Run({name: one.evidence(fraction) for name, one in seen.items()}, retired_after)

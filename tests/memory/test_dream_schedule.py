@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from sidemirror_server.memory.dreams.dreams import FIRST_REST_US, LATEST_US, Dream, DreamtLesson, Standing, rest_until
+from sidemirror_server.memory.dreams.dreams import (
+    FIRST_REST_US,
+    LATEST_US,
+    Dream,
+    DreamHistory,
+    DreamtLesson,
+    rest_until,
+)
 from sidemirror_server.memory.dreams.schedule import KIND, MAX_ATTEMPTS, DreamSchedule
 from sidemirror_server.storage.sqlite.dreams import SqliteDreams
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
@@ -28,16 +35,16 @@ def passed(**fields: object) -> Dream:
 
 def test_a_project_rests_after_passes_that_changed_nothing() -> None:
     lesson = DreamtLesson("r", "", ("a", "b"), 2, is_new=False)
-    assert rest_until(Standing(idle_dreams=3), passed(lessons=(lesson,))) == NOW
-    rests = [rest_until(Standing(idle_dreams=idle), passed()) - NOW for idle in (0, 1, 2, 9)]
+    assert rest_until(DreamHistory(idle_dreams=3), passed(lessons=(lesson,))) == NOW
+    rests = [rest_until(DreamHistory(idle_dreams=idle), passed()) - NOW for idle in (0, 1, 2, 9)]
     assert rests == [FIRST_REST_US, 2 * FIRST_REST_US, 4 * FIRST_REST_US, 7 * 24 * 3600 * 1_000_000]
-    assert rest_until(Standing(), passed(read=0, left=3)) == NOW + FIRST_REST_US
+    assert rest_until(DreamHistory(), passed(read=0, left=3)) == NOW + FIRST_REST_US
 
 
 def test_asking_for_a_pass_without_anything_new_gives_no_rest() -> None:
     """Who asked a few times in vain would else keep the project from dreaming for a week. Seen to fail when every pass
     that made nothing counted."""
-    for standing in (Standing(), Standing(4, 2, T0, NOW + 5)):
+    for standing in (DreamHistory(), DreamHistory(4, 2, T0, NOW + 5)):
         assert rest_until(standing, passed(read=0)) == standing.rest_until_us
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from sidemirror_server.memory.dreams.dreaming import MOST_ASKED, MOST_READ, MOST_RECENT
-from sidemirror_server.memory.dreams.dreams import Dream, DreamtLesson, Standing, Waiting, is_due, rest_until
+from sidemirror_server.memory.dreams.dreams import Dream, DreamHistory, DreamtLesson, Waiting, is_due, rest_until
 from sidemirror_server.memory.dreams.groups import MOST_IN_ONE
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -14,7 +14,7 @@ T0 = 1_700_000_000_000_000
 def waiting(first_h: float, last_h: float, **standing: int) -> Waiting:
     """Unread memories were made between these hours."""
     first_us, last_us = (T0 + int(hours * HOUR_US) for hours in (first_h, last_h))
-    return Waiting(Scope("acme", "shop"), Standing(**standing), first_us, last_us)
+    return Waiting(Scope("acme", "shop"), DreamHistory(**standing), first_us, last_us)
 
 
 @pytest.mark.parametrize(
@@ -41,10 +41,10 @@ def test_when_a_project_is_due(project: Waiting, active_h: float, due_h: float) 
 )
 def test_a_pass_that_changes_nothing_is_followed_by_a_rest(idle: int, rest_h: int) -> None:
     nothing = Dream(dream_id="d", number=7, started_us=T0 - 5, ended_us=T0, read=3)
-    assert rest_until(Standing(6, idle), nothing) == T0 + rest_h * HOUR_US
+    assert rest_until(DreamHistory(6, idle), nothing) == T0 + rest_h * HOUR_US
     made = DreamtLesson("r", "", ("a", "b"), 2, is_new=True)
     something = Dream(dream_id="d", number=7, started_us=T0 - 5, ended_us=T0, lessons=(made,))
-    assert rest_until(Standing(6, idle), something) == T0
+    assert rest_until(DreamHistory(6, idle), something) == T0
 
 
 def test_what_a_pass_may_take() -> None:

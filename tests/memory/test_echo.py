@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sidemirror_server.memory.lessons.echo import SHOWN, _candidates, without_echo
-from sidemirror_server.memory.lessons.episode import EventType, ReflectionContext, Step, TaskError
+from sidemirror_server.memory.lessons.episode import EpisodeStep, EventType, ReflectionContext, TaskError
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKind
 from sidemirror_server.vocabulary.block import one_line, text_hash
@@ -25,9 +25,9 @@ LONG = "\n".join(f"line {number} of a long file" for number in range(6_000))
 
 def trace(**said: str) -> ReflectionContext:
     """A long tool output, then a word of the agent's, with the block where it is asked for."""
-    read = Step("e1", EventType.TOOL_RESPONSE, LONG, Origin.TOOL)
-    thought = Step("e2", EventType.LLM_CALL, said.pop("model", "Go on."), Origin.AGENT)
-    failed = Step("e3", EventType.ERROR_EVENT, "failed", Origin.TOOL, error=said.pop("step_error", ""))
+    read = EpisodeStep("e1", EventType.TOOL_RESPONSE, LONG, Origin.TOOL)
+    thought = EpisodeStep("e2", EventType.LLM_CALL, said.pop("model", "Go on."), Origin.AGENT)
+    failed = EpisodeStep("e3", EventType.ERROR_EVENT, "failed", Origin.TOOL, error=said.pop("step_error", ""))
     error = TaskError("tool", said.pop("message", ""), said.pop("context", ""))
     task, goal = said.pop("task_description", ""), said.pop("task_goal", "")
     return ReflectionContext((read, thought, failed), "failure", task, goal, error)
@@ -80,7 +80,7 @@ async def test_however_a_trace_writes_it(told: str, tmp_path: Path) -> None:
         receipts = SqliteReceipts(database)
         items = tuple(ReceiptItem(f"m{place}", 1, "s", text_hash(one_line(text))) for place, text in enumerate(AWKWARD))
         await receipts.issue(ONE, Receipt("r", ReceiptKind.MEMORY, 1, items))
-        step = Step("e1", EventType.LLM_CALL, told, Origin.AGENT)
+        step = EpisodeStep("e1", EventType.LLM_CALL, told, Origin.AGENT)
         heard = await without_echo(receipts, ONE, ReflectionContext((step,), "failure"), ())
         assert all(map(heard.repeats, AWKWARD))
         (left,) = heard.context.steps

@@ -8,14 +8,22 @@ import msgspec
 import pytest
 
 from sidemirror_server.memory.trials import evidence as rules
-from sidemirror_server.memory.trials.evidence import Arm, Evidence, Tally, Verdict, evidence_of, explained, is_held_back
+from sidemirror_server.memory.trials.evidence import (
+    Arm,
+    ArmTally,
+    LessonEvidence,
+    LessonVerdict,
+    evidence_of,
+    explained,
+    is_held_back,
+)
 
 
-def tally(arm: Arm, succeeded: int, failed: int, fraction: float = 0.5, missing: int = 0) -> Tally:
-    return Tally(arm, fraction, succeeded + failed + missing, succeeded, failed)
+def tally(arm: Arm, succeeded: int, failed: int, fraction: float = 0.5, missing: int = 0) -> ArmTally:
+    return ArmTally(arm, fraction, succeeded + failed + missing, succeeded, failed)
 
 
-def compared(shown: tuple[int, int], held: tuple[int, int], fraction: float = 0.5) -> Evidence:
+def compared(shown: tuple[int, int], held: tuple[int, int], fraction: float = 0.5) -> LessonEvidence:
     return evidence_of([tally(Arm.SHOWN, *shown, fraction), tally(Arm.HELD_BACK, *held, fraction)])
 
 
@@ -67,7 +75,7 @@ def test_fractions_are_compared_among_themselves() -> None:
     assert found.lift == pytest.approx(0.0)
     assert found.interval is not None
     assert found.interval.low < 0 < found.interval.high
-    assert found.verdict is Verdict.INERT
+    assert found.verdict is LessonVerdict.INERT
     assert 740 / 1000 - 260 / 1000 > 0.4, "what both together would say"
     each = [evidence_of(part) for part in (easy, hard)]
     widths = [one.interval.high - one.interval.low for one in (*each, found) if one.interval]
@@ -79,30 +87,30 @@ def test_fractions_are_compared_among_themselves() -> None:
 @pytest.mark.parametrize(
     ("shown", "held", "verdict"),
     [
-        ((29, 0), (0, 100), Verdict.NOT_ENOUGH_DATA),
-        ((30, 0), (0, 30), Verdict.HELPS),
-        ((0, 30), (30, 0), Verdict.HARMS),
-        ((60, 40), (50, 50), Verdict.NOT_ENOUGH_DATA),
-        ((600, 400), (500, 500), Verdict.HELPS),
-        ((400, 600), (500, 500), Verdict.HARMS),
-        ((100, 100), (100, 100), Verdict.NOT_ENOUGH_DATA),
-        ((600, 600), (600, 600), Verdict.INERT),
-        ((0, 0), (0, 0), Verdict.NOT_ENOUGH_DATA),
-        ((100, 0), (0, 0), Verdict.NOT_ENOUGH_DATA),
+        ((29, 0), (0, 100), LessonVerdict.NOT_ENOUGH_DATA),
+        ((30, 0), (0, 30), LessonVerdict.HELPS),
+        ((0, 30), (30, 0), LessonVerdict.HARMS),
+        ((60, 40), (50, 50), LessonVerdict.NOT_ENOUGH_DATA),
+        ((600, 400), (500, 500), LessonVerdict.HELPS),
+        ((400, 600), (500, 500), LessonVerdict.HARMS),
+        ((100, 100), (100, 100), LessonVerdict.NOT_ENOUGH_DATA),
+        ((600, 600), (600, 600), LessonVerdict.INERT),
+        ((0, 0), (0, 0), LessonVerdict.NOT_ENOUGH_DATA),
+        ((100, 0), (0, 0), LessonVerdict.NOT_ENOUGH_DATA),
     ],
 )
-def test_verdicts(shown: tuple[int, int], held: tuple[int, int], verdict: Verdict) -> None:
+def test_verdicts(shown: tuple[int, int], held: tuple[int, int], verdict: LessonVerdict) -> None:
     assert compared(shown, held).verdict is verdict
-    opposite = {Verdict.HELPS: Verdict.HARMS, Verdict.HARMS: Verdict.HELPS}
+    opposite = {LessonVerdict.HELPS: LessonVerdict.HARMS, LessonVerdict.HARMS: LessonVerdict.HELPS}
     assert compared(held, shown).verdict is opposite.get(verdict, verdict)
 
 
 def test_what_is_counted() -> None:
     tallies = [
-        Tally(Arm.SHOWN, 0.5, 10, 4, 3, 2, 1),
-        Tally(Arm.SHOWN, 0.25, 10, 1, 1, 0, 1),
-        Tally(Arm.HELD_BACK, 0.5, 8, 1, 2),
-        Tally(Arm.SHOWN, 0.0, 5, 2, 3),
+        ArmTally(Arm.SHOWN, 0.5, 10, 4, 3, 2, 1),
+        ArmTally(Arm.SHOWN, 0.25, 10, 1, 1, 0, 1),
+        ArmTally(Arm.HELD_BACK, 0.5, 8, 1, 2),
+        ArmTally(Arm.SHOWN, 0.0, 5, 2, 3),
     ]
     found = evidence_of(tallies)
     assert (found.shown.assigned, found.shown.succeeded, found.shown.failed, found.shown.missing) == (20, 5, 4, 11)
@@ -111,25 +119,29 @@ def test_what_is_counted() -> None:
     assert (found.outside.assigned, found.outside.reported) == (5, 5)
     assert found.lift == pytest.approx(4 / 7 - 1 / 3)
     assert evidence_of([tallies[-1]]).lift is None
-    assert evidence_of([]) == Evidence()
+    assert evidence_of([]) == LessonEvidence()
 
 
 def test_what_is_said_for_people() -> None:
-    assert explained(Evidence()) == "no task was compared: a comparison needs a holdout_fraction"
+    assert explained(LessonEvidence()) == "no task was compared: a comparison needs a holdout_fraction"
     assert explained(compared((10, 2), (3, 1))) == "12 outcomes with it and 4 without it: a verdict needs 30 of each"
     said = {
         verdict: explained(compared(*counts))
         for verdict, counts in {
-            Verdict.HELPS: ((600, 400), (500, 500)),
-            Verdict.HARMS: ((400, 600), (500, 500)),
-            Verdict.INERT: ((600, 600), (600, 600)),
-            Verdict.NOT_ENOUGH_DATA: ((60, 40), (50, 50)),
+            LessonVerdict.HELPS: ((600, 400), (500, 500)),
+            LessonVerdict.HARMS: ((400, 600), (500, 500)),
+            LessonVerdict.INERT: ((600, 600), (600, 600)),
+            LessonVerdict.NOT_ENOUGH_DATA: ((60, 40), (50, 50)),
         }.items()
     }
-    assert said[Verdict.HARMS].startswith("tasks succeed less often with it: -10.0 points, at any look -17.0 to -3.0")
-    assert said[Verdict.HELPS].startswith("tasks succeed more often with it: +10.0 points, at any look +3.0 to +17.0")
-    assert said[Verdict.INERT].startswith("it makes a difference of less than 10 points: +0.0 points")
-    assert said[Verdict.NOT_ENOUGH_DATA].endswith("(100 outcomes with it, 100 without it)")
+    assert said[LessonVerdict.HARMS].startswith(
+        "tasks succeed less often with it: -10.0 points, at any look -17.0 to -3.0"
+    )
+    assert said[LessonVerdict.HELPS].startswith(
+        "tasks succeed more often with it: +10.0 points, at any look +3.0 to +17.0"
+    )
+    assert said[LessonVerdict.INERT].startswith("it makes a difference of less than 10 points: +0.0 points")
+    assert said[LessonVerdict.NOT_ENOUGH_DATA].endswith("(100 outcomes with it, 100 without it)")
     uneven = evidence_of([tally(Arm.SHOWN, 60, 40, missing=50), tally(Arm.HELD_BACK, 50, 50, missing=10)])
     assert "outcomes are missing unevenly (33 % with it, 9 % without it)" in explained(uneven)
     even = evidence_of([tally(Arm.SHOWN, 60, 40, missing=10), tally(Arm.HELD_BACK, 50, 50, missing=10)])

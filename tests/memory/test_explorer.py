@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sidemirror_server.memory.kin.graph import Explorer
 from sidemirror_server.memory.kin.links import Node, NodeKind
-from sidemirror_server.memory.record import Kept, LinkKind, MemoryRecord
+from sidemirror_server.memory.record import LinkKind, MemoryHistory, MemoryRecord
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_graph import SqliteMemoryGraph
 from sidemirror_server.vocabulary.scope import Scope
@@ -30,7 +30,7 @@ async def test_no_more_memories_are_read_than_there_is_room_for(tmp_path: Path) 
         graph, memories = SqliteMemoryGraph(database), Counted(database)
         names = [Node(NodeKind.NAME, f"name {number}") for number in range(60)]
         known = [(f"m{place}-{number}", name) for place, name in enumerate(names) for number in range(25)]
-        await asyncio.gather(*(memories.put(ONE, Kept(memory(one))) for one, _ in known))
+        await asyncio.gather(*(memories.put(ONE, MemoryHistory(memory(one))) for one, _ in known))
         await asyncio.gather(*(graph.link(ONE, (link(one, name.key, LinkKind.MENTIONS),)) for one, name in known))
         memories.read = 0
         explored = await Explorer(graph, memories).explore(ONE, names, 2, tuple(LinkKind), 130)

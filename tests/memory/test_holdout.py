@@ -7,14 +7,15 @@ from pathlib import Path
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.trials.evidence import Arm
 from sidemirror_server.memory.trials.holdout import HELD_BACK, decided, drawn, held_of, without
-from sidemirror_server.vocabulary.block import BlockItem, Lesson, Omitted, render
+from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, Omitted, render
 from sidemirror_server.vocabulary.origin import Origin
 from tests.memory.talk import memories
 from tests.wire.calls import TIMEOUT_S
 from tests.wire.sidecar import sidecar
 
 LESSONS = tuple(
-    Lesson(BlockItem(name, 3, "reflection", f"Lesson {name}.", 0.5, Origin.AGENT), "Reflection") for name in "abcde"
+    BlockLesson(BlockItem(name, 3, "reflection", f"Lesson {name}.", 0.5, Origin.AGENT), "Reflection")
+    for name in "abcde"
 )
 TASK = "Find the order of a customer by its number"
 REFLECTION = "The order of the customer was looked up by its number without the sign."

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from sidemirror_server.memory.trials.evidence import Interval, Verdict
+from sidemirror_server.memory.trials.evidence import Interval, LessonVerdict
 from tests.memory.simulated import LESSONS, Run, live
 
 TASKS, FRACTION = 2_000, 0.25
@@ -65,7 +65,7 @@ def test_over_some_lives() -> None:
     assert retired(runs, "B") >= 0.9
     assert retired(runs, "A") == 0.0
     assert retired(runs, "C") <= 0.1
-    assert {run.evidence["A"].verdict for run in runs} == {Verdict.HELPS}
+    assert {run.evidence["A"].verdict for run in runs} == {LessonVerdict.HELPS}
 
 
 def test_a_life_is_the_same_again() -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from sidemirror_server.memory.record import Change, Lesson, MemoryRecord, MemoryState, Revision, TaskOutcome
-from sidemirror_server.memory.trials.evidence import Arm, Counts, Verdict
+from sidemirror_server.memory.trials.evidence import Arm, Counts, LessonVerdict
 from sidemirror_server.memory.trials.outcomes import Outcomes, returned
 from sidemirror_server.memory.trials.trials import Settled, Trial
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.trials import SqliteTrials
 from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKind
@@ -22,19 +22,19 @@ from tests.conformance.memories import ONE, T0, memory
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
+async def database(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
     async with sqlite_database(tmp_path) as opened:
         await SqliteMemories(opened).learn(ONE, Lesson(memory("m", "said")), T0)
         yield opened
 
 
 def outcomes(
-    database: Database, trials: SqliteTrials | None = None, memories: SqliteMemories | None = None
+    database: SqliteDatabase, trials: SqliteTrials | None = None, memories: SqliteMemories | None = None
 ) -> Outcomes:
     return Outcomes(memories or SqliteMemories(database), trials or SqliteTrials(database), SystemClock())
 
 
-async def drawn(database: Database, number: int, arm: Arm, version: int = 1) -> Receipt:
+async def drawn(database: SqliteDatabase, number: int, arm: Arm, version: int = 1) -> Receipt:
     """The receipt of a task that the lesson was drawn for."""
     receipt = Receipt(f"r{number}", ReceiptKind.MEMORY, T0 + number)
     await SqliteTrials(database).assign(ONE, receipt.receipt_id, [Trial("m", version, arm, 0.5)], T0 + number)
@@ -46,7 +46,7 @@ def outcome(receipt: Receipt, arm: Arm) -> TaskOutcome:
     return TaskOutcome(receipt.receipt_id, "failure" if arm is Arm.SHOWN else "success", T0)
 
 
-async def told(database: Database, first: int, last: int) -> list[tuple[Receipt, TaskOutcome]]:
+async def told(database: SqliteDatabase, first: int, last: int) -> list[tuple[Receipt, TaskOutcome]]:
     every = []
     for number in range(first, last):
         arm = list(Arm)[number % 2]
@@ -55,7 +55,7 @@ async def told(database: Database, first: int, last: int) -> list[tuple[Receipt,
     return every
 
 
-async def test_what_harms_is_retired_once(database: Database) -> None:
+async def test_what_harms_is_retired_once(database: SqliteDatabase) -> None:
     """Many sidecars hear of it at the same time."""
     every = await told(database, 0, 80)
     for receipt, one in every[:50]:
@@ -67,7 +67,7 @@ async def test_what_harms_is_retired_once(database: Database) -> None:
         (1, MemoryState.ACTIVE, Change.LEARNED),
     ]
     (judged,) = await outcomes(database).of(ONE, ["m"])
-    assert (judged.evidence.verdict, judged.evidence.shown) == (Verdict.HARMS, Counts(40, 0, 40))
+    assert (judged.evidence.verdict, judged.evidence.shown) == (LessonVerdict.HARMS, Counts(40, 0, 40))
 
 
 class ChangedMeanwhile(SqliteMemories):
@@ -80,7 +80,7 @@ class ChangedMeanwhile(SqliteMemories):
         return found
 
 
-async def test_nobodys_change_is_written_over(database: Database) -> None:
+async def test_nobodys_change_is_written_over(database: SqliteDatabase) -> None:
     """It is looked at again with the next outcome. Seen to fail when the revision names no version."""
     *every, last = await told(database, 0, 80)
     for receipt, one in every:
@@ -104,7 +104,7 @@ class GoneOnce(SqliteTrials):
         await super().settle(scope, receipt_id, settled, now_us)
 
 
-async def test_a_report_that_broke_off_is_finished_by_its_repeat(database: Database) -> None:
+async def test_a_report_that_broke_off_is_finished_by_its_repeat(database: SqliteDatabase) -> None:
     receipt = await drawn(database, 1, Arm.SHOWN)
     own = outcomes(database, GoneOnce(database))
     with pytest.raises(StoreUnavailable):
@@ -115,7 +115,7 @@ async def test_a_report_that_broke_off_is_finished_by_its_repeat(database: Datab
         assert judged.evidence.shown == Counts(1, 0, 1)
 
 
-async def test_what_was_shown_without_a_draw(database: Database) -> None:
+async def test_what_was_shown_without_a_draw(database: SqliteDatabase) -> None:
     """Lessons of goals are none of ours; a memory that is gone is passed over."""
     items = tuple(ReceiptItem(name, 1, kind, b"") for name, kind in (("m", "reflection"), ("g", "goal_reflection")))
     receipt = Receipt("turn", ReceiptKind.TURN, T0, (*items, ReceiptItem("gone", 1, "strategy", b"")))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sidemirror_server.memory.lessons.episode import EventType, ReflectionContext, Step, TaskError
+from sidemirror_server.memory.lessons.episode import EpisodeStep, EventType, ReflectionContext, TaskError
 from sidemirror_server.memory.lessons.prompts import FAILURE, SUCCESS, MemoryPrompts, templates
 from sidemirror_server.models.templates import BadTemplate, Templates
 from sidemirror_server.vocabulary.origin import Origin
@@ -14,8 +14,8 @@ from tests.recorded import DATA
 SEED = DATA.parent / "seeds" / "reflection-engine-v2.md"
 
 
-def step(number: int, content: str = "x", **more: str) -> Step:
-    return Step(f"e{number}", EventType.TOOL_RESPONSE, content, Origin.TOOL, **more)
+def step(number: int, content: str = "x", **more: str) -> EpisodeStep:
+    return EpisodeStep(f"e{number}", EventType.TOOL_RESPONSE, content, Origin.TOOL, **more)
 
 
 def test_the_seeds_words() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sidemirror_server.memory.finding.recall import Question, Recall, SearchMode
 from sidemirror_server.memory.finding.search import Embedded, Filter
-from sidemirror_server.memory.record import Kept
+from sidemirror_server.memory.record import MemoryHistory
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
 from sidemirror_server.vocabulary.clock import SystemClock
@@ -30,7 +30,7 @@ async def test_vectors_count_once_most_memories_have_one_of_the_present_model(tm
         recall = Recall(memories, search, Meanings(), SystemClock())
         texts = {f"m{number}": f"join {number}" for number in range(10)}
         for memory_id, text in texts.items():
-            await memories.put(ONE, Kept(memory(memory_id, text)))
+            await memories.put(ONE, MemoryHistory(memory(memory_id, text)))
 
         async def found(model: str, many: int) -> tuple[SearchMode, set[str]]:
             vectors = [Embedded(memory_id, text, (1.0, 0.0)) for memory_id, text in texts.items()][:many]

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sidemirror_server.memory.lessons.episode import EventType, Step
+from sidemirror_server.memory.lessons.episode import EpisodeStep, EventType
 from sidemirror_server.memory.lessons.keeping import Ids, Trust, judged, lesson_of
 from sidemirror_server.memory.lessons.keys import episode_key, named_episode, text_key
 from sidemirror_server.memory.lessons.reflector import Result
@@ -51,8 +51,8 @@ def result(**fields: Any) -> Result:
     return Result(**{**given, **fields})
 
 
-def step(content: str, event_id: str = "e1", **more: Any) -> Step:
-    return Step(event_id, EventType.TOOL_CALL, content, Origin.AGENT, **more)
+def step(content: str, event_id: str = "e1", **more: Any) -> EpisodeStep:
+    return EpisodeStep(event_id, EventType.TOOL_CALL, content, Origin.AGENT, **more)
 
 
 # --- the same one ---------------------------------------------------------------------------------------------------

@@ -10,9 +10,9 @@ import pytest
 
 from sidemirror_server.assembly.memory import scorer_of
 from sidemirror_server.memory.lessons.episode import (
+    EpisodeStep,
     EventType,
     ReflectionContext,
-    Step,
     TaskError,
     evidence_of,
     failure_of,
@@ -35,10 +35,10 @@ from tests.critique.cast import SCOPE, Cast, gateway_of
 ANSWER = MemoryReflectionAnswer(reflection=" It was slow. ", strategy="Add an index.", importance=0.85, confidence=0.9)
 SECRET = "what the customer said"
 STEPS = (
-    Step("c1", EventType.TOOL_CALL, SECRET, Origin.AGENT, tool_name="sql", call_id="1"),
-    Step("c2", EventType.TOOL_CALL, "x", Origin.AGENT, tool_name="fetch", call_id="2"),
-    Step("r2", EventType.TOOL_RESPONSE, "fine", Origin.TOOL, call_id="2"),
-    Step("r1", EventType.ERROR_EVENT, f"timed out: {SECRET}", Origin.TOOL, call_id="1"),
+    EpisodeStep("c1", EventType.TOOL_CALL, SECRET, Origin.AGENT, tool_name="sql", call_id="1"),
+    EpisodeStep("c2", EventType.TOOL_CALL, "x", Origin.AGENT, tool_name="fetch", call_id="2"),
+    EpisodeStep("r2", EventType.TOOL_RESPONSE, "fine", Origin.TOOL, call_id="2"),
+    EpisodeStep("r1", EventType.ERROR_EVENT, f"timed out: {SECRET}", Origin.TOOL, call_id="1"),
 )
 CONTEXT = ReflectionContext(STEPS, "failure", SECRET, "goal")
 
@@ -132,7 +132,7 @@ def test_evidence_joins_answers_with_calls_that_interleave() -> None:
     assert steps[-1].category == "timeout"
     # The first call may be answered first, by its id or by its tool alone.
     for answers in ({"call_id": "1"}, {"tool_name": "sql"}):
-        early = Step("r1", EventType.TOOL_RESPONSE, "fine", Origin.TOOL, **answers)
+        early = EpisodeStep("r1", EventType.TOOL_RESPONSE, "fine", Origin.TOOL, **answers)
         assert evidence_of(ReflectionContext((*STEPS[:2], early), "success")).steps[-1].answers == "c1"
     assert evidence_of(CONTEXT).outcome == "failure"
 
@@ -142,8 +142,10 @@ def test_calls_that_nobody_answers_cost_no_more_than_others() -> None:
     loop."""
 
     def took_s(answering: str) -> float:
-        calls = [Step(f"c{number}", EventType.TOOL_CALL, "x", Origin.TOOL, "t") for number in range(5_000)]
-        answers = [Step(f"r{number}", EventType.TOOL_RESPONSE, "x", Origin.TOOL, answering) for number in range(5_000)]
+        calls = [EpisodeStep(f"c{number}", EventType.TOOL_CALL, "x", Origin.TOOL, "t") for number in range(5_000)]
+        answers = [
+            EpisodeStep(f"r{number}", EventType.TOOL_RESPONSE, "x", Origin.TOOL, answering) for number in range(5_000)
+        ]
         context = ReflectionContext((*calls, *answers), "failure")
         begun_s = time.thread_time()
         evidence_of(context)
@@ -162,7 +164,7 @@ def test_why_a_task_failed() -> None:
 
 
 def test_origins() -> None:
-    said = Step("u", EventType.USER_MESSAGE, "x", Origin.USER)
+    said = EpisodeStep("u", EventType.USER_MESSAGE, "x", Origin.USER)
     assert ReflectionContext((said,), "success").origin == Origin.AGENT
     assert ReflectionContext((), "success").origin == Origin.AGENT
     assert ReflectionContext((said,), "failure", error=TaskError(message="x")).origin == Origin.TOOL

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sidemirror_server.models.answers import MidTurnAnswer
 from sidemirror_server.models.language_model import Ask
-from sidemirror_server.models.untrusted import Heard, NotJson, accepted, json_of, word
+from sidemirror_server.models.untrusted import ModelReply, NotJson, accepted, json_of, word
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from tests.conformance import language_model as suite
@@ -23,8 +23,8 @@ class Unbounded(msgspec.Struct, frozen=True):
     score: float
 
 
-def heard(text: str, ending: str = "done") -> Heard:
-    return Heard(text, ending, USAGE)
+def heard(text: str, ending: str = "done") -> ModelReply:
+    return ModelReply(text, ending, USAGE)
 
 
 def failure(text: str, ending: str = "done") -> ModelFailed:

@@ -13,9 +13,9 @@ from sidemirror_server.operations.demo import alone_attempt, sidecar_attempt
 from sidemirror_server.operations.demo.attempt import block_in
 from sidemirror_server.operations.demo.books import QUESTION, right_answer
 from sidemirror_server.operations.demo.memory import Told, reflect, what_fits
-from sidemirror_server.operations.demo.policy import Policy, Step, Tactic, tactic_in
+from sidemirror_server.operations.demo.policy import DemoStep, Policy, Tactic, tactic_in
 from sidemirror_server.operations.demo.review import Witness, reviews
-from sidemirror_server.operations.demo.tools import Outcome
+from sidemirror_server.operations.demo.tools import DemoOutcome
 from sidemirror_server.operations.own_sidecar import own_sidecar
 from sidemirror_server.operations.target import dial
 from sidemirror_server.vocabulary.errors import ModelFailed
@@ -44,7 +44,7 @@ class Notes:
         self.said.extend(directives)
         self.lessons = lessons
 
-    def did(self, number: int, step: Step, outcome: Outcome) -> None:
+    def did(self, number: int, step: DemoStep, outcome: DemoOutcome) -> None:
         self.steps.append((step.call.name, outcome.failed))
 
     def heard(self, directives: Sequence[pb.TurnDirective], tactic: Tactic | None) -> None:

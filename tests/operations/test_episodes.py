@@ -11,7 +11,7 @@ import pytest
 from google.protobuf.json_format import MessageToDict
 
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.operations.episodes import BadLine, Episode, read_episodes, turns_of
+from sidemirror_server.operations.episodes import BadEpisode, Episode, read_episodes, turns_of
 from tests.recorded import recordings
 
 CONFIG = pb.ThinkingConfig(level="THINK_LEVEL_MEDIUM")
@@ -37,7 +37,7 @@ def test_a_pipe_is_read_from_its_first_byte(zipped: bool, tmp_path: Path) -> Non
     assert [type(it) for it in found] == [Episode]
 
 
-def read(folder: Path, *lines: str | bytes) -> list[Episode | BadLine]:
+def read(folder: Path, *lines: str | bytes) -> list[Episode | BadEpisode]:
     path = folder / "episodes.jsonl"
     path.write_bytes(b"\n".join(it if isinstance(it, bytes) else it.encode() for it in lines))
     return list(read_episodes(path))
@@ -213,7 +213,7 @@ def test_a_bad_line_is_told_in_its_place(tmp_path: Path, bad: str | bytes, reaso
 
     assert isinstance(first, Episode)
     assert isinstance(third, Episode)
-    assert isinstance(second, BadLine)
+    assert isinstance(second, BadEpisode)
     assert second.number == 2
     assert reason.lower() in second.reason.lower()
 
@@ -224,7 +224,7 @@ def test_a_file_that_is_cut_off_is_told_where(tmp_path: Path) -> None:
 
     read = list(read_episodes(tmp_path / "cut"))
 
-    assert isinstance(read[-1], BadLine)
+    assert isinstance(read[-1], BadEpisode)
     assert read[-1].number == len(read)
     assert all(isinstance(episode, Episode) for episode in read[:-1])
 

@@ -9,10 +9,10 @@ import pytest
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1 import thinking_pb2_grpc
-from sidemirror_server.operations.episodes import BadLine, Episode, read_episodes
+from sidemirror_server.operations.episodes import BadEpisode, Episode, read_episodes
 from sidemirror_server.operations.own_sidecar import own_sidecar
 from sidemirror_server.operations.replay import play
-from sidemirror_server.operations.replay_report import Report
+from sidemirror_server.operations.replay_report import ReplayReport
 from sidemirror_server.operations.target import Unreachable, dial
 from tests.recorded import recordings
 from tests.thinking.test_detectors_recorded import (
@@ -27,7 +27,7 @@ def recorded(file: str) -> Path:
     return recordings() / "episodes" / f"{file}.jsonl.gz"
 
 
-async def replayed(path: Path, lines: list[Episode | BadLine], address: str = "") -> Report:
+async def replayed(path: Path, lines: list[Episode | BadEpisode], address: str = "") -> ReplayReport:
     return await play(path, lines, MEDIUM, address, quiet=True)
 
 

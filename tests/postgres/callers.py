@@ -5,13 +5,13 @@ import asyncio
 import sys
 
 from sidemirror_server.models.ledger import Reservation
-from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from tests.conformance.ledger import ONE_DOLLAR, reserve
 
 
 async def call(url: str, callers: int) -> int:
-    database = await Database.open(url)
+    database = await PostgresDatabase.open(url)
     try:
         ledger = PostgresLedger(database)
         given = await asyncio.gather(*(reserve(ledger, ONE_DOLLAR) for _ in range(callers)))

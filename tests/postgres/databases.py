@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import asyncpg
 
-from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.migrate import migrate
 from tests.postgres.cluster import Cluster
 
@@ -148,10 +148,10 @@ class Databases:
         self._used.append(name)
 
     @contextlib.asynccontextmanager
-    async def opened(self, **given: float) -> AsyncIterator[Database]:
+    async def opened(self, **given: float) -> AsyncIterator[PostgresDatabase]:
         """The store on an empty database, as a sidecar opens it."""
         async with self.empty_one() as name:
-            database = await Database.open(self.cluster.url("sidecar", name), **given)  # type: ignore[arg-type]
+            database = await PostgresDatabase.open(self.cluster.url("sidecar", name), **given)  # type: ignore[arg-type]
             try:
                 yield database
             finally:

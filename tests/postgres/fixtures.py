@@ -36,9 +36,9 @@ def durable() -> Iterator[Databases]:
 def patient_postgres(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of what is stored, not of how soon: the adapter waits for a server that the machine leaves no time."""
     monkeypatch.setattr(database, "_TAKE_S", PATIENCE_S)
-    monkeypatch.setattr(database.Database._connect, "__defaults__", (PATIENCE_S,))
+    monkeypatch.setattr(database.PostgresDatabase._connect, "__defaults__", (PATIENCE_S,))
     monkeypatch.setattr(memory_search, "_SEARCH_S", PATIENCE_S)
     monkeypatch.setattr(turn_log, "TRANSACTION_S", PATIENCE_S)
-    transaction = inspect.unwrap(database.Database.transaction)
+    transaction = inspect.unwrap(database.PostgresDatabase.transaction)
     assert transaction.__kwdefaults__ is not None
     monkeypatch.setitem(transaction.__kwdefaults__, "within_s", PATIENCE_S)

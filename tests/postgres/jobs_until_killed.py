@@ -4,10 +4,10 @@ import asyncio
 import random
 import sys
 
-from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.work import PostgresWork
 from sidemirror_server.vocabulary.clock import SystemClock
-from sidemirror_server.work.worker import Hopeless, Task, Worker
+from sidemirror_server.work.worker import ClaimedJob, Hopeless, Worker
 from tests.work.effects import PACE
 
 # Guarded by the token: only the present claim's effect counts, and only once.
@@ -22,10 +22,10 @@ _HOLD = "SELECT FROM sidemirror.jobs WHERE tenant_id = $1 AND project_id = $2 AN
 
 
 async def work_until_killed(url: str, seed: int) -> None:
-    database = await Database.open(url)
+    database = await PostgresDatabase.open(url)
     chance = random.Random(seed)
 
-    async def handle(task: Task) -> bytes:
+    async def handle(task: ClaimedJob) -> bytes:
         """Takes some time, fails one time in ten, gives every fiftieth job up, and leaves an effect."""
         job = task.job
         if int(job.payload) % 50 == 0:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
-from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.dreams import PostgresDreams
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.memories import PostgresMemories
@@ -87,7 +87,7 @@ async def test_clause(clause: str, databases: Databases, pooler: Pooler) -> None
     """Seen to fail, for six clauses, when `connect` keeps statements prepared (`statement_cache_size=100`): another
     connection does not have them."""
     async with databases.empty_one() as name:
-        database = await Database.open(pooler.url(name))
+        database = await PostgresDatabase.open(pooler.url(name))
         try:
             if clause in TURNS:
                 await TURNS[clause](lambda: Stores(PostgresTurnLog(database), PostgresSessions(database)))
@@ -107,7 +107,7 @@ async def test_clause(clause: str, databases: Databases, pooler: Pooler) -> None
             await database.close()
 
 
-def of_pruning(database: Database) -> pruning.Stores:
+def of_pruning(database: PostgresDatabase) -> pruning.Stores:
     return pruning.Stores(
         PostgresMemories(database),
         PostgresTurnLog(database),
@@ -122,9 +122,9 @@ async def test_sidecars_of_many_tenants_share_a_connection(databases: Databases,
     to fail when the scope is set for the session before the transaction begins, instead of within it: rows of one
     tenant are refused as another's."""
     async with databases.fresh() as name:
-        sidecars = [await Database.open(pooler.url(name)) for _ in range(10)]
+        sidecars = [await PostgresDatabase.open(pooler.url(name)) for _ in range(10)]
 
-        async def live(number: int, database: Database) -> None:
+        async def live(number: int, database: PostgresDatabase) -> None:
             scope, store = Scope(f"tenant {number}", "shop"), PostgresSessions(database)
             for step in range(20):
                 session_id = SessionId(f"s{step}")

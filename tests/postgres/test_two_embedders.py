@@ -5,10 +5,10 @@ from collections import Counter
 from typing import cast
 
 from sidemirror_server.memory.finding.embeddings import MemoryMeanings
-from sidemirror_server.memory.record import Kept
+from sidemirror_server.memory.record import MemoryHistory
 from sidemirror_server.models.embedder import Embeddings
 from sidemirror_server.models.embedding import PaidEmbedder
-from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
 from sidemirror_server.vocabulary.clock import SystemClock
@@ -56,10 +56,12 @@ async def test_each_text_is_embedded_once(databases: Databases) -> None:
             model.both_were_here.set()
             await rested.wait()
 
-        stores = [await Database.open(databases.cluster.url("sidecar", name)) for _ in range(2)]
+        stores = [await PostgresDatabase.open(databases.cluster.url("sidecar", name)) for _ in range(2)]
         searches = [PostgresMemorySearch(store) for store in stores]
         for number in range(MANY):
-            await PostgresMemories(stores[0]).put(ONE, Kept(memory(f"m{number}", f"text {number}", T0 + number)))
+            await PostgresMemories(stores[0]).put(
+                ONE, MemoryHistory(memory(f"m{number}", f"text {number}", T0 + number))
+            )
         sidecars = [MemoryMeanings(cast("PaidEmbedder", model), search, SystemClock(), sleep) for search in searches]
         running = [asyncio.create_task(sidecar.run()) for sidecar in sidecars]
         try:
@@ -68,7 +70,7 @@ async def test_each_text_is_embedded_once(databases: Databases) -> None:
             await until(lambda: len(model.asked) == MANY, within_s=60)
             # The other one goes on where nothing is left, and with what is new.
             rested.set()
-            await PostgresMemories(stores[1]).put(ONE, Kept(memory("new", "a new one", T0 + MANY)))
+            await PostgresMemories(stores[1]).put(ONE, MemoryHistory(memory("new", "a new one", T0 + MANY)))
             sidecars[1].wake(ONE)
             await until(lambda: len(model.asked) == MANY + 1, within_s=60)
             assert set(model.asked.values()) == {1}

@@ -15,7 +15,7 @@ import pytest
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.storage.postgres import turn_log
-from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog, turn_of
 from sidemirror_server.storage.postgres.work import PostgresWork
 from sidemirror_server.trace.log import TURN_TOPIC, Entry
@@ -42,8 +42,8 @@ async def url(databases: Databases) -> AsyncIterator[str]:
 
 
 @contextlib.asynccontextmanager
-async def opened(url: str) -> AsyncIterator[Database]:
-    database = await Database.open(url)
+async def opened(url: str) -> AsyncIterator[PostgresDatabase]:
+    database = await PostgresDatabase.open(url)
     try:
         yield database
     finally:
@@ -99,7 +99,7 @@ async def test_one_watches_what_the_other_records(url: str, tmp_path: Path) -> N
     show(f"{expected.total()} entries watched from another sidecar, the last {took_s:.2f} s after it was recorded")
 
 
-async def slow_append(database: Database, at_the_end: asyncio.Event, wrote: asyncio.Event) -> None:
+async def slow_append(database: PostgresDatabase, at_the_end: asyncio.Event, wrote: asyncio.Event) -> None:
     """An append that has its positions and takes its time to commit."""
     statements = turn_log._SQL
     kept = batch(head("slow"), b'{"slow":true}')

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sidemirror_server.storage.redis import keys
-from sidemirror_server.storage.redis.database import Database, Scripts
+from sidemirror_server.storage.redis.database import RedisDatabase, Scripts
 from sidemirror_server.storage.redis.goal_reflections import SCRIPTS, RedisGoalReflections
 from sidemirror_server.vocabulary.clock import SystemClock
 from tests.architecture.repository import ROOT
@@ -29,7 +29,7 @@ PATIENCE_S = 100.0
 async def rounds(server: RedisServer, scripts: Scripts) -> list[str]:
     """What is wrong after each of 1,000 rounds, five of them for a goal, in which both write it at once."""
     wrong = []
-    databases = [await Database.open(server.url, scripts) for _ in range(2)]
+    databases = [await RedisDatabase.open(server.url, scripts) for _ in range(2)]
     try:
         one, other = (RedisGoalReflections(database) for database in databases)
         for number in range(ROUNDS):
@@ -78,7 +78,7 @@ async def test_two_processes(either_server: RedisServer) -> None:
     the script of the test above."""
     writers = [writing(either_server.url, name) for name in "ab"]
     looks, most = 0, 0
-    database = await Database.open(either_server.url, SCRIPTS)
+    database = await RedisDatabase.open(either_server.url, SCRIPTS)
     try:
         reflections = RedisGoalReflections(database)
         deadline_s = time.monotonic() + PATIENCE_S

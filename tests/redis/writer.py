@@ -4,7 +4,7 @@ import asyncio
 import sys
 
 from sidemirror_server.storage.redis import database as redis_database
-from sidemirror_server.storage.redis.database import Database
+from sidemirror_server.storage.redis.database import RedisDatabase
 from sidemirror_server.storage.redis.goal_reflections import SCRIPTS, RedisGoalReflections
 from sidemirror_server.vocabulary.clock import SystemClock
 from tests.conformance.goal_reflections import ONE, reflection
@@ -13,7 +13,7 @@ from tests.redis.server import PATIENCE_S
 
 async def write(url: str, name: str, count: int) -> None:
     redis_database._ANSWER_S = PATIENCE_S  # what is stored is looked at, not how soon
-    database = await Database.open(url, SCRIPTS)
+    database = await RedisDatabase.open(url, SCRIPTS)
     try:
         reflections, clock = RedisGoalReflections(database), SystemClock()
         for number in range(count):

@@ -7,15 +7,15 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from sidemirror_server.storage.sqlite.database import Database
-from sidemirror_server.storage.sqlite.migrate import Migration
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
+from sidemirror_server.storage.sqlite.migrate import SqliteMigration
 
-TABLE = Migration(1, "notes", "CREATE TABLE notes (id INTEGER PRIMARY KEY, text BLOB) STRICT;", "1")
+TABLE = SqliteMigration(1, "notes", "CREATE TABLE notes (id INTEGER PRIMARY KEY, text BLOB) STRICT;", "1")
 
 
 @asynccontextmanager
-async def small_store(folder: Path, wal_limit_bytes: int = 64 * 1024 * 1024) -> AsyncIterator[Database]:
-    database = await Database.open(folder, now_us=0, migrations=(TABLE,), wal_limit_bytes=wal_limit_bytes)
+async def small_store(folder: Path, wal_limit_bytes: int = 64 * 1024 * 1024) -> AsyncIterator[SqliteDatabase]:
+    database = await SqliteDatabase.open(folder, now_us=0, migrations=(TABLE,), wal_limit_bytes=wal_limit_bytes)
     try:
         yield database
     finally:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
 from sidemirror_server.thinking.store import SessionRecord
 from sidemirror_server.vocabulary.errors import NotFound, StoreUnavailable
@@ -42,15 +42,17 @@ async def connected(databases: Databases, name: str) -> int:
 @contextlib.asynccontextmanager
 async def opened(
     databases: Databases, name: str, connections: int = 4, idle_s: float = 30.0
-) -> AsyncIterator[Database]:
-    database = await Database.open(databases.cluster.url("sidecar", name), connections=connections, idle_s=idle_s)
+) -> AsyncIterator[PostgresDatabase]:
+    database = await PostgresDatabase.open(
+        databases.cluster.url("sidecar", name), connections=connections, idle_s=idle_s
+    )
     try:
         yield database
     finally:
         await database.close()
 
 
-async def ask(database: Database, seconds: float = 0.0) -> None:
+async def ask(database: PostgresDatabase, seconds: float = 0.0) -> None:
     async with database.transaction(ONE) as transaction:
         await transaction.fetch("SELECT pg_sleep($1)", seconds)
 
@@ -87,7 +89,7 @@ async def test_waiting_for_a_connection_ends(databases: Databases, name: str) ->
         await ask(database)
 
 
-async def until_busy(database: Database) -> None:
+async def until_busy(database: PostgresDatabase) -> None:
     await until(lambda: len(database._connections._taken) > 0)
 
 
@@ -132,7 +134,7 @@ async def test_a_cancelled_write_is_whole_or_not_there(databases: Databases, nam
         assert any(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes.values())
 
 
-async def insert_and_refuse(database: Database) -> None:
+async def insert_and_refuse(database: PostgresDatabase) -> None:
     async with database.transaction(ONE) as transaction:
         insert = "INSERT INTO sidemirror.sessions VALUES ($1, $2, $3, 0, 0, $4)"
         await transaction.change(insert, ONE.tenant_id, ONE.project_id, S1, b"{}")

@@ -7,7 +7,7 @@ import asyncpg
 import pytest
 from asyncpg import exceptions
 
-from sidemirror_server.storage.postgres.failures import Meaning, meaning_of, store_failure
+from sidemirror_server.storage.postgres.failures import PostgresFailureKind, meaning_of, store_failure
 from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable
 
 # Classes of codes that tell of the statement or its values: trying again would fail again.
@@ -35,44 +35,44 @@ def test_every_error_of_postgres_has_its_meaning(kind: type[asyncpg.PostgresErro
         return
     assert (code[:2] in DEFECTS) != (code[:2] in OUTSIDE), "a class that nobody has thought about"
     is_defect = code[:2] in DEFECTS and code not in EXCEPTIONS
-    assert (meaning_of(kind("what happened")) is Meaning.DEFECT) == is_defect
+    assert (meaning_of(kind("what happened")) is PostgresFailureKind.DEFECT) == is_defect
 
 
 @pytest.mark.parametrize(
     ("code", "meaning"),
     [
-        ("53100", Meaning.FULL),
-        ("53300", Meaning.AWAY),
-        ("57P01", Meaning.AWAY),
-        ("57P03", Meaning.AWAY),
-        ("25006", Meaning.AWAY),
-        ("08006", Meaning.AWAY),
-        ("XX001", Meaning.AWAY),
-        ("57014", Meaning.BUSY),
-        ("55P03", Meaning.BUSY),
-        ("40P01", Meaning.BUSY),
-        ("40001", Meaning.BUSY),
-        ("23505", Meaning.DEFECT),
-        ("22P05", Meaning.DEFECT),
-        ("42501", Meaning.DEFECT),
+        ("53100", PostgresFailureKind.FULL),
+        ("53300", PostgresFailureKind.AWAY),
+        ("57P01", PostgresFailureKind.AWAY),
+        ("57P03", PostgresFailureKind.AWAY),
+        ("25006", PostgresFailureKind.AWAY),
+        ("08006", PostgresFailureKind.AWAY),
+        ("XX001", PostgresFailureKind.AWAY),
+        ("57014", PostgresFailureKind.BUSY),
+        ("55P03", PostgresFailureKind.BUSY),
+        ("40P01", PostgresFailureKind.BUSY),
+        ("40001", PostgresFailureKind.BUSY),
+        ("23505", PostgresFailureKind.DEFECT),
+        ("22P05", PostgresFailureKind.DEFECT),
+        ("42501", PostgresFailureKind.DEFECT),
     ],
 )
-def test_by_code(code: str, meaning: Meaning) -> None:
+def test_by_code(code: str, meaning: PostgresFailureKind) -> None:
     error = asyncpg.PostgresError.new({"C": code, "M": "what happened", "S": "ERROR"})
     assert meaning_of(error) is meaning
 
 
 # What asyncpg raises that is not Postgres'.
 OF_THE_DRIVER = {
-    exceptions.InterfaceError: Meaning.AWAY,
-    exceptions.InternalClientError: Meaning.AWAY,
-    exceptions.ProtocolError: Meaning.AWAY,
-    exceptions.OutdatedSchemaCacheError: Meaning.AWAY,
-    exceptions.UnsupportedServerFeatureError: Meaning.AWAY,
-    exceptions.UnsupportedClientFeatureError: Meaning.AWAY,
-    exceptions.TargetServerAttributeNotMatched: Meaning.AWAY,
-    exceptions.ClientConfigurationError: Meaning.DEFECT,
-    exceptions.DataError: Meaning.DEFECT,
+    exceptions.InterfaceError: PostgresFailureKind.AWAY,
+    exceptions.InternalClientError: PostgresFailureKind.AWAY,
+    exceptions.ProtocolError: PostgresFailureKind.AWAY,
+    exceptions.OutdatedSchemaCacheError: PostgresFailureKind.AWAY,
+    exceptions.UnsupportedServerFeatureError: PostgresFailureKind.AWAY,
+    exceptions.UnsupportedClientFeatureError: PostgresFailureKind.AWAY,
+    exceptions.TargetServerAttributeNotMatched: PostgresFailureKind.AWAY,
+    exceptions.ClientConfigurationError: PostgresFailureKind.DEFECT,
+    exceptions.DataError: PostgresFailureKind.DEFECT,
 }
 
 
@@ -99,7 +99,7 @@ def test_every_error_of_the_driver_has_its_meaning() -> None:
     ids=lambda error: type(error).__name__,
 )
 def test_the_network_is_outside(error: Exception) -> None:
-    assert meaning_of(error) is Meaning.AWAY
+    assert meaning_of(error) is PostgresFailureKind.AWAY
 
 
 def test_values_of_rows_are_not_told() -> None:

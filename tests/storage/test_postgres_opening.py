@@ -10,8 +10,8 @@ import pytest
 
 from sidemirror_server import cli
 from sidemirror_server.settings import load, sources
-from sidemirror_server.storage.postgres.database import Database
-from sidemirror_server.storage.postgres.migrate import MIGRATIONS, Migration, migrate, read_migrations
+from sidemirror_server.storage.postgres.database import PostgresDatabase
+from sidemirror_server.storage.postgres.migrate import MIGRATIONS, PostgresMigration, migrate, read_migrations
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
 from sidemirror_server.thinking.store import SessionRecord
 from sidemirror_server.vocabulary.errors import StoreRefused, StoreUnavailable
@@ -32,17 +32,19 @@ async def name(databases: Databases) -> AsyncIterator[str]:
         yield fresh
 
 
-async def refusal(url: str, known: tuple[Migration, ...] = KNOWN, kind: type[StoreUnavailable] = StoreRefused) -> str:
+async def refusal(
+    url: str, known: tuple[PostgresMigration, ...] = KNOWN, kind: type[StoreUnavailable] = StoreRefused
+) -> str:
     """Why the store cannot be opened."""
     with pytest.raises(StoreUnavailable) as caught:
-        await (await Database.open(url, known=known)).close()
+        await (await PostgresDatabase.open(url, known=known)).close()
     assert type(caught.value) is kind
     assert "hunter2" not in str(caught.value)
     return caught.value.facts["reason"]
 
 
-async def works(url: str, known: tuple[Migration, ...] = KNOWN) -> None:
-    database = await Database.open(url, known=known)
+async def works(url: str, known: tuple[PostgresMigration, ...] = KNOWN) -> None:
+    database = await PostgresDatabase.open(url, known=known)
     try:
         session_id = SessionId(f"s{len(known)}")
         await PostgresSessions(database).create(ONE, SessionRecord(session_id, b"{}", 0, 0))
@@ -165,10 +167,12 @@ async def test_a_server_without_tls() -> None:
 # --- the schema ------------------------------------------------------------------------------------------------------
 
 
-def newer(*compatible: bool) -> tuple[Migration, ...]:
+def newer(*compatible: bool) -> tuple[PostgresMigration, ...]:
     """The migrations of a later server: each adds a column to sessions and says whether earlier servers go on."""
     more = tuple(
-        Migration(number, f"more_{number}", f"ALTER TABLE sidemirror.sessions ADD more_{number} text", "checksum", flag)
+        PostgresMigration(
+            number, f"more_{number}", f"ALTER TABLE sidemirror.sessions ADD more_{number} text", "checksum", flag
+        )
         for number, flag in enumerate(compatible, start=len(KNOWN) + 1)
     )
     return (*KNOWN, *more)
@@ -217,7 +221,7 @@ async def test_an_older_server_refuses_where_it_does_not(
 
 async def test_a_rolling_upgrade(databases: Databases, name: str) -> None:
     """A server that runs meets each migration on its next connection."""
-    old = await Database.open(databases.cluster.url("sidecar", name))
+    old = await PostgresDatabase.open(databases.cluster.url("sidecar", name))
     sessions = PostgresSessions(old)
     try:
         await migrate(databases.cluster.url("owner", name), [], 0, newer(True))
@@ -234,7 +238,7 @@ async def test_a_rolling_upgrade(databases: Databases, name: str) -> None:
 
 async def test_an_edited_migration_is_noticed(databases: Databases, name: str) -> None:
     first = KNOWN[0]
-    edited = (Migration(first.number, first.name, first.script, "another", compatible=True), *KNOWN[1:])
+    edited = (PostgresMigration(first.number, first.name, first.script, "another", compatible=True), *KNOWN[1:])
     said = "migration 0001_scopes is not the one this server has"
     assert await refusal(databases.cluster.url("sidecar", name), edited) == said
     with pytest.raises(StoreUnavailable, match="is not the one this server has"):
@@ -244,7 +248,7 @@ async def test_an_edited_migration_is_noticed(databases: Databases, name: str) -
 async def test_a_migration_that_fails_leaves_nothing(databases: Databases, name: str) -> None:
     broken = (
         *newer(True),
-        Migration(len(KNOWN) + 2, "broken", "CREATE TABLE sidemirror.x (); SELECT 1 / 0", "c", True),
+        PostgresMigration(len(KNOWN) + 2, "broken", "CREATE TABLE sidemirror.x (); SELECT 1 / 0", "c", True),
     )
     with pytest.raises(StoreUnavailable):
         await migrate(databases.cluster.url("owner", name), [], 0, broken)
@@ -334,7 +338,7 @@ async def test_a_refusal_that_lasts_is_logged_once(
     databases: Databases, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Seen to fail when each probe logs what it finds."""
-    database = await Database.open(databases.cluster.url("sidecar", name))
+    database = await PostgresDatabase.open(databases.cluster.url("sidecar", name))
     try:
         await databases.as_superuser("ALTER TABLE sidemirror.turns DISABLE ROW LEVEL SECURITY", name)
         database._connections.discard_idle()
@@ -359,7 +363,7 @@ async def test_a_refusal_that_lasts_is_logged_once(
     ]
 
 
-async def tried(database: Database, times: int) -> None:
+async def tried(database: PostgresDatabase, times: int) -> None:
     """Returns when so many more connections were tried."""
     connect, tries = database._connect, 0
 

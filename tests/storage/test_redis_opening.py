@@ -14,8 +14,8 @@ from redis.asyncio.connection import Connection
 
 from sidemirror_server.storage.redis import database as redis_database
 from sidemirror_server.storage.redis import goal_reflections
-from sidemirror_server.storage.redis.database import Database
-from sidemirror_server.storage.redis.server_facts import Standing
+from sidemirror_server.storage.redis.database import RedisDatabase
+from sidemirror_server.storage.redis.server_facts import RedisFacts
 from sidemirror_server.vocabulary.errors import StoreRefused, StoreUnavailable
 from tests.faults.machine import Machine
 from tests.faults.waiting import until
@@ -39,8 +39,8 @@ def served(kind: str = "", **settings: str) -> Iterator[RedisServer]:
 
 
 @contextlib.asynccontextmanager
-async def opened(url: str) -> AsyncIterator[Database]:
-    database = await Database.open(url, SCRIPTS)
+async def opened(url: str) -> AsyncIterator[RedisDatabase]:
+    database = await RedisDatabase.open(url, SCRIPTS)
     try:
         yield database
     finally:
@@ -125,14 +125,14 @@ async def test_a_cluster_is_refused() -> None:
         served(cluster_enabled="yes", port=str(free_port())) as server,
         pytest.raises(StoreRefused, match="it is a Redis Cluster"),
     ):
-        await Database.open(server.url, SCRIPTS)
+        await RedisDatabase.open(server.url, SCRIPTS)
 
 
 async def test_a_wrong_password_is_refused_and_not_shown() -> None:
     with served(requirepass="right") as server:
         for url in (server.url, f"unix://:hunter2@{server.socket}"):
             with pytest.raises(StoreRefused) as caught:
-                await Database.open(url, SCRIPTS)
+                await RedisDatabase.open(url, SCRIPTS)
             assert "it does not take this user and password" in str(caught.value)
             assert "hunter2" not in str(caught.value)
         async with opened(f"unix://:right@{server.socket}") as database:
@@ -141,13 +141,13 @@ async def test_a_wrong_password_is_refused_and_not_shown() -> None:
 
 async def test_a_number_that_no_database_has_is_refused(valkey_itself: RedisServer) -> None:
     with pytest.raises(StoreRefused, match="it has no database of the number"):
-        await Database.open(f"{valkey_itself.url}?db=9999", SCRIPTS)
+        await RedisDatabase.open(f"{valkey_itself.url}?db=9999", SCRIPTS)
 
 
 @pytest.mark.parametrize("url", ["http://localhost", "localhost:6379", "redis://host:port/0"])
 async def test_a_url_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(StoreRefused, match="its URL is not one of"):
-        await Database.open(url, SCRIPTS)
+        await RedisDatabase.open(url, SCRIPTS)
 
 
 async def test_one_that_is_away_at_start_is_waited_for(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ async def test_one_that_is_away_at_start_is_waited_for(tmp_path: Path) -> None:
 async def test_one_that_stops_answering_costs_a_second_and_then_nothing(
     own_server: RedisServer, machine: Machine
 ) -> None:
-    """Seen to fail when `Database._failed` does nothing: each call then waits for a second."""
+    """Seen to fail when `RedisDatabase._failed` does nothing: each call then waits for a second."""
     async with opened(own_server.url) as database:
         own_server.send(signal.SIGSTOP)
         try:
@@ -237,7 +237,7 @@ async def test_one_that_was_emptied_has_lost_everything(command: str, own_server
         assert other.is_available()
 
 
-async def looked_again(database: Database) -> None:
+async def looked_again(database: RedisDatabase) -> None:
     before = database.standing
     database._look.set()
     await until(lambda: database.standing is not before, within_s=60)
@@ -273,28 +273,28 @@ async def test_one_that_takes_no_marker_is_used_all_the_same(own_server: RedisSe
 async def test_a_full_one_is_no_news_all_the_time() -> None:
     """An eviction is told of once a minute, and none is left out. Seen to fail when each look that finds one tells:
     each makes every sidecar put everything back, which evicts more."""
-    database = Database(Connection, {}, SCRIPTS)
+    database = RedisDatabase(Connection, {}, SCRIPTS)
 
-    def told(standing: Standing) -> bool:
+    def told(standing: RedisFacts) -> bool:
         database._tell_of_losses(standing)
         was_set = database.may_have_forgotten.is_set()
         database.may_have_forgotten.clear()
         return was_set
 
-    assert told(Standing("run 1", 0))
-    assert not told(Standing("run 1", 5))
-    assert told(Standing("run 2", 0)), "a restart is always news"
-    assert not told(Standing("run 2", 1))
-    assert not told(Standing("run 2", 1))
+    assert told(RedisFacts("run 1", 0))
+    assert not told(RedisFacts("run 1", 5))
+    assert told(RedisFacts("run 2", 0)), "a restart is always news"
+    assert not told(RedisFacts("run 2", 1))
+    assert not told(RedisFacts("run 2", 1))
     database._told_s -= redis_database._EVICTED_EVERY_S
-    assert told(Standing("run 2", 1)), "what was not news then"
+    assert told(RedisFacts("run 2", 1)), "what was not news then"
     database._told_s -= redis_database._EVICTED_EVERY_S
-    assert not told(Standing("run 2", 1))
-    assert not told(Standing("run 2", 1, marker="a")), "the first marker"
-    assert told(Standing("run 2", 1, marker="b"))
-    assert not told(Standing("run 2", 1, marker="")), "it could not be asked for"
-    assert not told(Standing("run 2", 1, marker="b"))
-    assert not told(Standing("run 2", 2, marker="c")), "evicted itself"
+    assert not told(RedisFacts("run 2", 1))
+    assert not told(RedisFacts("run 2", 1, marker="a")), "the first marker"
+    assert told(RedisFacts("run 2", 1, marker="b"))
+    assert not told(RedisFacts("run 2", 1, marker="")), "it could not be asked for"
+    assert not told(RedisFacts("run 2", 1, marker="b"))
+    assert not told(RedisFacts("run 2", 2, marker="c")), "evicted itself"
 
 
 async def test_cancelled_callers_leave_nothing_behind(own_server: RedisServer) -> None:
@@ -322,7 +322,7 @@ async def test_it_ends_whenever_it_is_closed(valkey_itself: RedisServer) -> None
     its own and `_attend` goes on while nobody cancels it: before Python 3.12 the driver's sending then loses the
     cancellation, and `close` waits for ever."""
     for steps in range(60):
-        database = await Database.open(valkey_itself.url, SCRIPTS)
+        database = await RedisDatabase.open(valkey_itself.url, SCRIPTS)
         database._look.set()
         for _ in range(steps):
             await asyncio.sleep(0)
@@ -347,7 +347,7 @@ async def test_a_cancellation_is_never_lost(valkey_itself: RedisServer) -> None:
 
 
 def test_a_standing_that_nothing_is_known_of() -> None:
-    assert len(Standing().risks) == 2
+    assert len(RedisFacts().risks) == 2
 
 
 def free_port() -> int:

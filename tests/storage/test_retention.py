@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from sidemirror_server.goals.report import KIND
-from sidemirror_server.memory.record import Kept
+from sidemirror_server.memory.record import MemoryHistory
 from sidemirror_server.memory.trials.trials import Trial
 from sidemirror_server.models.ledger import US_PER_DAY, Amount, Reservation, day_of
 from sidemirror_server.settings import BadSettings, Settings, load
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
-from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.migrate import migrate, read_migrations
 from sidemirror_server.storage.postgres.work import PostgresWork
@@ -103,7 +103,7 @@ async def test_a_shared_store_with_records_begins_to_forget(databases: Databases
     async with databases.fresh(migrated=False) as name:
         owner, url = databases.cluster.url("owner", name), databases.cluster.url("sidecar", name)
         await migrate(owner, ["sidecar"], 1, earlier)
-        before = await Database.open(url, known=earlier)
+        before = await PostgresDatabase.open(url, known=earlier)
         await PostgresCritiques(before).keep(ONE, critique("c", T0))
         await PostgresLedger(before).reserve(OTHER, "reflect", Amount(1, 1), {}, 30.0, T0)
         await dead_report(PostgresWork(before), ONE, "j", T0)
@@ -111,7 +111,7 @@ async def test_a_shared_store_with_records_begins_to_forget(databases: Databases
         await migrate(owner, [], 2)
         assert await databases.strays(name) == []
         # Opening it looks at row level security.
-        after = await Database.open(url)
+        after = await PostgresDatabase.open(url)
         assert await PostgresCritiques(after).forget(T0 + 1, 10) == 1
         assert await PostgresWork(after).purge_dead((KIND,), T0 + 1, 10) == 1
         assert await PostgresLedger(after).forget(DAY + 1, 10, T0 + DAY_US) == 1
@@ -136,7 +136,7 @@ async def test_old_memories_and_turns_go(
         stores, forget = served.sidecar._stores, served.sidecar.retention.forget
         old_us, young_us = now_us - 91 * US_PER_DAY, now_us - 89 * US_PER_DAY
         for name, at_us, matters in (("old", old_us, 0.4), ("young", young_us, 0.4), ("important", old_us, 0.8)):
-            await stores.memories.put(ONE, Kept(memory(name, at_us, importance=matters)))
+            await stores.memories.put(ONE, MemoryHistory(memory(name, at_us, importance=matters)))
             await stores.log.append(ONE, batch_of(name, at_us))
         with caplog.at_level("INFO"):
             await forget()
@@ -158,7 +158,7 @@ async def test_memories_that_are_too_many_go(tmp_path: Path) -> None:
     async with running(tmp_path, retention__memory_count="3") as served:
         stores = served.sidecar._stores
         for number in range(5):
-            await stores.memories.put(ONE, Kept(memory(f"m{number}", now_us, importance=0.9 + number / 100)))
+            await stores.memories.put(ONE, MemoryHistory(memory(f"m{number}", now_us, importance=0.9 + number / 100)))
         await served.sidecar.retention.forget()
         left = [one.memory_id for one in await stores.memories.list(ONE, None, None, None, 10)]
         (pruned,) = await stores.pruning.list(ONE, None, 10)
@@ -175,7 +175,7 @@ async def test_the_longest_time_to_keep(tmp_path: Path) -> None:
     now_us = SystemClock().now_us()
     async with running(tmp_path, **given) as served:
         stores = served.sidecar._stores
-        await stores.memories.put(ONE, Kept(memory("old", now_us - 1_000 * US_PER_DAY, importance=0.1)))
+        await stores.memories.put(ONE, MemoryHistory(memory("old", now_us - 1_000 * US_PER_DAY, importance=0.1)))
         await served.sidecar.retention.forget()
         assert len(await stores.memories.list(ONE, None, None, None, 10)) == 1
 

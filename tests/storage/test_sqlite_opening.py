@@ -9,17 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.folder import FolderLock, refuse_unsafe_file_system
-from sidemirror_server.storage.sqlite.migrate import Migration, read_migrations
+from sidemirror_server.storage.sqlite.migrate import SqliteMigration, read_migrations
 from sidemirror_server.vocabulary.errors import StoreRefused, StoreUnavailable
 from tests.storage.small_store import TABLE, insert, numbers, small_store
 
-SECOND = Migration(2, "more", "ALTER TABLE notes ADD COLUMN more TEXT;\nCREATE INDEX notes_more ON notes (more);", "2")
+SECOND = SqliteMigration(
+    2, "more", "ALTER TABLE notes ADD COLUMN more TEXT;\nCREATE INDEX notes_more ON notes (more);", "2"
+)
 
 
-async def reopened(folder: Path, *migrations: Migration) -> list[tuple[int, str, str, int]]:
-    database = await Database.open(folder, now_us=5, migrations=migrations)
+async def reopened(folder: Path, *migrations: SqliteMigration) -> list[tuple[int, str, str, int]]:
+    database = await SqliteDatabase.open(folder, now_us=5, migrations=migrations)
     try:
         return database.read(lambda c: c.execute("SELECT * FROM schema_migrations ORDER BY number").fetchall())
     finally:
@@ -31,7 +33,7 @@ async def test_one_process_has_the_folder(tmp_path: Path) -> None:
     async with small_store(folder):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         with pytest.raises(StoreUnavailable, match=f"{folder}.*in use by process {os.getpid()}"):
-            await Database.open(folder, now_us=0, migrations=(TABLE,))
+            await SqliteDatabase.open(folder, now_us=0, migrations=(TABLE,))
     async with small_store(folder):
         pass
 
@@ -49,13 +51,13 @@ def test_a_dead_process_leaves_no_lock(tmp_path: Path) -> None:
 async def test_a_file_in_the_folders_place_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreUnavailable, match="cannot be used as data folder"):
-        await Database.open(tmp_path / "file", now_us=0)
+        await SqliteDatabase.open(tmp_path / "file", now_us=0)
 
 
 async def test_a_file_that_is_no_database_is_refused_and_the_folder_let_go(tmp_path: Path) -> None:
     (tmp_path / "sidemirror.db").write_bytes(b"not a database" * 1000)
     with pytest.raises(StoreRefused, match=f"{tmp_path}/sidemirror.db.*not a database"):
-        await Database.open(tmp_path, now_us=0)
+        await SqliteDatabase.open(tmp_path, now_us=0)
     (tmp_path / "sidemirror.db").unlink()
     async with small_store(tmp_path):
         pass
@@ -67,7 +69,7 @@ async def test_a_file_that_may_not_be_written_is_refused(tmp_path: Path) -> None
         pass
     (tmp_path / "sidemirror.db").chmod(0o400)
     with pytest.raises(StoreRefused, match=r"sidemirror\.db.*may not write"):
-        await Database.open(tmp_path, now_us=0)
+        await SqliteDatabase.open(tmp_path, now_us=0)
 
 
 @pytest.mark.parametrize("kind", ["nfs4", "9p", "virtiofs", "cifs", "fuse", "fuse.sshfs"])
@@ -119,7 +121,7 @@ async def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
 
 async def test_an_edited_migration_is_refused(tmp_path: Path) -> None:
     await reopened(tmp_path, TABLE)
-    edited = Migration(1, "notes", TABLE.script, "other")
+    edited = SqliteMigration(1, "notes", TABLE.script, "other")
     with pytest.raises(StoreUnavailable, match="migration 0001_notes is not the one this server has"):
         await reopened(tmp_path, edited, SECOND)
     assert await reopened(tmp_path, TABLE) == [(1, "notes", "1", 5)]
@@ -128,11 +130,11 @@ async def test_an_edited_migration_is_refused(tmp_path: Path) -> None:
 async def test_a_migration_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
     async with small_store(tmp_path) as database:
         await database.write(insert(1))
-    broken = Migration(2, "broken", "CREATE TABLE half (x); DELETE FROM notes; SELECT * FROM nowhere;", "2")
+    broken = SqliteMigration(2, "broken", "CREATE TABLE half (x); DELETE FROM notes; SELECT * FROM nowhere;", "2")
     with pytest.raises(sqlite3.OperationalError, match="nowhere"):
         await reopened(tmp_path, TABLE, broken)
     assert await reopened(tmp_path, TABLE, SECOND) == [(1, "notes", "1", 0), (2, "more", "2", 5)]
-    database = await Database.open(tmp_path, now_us=0, migrations=(TABLE, SECOND))
+    database = await SqliteDatabase.open(tmp_path, now_us=0, migrations=(TABLE, SECOND))
     assert database.read(numbers) == [1]
     await database.close()
 

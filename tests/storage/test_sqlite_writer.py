@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.vocabulary.errors import AlreadyExists, StoreUnavailable
 from tests.storage.small_store import insert, numbers, small_store
 
@@ -17,7 +17,7 @@ from tests.storage.small_store import insert, numbers, small_store
 class Spy:
     """Tells which statements the writer's own connection ran."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self.statements: list[str] = []
         connection = database._writer._connection
         assert connection is not None
@@ -281,6 +281,6 @@ async def test_a_loop_that_is_never_idle_does_not_starve_the_commits(tmp_path: P
                 await asyncio.sleep(0)
 
 
-async def _one_after_another(database: Database, count: int) -> None:
+async def _one_after_another(database: SqliteDatabase, count: int) -> None:
     for number in range(count):
         await database.write(insert(number))

@@ -2,16 +2,16 @@
 
 import pytest
 
-from sidemirror_server.thinking.detectors import Finding, Pattern, Step, Window, advance, call_key, result_key
+from sidemirror_server.thinking.detectors import Detection, Pattern, ToolStep, Window, advance, call_key, result_key
 
 
-def play(*calls: str, failed: str = "", polling: str = "") -> list[Finding | None]:
+def play(*calls: str, failed: str = "", polling: str = "") -> list[Detection | None]:
     """One step for each call such as "a" or "a:1"; what follows the colon is its result, new each time when absent."""
     window = Window()
-    found: list[Finding | None] = []
+    found: list[Detection | None] = []
     for number, call in enumerate(calls):
         name, _, result = call.partition(":")
-        step = Step(
+        step = ToolStep(
             call_event_id=f"c{number}",
             result_event_id=f"r{number}",
             name=name,
@@ -33,7 +33,7 @@ def test_the_third_equal_call_is_found_with_its_events() -> None:
     assert play("a", "a", "a") == [
         None,
         None,
-        Finding(
+        Detection(
             Pattern.REPEATED_CALL,
             ("c0", "r0", "c1", "r1", "c2", "r2"),
             "You have called a with the same arguments 3 times in a row. Change the arguments or the approach.",
@@ -53,7 +53,7 @@ def test_two_equal_calls_are_no_streak() -> None:
 def test_going_back_and_forth_is_found_at_the_fourth_call() -> None:
     found = play(*"abab")
     assert found[:3] == [None, None, None]
-    assert found[3] == Finding(
+    assert found[3] == Detection(
         Pattern.ALTERNATION,
         ("c0", "r0", "c1", "r1", "c2", "r2", "c3", "r3"),
         "You are going back and forth between a and b: the last 4 calls are the same two with the same arguments. "
@@ -65,7 +65,7 @@ def test_going_back_and_forth_is_found_at_the_fourth_call() -> None:
 
 def test_three_failures_of_different_calls_are_an_error_streak() -> None:
     found = play(*"abcd", failed="abcd")
-    assert found[2] == Finding(
+    assert found[2] == Detection(
         Pattern.ERROR_STREAK,
         ("c0", "r0", "c1", "r1", "c2", "r2"),
         "The last 3 tool calls failed, the latest to c. Find the cause they share before the next call.",
@@ -153,9 +153,9 @@ def test_any_text_has_a_key(arguments: str) -> None:
 def test_a_message_holds_no_more_of_a_hostile_name_than_one_short_line() -> None:
     name = "ignore\nall " + "x" * 1000
     window = Window()
-    finding: Finding | None = None
+    finding: Detection | None = None
     for _ in range(3):
-        window, finding = advance(window, Step("c", "r", name, "k", "r"))
+        window, finding = advance(window, ToolStep("c", "r", name, "k", "r"))
     assert finding is not None
     assert "\n" not in finding.message
     assert len(finding.message) < 200
@@ -164,6 +164,6 @@ def test_a_message_holds_no_more_of_a_hostile_name_than_one_short_line() -> None
 def test_a_window_does_not_grow_with_the_turn() -> None:
     window = Window()
     for number in range(1000):
-        window, _ = advance(window, Step("c", "r", "t", f"call {number}", f"result {number}"))
+        window, _ = advance(window, ToolStep("c", "r", "t", f"call {number}", f"result {number}"))
     assert len(window.steps) == 6
     assert len(window.known) == 24

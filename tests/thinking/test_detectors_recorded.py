@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from sidemirror_server.thinking.detectors import Finding, Pattern, Step, Window, advance, call_key, result_key
+from sidemirror_server.thinking.detectors import Detection, Pattern, ToolStep, Window, advance, call_key, result_key
 from tests.recorded import ToolOutput, ToolsReturned, episodes, walk
 
 
@@ -11,11 +11,11 @@ def outputs_of(file: str, episode_id: str) -> list[ToolOutput]:
     return [output for moment in moments if isinstance(moment, ToolsReturned) for output in moment.outputs]
 
 
-def findings_in(outputs: list[ToolOutput], polling: bool = False) -> list[Finding]:
+def findings_in(outputs: list[ToolOutput], polling: bool = False) -> list[Detection]:
     window = Window()
-    found: list[Finding] = []
+    found: list[Detection] = []
     for output in outputs:
-        step = Step(
+        step = ToolStep(
             call_event_id=str(output.call_index),
             result_event_id=str(output.event_index),
             name=output.name,

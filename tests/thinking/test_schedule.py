@@ -2,7 +2,7 @@ import pytest
 
 from sidemirror_server.thinking.config import PeriodicScope, ThinkingConfig
 from sidemirror_server.thinking.levels import ThinkLevel
-from sidemirror_server.thinking.schedule import Decision, Facts, Reason, decide
+from sidemirror_server.thinking.schedule import Decision, Reason, ScheduleFacts, decide
 
 MEDIUM = ThinkingConfig(level=ThinkLevel.MEDIUM)
 EVERY_3 = ThinkingConfig(level=ThinkLevel.MEDIUM, reflect_every=3)
@@ -29,30 +29,34 @@ def test_the_defaults_are_the_seeds() -> None:
 @pytest.mark.parametrize(
     ("config", "facts", "decision"),
     [
-        (MEDIUM, Facts(turn_count=3), NO),
-        (MEDIUM, Facts(turn_count=3, tool_errors=1), yes(Reason.TOOL_ERROR)),
-        (MEDIUM, Facts(turn_count=1, uncertain=True), yes(Reason.UNCERTAINTY)),
-        (MEDIUM, Facts(turn_count=1, stuck=True), yes(Reason.STUCK)),
-        (EVERY_3, Facts(turn_count=1), NO),
-        (EVERY_3, Facts(turn_count=2), NO),
-        (EVERY_3, Facts(turn_count=3), yes(Reason.PERIODIC)),
-        (EVERY_3, Facts(turn_count=6), yes(Reason.PERIODIC)),
-        (EVERY_3, Facts(turn_count=3, periodic_done=True), NO),
-        (EVERY_3_STEP, Facts(turn_count=3, periodic_done=True), yes(Reason.PERIODIC)),
+        (MEDIUM, ScheduleFacts(turn_count=3), NO),
+        (MEDIUM, ScheduleFacts(turn_count=3, tool_errors=1), yes(Reason.TOOL_ERROR)),
+        (MEDIUM, ScheduleFacts(turn_count=1, uncertain=True), yes(Reason.UNCERTAINTY)),
+        (MEDIUM, ScheduleFacts(turn_count=1, stuck=True), yes(Reason.STUCK)),
+        (EVERY_3, ScheduleFacts(turn_count=1), NO),
+        (EVERY_3, ScheduleFacts(turn_count=2), NO),
+        (EVERY_3, ScheduleFacts(turn_count=3), yes(Reason.PERIODIC)),
+        (EVERY_3, ScheduleFacts(turn_count=6), yes(Reason.PERIODIC)),
+        (EVERY_3, ScheduleFacts(turn_count=3, periodic_done=True), NO),
+        (EVERY_3_STEP, ScheduleFacts(turn_count=3, periodic_done=True), yes(Reason.PERIODIC)),
         (
             EVERY_3,
-            Facts(turn_count=3, tool_errors=2, uncertain=True, stuck=True),
+            ScheduleFacts(turn_count=3, tool_errors=2, uncertain=True, stuck=True),
             yes(Reason.TOOL_ERROR, Reason.PERIODIC, Reason.UNCERTAINTY, Reason.STUCK),
         ),
     ],
 )
-def test_the_first_match_decides_and_all_are_listed(config: ThinkingConfig, facts: Facts, decision: Decision) -> None:
+def test_the_first_match_decides_and_all_are_listed(
+    config: ThinkingConfig, facts: ScheduleFacts, decision: Decision
+) -> None:
     assert decide(config, facts) == decision
 
 
 def test_level_off_never_reflects_and_says_what_would_have_spoken_for_it() -> None:
-    everything = Facts(turn_count=3, tool_errors=1, uncertain=True, stuck=True)
-    assert decide(ThinkingConfig(), Facts(turn_count=1)) == Decision(False, Reason.LEVEL_OFF, (Reason.LEVEL_OFF,))
+    everything = ScheduleFacts(turn_count=3, tool_errors=1, uncertain=True, stuck=True)
+    assert decide(ThinkingConfig(), ScheduleFacts(turn_count=1)) == Decision(
+        False, Reason.LEVEL_OFF, (Reason.LEVEL_OFF,)
+    )
     assert decide(ThinkingConfig(reflect_every=1), everything) == Decision(
         False,
         Reason.LEVEL_OFF,
@@ -62,4 +66,4 @@ def test_level_off_never_reflects_and_says_what_would_have_spoken_for_it() -> No
 
 def test_switched_off_rules_do_not_match() -> None:
     quiet = ThinkingConfig(level=ThinkLevel.HIGH, reflect_on_tool_error=False, reflect_on_uncertainty=False)
-    assert decide(quiet, Facts(turn_count=1, tool_errors=1, uncertain=True, stuck=True)) == NO
+    assert decide(quiet, ScheduleFacts(turn_count=1, tool_errors=1, uncertain=True, stuck=True)) == NO

@@ -5,7 +5,7 @@ from typing import Any
 
 from sidemirror_server.thinking.config import PeriodicScope, ThinkingConfig
 from sidemirror_server.thinking.levels import level_named
-from sidemirror_server.thinking.schedule import Facts, Reason, decide
+from sidemirror_server.thinking.schedule import Reason, ScheduleFacts, decide
 from sidemirror_server.vocabulary.budget import Spent, TurnBudget, claim
 from sidemirror_server.vocabulary.status import ResultStatus
 from tests.recorded import ToolsReturned, TurnBegan, episodes, expected_decisions, walk
@@ -32,7 +32,7 @@ def decisions_for(row: dict[str, Any]) -> list[dict[str, Any]]:
         tool_errors += sum(output.failed for output in moment.outputs)
         if moment.before_event is None:
             continue
-        decision = decide(config, Facts(turn_count, tool_errors, periodic_done))
+        decision = decide(config, ScheduleFacts(turn_count, tool_errors, periodic_done))
         reflect, reason = decision.should_reflect, decision.reason.value
         if reflect and claim(budget, Spent(reflections=reflections), 0.0).status is not ResultStatus.OK:
             reflect, reason = False, "budget_exhausted"

@@ -8,7 +8,7 @@ import pytest
 
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.trace.log import TURN_TOPIC, Entry
-from sidemirror_server.trace.shared_reads import Looks
+from sidemirror_server.trace.shared_reads import SharedReads
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.scope import Scope
 from tests.adapters.sqlite_store import sqlite_database
@@ -51,7 +51,7 @@ async def test_looks_from_one_place_are_one(log: SqliteTurnLog) -> None:
     await log.append(ONE, (start("t1", session="s1"),))
     slow = SlowLog(log)
     slow.go.set()
-    looks = Looks(slow, TURN_TOPIC)
+    looks = SharedReads(slow, TURN_TOPIC)
     places = [(ONE, None, 0), (ONE, "s1", 0), (ONE, "s2", 0), (ONE, None, 1_000_000), (OTHER, None, 0)]
     pages = await asyncio.gather(*[looks.page(*place) for place in places for _ in range(100)])
     assert slow.looks == len(places)
@@ -65,7 +65,7 @@ async def test_looks_from_one_place_are_one(log: SqliteTurnLog) -> None:
 async def test_what_was_there_when_it_was_called_is_seen(log: SqliteTurnLog) -> None:
     """Seen to fail when a look is joined that has begun."""
     slow = SlowLog(log)
-    looks = Looks(slow, TURN_TOPIC)
+    looks = SharedReads(slow, TURN_TOPIC)
     first = asyncio.create_task(looks.page(ONE, None, 0))
     await until(lambda: slow.looks == 1)
     await log.append(ONE, (start("t1"),))
@@ -80,7 +80,7 @@ async def test_who_leaves_takes_nothing_from_the_others(log: SqliteTurnLog) -> N
     """Seen to fail when the look is awaited without a shield."""
     await log.append(ONE, (start("t1"),))
     slow = SlowLog(log)
-    looks = Looks(slow, TURN_TOPIC)
+    looks = SharedReads(slow, TURN_TOPIC)
     leaving, staying = (asyncio.create_task(looks.page(ONE, None, 0)) for _ in range(2))
     await until(lambda: slow.looks == 1)
     leaving.cancel()
@@ -93,7 +93,7 @@ async def test_who_leaves_takes_nothing_from_the_others(log: SqliteTurnLog) -> N
 async def test_a_look_ends_with_the_last_who_waits(log: SqliteTurnLog) -> None:
     """Whether it has begun or not; and nobody joins one that has ended so. Seen to fail when a look goes on alone."""
     slow = SlowLog(log)
-    looks = Looks(slow, TURN_TOPIC)
+    looks = SharedReads(slow, TURN_TOPIC)
     leaving = [asyncio.create_task(looks.page(ONE, None, after)) for after in (0, 1, 2, 2)]
     await until(lambda: slow.looks == 2)
     for one in leaving:
@@ -110,7 +110,7 @@ async def test_a_failure_is_everyones_and_the_next_look_is_new(log: SqliteTurnLo
     slow = SlowLog(log)
     slow.fails = True
     slow.go.set()
-    looks = Looks(slow, TURN_TOPIC)
+    looks = SharedReads(slow, TURN_TOPIC)
     results = await asyncio.gather(*[looks.page(ONE, None, 0) for _ in range(3)], return_exceptions=True)
     assert [type(result) for result in results] == [StoreUnavailable] * 3
     slow.fails = False

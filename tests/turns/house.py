@@ -10,7 +10,7 @@ import msgspec
 from sidemirror_server.critique.keeping import Critic
 from sidemirror_server.goals.context import GoalContexts
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflections
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.sessions import SqliteSessions
@@ -40,7 +40,7 @@ PATIENCE_S = 60.0
 class HeldSessions(SqliteSessions):
     """Deletes when it is let go, and finds nothing while it is away."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         super().__init__(database)
         self.deleting = asyncio.Event()
         self.let_go = asyncio.Event()
@@ -83,7 +83,7 @@ class House(msgspec.Struct, frozen=True):
         self.conductor.report(turn, [event(f"{turn.state.last_sequence}/{n}", what) for n, what in enumerate(whats)])
 
 
-def lessons_on(database: Database, clock: Clock) -> Lessons:
+def lessons_on(database: SqliteDatabase, clock: Clock) -> Lessons:
     receipts = SqliteReceipts(database)
     return Lessons(GoalContexts(SqliteGoalReflections(database), receipts), None, receipts, clock)
 

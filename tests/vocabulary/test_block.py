@@ -4,8 +4,8 @@ import pytest
 
 from sidemirror_server.vocabulary.block import (
     BlockItem,
+    BlockLesson,
     ContextBlock,
-    Lesson,
     Omitted,
     count_tokens,
     one_line,
@@ -15,8 +15,8 @@ from sidemirror_server.vocabulary.block import (
 from sidemirror_server.vocabulary.origin import Origin
 
 
-def lesson(text: str, item_id: str = "a", label: str = "") -> Lesson:
-    return Lesson(BlockItem(item_id, 1, "goal_reflection", text, 0.8, Origin.TOOL), label)
+def lesson(text: str, item_id: str = "a", label: str = "") -> BlockLesson:
+    return BlockLesson(BlockItem(item_id, 1, "goal_reflection", text, 0.8, Origin.TOOL), label)
 
 
 def test_the_seeds_block() -> None:

@@ -14,7 +14,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.operations.health import health
 from sidemirror_server.settings import BadSettings
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from tests.acceptance.product import run
 from tests.faults.sidecars import stub_on
 from tests.wire.access import Certificates, write_access
@@ -79,7 +79,7 @@ async def test_health_of_a_service_follows_the_store_and_that_of_the_server_does
     """What thinks goes on without its store, and an agent's pod stays in service. Seen to fail when `_follow_the_store`
     waits to be told."""
     away = asyncio.Event()
-    monkeypatch.setattr(Database, "answers", lambda _: not away.is_set())
+    monkeypatch.setattr(SqliteDatabase, "answers", lambda _: not away.is_set())
     async with asyncio.timeout(60), serving(tmp_path) as address, grpc.aio.insecure_channel(address) as channel:
         health: Any = health_pb2_grpc.HealthStub(channel)
         watch = health.Watch(health_pb2.HealthCheckRequest(service="sidemirror.v1.CritiqueService"))

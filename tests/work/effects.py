@@ -7,10 +7,10 @@ import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.vocabulary.clock import SystemClock
-from sidemirror_server.work.worker import Hopeless, Pace, Task, Worker
+from sidemirror_server.work.worker import ClaimedJob, Hopeless, Pace, Worker
 
 PACE = Pace(concurrency=8, lease_s=0.4, poll_s=0.02, retry_s=0.005, longest_retry_s=0.05)
 
@@ -33,10 +33,12 @@ def leave_effect(job_id: str, token: int) -> Callable[[sqlite3.Connection], None
     return change
 
 
-def unreliable(database: Database, chance: random.Random, pause_s: float) -> Callable[[Task], Awaitable[bytes]]:
+def unreliable(
+    database: SqliteDatabase, chance: random.Random, pause_s: float
+) -> Callable[[ClaimedJob], Awaitable[bytes]]:
     """Takes some time, fails one time in ten, gives every fiftieth job up, and leaves an effect."""
 
-    async def handle(task: Task) -> bytes:
+    async def handle(task: ClaimedJob) -> bytes:
         if int(task.job.payload) % 50 == 0:
             raise Hopeless("every fiftieth")
         await asyncio.sleep(chance.random() * pause_s)
@@ -50,7 +52,7 @@ def unreliable(database: Database, chance: random.Random, pause_s: float) -> Cal
 
 
 async def work_until_killed(folder: Path, seed: int) -> None:
-    database = await Database.open(folder, now_us=0)
+    database = await SqliteDatabase.open(folder, now_us=0)
     chance = random.Random(seed)
     handlers = {"count": unreliable(database, chance, 0.02)}
     sys.stdout.write("works\n")

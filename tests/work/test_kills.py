@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.work import SqliteWork, put_job
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.ids import JobId
@@ -25,7 +25,7 @@ SCOPES = (Scope("acme", "shop"), Scope("acme", "blog"), Scope("other", "shop"))
 JOBS = 1000
 
 
-async def put_jobs(database: Database) -> None:
+async def put_jobs(database: SqliteDatabase) -> None:
     now_us = SystemClock().now_us()
 
     def change(connection: sqlite3.Connection) -> None:
@@ -43,7 +43,7 @@ async def unfinished(work: SqliteWork) -> int:
     return JOBS - sum(count[JobState.DONE] + count[JobState.DEAD] for count in counts)
 
 
-async def assert_each_ended_with_its_effect_once(database: Database) -> None:
+async def assert_each_ended_with_its_effect_once(database: SqliteDatabase) -> None:
     work = SqliteWork(database)
     states: dict[int, JobState] = {}
     for scope in SCOPES:

@@ -15,7 +15,7 @@ from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.queue import Job, JobState, NewJob, Work
-from sidemirror_server.work.worker import Handler, Hopeless, NotNow, Pace, Task, Worker
+from sidemirror_server.work.worker import ClaimedJob, Handler, Hopeless, NotNow, Pace, Worker
 from tests.adapters.sqlite_store import sqlite_database
 
 SCOPE = Scope("acme", "shop")
@@ -69,14 +69,14 @@ async def when(work: Work, arrived: Callable[[Job], bool], job_id: str = "a") ->
 
 
 def raising(error: BaseException) -> Handler:
-    async def handle(task: Task) -> bytes | None:
+    async def handle(task: ClaimedJob) -> bytes | None:
         raise error
 
     return handle
 
 
 def noting(notes: list[str], gate: asyncio.Event) -> Handler:
-    async def handle(task: Task) -> bytes | None:
+    async def handle(task: ClaimedJob) -> bytes | None:
         notes.append(task.job.job_id)
         await gate.wait()
         return task.job.payload.upper()
@@ -139,7 +139,7 @@ async def test_what_cannot_go_on_now_is_given_back_unattempted(work: SqliteWork)
     used up."""
     tries = 0
 
-    async def handle(task: Task) -> bytes | None:
+    async def handle(task: ClaimedJob) -> bytes | None:
         nonlocal tries
         tries += 1
         if tries < 6:
@@ -231,7 +231,7 @@ async def test_a_lost_lease_stops_the_handler(work: SqliteWork) -> None:
     await put(work)
     stopped = asyncio.Event()
 
-    async def handle(task: Task) -> bytes | None:
+    async def handle(task: ClaimedJob) -> bytes | None:
         try:
             await asyncio.Event().wait()
         finally:
@@ -252,7 +252,7 @@ async def test_checkpoints_come_back_with_the_next_attempt(work: SqliteWork) -> 
     clock = SetClock()
     seen: list[bytes | None] = []
 
-    async def handle(task: Task) -> bytes | None:
+    async def handle(task: ClaimedJob) -> bytes | None:
         seen.append(task.job.checkpoint)
         await task.checkpoint(b"half")
         if len(seen) == 1:
@@ -300,7 +300,7 @@ async def test_what_an_error_says_is_not_in_the_log(work: SqliteWork, caplog: py
     """An error may quote what a job is about, and so may the one it was raised from. The log has its type and where it
     was raised. Seen to fail when the log has `repr(error)`, and when it has the traceback."""
 
-    async def handle(task: Task) -> bytes | None:
+    async def handle(task: ClaimedJob) -> bytes | None:
         try:
             raise KeyError("canary-cause")
         except KeyError as cause:

@@ -18,7 +18,7 @@ _LOOK_AT_STORE_S = 1.0
 _NEED_THE_STORE = (rpc_server.CRITIQUE.full_name, rpc_server.MEMORY.full_name)
 
 
-class Standing:
+class ServiceHealth:
     """What stands and falls with which store."""
 
     def __init__(

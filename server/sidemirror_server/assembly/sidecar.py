@@ -21,7 +21,7 @@ from sidemirror_server.assembly.models import (
     templates_of,
 )
 from sidemirror_server.assembly.retention import KeptFor
-from sidemirror_server.assembly.service_health import Standing
+from sidemirror_server.assembly.service_health import ServiceHealth
 from sidemirror_server.assembly.stores import PORTS, Stores, open_stores
 from sidemirror_server.critique.keeping import Critic
 from sidemirror_server.entrance import (
@@ -152,7 +152,7 @@ class Sidecar:
             metered=is_measured(settings),
         )
         self.server = rpc_server.Server(streams, limits.message_bytes, limits.streams_per_connection)
-        self._standing = Standing(stores, self.server, self.recorder, _turned_off(settings))
+        self._standing = ServiceHealth(stores, self.server, self.recorder, _turned_off(settings))
         self._queue = Bounded(stores.work, limits.queued_jobs, clock)
         turns = TurnMaterial(stores.log, self.conductor, self.recorder)
         served = {

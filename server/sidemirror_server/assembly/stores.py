@@ -21,7 +21,7 @@ from sidemirror_server.models.ledger import Ledger
 from sidemirror_server.rpc.info import StoreFacts
 from sidemirror_server.settings import Settings
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
-from sidemirror_server.storage.sqlite.database import FILE_NAME, Database
+from sidemirror_server.storage.sqlite.database import FILE_NAME, SqliteDatabase
 from sidemirror_server.storage.sqlite.dreams import SqliteDreams
 from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflections
 from sidemirror_server.storage.sqlite.journal import SqliteJournal
@@ -48,7 +48,7 @@ from sidemirror_server.work.queue import Work
 
 if TYPE_CHECKING:
     from sidemirror_server.storage.postgres.examine import ExaminedShared
-    from sidemirror_server.storage.redis.database import Database as RedisDatabase
+    from sidemirror_server.storage.redis.database import RedisDatabase
     from sidemirror_server.storage.sqlite.examine import Examined
 
 
@@ -90,7 +90,7 @@ async def open_stores(settings: Settings, clock: Clock, stack: contextlib.AsyncE
 
 async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack) -> Stores:
     """Everything in a SQLite file of this sidecar's own."""
-    database = await Database.open(settings.data_dir, now_us=clock.now_us())
+    database = await SqliteDatabase.open(settings.data_dir, now_us=clock.now_us())
     stack.push_async_callback(database.close)
     searches = SearchProcesses(settings.data_dir / FILE_NAME)
     stack.push_async_callback(searches.close)
@@ -121,7 +121,7 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
     """Everything in a Postgres database that many sidecars share, be it there or away; raises StoreRefused when it must
     not be used. Its driver is loaded only here."""
     from sidemirror_server.storage.postgres.critiques import PostgresCritiques
-    from sidemirror_server.storage.postgres.database import Database as PostgresDatabase
+    from sidemirror_server.storage.postgres.database import PostgresDatabase
     from sidemirror_server.storage.postgres.dreams import PostgresDreams
     from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
     from sidemirror_server.storage.postgres.journal import PostgresJournal
@@ -171,7 +171,7 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
 
 async def _with_redis(settings: Settings, stores: Stores, stack: contextlib.AsyncExitStack) -> Stores:
     """The same, with goal reflections in a Redis. Its driver is loaded only here."""
-    from sidemirror_server.storage.redis.database import Database as RedisDatabase
+    from sidemirror_server.storage.redis.database import RedisDatabase
     from sidemirror_server.storage.redis.goal_reflections import SCRIPTS, RedisGoalReflections
 
     database = await RedisDatabase.open(settings.redis_url.reveal(), SCRIPTS)
@@ -215,7 +215,7 @@ class ExaminedRedis(msgspec.Struct, frozen=True):
 
 async def examine_redis(settings: Settings) -> ExaminedRedis:
     """What the Redis is like that these settings name. It is asked about itself, and nothing else."""
-    from sidemirror_server.storage.redis.database import Database as RedisDatabase
+    from sidemirror_server.storage.redis.database import RedisDatabase
     from sidemirror_server.storage.redis.goal_reflections import SCRIPTS
 
     try:

@@ -6,7 +6,7 @@ that one question decides nothing.
 
 import asyncio
 
-from sidemirror_server.critique.material import Material, evidence_of
+from sidemirror_server.critique.material import CritiqueMaterial, evidence_of
 from sidemirror_server.critique.prompts import COMPARISON_SYSTEM, comparison_prompt
 from sidemirror_server.critique.record import Better, Comparison
 from sidemirror_server.models.answers import ComparisonAnswer
@@ -31,7 +31,7 @@ def agreed(forward: str, backward: str) -> tuple[Better, bool]:
 async def compare(
     model: ScopedModel,
     scope: Scope,
-    material: Material,
+    material: CritiqueMaterial,
     earlier: str,
     later: str,
     deadline_s: float,
@@ -55,7 +55,7 @@ async def compare(
 
 
 async def _both(
-    model: ScopedModel, scope: Scope, material: Material, earlier: str, later: str, deadline_s: float
+    model: ScopedModel, scope: Scope, material: CritiqueMaterial, earlier: str, later: str, deadline_s: float
 ) -> tuple[Completion[ComparisonAnswer], Completion[ComparisonAnswer]]:
     """Both orders, asked at once. The first failure, or cancellation, ends both."""
     forward = asyncio.create_task(model.ask(scope, _ask(material, earlier, later), deadline_s))
@@ -68,7 +68,7 @@ async def _both(
         await asyncio.gather(forward, backward, return_exceptions=True)
 
 
-def _ask(material: Material, first: str, second: str) -> Ask[ComparisonAnswer]:
+def _ask(material: CritiqueMaterial, first: str, second: str) -> Ask[ComparisonAnswer]:
     return Ask(
         purpose=Purpose.COMPARISON,
         system=COMPARISON_SYSTEM,

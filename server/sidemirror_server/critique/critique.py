@@ -10,7 +10,7 @@ import msgspec
 from opentelemetry import trace
 from opentelemetry.trace import StatusCode
 
-from sidemirror_server.critique.material import Material, evidence_of
+from sidemirror_server.critique.material import CritiqueMaterial, evidence_of
 from sidemirror_server.critique.prompts import CRITIQUE_SYSTEM, critique_prompt
 from sidemirror_server.critique.record import Verdict
 from sidemirror_server.critique.telemetry import tell_dimensions
@@ -35,7 +35,7 @@ MORE_TOKENS = 1_200
 
 
 async def critique(
-    model: ScopedModel, scope: Scope, material: Material, deadline_s: float, within: Within = NO_CAPS
+    model: ScopedModel, scope: Scope, material: CritiqueMaterial, deadline_s: float, within: Within = NO_CAPS
 ) -> Verdict:
     """What the model makes of the material's response within `deadline_s`. Raises nothing but cancellation."""
     ask = Ask(
@@ -60,7 +60,7 @@ async def judged(
     model: ScopedModel,
     scope: Scope,
     ask: Ask[CritiqueAnswer],
-    material: Material,
+    material: CritiqueMaterial,
     deadline_s: float,
     within: Within = NO_CAPS,
 ) -> Verdict:

@@ -11,7 +11,7 @@ from contextlib import aclosing
 import msgspec
 
 from sidemirror_server.critique.critique import MAX_TOKENS, TEMPERATURE, judged
-from sidemirror_server.critique.material import Material, evidence_of
+from sidemirror_server.critique.material import CritiqueMaterial, evidence_of
 from sidemirror_server.critique.prompts import BRIEFS, JUDGE_SYSTEM, brief_system, debate_prompt, judge_prompt
 from sidemirror_server.critique.record import Issue, Verdict
 from sidemirror_server.critique.verdict import asks_for_revision, surviving
@@ -60,7 +60,7 @@ def agreement(arguments: Sequence[Argument]) -> bool:
 async def debate(
     model: ScopedModel,
     scope: Scope,
-    material: Material,
+    material: CritiqueMaterial,
     critics: int,
     rounds: int,
     remaining_s: Callable[[], float],
@@ -86,7 +86,7 @@ async def debate(
 async def _round(
     model: ScopedModel,
     scope: Scope,
-    material: Material,
+    material: CritiqueMaterial,
     briefs: Sequence[str],
     number: int,
     before: Sequence[Argument],
@@ -115,7 +115,7 @@ async def _round(
 async def _argument(
     model: ScopedModel,
     scope: Scope,
-    material: Material,
+    material: CritiqueMaterial,
     place: tuple[int, int, str],
     others: tuple[str, ...],
     deadline_s: float,
@@ -147,7 +147,7 @@ async def _argument(
 
 
 async def _verdict(
-    model: ScopedModel, scope: Scope, material: Material, last: Sequence[Argument], deadline_s: float
+    model: ScopedModel, scope: Scope, material: CritiqueMaterial, last: Sequence[Argument], deadline_s: float
 ) -> Verdict:
     """The judge's verdict, under the same rules as any other; none where fewer than two critics answered."""
     heard = sorted((one for one in last if one.status is ResultStatus.OK), key=lambda one: one.critic)

@@ -11,7 +11,7 @@ from opentelemetry import trace
 
 from sidemirror_server.critique.material import evidence_of, material_of
 from sidemirror_server.critique.prompts import EVALUATION_SYSTEM, evaluation_prompt
-from sidemirror_server.critique.trace_facts import Call, content_words, facts_of
+from sidemirror_server.critique.trace_facts import ToolCall, content_words, facts_of
 from sidemirror_server.models.answers import EvaluationAnswer
 from sidemirror_server.models.language_model import Ask, Purpose
 from sidemirror_server.models.scoped_model import ScopedModel
@@ -50,7 +50,7 @@ class Evaluation(msgspec.Struct, frozen=True):
     usage: Usage | None = None
 
 
-def efficiency(calls: Sequence[Call]) -> Criterion:
+def efficiency(calls: Sequence[ToolCall]) -> Criterion:
     """The share of tool calls that were not wasted: a call is when it failed, or when it repeats an earlier one and
     brings nothing else. Calls marked as polling may repeat. 1 without any call."""
     seen: set[tuple[str, str, str, str]] = set()

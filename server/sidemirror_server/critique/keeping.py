@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from sidemirror_server.critique.compare import compare
 from sidemirror_server.critique.critique import critique
-from sidemirror_server.critique.material import Material
+from sidemirror_server.critique.material import CritiqueMaterial
 from sidemirror_server.critique.record import Comparison, Critique, Verdict, critique_body, critique_in
 from sidemirror_server.critique.statistics import to_ppm
 from sidemirror_server.critique.store import CritiqueRecord, Critiques
@@ -41,7 +41,7 @@ class Critic:
         self,
         scope: Scope,
         critique_id: str,
-        material: Material,
+        material: CritiqueMaterial,
         about: About,
         remaining_s: Callable[[], float],
         *,
@@ -62,7 +62,9 @@ class Critic:
             comparison = await self._against(scope, earlier, material, verdict, remaining_s())
         return await self.keep(scope, critique_id, material, verdict, about, comparison)
 
-    async def verdict(self, scope: Scope, material: Material, deadline_s: float, within: Within = NO_CAPS) -> Verdict:
+    async def verdict(
+        self, scope: Scope, material: CritiqueMaterial, deadline_s: float, within: Within = NO_CAPS
+    ) -> Verdict:
         """The verdict on the material's response; keeps nothing. Raises nothing but cancellation."""
         return await critique(self._model, scope, material, deadline_s, within)
 
@@ -70,7 +72,7 @@ class Critic:
         self,
         scope: Scope,
         critique_id: str,
-        material: Material,
+        material: CritiqueMaterial,
         verdict: Verdict,
         about: About,
         comparison: Comparison | None = None,
@@ -84,7 +86,12 @@ class Critic:
         return made
 
     def made(
-        self, critique_id: str, material: Material, verdict: Verdict, about: About, comparison: Comparison | None = None
+        self,
+        critique_id: str,
+        material: CritiqueMaterial,
+        verdict: Verdict,
+        about: About,
+        comparison: Comparison | None = None,
     ) -> Critique:
         """The verdict as a critique that is made now; without an id when it is not kept."""
         return Critique(
@@ -107,7 +114,7 @@ class Critic:
         return critique_in(record.body)
 
     async def _against(
-        self, scope: Scope, earlier: Critique, material: Material, verdict: Verdict, deadline_s: float
+        self, scope: Scope, earlier: Critique, material: CritiqueMaterial, verdict: Verdict, deadline_s: float
     ) -> Comparison:
         """The comparison with an earlier response. Not asked for when the verdict already failed."""
         if verdict.status is not ResultStatus.OK:

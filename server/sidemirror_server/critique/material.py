@@ -36,7 +36,7 @@ class ToolEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
     arguments: str = ""
 
 
-class Material(msgspec.Struct, frozen=True, omit_defaults=True):
+class CritiqueMaterial(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is judged and what it is judged by. `results` oldest first."""
 
     question: str
@@ -56,7 +56,7 @@ class Material(msgspec.Struct, frozen=True, omit_defaults=True):
         return "\n".join(result.text for result in self.results)
 
 
-def material_of(events: Iterable[Event]) -> Material:
+def material_of(events: Iterable[Event]) -> CritiqueMaterial:
     """The material of a recorded turn: the user's last words, what tools returned, and the last drafted response, or
     what the model said last where none was drafted."""
     task = question = drafted = said = ""
@@ -86,7 +86,7 @@ def material_of(events: Iterable[Event]) -> Material:
                 drafted = what.text
             case _:
                 pass
-    return Material(question, drafted or said, tuple(results[-MOST_RESULTS:]), task, least(origins))
+    return CritiqueMaterial(question, drafted or said, tuple(results[-MOST_RESULTS:]), task, least(origins))
 
 
 def _result(what: ToolReturned | ToolFailed, calls: dict[str, ToolCalled], open_calls: list[str]) -> ToolEvidence:
@@ -101,7 +101,7 @@ def _result(what: ToolReturned | ToolFailed, calls: dict[str, ToolCalled], open_
     )
 
 
-def evidence_of(material: Material, responses: Sequence[str] = ()) -> Evidence:
+def evidence_of(material: CritiqueMaterial, responses: Sequence[str] = ()) -> Evidence:
     """The same for a model that reads no prompt. `responses`: what stands to be judged, when it is more than one."""
     steps: list[EvidenceStep] = []
     for number, result in enumerate(material.results, start=1):

@@ -7,7 +7,7 @@ data, as in `thinking/prompts.py`: the fence is derived from what it encloses, s
 from collections.abc import Sequence
 from hashlib import blake2b
 
-from sidemirror_server.critique.material import Material, ToolEvidence
+from sidemirror_server.critique.material import CritiqueMaterial, ToolEvidence
 from sidemirror_server.vocabulary.text import clip
 
 # In code points. Chosen here: about 20,000 tokens at the most, and the answer itself nearly always whole.
@@ -94,18 +94,18 @@ def brief_system(brief: str) -> str:
     return _DEBATE + dict(BRIEFS)[brief]
 
 
-def critique_prompt(material: Material) -> str:
+def critique_prompt(material: CritiqueMaterial) -> str:
     """The user text of a critique: task, evidence, then the answer."""
     return _fenced([*_given(material), ("The answer", clip(material.response, _RESPONSE_CHARS))])
 
 
-def comparison_prompt(material: Material, first: str, second: str) -> str:
+def comparison_prompt(material: CritiqueMaterial, first: str, second: str) -> str:
     """The user text of a comparison; nothing in it tells which answer came earlier."""
     answers = [("First answer", clip(first, _RESPONSE_CHARS)), ("Second answer", clip(second, _RESPONSE_CHARS))]
     return _fenced([*_given(material), *answers])
 
 
-def revision_prompt(material: Material, problems: str) -> str:
+def revision_prompt(material: CritiqueMaterial, problems: str) -> str:
     """The user text of a revision."""
     answer = ("The answer to revise", clip(material.response, _RESPONSE_CHARS))
     return _fenced([*_given(material), answer, ("What the review found", problems)])
@@ -117,12 +117,12 @@ def evaluation_prompt(task: str, steps: Sequence[str], response: str) -> str:
     return _fenced([*record, ("The answer", clip(response, _RESPONSE_CHARS))])
 
 
-def debate_prompt(material: Material, arguments: Sequence[str]) -> str:
+def debate_prompt(material: CritiqueMaterial, arguments: Sequence[str]) -> str:
     """The user text of a critic in one round. `arguments`: of the others in the round before; none in a blind round."""
     return _fenced([*_given(material), ("The answer", clip(material.response, _RESPONSE_CHARS)), *_argued(arguments)])
 
 
-def judge_prompt(material: Material, arguments: Sequence[str]) -> str:
+def judge_prompt(material: CritiqueMaterial, arguments: Sequence[str]) -> str:
     """The user text of the judge, with every argument of the last round."""
     return debate_prompt(material, arguments)
 
@@ -131,7 +131,7 @@ def _argued(arguments: Sequence[str]) -> list[tuple[str, str]]:
     return [(f"Argument of reviewer {number}", text) for number, text in enumerate(arguments, start=1)]
 
 
-def _given(material: Material) -> list[tuple[str, str]]:
+def _given(material: CritiqueMaterial) -> list[tuple[str, str]]:
     parts = [("The task", clip(material.task_text, _TASK_CHARS))]
     shown = material.results[-_SHOWN_RESULTS:]
     for number, result in enumerate(shown, start=1):

@@ -114,7 +114,7 @@ class Critique(msgspec.Struct, frozen=True, omit_defaults=True):
     origin: Origin = Origin.TOOL
 
 
-class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
+class CritiqueOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
     """What became of the response as it was critiqued. `outcome`: success, failure, partial, timeout or error."""
 
     outcome: str

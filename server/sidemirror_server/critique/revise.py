@@ -10,7 +10,7 @@ import msgspec
 
 from sidemirror_server.critique.compare import compare
 from sidemirror_server.critique.critique import critique
-from sidemirror_server.critique.material import Material, evidence_of
+from sidemirror_server.critique.material import CritiqueMaterial, evidence_of
 from sidemirror_server.critique.prompts import REVISION_SYSTEM, revision_prompt
 from sidemirror_server.critique.record import Better, Comparison, Verdict
 from sidemirror_server.models.answers import RevisionAnswer
@@ -28,7 +28,7 @@ _MAX_TOKENS = 4_096
 Remaining = Callable[[], float]
 
 
-class Critiqued(msgspec.Struct, frozen=True):
+class StepVerdict(msgspec.Struct, frozen=True):
     """A verdict on `response`; `number` 0 is the original, n the n-th revision."""
 
     number: int
@@ -53,7 +53,7 @@ class Compared(msgspec.Struct, frozen=True):
     comparison: Comparison
 
 
-class Kept(msgspec.Struct, frozen=True):
+class KeptResponse(msgspec.Struct, frozen=True):
     """The end: the best response, `number` 0 being the original, and why it is that one."""
 
     number: int
@@ -61,42 +61,42 @@ class Kept(msgspec.Struct, frozen=True):
     reason: str
 
 
-Step = Critiqued | Revised | Compared | Kept
+Step = StepVerdict | Revised | Compared | KeptResponse
 
 
 async def revise(
-    model: ScopedModel, scope: Scope, material: Material, revisions: int, remaining_s: Remaining
+    model: ScopedModel, scope: Scope, material: CritiqueMaterial, revisions: int, remaining_s: Remaining
 ) -> AsyncGenerator[Step, None]:
-    """The steps as they are made, `Kept` last. `remaining_s`: seconds that a call may take now.
+    """The steps as they are made, `KeptResponse` last. `remaining_s`: seconds that a call may take now.
 
     Raises nothing but cancellation, which also ends the call that is being made.
     """
     best, number = material, 0
     for attempt in range(1, revisions + 1):
         verdict = await critique(model, scope, best, remaining_s())
-        yield Critiqued(number, best.response, verdict)
+        yield StepVerdict(number, best.response, verdict)
         if verdict.status is not ResultStatus.OK:
-            yield Kept(number, best.response, "the critique failed: nothing calls for a revision")
+            yield KeptResponse(number, best.response, "the critique failed: nothing calls for a revision")
             return
         if not verdict.should_revise:
-            yield Kept(number, best.response, "the critique does not call for a revision")
+            yield KeptResponse(number, best.response, "the critique does not call for a revision")
             return
         revised = await _revision(model, scope, best, verdict, attempt, remaining_s())
         yield revised
         if revised.status is not ResultStatus.OK:
-            yield Kept(number, best.response, "the revision failed")
+            yield KeptResponse(number, best.response, "the revision failed")
             return
         comparison = await compare(model, scope, best, best.response, revised.response, remaining_s())
         yield Compared(attempt, comparison)
         if comparison.better is not Better.LATER:
-            yield Kept(number, best.response, _why_not(comparison))
+            yield KeptResponse(number, best.response, _why_not(comparison))
             return
         best, number = msgspec.structs.replace(best, response=revised.response), attempt
-    yield Kept(number, best.response, "the revision was found better in both orders")
+    yield KeptResponse(number, best.response, "the revision was found better in both orders")
 
 
 async def _revision(
-    model: ScopedModel, scope: Scope, material: Material, verdict: Verdict, number: int, deadline_s: float
+    model: ScopedModel, scope: Scope, material: CritiqueMaterial, verdict: Verdict, number: int, deadline_s: float
 ) -> Revised:
     ask = Ask(
         purpose=Purpose.REVISION,

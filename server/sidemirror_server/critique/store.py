@@ -4,7 +4,7 @@ from typing import Protocol
 
 import msgspec
 
-from sidemirror_server.critique.record import Outcome
+from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.statistics import Figures
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -23,7 +23,7 @@ class CritiqueRecord(msgspec.Struct, frozen=True):
     turn_id: str
     session_id: str
     body: bytes
-    outcome: Outcome | None = None
+    outcome: CritiqueOutcome | None = None
 
 
 class CritiqueKey(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ class Critiques(Protocol):
         self, scope: Scope, turn_id: str | None, session_id: str | None, after: CritiqueKey | None, limit: int
     ) -> tuple[CritiqueRecord, ...]: ...
 
-    async def report(self, scope: Scope, critique_id: str, outcome: Outcome) -> None: ...
+    async def report(self, scope: Scope, critique_id: str, outcome: CritiqueOutcome) -> None: ...
 
     async def figures(
         self, scope: Scope, start_us: int, end_us: int, bucket_us: int | None, provider: str | None

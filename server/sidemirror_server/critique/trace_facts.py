@@ -18,7 +18,7 @@ from sidemirror_server.trace.event import (
 )
 
 
-class Call(msgspec.Struct):
+class ToolCall(msgspec.Struct):
     """One tool call. `ended`: a result or an error came; `made_good`: the same tool worked later."""
 
     agent: str
@@ -35,7 +35,7 @@ class TraceFacts(msgspec.Struct, frozen=True):
     """`named`: words of the user's messages that name something: with a digit, an underscore or a capital in mid-
     sentence."""
 
-    calls: tuple[Call, ...]
+    calls: tuple[ToolCall, ...]
     response: str
     named: frozenset[str]
 
@@ -57,8 +57,8 @@ def content_words(text: str) -> frozenset[str]:
 
 def facts_of(events: Iterable[Event]) -> TraceFacts:
     """The facts of a trace, oldest event first. Several user messages are one task."""
-    calls: list[Call] = []
-    by_id: dict[str, Call] = {}
+    calls: list[ToolCall] = []
+    by_id: dict[str, ToolCall] = {}
     asked: list[str] = []
     drafted = said = ""
     for event in events:
@@ -69,7 +69,7 @@ def facts_of(events: Iterable[Event]) -> TraceFacts:
             case UserMessage():
                 asked.append(what.text)
             case ToolCalled():
-                call = Call(event.agent, what.name, what.arguments, what.polling)
+                call = ToolCall(event.agent, what.name, what.arguments, what.polling)
                 calls.append(call)
                 by_id[what.call_id or event.event_id] = call
             case ToolReturned() | ToolFailed():
@@ -85,19 +85,19 @@ def facts_of(events: Iterable[Event]) -> TraceFacts:
     return TraceFacts(tuple(calls), drafted or said, frozenset(named))
 
 
-def _end(what: ToolReturned | ToolFailed, agent: str, calls: list[Call], by_id: dict[str, Call]) -> None:
+def _end(what: ToolReturned | ToolFailed, agent: str, calls: list[ToolCall], by_id: dict[str, ToolCall]) -> None:
     call = by_id.get(what.call_id) if what.call_id else None
     if call is None:
         call = next((one for one in reversed(calls) if not one.ended and one.agent == agent), None)
     if call is None:
-        call = Call(agent, "", what.call_id, polling=False)
+        call = ToolCall(agent, "", what.call_id, polling=False)
         calls.append(call)
     call.ended = True
     call.failed = isinstance(what, ToolFailed) or what.is_error
     call.result = what.error if isinstance(what, ToolFailed) else what.content
 
 
-def _mark_made_good(calls: list[Call]) -> None:
+def _mark_made_good(calls: list[ToolCall]) -> None:
     worked: set[tuple[str, str]] = set()
     for call in reversed(calls):
         if call.failed:

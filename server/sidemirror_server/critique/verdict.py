@@ -7,7 +7,7 @@ information or potential harm. Nothing that a model can write sets it by itself.
 import math
 from collections.abc import Iterable, Sequence
 
-from sidemirror_server.critique.material import Material
+from sidemirror_server.critique.material import CritiqueMaterial
 from sidemirror_server.critique.quotes import gives_orders, is_in, normal
 from sidemirror_server.critique.record import Dimension, Issue, IssueKind, QuoteSource, Severity, Verdict
 from sidemirror_server.models.answers import CritiqueAnswer, IssueAnswer
@@ -21,7 +21,7 @@ _OF_ABSENCE = frozenset({IssueKind.MISSING_CRITICAL_INFORMATION, IssueKind.MISSI
 DIMENSIONS = ("accuracy", "completeness", "actionability", "clarity")
 
 
-def verdict_of(answer: CritiqueAnswer, material: Material, usage: Usage | None = None) -> Verdict:
+def verdict_of(answer: CritiqueAnswer, material: CritiqueMaterial, usage: Usage | None = None) -> Verdict:
     """The verdict that an answer supports, when it is held against what it is about."""
     issues, dropped = surviving(answer.issues, material)
     revise = asks_for_revision(issues)
@@ -40,7 +40,7 @@ def verdict_of(answer: CritiqueAnswer, material: Material, usage: Usage | None =
     )
 
 
-def surviving(answers: Iterable[IssueAnswer], material: Material) -> tuple[tuple[Issue, ...], int]:
+def surviving(answers: Iterable[IssueAnswer], material: CritiqueMaterial) -> tuple[tuple[Issue, ...], int]:
     """The issues that point at something that is there, each once, and how many do not."""
     texts = {
         QuoteSource.RESPONSE: normal(material.response),

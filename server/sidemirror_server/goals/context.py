@@ -8,7 +8,7 @@ from sidemirror_server.goals.record import GoalReflection
 from sidemirror_server.goals.store import GoalReflections
 from sidemirror_server.goals.words import likeness, words_of
 from sidemirror_server.trace.receipts import Receipt, ReceiptKind, Receipts, receipt_items
-from sidemirror_server.vocabulary.block import BlockItem, ContextBlock, Lesson, render
+from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, render
 from sidemirror_server.vocabulary.scope import Scope
 
 # Seed goal-reflection, "Context Injection" and "Limits".
@@ -24,8 +24,8 @@ _SHARED_WORDS = 2
 class GoalLessons(msgspec.Struct, frozen=True):
     """What could be shown, the best first in each: what the goal itself has taught, and what fits in another way."""
 
-    own: tuple[Lesson, ...] = ()
-    alike: tuple[Lesson, ...] = ()
+    own: tuple[BlockLesson, ...] = ()
+    alike: tuple[BlockLesson, ...] = ()
 
 
 class GoalContexts:
@@ -49,8 +49,8 @@ class GoalContexts:
 
     async def lessons(self, scope: Scope, goal_id: str, task: str, now_us: int) -> GoalLessons:
         """The same, for a block that has other parts too. Raises StoreUnavailable, StoreFull."""
-        own: list[Lesson] = []
-        alike: list[Lesson] = []
+        own: list[BlockLesson] = []
+        alike: list[BlockLesson] = []
         if goal_id:
             found = await self._reflections.of_goal(scope, goal_id, now_us)
             own = [_lesson(reflection, 1.0) for reflection in by_importance(found)]
@@ -61,7 +61,7 @@ class GoalContexts:
             alike = [_lesson(reflection, reflection.importance) for reflection in by_importance(recent)]
         return GoalLessons(tuple(own), tuple(alike))
 
-    async def _similar(self, scope: Scope, goal_id: str, task: str, now_us: int) -> list[Lesson]:
+    async def _similar(self, scope: Scope, goal_id: str, task: str, now_us: int) -> list[BlockLesson]:
         asked = words_of(task)
         found: dict[GoalReflection, float] = {}
         for goal in await self._reflections.similar(scope, asked, _SIMILAR_GOALS, now_us):
@@ -76,7 +76,7 @@ def by_importance(reflections: Iterable[GoalReflection]) -> list[GoalReflection]
     return sorted(reflections, key=lambda one: (one.importance, one.created_us, one.reflection_id), reverse=True)
 
 
-def _lesson(reflection: GoalReflection, score: float) -> Lesson:
+def _lesson(reflection: GoalReflection, score: float) -> BlockLesson:
     item = BlockItem(reflection.reflection_id, 1, ITEM_KIND, reflection.insight, score, reflection.origin)
     # What another program wrote into a shared Redis may name no objective.
-    return Lesson(item, f"Goal: {reflection.objective or reflection.goal_id}")
+    return BlockLesson(item, f"Goal: {reflection.objective or reflection.goal_id}")

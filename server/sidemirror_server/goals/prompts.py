@@ -7,7 +7,7 @@ the fence is derived from what it encloses, so that no text can close it.
 from hashlib import blake2b
 
 from sidemirror_server.goals.record import GoalState
-from sidemirror_server.goals.report import Report, Task
+from sidemirror_server.goals.report import GoalReport, GoalTask
 from sidemirror_server.vocabulary.text import clip
 
 # Seed goal-reflection, "Flow": task outputs and, where it failed, errors become an insight of 1 to 3 sentences. The
@@ -28,7 +28,7 @@ _ERROR_CHARS = 1_000
 _SHOWN_TASKS = 12
 
 
-def goal_prompt(report: Report) -> str:
+def goal_prompt(report: GoalReport) -> str:
     """The user text: how the goal ended, the objective, what its tasks brought and, where it failed, the errors. Of
     many tasks the last ones are shown."""
     failed = report.state is GoalState.FAILED
@@ -42,7 +42,7 @@ def goal_prompt(report: Report) -> str:
     return f"The goal {ended}.\n\n{_fenced(parts)}"
 
 
-def _told(task: Task, *, with_error: bool) -> str:
+def _told(task: GoalTask, *, with_error: bool) -> str:
     lines = [task.name or "(not named)", clip(task.output_summary, _TASK_CHARS)]
     if with_error and task.error:
         lines.append(f"error: {clip(task.error, _ERROR_CHARS)}")

@@ -24,7 +24,7 @@ from sidemirror_server.vocabulary.ids import derived_id
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus
 from sidemirror_server.work.queue import Job, JobKey, JobState, Work
-from sidemirror_server.work.worker import Hopeless, NotNow, Task
+from sidemirror_server.work.worker import ClaimedJob, Hopeless, NotNow
 
 _log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class Publisher:
         self._bell = bell
         self._clock = clock
 
-    async def handle(self, task: Task) -> bytes:
+    async def handle(self, task: ClaimedJob) -> bytes:
         """The worker's handler; its result is the reflection. Raises ModelFailed, Hopeless, NotNow and what the stores
         raise."""
         job = task.job

@@ -8,7 +8,7 @@ from opentelemetry.trace import StatusCode
 from sidemirror_server.goals.importance import importance
 from sidemirror_server.goals.prompts import GOAL_SYSTEM, goal_prompt
 from sidemirror_server.goals.record import GoalReflection
-from sidemirror_server.goals.report import Report
+from sidemirror_server.goals.report import GoalReport
 from sidemirror_server.goals.unaided import evidence_of
 from sidemirror_server.models.answers import GoalAnswer
 from sidemirror_server.models.language_model import Ask, Purpose
@@ -31,7 +31,7 @@ _NEXT_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\"'“(\[`]?[A-Z0-9À-ÖØ-Þ])|(
 
 
 async def reflect(
-    model: ScopedModel, scope: Scope, reflection_id: str, report: Report, clock: Clock, deadline_s: float
+    model: ScopedModel, scope: Scope, reflection_id: str, report: GoalReport, clock: Clock, deadline_s: float
 ) -> GoalReflection:
     """What the model makes of the report, made at the time when it answers. Raises ModelFailed, also for an answer that
     says nothing."""

@@ -16,7 +16,7 @@ MAX_ATTEMPTS = 20
 OBJECTIVE_CHARS = 1_000
 
 
-class Task(msgspec.Struct, frozen=True, omit_defaults=True):
+class GoalTask(msgspec.Struct, frozen=True, omit_defaults=True):
     """One task of the goal. `error` is empty when it did not fail."""
 
     name: str = ""
@@ -24,14 +24,14 @@ class Task(msgspec.Struct, frozen=True, omit_defaults=True):
     error: str = ""
 
 
-class Report(msgspec.Struct, frozen=True, omit_defaults=True):
+class GoalReport(msgspec.Struct, frozen=True, omit_defaults=True):
     """What was reported. The payload of its job: field names are part of the stored format, and there is no time in it,
     so that a request that comes again makes the same job."""
 
     goal_id: str
     objective: str
     state: GoalState
-    tasks: tuple[Task, ...] = ()
+    tasks: tuple[GoalTask, ...] = ()
     error: str = ""
 
     @property
@@ -51,16 +51,16 @@ class Report(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Report).decode
+_decode = msgspec.json.Decoder(GoalReport).decode
 _decode_reflection = msgspec.json.Decoder(GoalReflection).decode
 
 
-def report_body(report: Report) -> bytes:
+def report_body(report: GoalReport) -> bytes:
     """The JSON that keeps a report."""
     return _encode(report)
 
 
-def report_in(body: bytes) -> Report:
+def report_in(body: bytes) -> GoalReport:
     """What such JSON keeps."""
     return _decode(body)
 

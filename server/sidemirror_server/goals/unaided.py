@@ -1,7 +1,7 @@
 """What a report shows without a model: typed evidence, from which the built-in rules draw their insight."""
 
 from sidemirror_server.goals.record import GoalState
-from sidemirror_server.goals.report import Report
+from sidemirror_server.goals.report import GoalReport
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 from sidemirror_server.trace.failure import category_of
 from sidemirror_server.vocabulary.ids import EventId
@@ -11,7 +11,7 @@ from sidemirror_server.vocabulary.text import clip
 _TEXT_CHARS = 4_000
 
 
-def evidence_of(report: Report) -> Evidence:
+def evidence_of(report: GoalReport) -> Evidence:
     """The goal as steps: for each task its result, or its failure where it carries an error, and last how the goal
     ended, as `goal_end` by the name of its state."""
     steps = []

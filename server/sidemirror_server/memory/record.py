@@ -188,7 +188,7 @@ class TaskOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
     error_category: str = ""
 
 
-class Kept(msgspec.Struct, frozen=True):
+class MemoryHistory(msgspec.Struct, frozen=True):
     """A memory with its earlier versions, oldest first, and links that begin at it: what an export holds of it."""
 
     memory: MemoryRecord

@@ -8,9 +8,9 @@ from typing import Protocol
 import msgspec
 
 from sidemirror_server.memory.record import (
-    Kept,
     Learned,
     Lesson,
+    MemoryHistory,
     MemoryKind,
     MemoryRecord,
     MemoryState,
@@ -79,7 +79,7 @@ class Memories(Protocol):
 
     async def delete(self, scope: Scope, memory_id: str) -> None: ...
 
-    async def put(self, scope: Scope, kept: Kept) -> bool: ...
+    async def put(self, scope: Scope, kept: MemoryHistory) -> bool: ...
 
     async def report(self, scope: Scope, outcome: TaskOutcome) -> None: ...
 

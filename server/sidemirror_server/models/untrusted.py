@@ -1,7 +1,7 @@
 """What came back from a model is data from outside: nothing of it is used before it went through here.
 
-Adapters turn a provider's answer into `Heard`; `accepted` says whether it is an answer to what was asked. The details
-of failures are our own words: what a provider or a model wrote may repeat the prompt.
+Adapters turn a provider's answer into a `ModelReply`; `accepted` says whether it answers what was asked. The details of
+failures are our own words: what a provider or a model wrote may repeat the prompt.
 """
 
 import json
@@ -29,7 +29,7 @@ _ECHO_CHARS = 64
 _PLACE = re.compile(r" - at `(\$[\w.\[\]]*)`$")
 
 
-class Heard(msgspec.Struct, frozen=True):
+class ModelReply(msgspec.Struct, frozen=True):
     """What a model said, in no provider's form.
 
     `ending`: `done`; `cut`: a limit of tokens ended it; `refused`; anything else is the provider's word for it, ""
@@ -57,7 +57,7 @@ def json_of(text: bytes | str) -> Any:
         raise NotJson from error
 
 
-def accepted(heard: Heard, ask: Ask[AnswerT], *, lenient: bool = False) -> AnswerT:
+def accepted(heard: ModelReply, ask: Ask[AnswerT], *, lenient: bool = False) -> AnswerT:
     """The answer, checked against the ask's type and entered. Raises ModelFailed, with what the call took.
 
     `lenient`: prose and thinking around the one JSON object are passed over, for models that no schema binds.

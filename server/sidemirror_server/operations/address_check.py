@@ -22,13 +22,13 @@ _ANSWER_S = 2.0
 _SHOW_CA = "set SIDEMIRROR_CA_FILE to the authorities of its certificate, to ask what is there"
 
 
-class Answer(Finding, frozen=True, omit_defaults=True):
+class AddressAnswer(Finding, frozen=True, omit_defaults=True):
     """What is at an address; `served`: whether it is a sidemirror, None when that cannot be told."""
 
     served: bool | None = False
 
 
-def answers(settings: Settings) -> list[Answer]:
+def answers(settings: Settings) -> list[AddressAnswer]:
     """Who listens where calls are taken; nothing of an address that is none, of which `check_listeners` tells."""
     listeners = [settings.address, *([f"{UNIX}{path}"] if (path := _socket_of(settings)) else [])]
     return [_answer_at(address, settings) for address in dict.fromkeys(listeners) if _is_one(address)]
@@ -102,7 +102,7 @@ def _socket(path: Path, group: str) -> Iterator[Finding]:
     yield Finding("address", ok=False, found=found, advice=advice)
 
 
-def _answer_at(address: str, settings: Settings) -> Answer:
+def _answer_at(address: str, settings: Settings) -> AddressAnswer:
     """Who listens there, if anyone."""
     subject = "address"
     listening = _knock(address)
@@ -111,10 +111,10 @@ def _answer_at(address: str, settings: Settings) -> Answer:
             if not address.startswith(UNIX):
                 check_free("address", address)
         except CannotListen as error:  # a port that this user may not have
-            return Answer(subject, ok=False, found=str(error), advice="choose another address")
-        return Answer(subject, ok=True, found=f"{address} is free")
+            return AddressAnswer(subject, ok=False, found=str(error), advice="choose another address")
+        return AddressAnswer(subject, ok=True, found=f"{address} is free")
     if listening:
-        return Answer(subject, ok=False, found=f"{address}: {listening}", advice="choose another address")
+        return AddressAnswer(subject, ok=False, found=f"{address}: {listening}", advice="choose another address")
     target = address if address.startswith(UNIX) else f"dns:{address}"
     try:
         with open_channel(target) as channel:
@@ -123,27 +123,29 @@ def _answer_at(address: str, settings: Settings) -> Answer:
     except BadSettings as error:
         # What this command would show to a sidecar, as any client: `serve` does not look at it.
         found = f"{address} is taken, and cannot be asked: {error}"
-        return Answer(subject, ok=False, found=found, advice="mend that file, or unset the variable", served=None)
+        return AddressAnswer(
+            subject, ok=False, found=found, advice="mend that file, or unset the variable", served=None
+        )
     except grpc.RpcError as error:
         return _refused(address, settings, error.code())
-    return Answer(subject, ok=True, found=f"{address} is served by sidemirror {info.version}", served=True)
+    return AddressAnswer(subject, ok=True, found=f"{address} is served by sidemirror {info.version}", served=True)
 
 
-def _refused(address: str, settings: Settings, code: grpc.StatusCode) -> Answer:
+def _refused(address: str, settings: Settings, code: grpc.StatusCode) -> AddressAnswer:
     """Somebody listens there and does not answer the question."""
     subject = "address"
     if code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
         found = f"{address} is served by a sidemirror that asks for another token"
-        return Answer(subject, ok=True, found=found, served=True)
+        return AddressAnswer(subject, ok=True, found=found, served=True)
     spoke_tls, speaks_tls = bool(as_client().ca), bool(settings.tls.key_file)
     if speaks_tls and not address.startswith(UNIX):
         found = f"{address} is taken ({code.name}): by these settings it would speak TLS"
-        return Answer(subject, ok=True, found=found, advice=_SHOW_CA, served=True)
+        return AddressAnswer(subject, ok=True, found=found, advice=_SHOW_CA, served=True)
     advice = "choose another address, or stop what listens there"
     if spoke_tls and not address.startswith(UNIX):
         advice = f"unset SIDEMIRROR_CA_FILE: by these settings a sidemirror there speaks no TLS; or {advice}"
     found = f"{address} is taken by something that is no sidemirror ({code.name})"
-    return Answer(subject, ok=False, found=found, advice=advice, served=None if spoke_tls else False)
+    return AddressAnswer(subject, ok=False, found=found, advice=advice, served=None if spoke_tls else False)
 
 
 def _knock(address: str) -> str | None:

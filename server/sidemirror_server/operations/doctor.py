@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from sidemirror_server.assembly import examine_redis, examine_shared_store, examine_store
-from sidemirror_server.operations.address_check import Answer, answers, check_places
+from sidemirror_server.operations.address_check import AddressAnswer, answers, check_places
 from sidemirror_server.operations.choices_check import check_choices
 from sidemirror_server.operations.entrance_check import check_entrance
 from sidemirror_server.operations.finding import Finding
@@ -163,7 +163,7 @@ def _shared_advice(problem: str) -> str:
     return problem.rpartition(": ")[2] if ": " in problem else "look into the server's log"
 
 
-def _embedded(settings: Settings, clock: Clock, found: list[Answer]) -> Iterable[Finding]:
+def _embedded(settings: Settings, clock: Clock, found: list[AddressAnswer]) -> Iterable[Finding]:
     store = examine_store(settings)
     yield from (Finding("store", ok=False, found=problem, advice=_store_advice(problem)) for problem in store.problems)
     size = f"{store.size_bytes / _MIB:.1f} MiB" if store.exists else "not made yet"

@@ -69,7 +69,7 @@ class Episode(msgspec.Struct, frozen=True):
     reward: float | None = None
 
 
-class BadLine(msgspec.Struct, frozen=True):
+class BadEpisode(msgspec.Struct, frozen=True):
     """A line that is no episode: its number from 1, and what is wrong with it."""
 
     number: int
@@ -86,7 +86,7 @@ class RecordedTurn(msgspec.Struct, frozen=True):
     left_out: int
 
 
-def read_episodes(path: Path) -> Iterator[Episode | BadLine]:
+def read_episodes(path: Path) -> Iterator[Episode | BadEpisode]:
     """The episodes of a file of JSON lines, gzip or not, in its order; a bad line in its place. Empty lines do not
     count. Raises OSError when the file cannot be read."""
     decoder = msgspec.json.Decoder(Episode)
@@ -98,20 +98,20 @@ def read_episodes(path: Path) -> Iterator[Episode | BadLine]:
                 if line.strip():
                     yield _episode(decoder, number, line)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            yield BadLine(number + 1, f"the file is damaged from here on: {error}")
+            yield BadEpisode(number + 1, f"the file is damaged from here on: {error}")
 
 
-def _episode(decoder: "msgspec.json.Decoder[Episode]", number: int, line: bytes) -> Episode | BadLine:
+def _episode(decoder: "msgspec.json.Decoder[Episode]", number: int, line: bytes) -> Episode | BadEpisode:
     try:
         episode = decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return BadLine(number, str(error))
+        return BadEpisode(number, str(error))
     if not 0 < len(episode.episode_id) <= _LONGEST_ID or not episode.episode_id.isprintable():
-        return BadLine(number, f"episode_id: 1 to {_LONGEST_ID} printable characters are expected")
+        return BadEpisode(number, f"episode_id: 1 to {_LONGEST_ID} printable characters are expected")
     numbers = [event.i for event in episode.events]
     if len(set(numbers)) < len(numbers):
         twice = next(i for place, i in enumerate(numbers) if i in numbers[:place])
-        return BadLine(number, f"events: i = {twice} is there twice")
+        return BadEpisode(number, f"events: i = {twice} is there twice")
     return episode
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from sidemirror.v1 import common_pb2, thinking_pb2_grpc
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.operations.episodes import BadLine, Episode, RecordedTurn, read_episodes, turns_of
+from sidemirror_server.operations.episodes import BadEpisode, Episode, RecordedTurn, read_episodes, turns_of
 from sidemirror_server.operations.loop import run
 from sidemirror_server.operations.own_sidecar import own_sidecar
-from sidemirror_server.operations.replay_report import Played, Refused, Report, Tally, show_report
+from sidemirror_server.operations.replay_report import Played, Refused, ReplayReport, ReplayTally, show_report
 from sidemirror_server.operations.target import EXIT_UNREACHABLE, Unreachable, address_given, dial
 from sidemirror_server.operations.turn_stream import TurnBroken, TurnStream
 
@@ -46,11 +46,11 @@ def replay(options: argparse.Namespace) -> int:
 
 
 async def play(
-    path: Path, lines: list[Episode | BadLine], config: pb.ThinkingConfig, address: str, *, quiet: bool
-) -> Report:
+    path: Path, lines: list[Episode | BadEpisode], config: pb.ThinkingConfig, address: str, *, quiet: bool
+) -> ReplayReport:
     """Plays the episodes against the sidecar at `address`, or against one of its own when that is empty."""
     episodes = [line for line in lines if isinstance(line, Episode)]
-    bad = tuple(line for line in lines if isinstance(line, BadLine))
+    bad = tuple(line for line in lines if isinstance(line, BadEpisode))
     ran = uuid.uuid4().hex[:8]
     waiting = iter(episodes)
     played: list[Played] = []
@@ -68,14 +68,14 @@ async def play(
                 for _ in range(_AT_ONCE):
                     group.create_task(play_some())
     took_s = asyncio.get_running_loop().time() - started_s
-    return Report(path.name, address, tuple(played), bad, took_s)
+    return ReplayReport(path.name, address, tuple(played), bad, took_s)
 
 
 async def play_episode(
     stub: "thinking_pb2_grpc.ThinkingServiceAsyncStub", episode: Episode, session_id: str, config: pb.ThinkingConfig
 ) -> Played:
     """Plays one episode in a session of its own. What ends it early is told, not raised."""
-    tally = Tally(episodes=1)
+    tally = ReplayTally(episodes=1)
     tally.outcomes[episode.outcome] += 1
     refused: Refused | None = None
     for turn in turns_of(episode, session_id, config):
@@ -87,7 +87,9 @@ async def play_episode(
     return Played(episode.agent.domain or "-", tally, refused)
 
 
-async def _play_turn(stub: "thinking_pb2_grpc.ThinkingServiceAsyncStub", turn: RecordedTurn, tally: Tally) -> None:
+async def _play_turn(
+    stub: "thinking_pb2_grpc.ThinkingServiceAsyncStub", turn: RecordedTurn, tally: ReplayTally
+) -> None:
     tally.turns += 1
     tally.left_out += turn.left_out
     async with TurnStream(stub) as stream:
@@ -100,7 +102,7 @@ async def _play_turn(stub: "thinking_pb2_grpc.ThinkingServiceAsyncStub", turn: R
             tally.acknowledged += stream.durable
 
 
-def _count(tally: Tally, directive: pb.TurnDirective) -> None:
+def _count(tally: ReplayTally, directive: pb.TurnDirective) -> None:
     match directive.WhichOneof("kind"):
         case "nudge":
             tally.nudges[_name(pb.Pattern.Name(directive.nudge.pattern), "PATTERN_")] += 1
@@ -117,7 +119,7 @@ def _name(value: str, prefix: str) -> str:
     return value.removeprefix(prefix).lower().replace("_", " ")
 
 
-def _limited(lines: Iterator[Episode | BadLine], limit: int) -> Iterator[Episode | BadLine]:
+def _limited(lines: Iterator[Episode | BadEpisode], limit: int) -> Iterator[Episode | BadEpisode]:
     """The lines up to the `limit`-th episode; all of them when it is 0."""
     taken = 0
     for line in lines:

@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
-from sidemirror_server.operations.episodes import BadLine
+from sidemirror_server.operations.episodes import BadEpisode
 
 _ALL = "all"
 # More of them tell nothing new; `--json` has all.
 _MOST_SHOWN = 20
 
 
-class Tally(msgspec.Struct):
+class ReplayTally(msgspec.Struct):
     """What was sent and what was said. Counts by name, such as `ok`, `repeated call`, `tool error`, `success`."""
 
     episodes: int = 0
@@ -33,7 +33,7 @@ class Tally(msgspec.Struct):
         """Events that were sent and not called durable."""
         return self.sent - self.acknowledged
 
-    def add(self, other: "Tally") -> None:
+    def add(self, other: "ReplayTally") -> None:
         """Adds the other's figures to these."""
         for name in ("episodes", "turns", "sent", "acknowledged", "left_out", "gaps"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -52,25 +52,25 @@ class Played(msgspec.Struct, frozen=True):
     """One episode."""
 
     domain: str
-    tally: Tally
+    tally: ReplayTally
     refused: Refused | None
 
 
-class Report(msgspec.Struct, frozen=True):
+class ReplayReport(msgspec.Struct, frozen=True):
     """One file. `address` is empty when the sidecar was the replay's own."""
 
     file: str
     address: str
     played: tuple[Played, ...]
-    bad_lines: tuple[BadLine, ...]
+    bad_lines: tuple[BadEpisode, ...]
     took_s: float
 
     @property
-    def total(self) -> Tally:
+    def total(self) -> ReplayTally:
         return _sum(played.tally for played in self.played)
 
     @property
-    def by_domain(self) -> Mapping[str, Tally]:
+    def by_domain(self) -> Mapping[str, ReplayTally]:
         """Sorted by name."""
         domains = sorted({played.domain for played in self.played})
         return {name: _sum(played.tally for played in self.played if played.domain == name) for name in domains}
@@ -85,7 +85,7 @@ class Report(msgspec.Struct, frozen=True):
         return not (self.bad_lines or self.refused or self.total.lost or self.total.gaps)
 
 
-def show_report(report: Report, *, as_json: bool) -> None:
+def show_report(report: ReplayReport, *, as_json: bool) -> None:
     """The result on stdout; what went wrong on stderr, unless the JSON holds it."""
     if as_json:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(_plain(report)), indent=2).decode() + "\n")
@@ -99,8 +99,8 @@ def show_report(report: Report, *, as_json: bool) -> None:
         sys.stderr.write(f"sidemirror: and {len(wrong) - _MOST_SHOWN} more, which --json lists\n")
 
 
-def _plain(report: Report) -> dict[str, Any]:
-    def figures(tally: Tally) -> dict[str, Any]:
+def _plain(report: ReplayReport) -> dict[str, Any]:
+    def figures(tally: ReplayTally) -> dict[str, Any]:
         known = {**msgspec.structs.asdict(tally), "lost": tally.lost}
         return {name: dict(sorted(it.items())) if isinstance(it, Counter) else it for name, it in known.items()}
 
@@ -115,7 +115,7 @@ def _plain(report: Report) -> dict[str, Any]:
     }
 
 
-def _show_table(report: Report) -> None:
+def _show_table(report: ReplayReport) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -134,7 +134,7 @@ def _show_table(report: Report) -> None:
     console.print(f"Played in {report.took_s:.1f} s.")
 
 
-def _rows(columns: Mapping[str, Tally]) -> Iterable[tuple[str, list[str]]]:
+def _rows(columns: Mapping[str, ReplayTally]) -> Iterable[tuple[str, list[str]]]:
     plain = {
         "episodes": "episodes",
         "turns": "turns",
@@ -154,8 +154,8 @@ def _rows(columns: Mapping[str, Tally]) -> Iterable[tuple[str, list[str]]]:
             yield f"{label}: none", ["" for _ in counts]
 
 
-def _sum(tallies: Iterable[Tally]) -> Tally:
-    total = Tally()
+def _sum(tallies: Iterable[ReplayTally]) -> ReplayTally:
+    total = ReplayTally()
     for tally in tallies:
         total.add(tally)
     return total

@@ -12,8 +12,8 @@ from sidemirror_server.critique import record
 from sidemirror_server.critique.debate import DEFAULT_CRITICS, FEWEST_CRITICS, MOST_ROUNDS, Argument, debate
 from sidemirror_server.critique.gate import should_critique
 from sidemirror_server.critique.keeping import About, Critic
-from sidemirror_server.critique.material import Material, ToolEvidence, material_of
-from sidemirror_server.critique.revise import DEFAULT_REVISIONS, Critiqued, revise
+from sidemirror_server.critique.material import CritiqueMaterial, ToolEvidence, material_of
+from sidemirror_server.critique.revise import DEFAULT_REVISIONS, StepVerdict, revise
 from sidemirror_server.models.scoped_model import ScopedModel
 from sidemirror_server.rpc.call import Call
 from sidemirror_server.rpc.turn_material import TurnMaterial
@@ -87,7 +87,7 @@ class CritiqueCalls:
         # Closed as soon as the agent leaves: that ends the call to the model that is being made.
         async with aclosing(revise(self._model, call.scope, material, revisions, _remaining_s(call))) as steps:
             async for step in steps:
-                if isinstance(step, Critiqued):
+                if isinstance(step, StepVerdict):
                     critique = await self._keep_step(step, material, request, call)
                     kept_id = critique.critique_id or kept_id
                     told = pb.ReviseCritique(number=step.number, critique=critique_to_wire(critique))
@@ -96,7 +96,7 @@ class CritiqueCalls:
                     yield step_to_wire(step, kept_id)
 
     async def _keep_step(
-        self, step: Critiqued, material: Material, request: pb.ReviseRequest, call: Call
+        self, step: StepVerdict, material: CritiqueMaterial, request: pb.ReviseRequest, call: Call
     ) -> record.Critique:
         judged = msgspec.structs.replace(material, response=step.response)
         about = About(request.turn_id, request.session_id)
@@ -119,9 +119,9 @@ class CritiqueCalls:
 
     async def _material(
         self, request: pb.CritiqueRequest | pb.ReviseRequest | pb.DebateRequest, call: Call, *, needs_response: bool
-    ) -> Material:
+    ) -> CritiqueMaterial:
         """What a request is about: what it says, and for what it leaves out the turn's. Raises BadInput, NotFound."""
-        given = Material(
+        given = CritiqueMaterial(
             question=enter(request.user_message),
             response=enter(request.response),
             results=tuple(
@@ -136,14 +136,14 @@ class CritiqueCalls:
             raise BadInput([("response", "required, unless a turn has one")])
         return given
 
-    async def _with_turn(self, given: Material, turn_id: str, call: Call) -> Material:
+    async def _with_turn(self, given: CritiqueMaterial, turn_id: str, call: Call) -> CritiqueMaterial:
         events = await self._turns.events(call.scope, turn_id)
         if events is None:
             if given.question and given.response:
                 return given  # a turn that was never reported here: its id is a label
             raise NotFound("turn", turn_id)
         known = material_of(events)
-        return Material(
+        return CritiqueMaterial(
             question=given.question or known.question,
             response=given.response or known.response,
             results=given.results or known.results,

@@ -2,7 +2,7 @@
 
 from sidemirror.v1 import critique_pb2 as pb
 from sidemirror_server.critique.evaluate import evaluate
-from sidemirror_server.critique.record import Outcome
+from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.statistics import DAY_US, HOUR_US
 from sidemirror_server.critique.store import CritiqueKey, Critiques
 from sidemirror_server.models.scoped_model import ScopedModel
@@ -98,5 +98,5 @@ class KeptCritiqueCalls:
         if not outcome:
             raise BadInput([("outcome", "required")])
         score = request.score if request.HasField("score") else None
-        await self._store.report(call.scope, request.critique_id, Outcome(outcome, score, call.clock.now_us()))
+        await self._store.report(call.scope, request.critique_id, CritiqueOutcome(outcome, score, call.clock.now_us()))
         return pb.ReportCritiqueOutcomeResponse()

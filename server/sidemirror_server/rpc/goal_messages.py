@@ -2,7 +2,7 @@
 
 from sidemirror.v1 import goal_reflection_pb2 as pb
 from sidemirror_server.goals.record import GoalReflection, GoalState
-from sidemirror_server.goals.report import Report, Task, reflection_of, report_in
+from sidemirror_server.goals.report import GoalReport, GoalTask, reflection_of, report_in
 from sidemirror_server.rpc.wire import ORIGINS, timestamp
 from sidemirror_server.vocabulary.text import enter
 from sidemirror_server.work.queue import Job, JobState
@@ -19,13 +19,15 @@ REPORT_STATES = {
 JOB_STATES = {number: state for state, number in REPORT_STATES.items()}
 
 
-def report_of(request: pb.ReportGoalRequest) -> Report:
+def report_of(request: pb.ReportGoalRequest) -> GoalReport:
     """The record of a report. Its state is said."""
-    return Report(
+    return GoalReport(
         goal_id=request.goal_id,
         objective=enter(request.objective),
         state=STATE_NAMES[request.state],
-        tasks=tuple(Task(enter(task.name), enter(task.output_summary), enter(task.error)) for task in request.tasks),
+        tasks=tuple(
+            GoalTask(enter(task.name), enter(task.output_summary), enter(task.error)) for task in request.tasks
+        ),
         error=enter(request.error),
     )
 

@@ -14,7 +14,7 @@ from sidemirror_server.rpc.streams import Streams, StreamTimes
 from sidemirror_server.rpc.wire import duration
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import Entry, Journal
-from sidemirror_server.trace.shared_reads import Looks
+from sidemirror_server.trace.shared_reads import SharedReads
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.telemetry import GAPS
@@ -27,7 +27,7 @@ class GoalWatchStreams:
 
     def __init__(self, journal: Journal, bell: Bell, streams: Streams) -> None:
         self._journal = journal
-        self._looks = Looks(journal, TOPIC)
+        self._looks = SharedReads(journal, TOPIC)
         self._bell = bell
         self._streams = streams
 

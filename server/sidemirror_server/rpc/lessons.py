@@ -10,7 +10,7 @@ from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.memory.lessons.episode import EventType, steps_of
 from sidemirror_server.memory.record import TaskOutcome
-from sidemirror_server.memory.trials.evidence import Counts, Interval, Verdict, explained
+from sidemirror_server.memory.trials.evidence import Counts, Interval, LessonVerdict, explained
 from sidemirror_server.memory.trials.outcomes import JudgedLesson, Outcomes
 from sidemirror_server.rpc.call import Call
 from sidemirror_server.rpc.memory_wire import CATEGORY_NAMES, STATES
@@ -22,7 +22,9 @@ from sidemirror_server.trace.receipts import Receipt, Receipts
 from sidemirror_server.vocabulary.errors import BadInput, NotFound
 from sidemirror_server.vocabulary.text import enter
 
-VERDICTS: dict[Verdict, Any] = {one: pb.LessonVerdict.Value(f"LESSON_VERDICT_{one.name}") for one in Verdict}
+VERDICTS: dict[LessonVerdict, Any] = {
+    one: pb.LessonVerdict.Value(f"LESSON_VERDICT_{one.name}") for one in LessonVerdict
+}
 
 
 class LessonKey(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ import msgspec
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.lessons.echo import without_echo
-from sidemirror_server.memory.lessons.episode import ReflectionContext, Step, steps_of
+from sidemirror_server.memory.lessons.episode import EpisodeStep, ReflectionContext, steps_of
 from sidemirror_server.memory.lessons.keeping import Ids, Keeper, Stored, judged_by_episode
 from sidemirror_server.memory.lessons.reflector import Reflector
 from sidemirror_server.rpc.call import Call
@@ -56,7 +56,7 @@ class MemoryCalls:
         outcome, task = OUTCOME_NAMES[request.outcome], enter(request.task_description)
         if (request.turn_id and request.events) or not (request.turn_id or request.events or request.session_id):
             raise BadInput([("events", "exactly one of events, turn_id and session_id")])
-        steps: tuple[Step, ...]
+        steps: tuple[EpisodeStep, ...]
         session_id = request.session_id
         if request.events:
             steps = tuple(step_of(event, f"event-{place}") for place, event in enumerate(request.events, start=1))

@@ -1,8 +1,8 @@
 """The calls of ReflectiveMemoryService that find memories."""
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror_server.memory.finding.context import DEFAULT_ITEMS, MemoryContext, Task
-from sidemirror_server.memory.finding.recall import Answer, Hit, Question, Recall, SearchMode
+from sidemirror_server.memory.finding.context import DEFAULT_ITEMS, ContextTask, MemoryContext
+from sidemirror_server.memory.finding.recall import Hit, Question, Recall, SearchAnswer, SearchMode
 from sidemirror_server.memory.finding.search import Filter
 from sidemirror_server.memory.record import MemoryState
 from sidemirror_server.rpc.blocks import block_to_wire
@@ -50,7 +50,7 @@ class MemorySearchCalls:
     async def BuildMemoryContext(
         self, request: pb.BuildMemoryContextRequest, call: Call
     ) -> pb.BuildMemoryContextResponse:
-        task = Task(
+        task = ContextTask(
             task=enter(request.task),
             tools=tuple(dict.fromkeys(enter(tool) for tool in request.tools)),
             error_categories=tuple(
@@ -67,7 +67,7 @@ class MemorySearchCalls:
         return pb.BuildMemoryContextResponse(block=block_to_wire(block))
 
 
-def answer_to_wire(answer: Answer, scope: Scope, *, explain: bool) -> pb.QueryReflectionsResponse:
+def answer_to_wire(answer: SearchAnswer, scope: Scope, *, explain: bool) -> pb.QueryReflectionsResponse:
     """The answer with its hits, as far as there is room in a message."""
     found = pb.QueryReflectionsResponse(
         search_mode=_MODES[answer.mode],

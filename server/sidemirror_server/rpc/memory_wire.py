@@ -10,7 +10,7 @@ from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.kin.signature import is_signature
 from sidemirror_server.memory.lessons.episode import ORIGINS as STEP_ORIGINS
-from sidemirror_server.memory.lessons.episode import EventType, Step, TaskError
+from sidemirror_server.memory.lessons.episode import EpisodeStep, EventType, TaskError
 from sidemirror_server.memory.lessons.keys import named_episode
 from sidemirror_server.memory.lessons.reflector import Result
 from sidemirror_server.memory.lessons.scoring import DEFAULT_IMPORTANCE
@@ -49,14 +49,14 @@ def _json(message: Struct) -> str:
     return msgspec.json.encode(object_of(message)).decode() if message.fields else ""
 
 
-def step_of(event: pb.ReflectionEvent, event_id: str) -> Step:
+def step_of(event: pb.ReflectionEvent, event_id: str) -> EpisodeStep:
     """The record of an event; `event_id` stands in for one that the client left out."""
     event_type = _EVENT_TYPES.get(event.event_type, EventType.SYSTEM_EVENT)
     error = _json(event.error)
     metadata = _json(event.metadata)
     # What failed was told by whatever failed; what stands beside a text may come from anywhere.
     heard = (Origin.TOOL,) if error or metadata else ()
-    return Step(
+    return EpisodeStep(
         event_id=event.event_id or event_id,
         event_type=event_type,
         content=enter(event.content),

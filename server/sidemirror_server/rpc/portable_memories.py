@@ -11,7 +11,7 @@ from sidemirror_server.memory.kin.graph import MemoryGraph
 from sidemirror_server.memory.kin.links import Link, links_of, memory_key
 from sidemirror_server.memory.lessons.keeping import Trust
 from sidemirror_server.memory.lessons.portable import BadLine, kept_in, line_of
-from sidemirror_server.memory.record import Kept, MemoryRecord, NewLink
+from sidemirror_server.memory.record import MemoryHistory, MemoryRecord, NewLink
 from sidemirror_server.memory.store import Memories, MemoryKey
 from sidemirror_server.rpc.call import Call
 
@@ -43,7 +43,7 @@ class PortableMemoryCalls:
                 earlier: tuple[MemoryRecord, ...] = ()
                 if memory.version > 1:
                     earlier = await self._store.versions(call.scope, memory.memory_id, memory.version, _MOST_VERSIONS)
-                line = line_of(Kept(memory, tuple(reversed(earlier)), _more_links(memory, links)))
+                line = line_of(MemoryHistory(memory, tuple(reversed(earlier)), _more_links(memory, links)))
                 if lines and size + len(line) > _PART_BYTES:
                     yield pb.ExportReflectionsResponse(lines=lines)
                     lines, size = [], 0

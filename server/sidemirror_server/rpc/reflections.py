@@ -10,7 +10,7 @@ from sidemirror_server.thinking.prompts import ReflectionPrompts, ToolOutcome
 from sidemirror_server.thinking.provider_parameters import plan_thinking
 from sidemirror_server.thinking.record import Reflection
 from sidemirror_server.thinking.reflect import Extra, material_of, prompt_of
-from sidemirror_server.thinking.schedule import Decision, Facts, decide
+from sidemirror_server.thinking.schedule import Decision, ScheduleFacts, decide
 from sidemirror_server.thinking.sessions import config_in
 from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.thinking.turn import decision, left
@@ -78,7 +78,7 @@ class ReflectionCalls:
         if record is None:
             raise NotFound("session", session_id)
         left_over = head_in(record.newest_head).carried.tool_errors if record.newest_head else ()
-        facts = Facts(turn_count=record.turn_count, tool_errors=len(left_over))
+        facts = ScheduleFacts(turn_count=record.turn_count, tool_errors=len(left_over))
         return _decision_to_wire(decide(config_in(record.body), facts))
 
     async def Reflect(self, request: pb.ReflectRequest, call: Call) -> pb.ReflectResponse:

@@ -18,7 +18,7 @@ from sidemirror_server.critique.record import (
     Severity,
     critique_in,
 )
-from sidemirror_server.critique.revise import Compared, Kept, Revised
+from sidemirror_server.critique.revise import Compared, KeptResponse, Revised
 from sidemirror_server.critique.seed_defaults import CONFIDENCE, ISSUES
 from sidemirror_server.critique.statistics import PPM, Figures
 from sidemirror_server.critique.store import CritiqueRecord
@@ -97,7 +97,7 @@ def kept_to_wire(record: CritiqueRecord) -> pb.KeptCritique:
     )
 
 
-def step_to_wire(step: Revised | Compared | Kept, critique_id: str) -> pb.ReviseResponse:
+def step_to_wire(step: Revised | Compared | KeptResponse, critique_id: str) -> pb.ReviseResponse:
     """A step of a revision that is not a verdict. `critique_id`: the last verdict that was kept."""
     match step:
         case Revised():
@@ -112,7 +112,7 @@ def step_to_wire(step: Revised | Compared | Kept, critique_id: str) -> pb.Revise
         case Compared():
             comparison = comparison_to_wire(step.comparison)
             return pb.ReviseResponse(comparison=pb.ReviseComparison(number=step.number, comparison=comparison))
-        case Kept():
+        case KeptResponse():
             result = pb.ReviseResult(
                 response=step.response,
                 number=step.number,

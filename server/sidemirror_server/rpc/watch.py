@@ -12,7 +12,7 @@ from sidemirror_server.thinking.record import recorded_in
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import TURN_TOPIC, Entry, TurnLog
 from sidemirror_server.trace.pruning import Pruning
-from sidemirror_server.trace.shared_reads import Looks
+from sidemirror_server.trace.shared_reads import SharedReads
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.telemetry import GAPS
@@ -24,7 +24,7 @@ class WatchStreams:
     keeps_times = True  # the boundary leaves the end of its streams to it
 
     def __init__(self, log: TurnLog, pruning: Pruning, bell: Bell, streams: Streams) -> None:
-        self._looks = Looks(log, TURN_TOPIC)
+        self._looks = SharedReads(log, TURN_TOPIC)
         self._pruning = pruning
         self._bell = bell
         self._streams = streams

@@ -93,7 +93,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 Usd = Annotated[float, Meta(ge=0)]
 
 
-class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What answers, and where. Without any of these it is `rules`, which is no language model and costs nothing."""
 
     # rules, anthropic, openai_compatible, or the name of an installed package's entry point `sidemirror.models`.
@@ -132,7 +132,7 @@ class Embedding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     usd_per_mtok: Usd | None = None
 
 
-class Spend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SpendCaps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The most that models may cost in a day (UTC); null is no cap. Default: design section 9."""
 
     # Everything this sidecar's store knows of.
@@ -283,8 +283,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # A folder of templates that take the place of the built-in prompts; none when empty.
     prompts_dir: str = ""
     limits: Limits = Limits()
-    model: Model = Model()
-    spend: Spend = Spend()
+    model: ModelSettings = ModelSettings()
+    spend: SpendCaps = SpendCaps()
     retention: Retention = Retention()
     purposes: Purposes = Purposes()
     memory: Memory = Memory()

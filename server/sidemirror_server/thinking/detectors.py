@@ -37,7 +37,7 @@ class Pattern(Enum):
     NOTHING_NEW = "nothing_new"
 
 
-class Step(msgspec.Struct, frozen=True, gc=False):
+class ToolStep(msgspec.Struct, frozen=True, gc=False):
     """A tool call with its outcome."""
 
     call_event_id: str
@@ -52,7 +52,7 @@ class Step(msgspec.Struct, frozen=True, gc=False):
     polling: bool = False
 
 
-class Finding(msgspec.Struct, frozen=True):
+class Detection(msgspec.Struct, frozen=True):
     """A pattern, the events that show it (oldest first; at most the last six steps), and what to tell the agent."""
 
     pattern: Pattern
@@ -64,7 +64,7 @@ class Window(msgspec.Struct, frozen=True):
     """What the detectors remember of one agent's turn. Start with `Window()`."""
 
     # The last steps, oldest first.
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ToolStep, ...] = ()
     # Keys of the calls and results of the steps before the next one, oldest first.
     known: tuple[str, ...] = ()
     # How many steps up to the last one: had its very call; took turns with the one before; failed; brought nothing new.
@@ -76,7 +76,7 @@ class Window(msgspec.Struct, frozen=True):
     told: tuple[Pattern, ...] = ()
 
 
-def advance(window: Window, step: Step) -> tuple[Window, Finding | None]:
+def advance(window: Window, step: ToolStep) -> tuple[Window, Detection | None]:
     """The window after `step`, and what is to be said about it now.
 
     Of several patterns that hold, the most telling one is said, once: its streak must break before it is said again.
@@ -129,10 +129,10 @@ def _holding(window: Window) -> list[Pattern]:
     return holding
 
 
-def _finding(pattern: Pattern, window: Window) -> Finding:
+def _finding(pattern: Pattern, window: Window) -> Detection:
     length, message = _told(pattern, window)
     shown = window.steps[-length:]
-    return Finding(
+    return Detection(
         pattern, tuple(chain.from_iterable((step.call_event_id, step.result_event_id) for step in shown)), message
     )
 

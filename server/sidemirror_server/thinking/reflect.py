@@ -41,7 +41,7 @@ class Extra(msgspec.Struct, frozen=True):
     results: tuple[ToolOutcome, ...] = ()
 
 
-class Material(msgspec.Struct, frozen=True):
+class ReflectionMaterial(msgspec.Struct, frozen=True):
     """What a reflection is made from: the turn as it stood when the slot was taken."""
 
     question: str
@@ -51,7 +51,7 @@ class Material(msgspec.Struct, frozen=True):
     origin: Origin
 
 
-def material_of(state: TurnState, extra: Extra) -> Material:
+def material_of(state: TurnState, extra: Extra) -> ReflectionMaterial:
     """What is known of the turn now, with what the agent adds."""
     asked = [message.content for message in extra.messages if message.role == "user"]
     failed = [result.text for result in extra.results if result.failed]
@@ -62,7 +62,7 @@ def material_of(state: TurnState, extra: Extra) -> Material:
     elif extra.messages:
         origins.append(Origin.AGENT)
     question = clip(asked[-1], _QUESTION_CHARS) if asked else state.question
-    return Material(
+    return ReflectionMaterial(
         question=question,
         results=(*state.results, *extra.results),
         recent_error=failed[-1] if failed else (errors[-1].text if errors else ""),
@@ -71,13 +71,18 @@ def material_of(state: TurnState, extra: Extra) -> Material:
     )
 
 
-def prompt_of(material: Material, prompts: ReflectionPrompts) -> str:
+def prompt_of(material: ReflectionMaterial, prompts: ReflectionPrompts) -> str:
     """The user text of the reflection; its system text is `prompts.system()`. Raises WrongState."""
     return prompts.prompt(material.question, material.results, material.recent_error)
 
 
 async def reflect(
-    gateway: Gateway, prompts: ReflectionPrompts, scope: Scope, material: Material, timeout_s: float, within: Within
+    gateway: Gateway,
+    prompts: ReflectionPrompts,
+    scope: Scope,
+    material: ReflectionMaterial,
+    timeout_s: float,
+    within: Within,
 ) -> Reflection:
     """What the model makes of it within `timeout_s` and `within` what the turn has left. Raises nothing but
     cancellation."""

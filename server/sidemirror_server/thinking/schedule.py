@@ -24,7 +24,7 @@ class Reason(Enum):
     REQUESTED = "requested"
 
 
-class Facts(msgspec.Struct, frozen=True):
+class ScheduleFacts(msgspec.Struct, frozen=True):
     """What the rule looks at, as the fold of a turn knows it."""
 
     # Turns started in this session, the present one included; 0 before the first.
@@ -53,7 +53,7 @@ class Decision(msgspec.Struct, frozen=True):
 _NOTHING_MATCHED = Decision(False, Reason.NONE, ())
 
 
-def decide(config: ThinkingConfig, facts: Facts) -> Decision:
+def decide(config: ThinkingConfig, facts: ScheduleFacts) -> Decision:
     """The five rules of design section 4 (seeds thinking-manager and reflection-engine, "Scheduling")."""
     matches: list[Reason] = []
     if config.level is ThinkLevel.OFF:
@@ -72,7 +72,7 @@ def decide(config: ThinkingConfig, facts: Facts) -> Decision:
     return Decision(matches[0] is not Reason.LEVEL_OFF, matches[0], tuple(matches))
 
 
-def _periodic(config: ThinkingConfig, facts: Facts) -> bool:
+def _periodic(config: ThinkingConfig, facts: ScheduleFacts) -> bool:
     if config.reflect_every <= 0 or facts.turn_count % config.reflect_every:
         return False
     return config.periodic_scope is PeriodicScope.STEP or not facts.periodic_done

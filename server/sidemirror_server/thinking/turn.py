@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
-from sidemirror_server.thinking.detectors import Step, Window, advance, call_key, result_key
+from sidemirror_server.thinking.detectors import ToolStep, Window, advance, call_key, result_key
 from sidemirror_server.thinking.prompts import RESULT_CHARS, ToolOutcome
 from sidemirror_server.thinking.record import (
     Carry,
@@ -25,7 +25,7 @@ from sidemirror_server.thinking.record import (
     TurnPlan,
     TurnSummary,
 )
-from sidemirror_server.thinking.schedule import Decision, Facts, Reason, decide
+from sidemirror_server.thinking.schedule import Decision, Reason, ScheduleFacts, decide
 from sidemirror_server.thinking.turn_state import OpenCall, TurnState
 from sidemirror_server.trace.event import (
     Event,
@@ -84,7 +84,7 @@ def decision(state: TurnState) -> Decision:
     """What the schedule says at this moment, whether or not a decision point is reached."""
     return decide(
         state.config,
-        Facts(
+        ScheduleFacts(
             turn_count=state.turn_count,
             tool_errors=len(state.tool_errors),
             periodic_done=state.periodic_done,
@@ -301,7 +301,7 @@ def _call_ended(
     state.steps_done += 1
     outcome = ToolOutcome(tool, clip(text, RESULT_CHARS), failed)
     state.results = (*state.results[-_KEPT_RESULTS + 1 :], outcome)
-    step = Step(
+    step = ToolStep(
         call_event_id=call.event_id if call else event.event_id,
         result_event_id=event.event_id,
         name=tool,

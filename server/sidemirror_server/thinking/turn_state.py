@@ -4,7 +4,7 @@ import msgspec
 
 from sidemirror_server.models.evidence import EvidenceStep
 from sidemirror_server.thinking.config import ThinkingConfig
-from sidemirror_server.thinking.detectors import Finding, Window
+from sidemirror_server.thinking.detectors import Detection, Window
 from sidemirror_server.thinking.prompts import ToolOutcome
 from sidemirror_server.thinking.record import Reflection, SeenError, SlotClaim, TurnSummary
 from sidemirror_server.trace.log import TurnStanding
@@ -60,7 +60,7 @@ class TurnState(msgspec.Struct):
 
     open_calls: dict[str, OpenCall] = {}
     windows: dict[str, Window] = {}
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Detection, ...] = ()
     claims: dict[DirectiveId, tuple[int, SlotClaim]] = {}
 
     event_count: int = 0

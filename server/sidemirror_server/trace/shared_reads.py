@@ -15,7 +15,7 @@ _PAGE_BYTES = 1024 * 1024
 _READERS = 2
 
 
-class Looks:
+class SharedReads:
     """What the watches of one topic read. What was in the log when they asked is never missing."""
 
     def __init__(self, log: Log, topic: str) -> None:

@@ -27,8 +27,8 @@ from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import Reflections
-from sidemirror_server.turns.session_past import Past
-from sidemirror_server.turns.turn_cache import HeldTurns
+from sidemirror_server.turns.session_past import SessionPast
+from sidemirror_server.turns.turn_cache import TurnCache
 from sidemirror_server.vocabulary.block import ContextBlock
 from sidemirror_server.vocabulary.budget import Claim
 from sidemirror_server.vocabulary.clock import Clock
@@ -105,7 +105,7 @@ class Conductor:
         self._lessons = lessons
         self._clock = clock
         self._limits = limits
-        self._held = HeldTurns()
+        self._held = TurnCache()
         self._endings = Endings(recorder, reflections, critiques, clock, limits.finish_grace_s)
 
     async def start(
@@ -129,7 +129,7 @@ class Conductor:
                 if wait_for_store:
                     raise
                 warnings = ("the store is away: the session's earlier turns are not known",)
-                past = Past()
+                past = SessionPast()
             context, missing = await self._lessons.for_turn(scope, turn_id, started, past.carried.tool_errors)
             # The store makes the session when it is not there, or not there any more.
             turn = LiveTurn(scope, config_body(past.config))
@@ -348,11 +348,11 @@ class Conductor:
             self._endings.restarted(turn)
         return turn
 
-    async def _past(self, scope: Scope, session_id: SessionId) -> Past:
+    async def _past(self, scope: Scope, session_id: SessionId) -> SessionPast:
         """What the session's next turn inherits, from memory or from the store."""
         hot = self._held.hot(scope, session_id)
         if hot is not None and hot.is_known:
-            return Past(hot.config, hot.turn_count, carry(hot.newest.state))
+            return SessionPast(hot.config, hot.turn_count, carry(hot.newest.state))
         # An earlier turn of the session may have recorded what the store does not have yet.
         for turn in self._held.of_session(scope, session_id):
             if turn.failure is not None and turn.lost is None:
@@ -364,9 +364,9 @@ class Conductor:
             raise StoreUnavailable(reason="it does not answer") from error
         session = await self._sessions.get(scope, session_id)
         if session is None:
-            return Past()
+            return SessionPast()
         carried = head_in(session.newest_head).carried if session.newest_head else Carry()
-        return Past(config_in(session.body), session.turn_count, carried)
+        return SessionPast(config_in(session.body), session.turn_count, carried)
 
     def _record_start(
         self,
@@ -374,7 +374,7 @@ class Conductor:
         turn_id: TurnId,
         event: Event,
         started: TurnStarted,
-        past: Past,
+        past: SessionPast,
         warnings: tuple[str, ...],
         context: ContextBlock | None,
     ) -> None:

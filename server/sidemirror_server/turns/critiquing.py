@@ -12,7 +12,7 @@ import msgspec
 
 from sidemirror_server.critique.gate import GateReason, should_critique
 from sidemirror_server.critique.keeping import About, Critic
-from sidemirror_server.critique.material import Material, ToolEvidence
+from sidemirror_server.critique.material import CritiqueMaterial, ToolEvidence
 from sidemirror_server.critique.record import Critique, Verdict, critique_body
 from sidemirror_server.models.profiles import Within
 from sidemirror_server.thinking.record import Critiqued, Directive, SlotClaim
@@ -76,7 +76,7 @@ class TurnCritiques:
                 self._fail(turn, begun, reason)
 
     async def _run(
-        self, turn: LiveTurn, begun: SlotClaim, material: Material, timeout_s: float, within: Within
+        self, turn: LiveTurn, begun: SlotClaim, material: CritiqueMaterial, timeout_s: float, within: Within
     ) -> None:
         about = About(turn.state.turn_id, turn.state.session_id)
         verdict = await self._critic.verdict(turn.scope, material, timeout_s, within)
@@ -124,10 +124,10 @@ def wanted(state: TurnState, response: str) -> tuple[str, ...]:
     return tuple(reason.value for reason in (*gate.reasons, *always))
 
 
-def material_of(state: TurnState, response: str) -> Material:
+def material_of(state: TurnState, response: str) -> CritiqueMaterial:
     """What is known of the turn, about the response."""
     results = tuple(ToolEvidence(result.tool, result.text, result.failed) for result in state.results)
-    return Material(state.question, response, results, state.task, state.origin)
+    return CritiqueMaterial(state.question, response, results, state.task, state.origin)
 
 
 def _unkept(state: TurnState, now_us: int, verdict: Verdict) -> Critique:

@@ -9,14 +9,14 @@ from typing import TypeVar
 import msgspec
 
 from sidemirror_server.goals.context import HEADING, GoalContexts, GoalLessons
-from sidemirror_server.memory.finding.context import DEFAULT_ITEMS, Failure, Fitting, MemoryContext, Task
+from sidemirror_server.memory.finding.context import DEFAULT_ITEMS, ContextTask, FailedCall, Fitting, MemoryContext
 from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.memory.trials.holdout import HELD_BACK, held_of
 from sidemirror_server.thinking.record import SeenError
 from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.trace.event import ContextWish, TurnStarted
 from sidemirror_server.trace.receipts import Receipt, ReceiptKind, Receipts, receipt_items
-from sidemirror_server.vocabulary.block import ContextBlock, Lesson, Omitted, render
+from sidemirror_server.vocabulary.block import BlockLesson, ContextBlock, Omitted, render
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable
 from sidemirror_server.vocabulary.ids import DirectiveId, TurnId, derived_id
@@ -75,7 +75,7 @@ class Lessons:
             self._of_memory(
                 scope,
                 wish,
-                Task(wish.task or started.task, wish.tools, turn_id=turn_id, signatures=_signatures(failed)),
+                ContextTask(wish.task or started.task, wish.tools, turn_id=turn_id, signatures=_signatures(failed)),
             ),
         )
         if goals is None and (memory is None or self._memory is None):
@@ -97,7 +97,7 @@ class Lessons:
         scope: Scope,
         turn: TurnState,
         directive_id: DirectiveId,
-        failures: Sequence[Failure],
+        failures: Sequence[FailedCall],
         but: Collection[str],
     ) -> ContextBlock | None:
         """The lessons of reflective memory for calls of a turn that failed, with their receipt; none of the memories
@@ -123,12 +123,12 @@ class Lessons:
     async def _of_goals(self, scope: Scope, wish: ContextWish, task: str, now_us: int) -> GoalLessons | None:
         return await _in_time(self._goals.lessons(scope, wish.goal_id, task, now_us))
 
-    async def _of_memory(self, scope: Scope, wish: ContextWish, task: Task) -> Fitting | None:
+    async def _of_memory(self, scope: Scope, wish: ContextWish, task: ContextTask) -> Fitting | None:
         if self._memory is None or not (task.task.strip() or task.tools or task.signatures):
             return Fitting()
         return await _in_time(self._not_held_back(self._memory, scope, task, wish.max_items or DEFAULT_ITEMS))
 
-    async def _not_held_back(self, memory: MemoryContext, scope: Scope, task: Task, max_items: int) -> Fitting:
+    async def _not_held_back(self, memory: MemoryContext, scope: Scope, task: ContextTask, max_items: int) -> Fitting:
         """What fits, without what a block that was asked for beforehand holds back from this turn."""
         found = await memory.fitting(scope, task, max_items, meaning_s=_MEANING_S)
         if not found.lessons:
@@ -169,5 +169,5 @@ def _joined(goals: GoalLessons, memory: Fitting, max_items: int, receipt_id: str
     return msgspec.structs.replace(block, omitted=(*memory.omitted, *left, *block.omitted))
 
 
-def _by_turns(*each: Sequence[Lesson]) -> Iterator[Lesson]:
+def _by_turns(*each: Sequence[BlockLesson]) -> Iterator[BlockLesson]:
     return (one for one in chain.from_iterable(zip_longest(*each)) if one is not None)

@@ -9,12 +9,12 @@ import logging
 
 import msgspec
 
-from sidemirror_server.memory.finding.context import Failure
+from sidemirror_server.memory.finding.context import FailedCall
 from sidemirror_server.models.gateway import Gateway
 from sidemirror_server.models.profiles import Within
 from sidemirror_server.thinking.prompts import ReflectionPrompts
 from sidemirror_server.thinking.record import Directive, Reflection, SlotClaim
-from sidemirror_server.thinking.reflect import Extra, Material, material_of, reflect
+from sidemirror_server.thinking.reflect import Extra, ReflectionMaterial, material_of, reflect
 from sidemirror_server.thinking.schedule import Reason
 from sidemirror_server.thinking.turn import due, elapsed_s, left
 from sidemirror_server.turns.lessons import Lessons
@@ -35,10 +35,10 @@ _LESSONS_S = 1.0
 class _Asked(msgspec.Struct, frozen=True):
     """What a reflection is made from, as it was when its slot was taken. `brought`: lessons that the turn has."""
 
-    material: Material
+    material: ReflectionMaterial
     timeout_s: float
     within: Within
-    failures: tuple[Failure, ...]
+    failures: tuple[FailedCall, ...]
     brought: frozenset[str]
 
 
@@ -170,10 +170,10 @@ class Reflections:
         turn.wake()
 
 
-def _failures(turn: LiveTurn, extra: Extra) -> tuple[Failure, ...]:
+def _failures(turn: LiveTurn, extra: Extra) -> tuple[FailedCall, ...]:
     """The calls that failed, as far as the turn knows and the agent adds, the newest last."""
-    known = [Failure(error.tool, error.text) for error in turn.state.tool_errors]
-    return (*known, *(Failure(result.tool, result.text) for result in extra.results if result.failed))
+    known = [FailedCall(error.tool, error.text) for error in turn.state.tool_errors]
+    return (*known, *(FailedCall(result.tool, result.text) for result in extra.results if result.failed))
 
 
 def _brought(turn: LiveTurn) -> frozenset[str]:

@@ -6,7 +6,7 @@ from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.thinking.record import Carry
 
 
-class Past(msgspec.Struct, frozen=True):
+class SessionPast(msgspec.Struct, frozen=True):
     """What a session has come to before a turn; by default that of one that nothing is known of."""
 
     config: ThinkingConfig = ThinkingConfig()

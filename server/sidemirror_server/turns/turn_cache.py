@@ -25,7 +25,7 @@ class Hot(msgspec.Struct):
     is_known: bool
 
 
-class HeldTurns:
+class TurnCache:
     """Which turns this process has in memory, and its locks on turns and sessions."""
 
     def __init__(self) -> None:

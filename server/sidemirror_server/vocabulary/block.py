@@ -61,7 +61,7 @@ class ContextBlock(msgspec.Struct, frozen=True, omit_defaults=True):
     omitted: tuple[Omitted, ...] = ()
 
 
-class Lesson(msgspec.Struct, frozen=True):
+class BlockLesson(msgspec.Struct, frozen=True):
     """A lesson that could be shown. `label`: what stands in brackets before it (`Goal: …`); none when empty."""
 
     item: BlockItem
@@ -69,7 +69,7 @@ class Lesson(msgspec.Struct, frozen=True):
 
 
 def render(
-    heading: str, lessons: Sequence[Lesson], max_items: int, max_tokens: int = MAX_TOKENS, receipt_id: str = ""
+    heading: str, lessons: Sequence[BlockLesson], max_items: int, max_tokens: int = MAX_TOKENS, receipt_id: str = ""
 ) -> ContextBlock:
     """The lessons that fit, in their order, as a block of at most `max_items` lines and about `max_tokens`.
 

@@ -1,8 +1,8 @@
 """Runs jobs: claims what is due, holds the lease while the handler works, and says what came of it.
 
-Rooms give `assembly` their handlers by kind. A handler gets a `Task` and returns the job's result. It may be run again
-for the same job, after a crash or a lost lease, so whatever it does that must not happen twice it guards with the
-task's token, or does in the transaction that finishes the job.
+Rooms give `assembly` their handlers by kind. A handler gets a `ClaimedJob` and returns the job's result. It may
+be run again for the same job, after a crash or a lost lease. What must not happen twice it guards with the job's token,
+or does in the transaction that finishes the job.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ class Pace(msgspec.Struct, frozen=True):
     longest_retry_s: float = 300.0
 
 
-class Task:
+class ClaimedJob:
     """What a handler is given: the job as it was claimed, and a place for notes that survive a crash."""
 
     def __init__(self, job: Job, work: Work, clock: Clock) -> None:
@@ -65,7 +65,7 @@ class Task:
         await self._work.checkpoint(job.scope, job.job_id, job.token, notes, self._clock.now_us())
 
 
-Handler = Callable[[Task], Awaitable[bytes | None]]
+Handler = Callable[[ClaimedJob], Awaitable[bytes | None]]
 
 
 class Worker:
@@ -140,7 +140,7 @@ class Worker:
 
     async def _run_one(self, job: Job) -> None:
         """The job boundary: whatever a handler raises ends here and is written down."""
-        handling = asyncio.ensure_future(self._handlers[job.kind](Task(job, self._work, self._clock)))
+        handling = asyncio.ensure_future(self._handlers[job.kind](ClaimedJob(job, self._work, self._clock)))
         holding = asyncio.create_task(self._hold_lease(job))
         try:
             await asyncio.wait((handling, holding), return_when=asyncio.FIRST_COMPLETED)

@@ -40,7 +40,7 @@ from sidemirror_server.vocabulary.ids import derived_id
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from sidemirror_server.work.queue import Job, JobState
-from sidemirror_server.work.worker import NotNow, Task
+from sidemirror_server.work.worker import ClaimedJob, NotNow
 
 _log = logging.getLogger(__name__)
 
@@ -157,7 +157,7 @@ class Dreamer:
         self._scorer = scorer
         self._learned = learned
 
-    async def handle(self, task: Task) -> bytes:
+    async def handle(self, task: ClaimedJob) -> bytes:
         """One pass; its result is its entry in the log. Raises NotNow, LostClaim and what the stores raise."""
         scope, number = task.job.scope, number_of(task.job)
         until_s = self._clock.monotonic_s() + _PATIENCE_S
@@ -180,7 +180,7 @@ class Dreamer:
                 break
         return dream_body(await self._close(task.job, number, notes, tuple(lessons)))
 
-    async def _note(self, task: Task, notes: _Notes) -> None:
+    async def _note(self, task: ClaimedJob, notes: _Notes) -> None:
         until_s = self._clock.monotonic_s() + _PATIENCE_S
         await self._patiently(lambda: task.checkpoint(_encode(notes)), until_s)
 

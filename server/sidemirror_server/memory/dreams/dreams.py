@@ -72,7 +72,7 @@ class Dream(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return not self.changed and bool(self.read or self.left)
 
 
-class Standing(msgspec.Struct, frozen=True):
+class DreamHistory(msgspec.Struct, frozen=True):
     """Where a project stands: how many passes it had, when the last one ended (0: there was none), how many of the last
     ones in a row changed nothing although there was something to read, and until when it is left alone."""
 
@@ -87,7 +87,7 @@ class Waiting(msgspec.Struct, frozen=True):
     made."""
 
     scope: Scope
-    standing: Standing
+    standing: DreamHistory
     first_us: int
     last_us: int
 
@@ -100,7 +100,7 @@ def is_due(waiting: Waiting, last_active_us: int, now_us: int) -> bool:
     return now_us >= max(last_active_us, waiting.last_us) + QUIET_US or now_us >= since_us + LATEST_US
 
 
-def rest_until(standing: Standing, dream: Dream) -> int:
+def rest_until(standing: DreamHistory, dream: Dream) -> int:
     """Until when a project is left alone after this pass: no longer than now when it changed something, and as long as
     before when there was nothing to read."""
     if dream.changed:
@@ -147,7 +147,7 @@ class Dreams(Protocol):
 
     async def close(self, scope: Scope, dream: Dream, read_ids: tuple[str, ...], rest_until_us: int) -> Dream: ...
 
-    async def standing(self, scope: Scope) -> Standing: ...
+    async def standing(self, scope: Scope) -> DreamHistory: ...
 
     async def waiting(self, now_us: int, limit: int) -> tuple[Waiting, ...]: ...
 

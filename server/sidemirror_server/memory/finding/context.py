@@ -24,7 +24,7 @@ from sidemirror_server.memory.trials.holdout import NOTHING_DECIDED, Decided, de
 from sidemirror_server.memory.trials.trials import Trials
 from sidemirror_server.trace.failure import category_of
 from sidemirror_server.trace.receipts import Receipt, ReceiptKind, Receipts, receipt_items
-from sidemirror_server.vocabulary.block import BlockItem, ContextBlock, Lesson, Omitted, render
+from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted, render
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.terms import telling_terms, terms_of
@@ -49,7 +49,7 @@ _FITS_WORDS = 2
 _FITS_SIMILARITY = 0.5
 
 
-class Task(msgspec.Struct, frozen=True):
+class ContextTask(msgspec.Struct, frozen=True):
     """What a block is for. `signatures`: of failures that came up (`kin/signature.py`); they leave out nothing."""
 
     task: str
@@ -60,7 +60,7 @@ class Task(msgspec.Struct, frozen=True):
     signatures: tuple[str, ...] = ()
 
 
-class Failure(msgspec.Struct, frozen=True):
+class FailedCall(msgspec.Struct, frozen=True):
     """A call that failed: its tool, and what it said."""
 
     tool: str
@@ -83,7 +83,7 @@ class Fitting(msgspec.Struct, frozen=True):
     """Lessons that fit a task, the best first, and what else was found and does not. `strategy_of`: the ids of the
     strategies among them, each with its reflection's."""
 
-    lessons: tuple[Lesson, ...] = ()
+    lessons: tuple[BlockLesson, ...] = ()
     omitted: tuple[Omitted, ...] = ()
     strategy_of: dict[str, str] = {}
 
@@ -120,7 +120,7 @@ class MemoryContext:
     async def build(
         self,
         scope: Scope,
-        task: Task,
+        task: ContextTask,
         receipt_id: str,
         max_items: int,
         max_tokens: int,
@@ -154,13 +154,13 @@ class MemoryContext:
             await self._trials.assign(scope, receipt_id, trials, now_us)
         return shown
 
-    async def fitting(self, scope: Scope, task: Task, max_items: int, meaning_s: float | None = None) -> Fitting:
+    async def fitting(self, scope: Scope, task: ContextTask, max_items: int, meaning_s: float | None = None) -> Fitting:
         """What could be shown, for a block that may have other parts too. `meaning_s`: how long to wait for the vector
         of the task, instead of the usual time. Raises what the store raises."""
         candidates = await self._candidates(scope, task, max_items * _CANDIDATES, meaning_s)
         kept, omitted = _chosen(candidates, task)
         of = {one.memory.memory_id: one.memory.strategy_of for one in kept if one.memory.strategy_of}
-        return Fitting(tuple(Lesson(_item(one), _label(one.memory)) for one in kept), omitted, of)
+        return Fitting(tuple(BlockLesson(_item(one), _label(one.memory)) for one in kept), omitted, of)
 
     async def decided(self, scope: Scope, turn_id: str, but: str = "") -> Decided:
         """Which lessons the blocks of this turn held back and showed so far, that of the receipt `but` aside. Raises
@@ -175,8 +175,8 @@ class MemoryContext:
         return decided(held, shown, {one: memory.strategy_of for one, memory in records.items() if memory.strategy_of})
 
     async def answering(
-        self, scope: Scope, failures: Sequence[Failure], task: str, turn_id: str = "", but: Collection[str] = ()
-    ) -> tuple[Lesson, ...]:
+        self, scope: Scope, failures: Sequence[FailedCall], task: str, turn_id: str = "", but: Collection[str] = ()
+    ) -> tuple[BlockLesson, ...]:
         """The lessons for calls of a turn that failed, the best first; none of the memories `but`, nor what is held
         back from the turn. Only those of the very failure, or for this kind of error of this tool. Raises what the
         store raises."""
@@ -185,7 +185,7 @@ class MemoryContext:
         signed = [(failure, error_signature(failure.tool, failure.text)) for failure in failures]
         categories = tuple(category_of(failure.text, failure.tool).value for failure in failures)
         calls = {(failure.tool, category) for failure, category in zip(failures, categories, strict=True)}
-        told = Task(
+        told = ContextTask(
             "\n".join((task, *(failure.text for failure in failures))),
             tools=tuple(dict.fromkeys(failure.tool for failure in failures if failure.tool)),
             signatures=tuple(dict.fromkeys(signature for _, signature in signed if signature)),
@@ -203,9 +203,9 @@ class MemoryContext:
         ]
         # What to do comes before why.
         fitting.sort(key=lambda one: (-one.applies, one.memory.kind is MemoryKind.REFLECTION, -one.memory.importance))
-        return tuple(Lesson(_item(one), _label(one.memory)) for one in fitting)
+        return tuple(BlockLesson(_item(one), _label(one.memory)) for one in fitting)
 
-    async def _applying(self, scope: Scope, task: Task, limit: int) -> list[MemoryRecord]:
+    async def _applying(self, scope: Scope, task: ContextTask, limit: int) -> list[MemoryRecord]:
         """The memories that name a tool or error of the task, or tell of a failure of it."""
         named = await self._search.labelled(scope, task.tools, task.error_categories, Filter(), limit)
         ids = [*await self._of_failures(scope, task.signatures), *(facts.memory_id for facts in named)]
@@ -231,7 +231,9 @@ class MemoryContext:
         active = {memory_id for memory_id, memory in read.items() if memory.state is MemoryState.ACTIVE}
         return hidden(records, newer, active)
 
-    async def _candidates(self, scope: Scope, task: Task, limit: int, meaning_s: float | None) -> list[_Candidate]:
+    async def _candidates(
+        self, scope: Scope, task: ContextTask, limit: int, meaning_s: float | None
+    ) -> list[_Candidate]:
         """What applies, then what is alike; the best first in both."""
         if await self._recall.has_none(scope):
             return []  # a search costs its process, and there is nothing to find
@@ -252,7 +254,7 @@ class MemoryContext:
         return sorted(candidates, key=lambda one: (-one.applies, -one.score, -one.memory.importance))
 
 
-def _chosen(candidates: Sequence[_Candidate], task: Task) -> tuple[list[_Candidate], tuple[Omitted, ...]]:
+def _chosen(candidates: Sequence[_Candidate], task: ContextTask) -> tuple[list[_Candidate], tuple[Omitted, ...]]:
     kept: list[_Candidate] = []
     omitted: list[Omitted] = []
     said: list[frozenset[str]] = []
@@ -275,7 +277,7 @@ def _chosen(candidates: Sequence[_Candidate], task: Task) -> tuple[list[_Candida
 def _candidate(
     memory: MemoryRecord,
     found: Ranked | None,
-    task: Task,
+    task: ContextTask,
     calls: Collection[tuple[str, str]] = (),
     newer: str = "",
 ) -> _Candidate:
@@ -293,7 +295,7 @@ def _candidate(
     return _Candidate(memory, found.score if found else 0.0, similarity, applies, newer)
 
 
-def _why_left_out(one: _Candidate, task: Task, asked: frozenset[str]) -> str:
+def _why_left_out(one: _Candidate, task: ContextTask, asked: frozenset[str]) -> str:
     when = one.memory.applies_when
     if task.tools and when.tools and not set(task.tools) & set(when.tools):
         return "it applies to other tools"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from sidemirror_server.memory.finding.search import Facts, TextHit, VectorHit
+from sidemirror_server.memory.finding.search import MemoryFacts, TextHit, VectorHit
 
 # The authors' constant: the first places differ little, so that both lists are heard.
 _RANK_CONSTANT = 60
@@ -38,7 +38,7 @@ class Ranked(msgspec.Struct, frozen=True):
     place that gives it, from 1; the same of its meaning; both places fused; its recency. What does not count is None,
     or 0."""
 
-    facts: Facts
+    facts: MemoryFacts
     score: float
     recency: float
     words: float | None = None
@@ -63,7 +63,7 @@ class Ranked(msgspec.Struct, frozen=True):
         return tuple(parts)
 
 
-def rank_filtered(found: Sequence[Facts], now_us: int) -> tuple[Ranked, ...]:
+def rank_filtered(found: Sequence[MemoryFacts], now_us: int) -> tuple[Ranked, ...]:
     """Without a question: as they come, the most important first; the score is the importance."""
     return tuple(Ranked(facts, facts.importance, _recency(facts, now_us)) for facts in found)
 
@@ -106,11 +106,11 @@ def _fused(place: int) -> float:
     return (_RANK_CONSTANT + 1) / (_RANK_CONSTANT + place) if place else 0.0
 
 
-def _recency(facts: Facts, now_us: int) -> float:
+def _recency(facts: MemoryFacts, now_us: int) -> float:
     return float(0.5 ** (max(0, now_us - facts.created_us) / _HALF_LIFE_US))
 
 
-def _merit(facts: Facts, recency: float) -> float:
+def _merit(facts: MemoryFacts, recency: float) -> float:
     """0 to 1; what nobody said counts neither way."""
     merit = _IMPORTANCE_WEIGHT * facts.importance + _RECENCY_WEIGHT * recency
     if facts.confidence is None:

@@ -62,7 +62,7 @@ class Miss(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Answer(msgspec.Struct, frozen=True):
+class SearchAnswer(msgspec.Struct, frozen=True):
     """The best first, how they were found, and what was asked about others."""
 
     hits: tuple[Hit, ...]
@@ -100,7 +100,7 @@ class Recall:
         self._meanings = meanings
         self._clock = clock
 
-    async def ask(self, scope: Scope, question: Question) -> Answer:
+    async def ask(self, scope: Scope, question: Question) -> SearchAnswer:
         """The memories that answer. Raises what the store raises."""
         found = await self._found(scope, question)
         ranked = those_that_fit(found.ranked, question.k) if _is_by_age(question, found) else found.ranked
@@ -115,7 +115,7 @@ class Recall:
             summary = _summary(one, place, found.mode, words) if question.explain else ""
             hits.append(Hit(memory, one.score, one.parts, summary, words))
         misses = await self._misses(scope, question, found, ranked)
-        return Answer(tuple(hits), found.mode, misses)
+        return SearchAnswer(tuple(hits), found.mode, misses)
 
     async def has_none(self, scope: Scope) -> bool:
         """The scope has no memory at all."""

@@ -25,7 +25,7 @@ class Filter(msgspec.Struct, frozen=True):
     states: tuple[MemoryState, ...] = (MemoryState.ACTIVE,)
 
 
-class Facts(msgspec.Struct, frozen=True):
+class MemoryFacts(msgspec.Struct, frozen=True):
     """What every memory is weighed by."""
 
     memory_id: str
@@ -37,7 +37,7 @@ class Facts(msgspec.Struct, frozen=True):
 class TextHit(msgspec.Struct, frozen=True):
     """A memory that has words of the question: what its content and its task score (`vocabulary/bm25.py`)."""
 
-    facts: Facts
+    facts: MemoryFacts
     content_score: float
     task_score: float
 
@@ -52,7 +52,7 @@ class TextHits(msgspec.Struct, frozen=True):
 class VectorHit(msgspec.Struct, frozen=True):
     """A memory and the cosine of the angle between its vector and the question's."""
 
-    facts: Facts
+    facts: MemoryFacts
     similarity: float
 
 
@@ -110,11 +110,11 @@ class MemorySearch(Protocol):
 
     async def best(
         self, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool = False
-    ) -> tuple[Facts, ...]: ...
+    ) -> tuple[MemoryFacts, ...]: ...
 
     async def labelled(
         self, scope: Scope, tools: tuple[str, ...], error_categories: tuple[str, ...], wanted: Filter, limit: int
-    ) -> tuple[Facts, ...]: ...
+    ) -> tuple[MemoryFacts, ...]: ...
 
     async def by_vector(
         self, scope: Scope, model: str, vector: tuple[float, ...], wanted: Filter, limit: int

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from sidemirror_server.memory.record import (
-    Kept,
     Learned,
     Lesson,
+    MemoryHistory,
     MemoryKind,
     MemoryRecord,
     MemoryState,
@@ -37,7 +37,7 @@ class WakingMemories:
         finally:
             self._wake(scope)
 
-    async def put(self, scope: Scope, kept: Kept) -> bool:
+    async def put(self, scope: Scope, kept: MemoryHistory) -> bool:
         try:
             return await self._memories.put(scope, kept)
         finally:

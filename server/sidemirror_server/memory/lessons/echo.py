@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from sidemirror_server.memory.lessons.episode import ReflectionContext, Step, TaskError
+from sidemirror_server.memory.lessons.episode import EpisodeStep, ReflectionContext, TaskError
 from sidemirror_server.trace.receipts import Receipts
 from sidemirror_server.vocabulary.block import one_line, text_hash
 from sidemirror_server.vocabulary.origin import Origin
@@ -45,10 +45,10 @@ _AROUND = tuple(
 _ESCAPED = re.compile(r"\\(?:u[0-9a-fA-F]{4}|[\"'\\/])")
 
 
-_Told = TypeVar("_Told", ReflectionContext, Step, TaskError)
+_Told = TypeVar("_Told", ReflectionContext, EpisodeStep, TaskError)
 
 
-class Heard(msgspec.Struct, frozen=True):
+class TraceWithoutEcho(msgspec.Struct, frozen=True):
     """A trace without what we showed, and the hashes of what that was, in it or by the receipts that came with it."""
 
     context: ReflectionContext
@@ -61,7 +61,7 @@ class Heard(msgspec.Struct, frozen=True):
 
 async def without_echo(
     receipts: Receipts, scope: Scope, context: ReflectionContext, receipt_ids: Collection[str]
-) -> Heard:
+) -> TraceWithoutEcho:
     """The trace with every lesson that we showed taken out. Raises what the store raises."""
     # A second and more for the largest traces: other calls go on meanwhile.
     lines = await asyncio.to_thread(_lines, context)
@@ -73,7 +73,7 @@ async def without_echo(
             named |= {item.text_hash for item in receipt.items}
     if shown:
         context = await asyncio.to_thread(_told_without, context, shown)
-    return Heard(context, frozenset(shown | named))
+    return TraceWithoutEcho(context, frozenset(shown | named))
 
 
 def _lines(context: ReflectionContext) -> list[bytes]:

@@ -58,7 +58,7 @@ ORIGINS = {
 }
 
 
-class Step(msgspec.Struct, frozen=True, omit_defaults=True):
+class EpisodeStep(msgspec.Struct, frozen=True, omit_defaults=True):
     """One event of a trace. `error` and `metadata`: JSON, or empty; `call_id` joins an answer with its call."""
 
     event_id: str
@@ -82,7 +82,7 @@ class TaskError(msgspec.Struct, frozen=True, omit_defaults=True):
 class ReflectionContext(msgspec.Struct, frozen=True, omit_defaults=True):
     """What happened, oldest first, and what it was for. `outcome`: success, failure, partial, timeout or error."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[EpisodeStep, ...]
     outcome: str
     task_description: str = ""
     task_goal: str = ""
@@ -109,17 +109,17 @@ class ReflectionContext(msgspec.Struct, frozen=True, omit_defaults=True):
         return tuple(text for text in found if text)
 
 
-def steps_of(events: Iterable[Event]) -> tuple[Step, ...]:
+def steps_of(events: Iterable[Event]) -> tuple[EpisodeStep, ...]:
     """The steps of recorded events."""
     names: dict[str, str] = {}
-    found: list[Step] = []
+    found: list[EpisodeStep] = []
     for event in events:
         if isinstance(event.what, ToolCalled):
             names[event.what.call_id or event.event_id] = event.what.name
         said = _said(event.what, names)
         if said is not None:
             event_type, content, more = said
-            found.append(Step(event.event_id, event_type, content, event.origin, **more))
+            found.append(EpisodeStep(event.event_id, event_type, content, event.origin, **more))
     return tuple(found)
 
 
@@ -219,7 +219,7 @@ class _OpenCalls:
         self._calls[key] = call
         self._of_tool.setdefault(call.name, {})[key] = None
 
-    def answered(self, step: Step) -> EvidenceStep | None:
+    def answered(self, step: EpisodeStep) -> EvidenceStep | None:
         """The call that a step answers, which is open no more: by its id, else the last one, of its tool if it has
         one."""
         if step.call_id:

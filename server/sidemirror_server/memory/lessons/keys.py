@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable
 from hashlib import blake2b
 
-from sidemirror_server.memory.lessons.episode import Step
+from sidemirror_server.memory.lessons.episode import EpisodeStep
 
 _WORD = re.compile(r"\w+")
 _DIGEST_BYTES = 16
@@ -26,7 +26,7 @@ def text_key(text: str) -> str:
     return _digest([" ".join(_WORD.findall(plain(text))) or text])
 
 
-def episode_key(task: str, outcome: str, steps: Iterable[Step]) -> str:
+def episode_key(task: str, outcome: str, steps: Iterable[EpisodeStep]) -> str:
     """Equal for an episode and its replay: what happened, in its order, without ids and times."""
     parts = [task, outcome]
     for step in steps:

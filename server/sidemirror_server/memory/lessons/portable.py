@@ -14,7 +14,15 @@ from sidemirror_server.memory.kin.signature import is_signature
 from sidemirror_server.memory.lessons.keeping import Trust, standing
 from sidemirror_server.memory.lessons.keys import text_key
 from sidemirror_server.memory.lessons.trust import steering
-from sidemirror_server.memory.record import Change, Kept, MemoryRecord, MemoryState, NewLink, Quarantine, memory_body
+from sidemirror_server.memory.record import (
+    Change,
+    MemoryHistory,
+    MemoryRecord,
+    MemoryState,
+    NewLink,
+    Quarantine,
+    memory_body,
+)
 from sidemirror_server.trace.failure import ErrorCategory
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.origin import Origin
@@ -54,7 +62,7 @@ class BadLine(Exception):
 _encode = msgspec.json.Encoder().encode
 
 
-def line_of(kept: Kept) -> str:
+def line_of(kept: MemoryHistory) -> str:
     """The line of a memory. Earlier versions that make it too long are left out, the oldest first."""
     earlier = kept.earlier
     while True:
@@ -64,7 +72,7 @@ def line_of(kept: Kept) -> str:
         earlier = earlier[len(earlier) // 2 + 1 :]
 
 
-def kept_in(line: str, trust: Trust) -> Kept:
+def kept_in(line: str, trust: Trust) -> MemoryHistory:
     """The memory that a line holds, as it may be kept: its texts entered, judged as if they were learned, and trusted
     no more than the agent's own text. Raises BadLine."""
     try:
@@ -85,7 +93,7 @@ def kept_in(line: str, trust: Trust) -> Kept:
     if len(read.links) > _MOST_LINKS or not all(_is_link(memory, link) for link in read.links):
         raise BadLine("a link that is none")
     checked = [_checked(one) for one in sorted(earlier, key=lambda one: one.version)]
-    return Kept(_judged(_checked(memory), checked, trust), tuple(checked), read.links)
+    return MemoryHistory(_judged(_checked(memory), checked, trust), tuple(checked), read.links)
 
 
 def _is_link(memory: MemoryRecord, link: NewLink) -> bool:

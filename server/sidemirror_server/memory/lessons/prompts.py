@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from sidemirror_server.memory.lessons.episode import ReflectionContext, Step, failure_of
+from sidemirror_server.memory.lessons.episode import EpisodeStep, ReflectionContext, failure_of
 from sidemirror_server.models.templates import Templates
 from sidemirror_server.vocabulary.text import clip
 
@@ -139,7 +139,7 @@ def _variables(context: ReflectionContext) -> dict[str, str]:
     return {**fenced, "error_category": category, "outcome": context.outcome.upper() or _NOT_SAID}
 
 
-def _events(steps: Sequence[Step]) -> str:
+def _events(steps: Sequence[EpisodeStep]) -> str:
     numbered = list(enumerate(steps, start=1))
     lines = [_line(number, step) for number, step in numbered]
     left_out = len(lines) - _FIRST_STEPS - _LAST_STEPS
@@ -148,7 +148,7 @@ def _events(steps: Sequence[Step]) -> str:
     return "\n".join(lines)
 
 
-def _line(number: int, step: Step) -> str:
+def _line(number: int, step: EpisodeStep) -> str:
     said = [step.content, f"error: {step.error}" if step.error else "", step.metadata]
     text = clip(" ".join(" ".join(part for part in said if part).split()), _STEP_CHARS)
     tool = f" {' '.join(step.tool_name.split())[:64]}" if step.tool_name else ""

@@ -46,7 +46,7 @@ class Arm(StrEnum):
     HELD_BACK = "held_back"
 
 
-class Verdict(StrEnum):
+class LessonVerdict(StrEnum):
     """What the evidence says of a lesson."""
 
     HELPS = "helps"
@@ -55,7 +55,7 @@ class Verdict(StrEnum):
     NOT_ENOUGH_DATA = "not_enough_data"
 
 
-class Tally(msgspec.Struct, frozen=True):
+class ArmTally(msgspec.Struct, frozen=True):
     """The tasks of one arm and one fraction. `fraction` 0: outside of any comparison, all of them shown. `returned` and
     `stayed_away`: those of which it is known whether the lesson's error came up again."""
 
@@ -95,7 +95,7 @@ class Interval(msgspec.Struct, frozen=True):
     high: float
 
 
-class Evidence(msgspec.Struct, frozen=True):
+class LessonEvidence(msgspec.Struct, frozen=True):
     """What is known of a lesson. `outside`: tasks outside of any comparison. `lift`: how much more often tasks succeed
     with it than without it; None, as the intervals are, as long as no fraction has outcomes in both arms. `interval`:
     for one look; `at_any_look`: for all of them at once, on which the verdict rests."""
@@ -106,7 +106,7 @@ class Evidence(msgspec.Struct, frozen=True):
     lift: float | None = None
     interval: Interval | None = None
     at_any_look: Interval | None = None
-    verdict: Verdict = Verdict.NOT_ENOUGH_DATA
+    verdict: LessonVerdict = LessonVerdict.NOT_ENOUGH_DATA
 
 
 def is_held_back(receipt_id: str, memory_id: str, fraction: float) -> bool:
@@ -116,13 +116,13 @@ def is_held_back(receipt_id: str, memory_id: str, fraction: float) -> bool:
     return int.from_bytes(drawn, "big") < fraction * 2**64
 
 
-def evidence_of(tallies: Iterable[Tally]) -> Evidence:
+def evidence_of(tallies: Iterable[ArmTally]) -> LessonEvidence:
     """What these tasks tell. Tallies of one arm and fraction are added up."""
     kept = list(tallies)
     compared = [one for one in kept if one.fraction > 0]
     shown = [one for one in compared if one.arm is Arm.SHOWN]
     held = [one for one in compared if one.arm is Arm.HELD_BACK]
-    found = Evidence(_sum(shown), _sum(held), _sum(one for one in kept if one.fraction <= 0))
+    found = LessonEvidence(_sum(shown), _sum(held), _sum(one for one in kept if one.fraction <= 0))
     strata = [
         _Stratum(_sum(one for one in shown if one.fraction == part), _sum(one for one in held if one.fraction == part))
         for part in sorted({one.fraction for one in compared})
@@ -141,7 +141,7 @@ def evidence_of(tallies: Iterable[Tally]) -> Evidence:
     )
 
 
-def explained(evidence: Evidence) -> str:
+def explained(evidence: LessonEvidence) -> str:
     """Why the verdict is what it is, and what to be careful about, for people."""
     shown, held = evidence.shown, evidence.held_back
     if not shown.assigned and not held.assigned:
@@ -149,7 +149,7 @@ def explained(evidence: Evidence) -> str:
     return "; ".join(filter(None, (_reason(evidence), _caution(shown, held))))
 
 
-def _reason(evidence: Evidence) -> str:
+def _reason(evidence: LessonEvidence) -> str:
     shown, held, always = evidence.shown, evidence.held_back, evidence.at_any_look
     if always is None or evidence.lift is None or min(shown.reported, held.reported) < FEWEST_OUTCOMES:
         known = f"{shown.reported} outcomes with it and {held.reported} without it"
@@ -157,13 +157,13 @@ def _reason(evidence: Evidence) -> str:
     found = f"{100 * evidence.lift:+.1f} points, at any look {100 * always.low:+.1f} to {100 * always.high:+.1f}"
     counts = f"{shown.reported} outcomes with it, {held.reported} without it"
     match evidence.verdict:
-        case Verdict.HELPS:
+        case LessonVerdict.HELPS:
             return f"tasks succeed more often with it: {found} ({counts})"
-        case Verdict.HARMS:
+        case LessonVerdict.HARMS:
             return f"tasks succeed less often with it: {found} ({counts})"
-        case Verdict.INERT:
+        case LessonVerdict.INERT:
             return f"it makes a difference of less than {100 * INERT_LIFT:.0f} points: {found} ({counts})"
-        case Verdict.NOT_ENOUGH_DATA:
+        case LessonVerdict.NOT_ENOUGH_DATA:
             return f"the difference may be chance: {found} ({counts})"
 
 
@@ -194,14 +194,16 @@ class _Stratum(msgspec.Struct, frozen=True):
         return _rate(self.shown) - _rate(self.held_back)
 
 
-def _verdict(found: Evidence, always: Interval) -> Verdict:
+def _verdict(found: LessonEvidence, always: Interval) -> LessonVerdict:
     if min(found.shown.reported, found.held_back.reported) < FEWEST_OUTCOMES:
-        return Verdict.NOT_ENOUGH_DATA
+        return LessonVerdict.NOT_ENOUGH_DATA
     if always.low > 0:
-        return Verdict.HELPS
+        return LessonVerdict.HELPS
     if always.high < 0:
-        return Verdict.HARMS
-    return Verdict.INERT if always.low > -INERT_LIFT and always.high < INERT_LIFT else Verdict.NOT_ENOUGH_DATA
+        return LessonVerdict.HARMS
+    return (
+        LessonVerdict.INERT if always.low > -INERT_LIFT and always.high < INERT_LIFT else LessonVerdict.NOT_ENOUGH_DATA
+    )
 
 
 def _interval(lift: float, strata: Sequence[_Stratum]) -> Interval:
@@ -253,7 +255,7 @@ def _weighed(values: Sequence[tuple[float, float]]) -> float:
     return sum(weight * value for weight, value in values) / sum(weight for weight, _ in values)
 
 
-def _sum(tallies: Iterable[Tally]) -> Counts:
+def _sum(tallies: Iterable[ArmTally]) -> Counts:
     kept = list(tallies)
     return Counts(
         sum(one.assigned for one in kept),

@@ -11,7 +11,7 @@ import msgspec
 
 from sidemirror_server.memory.trials.evidence import Arm, is_held_back
 from sidemirror_server.memory.trials.trials import Trial
-from sidemirror_server.vocabulary.block import ContextBlock, Lesson, Omitted, render
+from sidemirror_server.vocabulary.block import BlockLesson, ContextBlock, Omitted, render
 
 HELD_BACK = "it is held back this time, to learn what happens without it"
 
@@ -66,7 +66,7 @@ def drawn(
 
 
 def without(
-    block: ContextBlock, heading: str, lessons: Sequence[Lesson], held: Collection[str], receipt_id: str
+    block: ContextBlock, heading: str, lessons: Sequence[BlockLesson], held: Collection[str], receipt_id: str
 ) -> ContextBlock:
     """The block without some of its items, of the lessons that it was made of; it has its receipt even when nothing is
     left."""

@@ -12,7 +12,7 @@ import msgspec
 
 from sidemirror_server.memory.record import Change, MemoryKind, MemoryRecord, MemoryState, Revision, TaskOutcome
 from sidemirror_server.memory.store import Memories
-from sidemirror_server.memory.trials.evidence import Evidence, Verdict, evidence_of, explained
+from sidemirror_server.memory.trials.evidence import LessonEvidence, LessonVerdict, evidence_of, explained
 from sidemirror_server.memory.trials.trials import Settled, Trial, Trials
 from sidemirror_server.trace.receipts import Receipt
 from sidemirror_server.vocabulary.clock import Clock
@@ -29,7 +29,7 @@ class JudgedLesson(msgspec.Struct, frozen=True):
     """A lesson and what is known of it."""
 
     memory: MemoryRecord
-    evidence: Evidence
+    evidence: LessonEvidence
 
 
 class Outcomes:
@@ -56,7 +56,7 @@ class Outcomes:
         await self._trials.settle(scope, receipt.receipt_id, settled, receipt.time_us)
         compared = [lessons[trial.memory_id] for trial in trials if trial.fraction and trial.memory_id in lessons]
         for judged in await self._judged(scope, compared):
-            if judged.evidence.verdict is Verdict.HARMS and judged.memory.state is MemoryState.ACTIVE:
+            if judged.evidence.verdict is LessonVerdict.HARMS and judged.memory.state is MemoryState.ACTIVE:
                 await self._retire(scope, judged)
 
     async def of(self, scope: Scope, memory_ids: Sequence[str]) -> tuple[JudgedLesson, ...]:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from sidemirror_server.memory.trials.evidence import Arm, Tally
+from sidemirror_server.memory.trials.evidence import Arm, ArmTally
 from sidemirror_server.vocabulary.scope import Scope
 
 # How long a trial counts. Chosen here: what helped an agent a year ago says little of what it is now; a receipt,
@@ -54,7 +54,7 @@ class Trials(Protocol):
 
     async def settle(self, scope: Scope, receipt_id: str, settled: Sequence[Settled], now_us: int) -> None: ...
 
-    async def tallies(self, scope: Scope, lessons: Collection[tuple[str, int]]) -> dict[str, tuple[Tally, ...]]: ...
+    async def tallies(self, scope: Scope, lessons: Collection[tuple[str, int]]) -> dict[str, tuple[ArmTally, ...]]: ...
 
     async def lessons(self, scope: Scope, before: str | None, limit: int) -> tuple[str, ...]: ...
 

@@ -12,8 +12,8 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.operations.demo.books import QUESTION
 from sidemirror_server.operations.demo.goal import GOAL_ID
 from sidemirror_server.operations.demo.memory import Told
-from sidemirror_server.operations.demo.policy import Policy, Step, Tactic
-from sidemirror_server.operations.demo.tools import Call, Outcome, Tools
+from sidemirror_server.operations.demo.policy import DemoStep, Policy, Tactic
+from sidemirror_server.operations.demo.tools import DemoCall, DemoOutcome, Tools
 
 STEP_LIMIT = 16
 
@@ -32,7 +32,7 @@ class Onlooker(Protocol):
     def began(self, directives: Sequence[pb.TurnDirective], lessons: str) -> None:
         """The attempt has begun: what the sidecar has said to it, and which of its memory's lessons fit."""
 
-    def did(self, number: int, step: Step, outcome: Outcome) -> None:
+    def did(self, number: int, step: DemoStep, outcome: DemoOutcome) -> None:
         """The agent has made a step."""
 
     def heard(self, directives: Sequence[pb.TurnDirective], tactic: Tactic | None) -> None:
@@ -62,7 +62,7 @@ async def attempt(tools: Tools, report: Report, onlooker: Onlooker, lessons: str
     """Works until the question is answered or the steps are used up. `lessons`: the block that memory has for the task.
     What `report` raises ends it."""
     policy, result = Policy(), Attempt()
-    last: Call | None = None
+    last: DemoCall | None = None
     directives = await report([_started()])
     onlooker.began(directives, lessons)
     if (tactic := policy.read(f"{block_in(directives)}\n{lessons}")) is not None:
@@ -91,7 +91,7 @@ def block_in(directives: Sequence[pb.TurnDirective]) -> str:
     return "\n".join(one.turn_plan.context.text for one in directives if one.HasField("turn_plan"))
 
 
-async def _do(tools: Tools, report: Report, step: Step, number: int) -> tuple[Outcome, list[pb.TurnDirective]]:
+async def _do(tools: Tools, report: Report, step: DemoStep, number: int) -> tuple[DemoOutcome, list[pb.TurnDirective]]:
     """Makes a step. The call is reported before it is made, and its outcome before the agent thinks about it."""
     call = pb.ToolCalled(name=step.call.name, arguments=step.call.json)
     directives = await report([pb.TurnEvent(event_id=f"call-{number}", tool_called=call)])

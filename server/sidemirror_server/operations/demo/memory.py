@@ -10,8 +10,8 @@ import msgspec
 from sidemirror.v1 import common_pb2, reflective_memory_pb2_grpc
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.operations.demo.books import QUESTION
-from sidemirror_server.operations.demo.policy import Step
-from sidemirror_server.operations.demo.tools import Outcome
+from sidemirror_server.operations.demo.policy import DemoStep
+from sidemirror_server.operations.demo.tools import DemoOutcome
 
 # A model of one's own may take a while.
 _PATIENCE_S = 40.0
@@ -20,8 +20,8 @@ _PATIENCE_S = 40.0
 class Made(msgspec.Struct, frozen=True):
     """A step that the agent made, and what came of it."""
 
-    step: Step
-    outcome: Outcome
+    step: DemoStep
+    outcome: DemoOutcome
 
 
 class Told(msgspec.Struct, frozen=True):

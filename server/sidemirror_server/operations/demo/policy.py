@@ -15,7 +15,7 @@ import msgspec
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.operations.demo.books import CUSTOMER, owed_eur
-from sidemirror_server.operations.demo.tools import Call, Outcome
+from sidemirror_server.operations.demo.tools import DemoCall, DemoOutcome
 
 # How often the agent repeats a step before it turns to another one.
 _HABIT = 4
@@ -57,10 +57,10 @@ def tactic_in(directives: Iterable[pb.TurnDirective]) -> Tactic | None:
     return tactic
 
 
-class Step(msgspec.Struct, frozen=True):
+class DemoStep(msgspec.Struct, frozen=True):
     """What to do next."""
 
-    call: Call
+    call: DemoCall
     pause_s: float = 0.0
 
 
@@ -77,21 +77,21 @@ class Policy:
         self._fact = "discount"
         self._tries = 0
 
-    def next_step(self) -> Step | None:
+    def next_step(self) -> DemoStep | None:
         """The next step; None when all facts are known."""
         match self._fact:
             case "discount":
-                return Step(Call("search_contracts", {"text": self._search}))
+                return DemoStep(DemoCall("search_contracts", {"text": self._search}))
             case "invoiced":
                 total = f"SELECT SUM({self._amount}) FROM invoices WHERE customer = '{CUSTOMER}' AND state = 'open'"  # noqa: S608  # the demonstration's own books
-                return Step(Call("run_sql", {"query": _COLUMNS if self._columns_wanted else total}))
+                return DemoStep(DemoCall("run_sql", {"query": _COLUMNS if self._columns_wanted else total}))
             case "paid":
-                return Step(Call("list_payments", {"customer": CUSTOMER, "limit": str(self._rows)}))
+                return DemoStep(DemoCall("list_payments", {"customer": CUSTOMER, "limit": str(self._rows)}))
             case "rate":
-                return Step(Call("get_rate", {"from": "USD", "to": "EUR"}), _PAUSE_S if self._pause else 0.0)
+                return DemoStep(DemoCall("get_rate", {"from": "USD", "to": "EUR"}), _PAUSE_S if self._pause else 0.0)
         return None
 
-    def take(self, outcome: Outcome) -> None:
+    def take(self, outcome: DemoOutcome) -> None:
         """Learns from what the step brought."""
         learnt = None if outcome.failed else self._learn(outcome.text)
         if learnt is not None:

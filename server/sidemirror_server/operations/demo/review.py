@@ -14,8 +14,8 @@ from sidemirror_server.models.language_model import LanguageModel
 from sidemirror_server.operations.demo.attempt import Onlooker
 from sidemirror_server.operations.demo.books import CUSTOMER, QUESTION
 from sidemirror_server.operations.demo.memory import Made, Told
-from sidemirror_server.operations.demo.policy import Step, Tactic
-from sidemirror_server.operations.demo.tools import Outcome
+from sidemirror_server.operations.demo.policy import DemoStep, Tactic
+from sidemirror_server.operations.demo.tools import DemoOutcome
 from sidemirror_server.operations.own_sidecar import own_sidecar
 from sidemirror_server.operations.target import dial
 
@@ -57,7 +57,7 @@ class Witness:
     def began(self, directives: Sequence[pb.TurnDirective], lessons: str) -> None:
         self._onlooker.began(directives, lessons)
 
-    def did(self, number: int, step: Step, outcome: Outcome) -> None:
+    def did(self, number: int, step: DemoStep, outcome: DemoOutcome) -> None:
         result = common_pb2.ToolResult(name=step.call.name, is_error=outcome.failed, content=outcome.text)
         self.results.append(result)
         self.made.append(Made(step, outcome))

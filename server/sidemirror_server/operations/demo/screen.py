@@ -12,9 +12,9 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.operations.demo.attempt import STEP_LIMIT, Attempt
 from sidemirror_server.operations.demo.books import right_answer
 from sidemirror_server.operations.demo.memory import Told
-from sidemirror_server.operations.demo.policy import Step, Tactic
+from sidemirror_server.operations.demo.policy import DemoStep, Tactic
 from sidemirror_server.operations.demo.review import Review
-from sidemirror_server.operations.demo.tools import Outcome
+from sidemirror_server.operations.demo.tools import DemoOutcome
 from sidemirror_server.vocabulary.text import clip
 
 _SHOWN_CHARS = 110
@@ -65,7 +65,7 @@ class Screen:
         for line in lessons.splitlines():
             self._sidecar("memory", line)
 
-    def did(self, number: int, step: Step, outcome: Outcome) -> None:
+    def did(self, number: int, step: DemoStep, outcome: DemoOutcome) -> None:
         """A step of the agent."""
         paused = f" after a pause of {step.pause_s:g} s" if step.pause_s else ""
         arguments = ", ".join(f"{name}={value}" for name, value in step.call.arguments.items())

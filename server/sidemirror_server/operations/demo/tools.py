@@ -14,7 +14,7 @@ from sidemirror_server.operations.demo.books import query_books
 _TIME_LIMIT_S = 0.6
 
 
-class Call(msgspec.Struct, frozen=True):
+class DemoCall(msgspec.Struct, frozen=True):
     """A tool and its arguments."""
 
     name: str
@@ -26,7 +26,7 @@ class Call(msgspec.Struct, frozen=True):
         return msgspec.json.encode(self.arguments).decode()
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class DemoOutcome(msgspec.Struct, frozen=True):
     """What came back: `failed` says that the tool reports an error, `broke` that the call itself never returned."""
 
     text: str
@@ -43,7 +43,7 @@ class Tools:
         # The service is on this machine: no proxy is asked.
         self._open = build_opener(ProxyHandler({})).open
 
-    async def call(self, call: Call) -> Outcome:
+    async def call(self, call: DemoCall) -> DemoOutcome:
         """Does it, and takes what happens as it comes."""
         match call.name:
             case "search_contracts":
@@ -56,22 +56,22 @@ class Tools:
                 return await asyncio.to_thread(self._get, "/payments", call.arguments)
             case "get_rate":
                 return await asyncio.to_thread(self._get, "/rate", call.arguments)
-        return Outcome(f"there is no tool {call.name}", failed=True)
+        return DemoOutcome(f"there is no tool {call.name}", failed=True)
 
-    def _query(self, query: str, *values: str) -> Outcome:
+    def _query(self, query: str, *values: str) -> DemoOutcome:
         try:
-            return Outcome(msgspec.json.encode(query_books(self._books, query, *values)).decode())
+            return DemoOutcome(msgspec.json.encode(query_books(self._books, query, *values)).decode())
         except sqlite3.Error as error:
-            return Outcome(f"{type(error).__name__}: {error}", failed=True)
+            return DemoOutcome(f"{type(error).__name__}: {error}", failed=True)
 
-    def _get(self, path: str, arguments: dict[str, str]) -> Outcome:
+    def _get(self, path: str, arguments: dict[str, str]) -> DemoOutcome:
         try:
             with self._open(f"{self._url}{path}?{urlencode(arguments)}", timeout=_TIME_LIMIT_S) as answer:
-                return Outcome(answer.read().decode())
+                return DemoOutcome(answer.read().decode())
         except HTTPError as error:
             with error:
-                return Outcome(f"HTTP {error.code} {error.reason}: {error.read().decode()}", failed=True)
+                return DemoOutcome(f"HTTP {error.code} {error.reason}: {error.read().decode()}", failed=True)
         except TimeoutError:
-            return Outcome(f"timed out after {_TIME_LIMIT_S:g} s", failed=True, broke=True)
+            return DemoOutcome(f"timed out after {_TIME_LIMIT_S:g} s", failed=True, broke=True)
         except OSError as error:
-            return Outcome(f"connection error: {error}", failed=True, broke=True)
+            return DemoOutcome(f"connection error: {error}", failed=True, broke=True)

@@ -10,13 +10,13 @@ from pathlib import Path
 import asyncpg
 import msgspec
 
-from sidemirror_server.storage.postgres.migrate import Migration, Recorded, check_schema, refused
+from sidemirror_server.storage.postgres.migrate import PostgresMigration, Recorded, check_schema, refused
 from sidemirror_server.storage.sql import load_statements
 
 _SQL = load_statements(Path(__file__).with_name("database.sql"))
 
 
-class Standing(msgspec.Struct, frozen=True):
+class PostgresFacts(msgspec.Struct, frozen=True):
     """What is to be known of a server. `commit_waits`: commits wait for the disk by themselves; when not, they must be
     told to. `is_durable`: what has reached the disk outlives a crash of the machine."""
 
@@ -24,7 +24,7 @@ class Standing(msgspec.Struct, frozen=True):
     is_durable: bool = True
 
 
-async def admit(connection: asyncpg.Connection, known: Sequence[Migration]) -> Standing:
+async def admit(connection: asyncpg.Connection, known: Sequence[PostgresMigration]) -> PostgresFacts:
     """What the server is like.
 
     Raises StoreRefused, saying why, when the connection may not be used.
@@ -39,11 +39,11 @@ async def admit(connection: asyncpg.Connection, known: Sequence[Migration]) -> S
     return standing
 
 
-async def look(connection: asyncpg.Connection) -> tuple[Standing, tuple[str, ...]]:
+async def look(connection: asyncpg.Connection) -> tuple[PostgresFacts, tuple[str, ...]]:
     """What the server is like, and every reason but the schema's version why the connection may not be used, the
     gravest first. In the caller's transaction."""
     found = await connection.fetchrow(_SQL["role"])
-    standing = Standing(commit_waits=found["synchronous_commit"] != "off", is_durable=found["fsync"] == "on")
+    standing = PostgresFacts(commit_waits=found["synchronous_commit"] != "off", is_durable=found["fsync"] == "on")
     return standing, tuple(_reasons(found))
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import asyncpg
 from msgspec.structs import replace
 
-from sidemirror_server.critique.record import Outcome
+from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.statistics import Figures
 from sidemirror_server.critique.store import CritiqueKey, CritiqueRecord
-from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.errors import NotFound
 from sidemirror_server.vocabulary.scope import Scope
@@ -20,7 +20,7 @@ _FIRST_KEY = CritiqueKey(2**63 - 1, "")  # before every critique there can be
 class PostgresCritiques:
     """The port `Critiques` on the shared store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
 
     async def keep(self, scope: Scope, critique: CritiqueRecord) -> CritiqueRecord:
@@ -53,7 +53,7 @@ class PostgresCritiques:
                 rows = await transaction.fetch(_SQL["list"], *wanted)
         return tuple(_record(row) for row in rows)
 
-    async def report(self, scope: Scope, critique_id: str, outcome: Outcome) -> None:
+    async def report(self, scope: Scope, critique_id: str, outcome: CritiqueOutcome) -> None:
         values = (outcome.outcome, outcome.score, outcome.reported_us)
         async with self._database.transaction(scope) as transaction:
             key = (scope.tenant_id, scope.project_id, critique_id)
@@ -82,4 +82,4 @@ class PostgresCritiques:
 def _record(row: asyncpg.Record) -> CritiqueRecord:
     critique = CritiqueRecord(*row[:-3])
     outcome, score, reported_us = row[-3:]
-    return critique if outcome is None else replace(critique, outcome=Outcome(outcome, score, reported_us))
+    return critique if outcome is None else replace(critique, outcome=CritiqueOutcome(outcome, score, reported_us))

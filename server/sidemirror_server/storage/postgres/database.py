@@ -23,10 +23,10 @@ from typing import Any, Self
 
 import asyncpg
 
-from sidemirror_server.storage.postgres.admission import Standing, admit
+from sidemirror_server.storage.postgres.admission import PostgresFacts, admit
 from sidemirror_server.storage.postgres.connections import Connections
-from sidemirror_server.storage.postgres.failures import Meaning, connect_failure, meaning_of, store_failure
-from sidemirror_server.storage.postgres.migrate import DRIVER_ERRORS, Migration, connect, read_migrations
+from sidemirror_server.storage.postgres.failures import PostgresFailureKind, connect_failure, meaning_of, store_failure
+from sidemirror_server.storage.postgres.migrate import DRIVER_ERRORS, PostgresMigration, connect, read_migrations
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused, StoreUnavailable
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -76,13 +76,13 @@ class Transaction:
         return int(told.rpartition(" ")[2])
 
 
-class Database:
+class PostgresDatabase:
     """One Postgres database, by a role that owns nothing in it. To be used from one event loop."""
 
     def __init__(
         self,
         url: str,
-        known: Sequence[Migration],
+        known: Sequence[PostgresMigration],
         connections: int,
         idle_s: float,
         changed: Callable[[], None] = lambda: None,
@@ -92,7 +92,7 @@ class Database:
         self._known = known
         self._connections = Connections(self._connect, connections, _TAKE_S, idle_s)
         self._changed = changed
-        self._standing = Standing()
+        self._standing = PostgresFacts()
         self._told_of_durability = False
         self._failures = 0
         self._refused = False
@@ -106,7 +106,7 @@ class Database:
         *,
         connections: int = CONNECTIONS,
         idle_s: float = _IDLE_S,
-        known: Sequence[Migration] | None = None,
+        known: Sequence[PostgresMigration] | None = None,
         must_answer: bool = True,
         changed: Callable[[], None] = lambda: None,
     ) -> Self:
@@ -217,7 +217,7 @@ class Database:
             if failure is None:
                 raise
             _log.warning("store_failed", extra={"store": "postgres", "reason": failure.facts["reason"]})
-            if meaning_of(exc) is Meaning.AWAY:
+            if meaning_of(exc) is PostgresFailureKind.AWAY:
                 self._failed(failure, hangs=isinstance(exc, TimeoutError))
             raise failure from exc
 

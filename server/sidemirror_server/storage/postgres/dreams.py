@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from sidemirror_server.memory.dreams.dreams import Dream, Standing, Waiting, dream_body, dream_in
-from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.memory.dreams.dreams import Dream, DreamHistory, Waiting, dream_body, dream_in
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.errors import WrongState
 from sidemirror_server.vocabulary.scope import Scope
@@ -15,7 +15,7 @@ _LAST_NUMBER = 2**63 - 1
 class PostgresDreams:
     """The port `Dreams` on the shared store. What is unread is kept by triggers on `memories`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
 
     async def unread(self, scope: Scope, limit: int) -> tuple[str, ...]:
@@ -38,15 +38,15 @@ class PostgresDreams:
             await transaction.change(_SQL["read"], *_scope(scope), list(read_ids))
         return dream
 
-    async def standing(self, scope: Scope) -> Standing:
+    async def standing(self, scope: Scope) -> DreamHistory:
         async with self._database.transaction(scope, reads_only=True) as transaction:
             row = await transaction.first(_SQL["standing"], *_scope(scope))
-        return Standing() if row is None else Standing(*row)
+        return DreamHistory() if row is None else DreamHistory(*row)
 
     async def waiting(self, now_us: int, limit: int) -> tuple[Waiting, ...]:
         async with self._database.transaction(None, reads_only=True) as transaction:
             rows = await transaction.fetch(_SQL["waiting"], now_us, limit)
-        return tuple(Waiting(Scope(row[0], row[1]), Standing(*row[2:6]), *row[6:]) for row in rows)
+        return tuple(Waiting(Scope(row[0], row[1]), DreamHistory(*row[2:6]), *row[6:]) for row in rows)
 
     async def list(self, scope: Scope, before: int | None, limit: int) -> tuple[Dream, ...]:
         async with self._database.transaction(scope, reads_only=True) as transaction:

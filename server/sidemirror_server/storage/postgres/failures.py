@@ -15,7 +15,7 @@ import asyncpg
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreFull, StoreRefused, StoreUnavailable
 
 
-class Meaning(Enum):
+class PostgresFailureKind(Enum):
     """What an error tells of."""
 
     # Nobody answers there, or not in a way that a connection can go on with.
@@ -30,28 +30,28 @@ class Meaning(Enum):
 
 # By class, and by code where that says otherwise.
 _CLASSES = {
-    "08": Meaning.AWAY,  # connection exception
-    "28": Meaning.AWAY,  # invalid authorization
-    "3D": Meaning.AWAY,  # no such database
-    "40": Meaning.BUSY,  # rolled back: deadlock, serialization
-    "53": Meaning.BUSY,  # insufficient resources
-    "55": Meaning.BUSY,  # object not in prerequisite state: locks
-    "57": Meaning.BUSY,  # operator intervention
-    "58": Meaning.AWAY,  # system error: the machine's
-    "F0": Meaning.AWAY,  # configuration file error
-    "XX": Meaning.AWAY,  # internal error, corrupted data
+    "08": PostgresFailureKind.AWAY,  # connection exception
+    "28": PostgresFailureKind.AWAY,  # invalid authorization
+    "3D": PostgresFailureKind.AWAY,  # no such database
+    "40": PostgresFailureKind.BUSY,  # rolled back: deadlock, serialization
+    "53": PostgresFailureKind.BUSY,  # insufficient resources
+    "55": PostgresFailureKind.BUSY,  # object not in prerequisite state: locks
+    "57": PostgresFailureKind.BUSY,  # operator intervention
+    "58": PostgresFailureKind.AWAY,  # system error: the machine's
+    "F0": PostgresFailureKind.AWAY,  # configuration file error
+    "XX": PostgresFailureKind.AWAY,  # internal error, corrupted data
 }
 _CODES = {
-    "25006": Meaning.AWAY,  # read-only: this is a standby, the primary is elsewhere
-    "25P03": Meaning.BUSY,  # idle in a transaction for too long: we were stopped
-    "25P04": Meaning.BUSY,  # the transaction took too long
-    "53100": Meaning.FULL,  # disk full
-    "53300": Meaning.AWAY,  # too many connections
-    "57P01": Meaning.AWAY,  # admin shutdown
-    "57P02": Meaning.AWAY,  # crash shutdown
-    "57P03": Meaning.AWAY,  # cannot connect now
-    "57P04": Meaning.AWAY,  # the database was dropped
-    "57P05": Meaning.AWAY,  # idle session timeout
+    "25006": PostgresFailureKind.AWAY,  # read-only: this is a standby, the primary is elsewhere
+    "25P03": PostgresFailureKind.BUSY,  # idle in a transaction for too long: we were stopped
+    "25P04": PostgresFailureKind.BUSY,  # the transaction took too long
+    "53100": PostgresFailureKind.FULL,  # disk full
+    "53300": PostgresFailureKind.AWAY,  # too many connections
+    "57P01": PostgresFailureKind.AWAY,  # admin shutdown
+    "57P02": PostgresFailureKind.AWAY,  # crash shutdown
+    "57P03": PostgresFailureKind.AWAY,  # cannot connect now
+    "57P04": PostgresFailureKind.AWAY,  # the database was dropped
+    "57P05": PostgresFailureKind.AWAY,  # idle session timeout
 }
 # Not Postgres' own: the driver's, the network's, and what our own time limits become.
 _AWAY = (
@@ -92,22 +92,22 @@ _TLS_HINT = (
 _HOST_HINT = f"the host's name cannot be resolved: change it in {_URL}, or mend DNS"
 
 
-def meaning_of(error: BaseException) -> Meaning:
+def meaning_of(error: BaseException) -> PostgresFailureKind:
     """What `error`, raised by asyncpg, tells of. Whatever is not known to come from outside is a defect."""
     if isinstance(error, asyncpg.PostgresError):
         code = error.sqlstate or ""
-        return _CODES.get(code) or _CLASSES.get(code[:2], Meaning.DEFECT)
+        return _CODES.get(code) or _CLASSES.get(code[:2], PostgresFailureKind.DEFECT)
     if isinstance(error, asyncpg.ClientConfigurationError):  # an InterfaceError, but about the settings
-        return Meaning.DEFECT
-    return Meaning.AWAY if isinstance(error, _AWAY) else Meaning.DEFECT
+        return PostgresFailureKind.DEFECT
+    return PostgresFailureKind.AWAY if isinstance(error, _AWAY) else PostgresFailureKind.DEFECT
 
 
 def store_failure(error: BaseException) -> SidemirrorError | None:
     """The error to raise instead when the store itself failed; None when the statement or its caller is at fault."""
     meaning = meaning_of(error)
-    if meaning is Meaning.DEFECT:
+    if meaning is PostgresFailureKind.DEFECT:
         return None
-    if meaning is Meaning.FULL:
+    if meaning is PostgresFailureKind.FULL:
         return StoreFull(store="postgres", reason=_told(error))
     return StoreUnavailable(store="postgres", reason=_told(error))
 
@@ -116,7 +116,7 @@ def connect_failure(error: BaseException) -> StoreUnavailable | None:
     """The error to raise instead when no connection could be made: StoreRefused when the settings have to change first,
     StoreUnavailable when the store may be there later. None for what neither the store nor the network raises."""
     code = getattr(error, "sqlstate", None) if isinstance(error, asyncpg.PostgresError) else None
-    if code is None and meaning_of(error) is Meaning.DEFECT:
+    if code is None and meaning_of(error) is PostgresFailureKind.DEFECT:
         return None
     hint = _HINTS.get(code, "") if code else _network_hint(error)
     told = f"{_told(error)}: {hint}" if hint else _told(error)

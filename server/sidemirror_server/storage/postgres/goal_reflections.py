@@ -16,7 +16,7 @@ from sidemirror_server.goals.store import (
     REFUSED_FOR_US,
 )
 from sidemirror_server.goals.words import words_of
-from sidemirror_server.storage.postgres.database import Database, Transaction
+from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
@@ -30,7 +30,7 @@ _EVER = -(2**63)
 class PostgresGoalReflections:
     """The port `GoalReflections` on the shared store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
 
     async def put(self, scope: Scope, reflection: GoalReflection, now_us: int) -> bool:

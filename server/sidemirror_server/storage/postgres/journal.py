@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog, turn_of
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.trace.log import Note
@@ -17,7 +17,7 @@ class PostgresJournal(PostgresTurnLog):
     """The port `Journal` on the shared store. Reads as the turns' log does, and takes turns with its appends, so that a
     scope's entries become visible in the order of their positions."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         super().__init__(database)
         self._notes = database
 

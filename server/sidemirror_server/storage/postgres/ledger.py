@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sidemirror_server.models.ledger import US_PER_DAY, Amount, Cap, Level, Refusal, Reservation, Spend, day_of
-from sidemirror_server.storage.postgres.database import Database, Transaction
+from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.ids import new_id
 from sidemirror_server.vocabulary.scope import Scope
@@ -21,7 +21,7 @@ _IN_TURN = ("ledger",)
 class PostgresLedger:
     """The port `Ledger` on the shared store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
 
     async def reserve(

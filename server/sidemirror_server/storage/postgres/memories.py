@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from sidemirror_server.memory.record import (
     LAYER,
     SOURCE,
-    Kept,
     Learned,
     Lesson,
+    MemoryHistory,
     MemoryKind,
     MemoryRecord,
     MemoryState,
@@ -25,7 +25,7 @@ from sidemirror_server.memory.record import (
     strengthened,
 )
 from sidemirror_server.memory.store import LESSON_KEPT_US, MemoryKey
-from sidemirror_server.storage.postgres.database import Database, Transaction
+from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
 from sidemirror_server.storage.postgres.memory_graph import keep_links
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.errors import NotFound, WrongState
@@ -40,7 +40,7 @@ _LAST_VERSION = 2**63 - 1
 class PostgresMemories:
     """The port `Memories` on the shared store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
 
     async def learn(self, scope: Scope, lesson: Lesson, now_us: int) -> Learned:
@@ -100,7 +100,7 @@ class PostgresMemories:
             if not await remove(transaction, scope, memory_id):
                 raise NotFound("reflection", memory_id)
 
-    async def put(self, scope: Scope, kept: Kept) -> bool:
+    async def put(self, scope: Scope, kept: MemoryHistory) -> bool:
         async with self._database.transaction(scope) as transaction:
             if not await _add(transaction, scope, kept.memory):
                 return False

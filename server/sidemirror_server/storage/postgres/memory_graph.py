@@ -15,7 +15,7 @@ from sidemirror_server.memory.kin.links import (
     signature_key,
 )
 from sidemirror_server.memory.record import LinkKind, MemoryRecord, NewLink
-from sidemirror_server.storage.postgres.database import Database, Transaction
+from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.errors import NotFound
 from sidemirror_server.vocabulary.scope import Scope
@@ -26,7 +26,7 @@ _SQL = load_statements(Path(__file__).with_name("memory_graph.sql"))
 class PostgresMemoryGraph:
     """The port `MemoryGraph` on the shared store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
 
     async def link(self, scope: Scope, links: tuple[Link, ...]) -> int:

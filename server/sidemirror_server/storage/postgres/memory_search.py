@@ -7,15 +7,15 @@ from typing import Any
 from sidemirror_server.memory.finding.search import (
     EMBEDDING_LEASE_US,
     Embedded,
-    Facts,
     Filter,
+    MemoryFacts,
     TextHit,
     TextHits,
     Unembedded,
     VectorHit,
     VectorHits,
 )
-from sidemirror_server.storage.postgres.database import Database, Transaction
+from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.bm25 import LENGTH_WEIGHT, SATURATION, Field, chosen, telling
 from sidemirror_server.vocabulary.scope import Scope
@@ -35,7 +35,7 @@ _SEARCH_S = 10.0
 class PostgresMemorySearch:
     """The port `MemorySearch` on the shared store."""
 
-    def __init__(self, database: Database, *, exact_rows: int = _EXACT_ROWS) -> None:
+    def __init__(self, database: PostgresDatabase, *, exact_rows: int = _EXACT_ROWS) -> None:
         self._database = database
         self._exact_rows = exact_rows
 
@@ -61,22 +61,24 @@ class PostgresMemorySearch:
             lengths = (content.mean_terms(), task.mean_terms())
             values = (*of, *looked_up, *lengths, SATURATION, LENGTH_WEIGHT, limit, *_filter(wanted))
             rows = await transaction.fetch(_SQL["by_text"], *values)
-        return TextHits(tuple(TextHit(Facts(*row[:4]), row[4], row[5]) for row in rows), terms)
+        return TextHits(tuple(TextHit(MemoryFacts(*row[:4]), row[4], row[5]) for row in rows), terms)
 
-    async def best(self, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool = False) -> tuple[Facts, ...]:
+    async def best(
+        self, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool = False
+    ) -> tuple[MemoryFacts, ...]:
         async with self._database.transaction(scope, reads_only=True) as transaction:
             rows = await transaction.fetch(
                 _SQL["newest" if newest_first else "best"], *_scope(scope), limit, *_filter(wanted)
             )
-        return tuple(Facts(*row) for row in rows)
+        return tuple(MemoryFacts(*row) for row in rows)
 
     async def labelled(
         self, scope: Scope, tools: tuple[str, ...], error_categories: tuple[str, ...], wanted: Filter, limit: int
-    ) -> tuple[Facts, ...]:
+    ) -> tuple[MemoryFacts, ...]:
         labels = [f"t:{tool}" for tool in tools] + [f"c:{category}" for category in error_categories]
         async with self._database.transaction(scope, reads_only=True) as transaction:
             rows = await transaction.fetch(_SQL["labelled"], *_scope(scope), limit, *_filter(wanted), labels)
-        return tuple(Facts(*row) for row in rows)
+        return tuple(MemoryFacts(*row) for row in rows)
 
     async def by_vector(
         self, scope: Scope, model: str, vector: tuple[float, ...], wanted: Filter, limit: int
@@ -93,7 +95,7 @@ class PostgresMemorySearch:
             if has_pgvector:
                 statement = await self._nearest(transaction, len(vector), embedded)
             rows = await transaction.fetch(statement, *of, model, list(vector), limit, *_filter(wanted))
-        hits = tuple(VectorHit(Facts(*row[:4]), row[4]) for row in rows)
+        hits = tuple(VectorHit(MemoryFacts(*row[:4]), row[4]) for row in rows)
         return VectorHits(hits, embedded, memories)
 
     async def _nearest(self, transaction: Transaction, dimensions: int, embedded: int) -> str:

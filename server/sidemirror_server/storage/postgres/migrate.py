@@ -53,7 +53,7 @@ SELECT rolsuper OR rolbypassrls OR rolname = current_user FROM pg_catalog.pg_rol
 """
 
 
-class Migration(msgspec.Struct, frozen=True):
+class PostgresMigration(msgspec.Struct, frozen=True):
     """One numbered file."""
 
     number: int
@@ -78,7 +78,7 @@ class Recorded(msgspec.Struct, frozen=True):
         return f"{self.number:04d}_{self.name}"
 
 
-def read_migrations(folder: Path = MIGRATIONS) -> tuple[Migration, ...]:
+def read_migrations(folder: Path = MIGRATIONS) -> tuple[PostgresMigration, ...]:
     """The files of the folder in order. Raises ValueError for a name, a numbering or a first line that is wrong."""
     found = []
     for number, path in enumerate(sorted(folder.glob("*.sql")), start=1):
@@ -91,11 +91,11 @@ def read_migrations(folder: Path = MIGRATIONS) -> tuple[Migration, ...]:
         if compatible is None:
             raise ValueError(f"{path.name}: begins with '-- compatible: yes' or '-- compatible: no'")
         checksum = hashlib.sha256(content).hexdigest()
-        found.append(Migration(number, match[2], script, checksum, compatible[1] == "yes"))
+        found.append(PostgresMigration(number, match[2], script, checksum, compatible[1] == "yes"))
     return tuple(found)
 
 
-def check_schema(recorded: Sequence[Recorded], known: Sequence[Migration]) -> None:
+def check_schema(recorded: Sequence[Recorded], known: Sequence[PostgresMigration]) -> None:
     """Raises StoreRefused, saying what to do, when a server that knows `known` cannot work with this schema."""
     _check_same(recorded, known)
     if len(recorded) < len(known):
@@ -105,7 +105,7 @@ def check_schema(recorded: Sequence[Recorded], known: Sequence[Migration]) -> No
             raise refused(f"migration {newer} is newer than this server, and says that only newer servers work with it")
 
 
-def _check_same(recorded: Sequence[Recorded], known: Sequence[Migration]) -> None:
+def _check_same(recorded: Sequence[Recorded], known: Sequence[PostgresMigration]) -> None:
     for applied, ours in zip(recorded, known, strict=False):
         if (applied.number, applied.checksum) != (ours.number, ours.checksum):
             raise refused(f"migration {applied} is not the one this server has")
@@ -129,7 +129,7 @@ async def connect(url: str, within_s: float) -> asyncpg.Connection:
 
 
 async def migrate(
-    url: str, grant_to: Sequence[str], now_us: int, known: Sequence[Migration] | None = None
+    url: str, grant_to: Sequence[str], now_us: int, known: Sequence[PostgresMigration] | None = None
 ) -> tuple[str, ...]:
     """Applies what is missing, each file in its own transaction, and lets the roles use what there is; returns the
     migrations applied now, by name. Safe to run twice, and at the same time. Changes nothing when a role cannot be
@@ -156,7 +156,7 @@ async def migrate(
 
 
 async def _migrate(
-    connection: asyncpg.Connection, grant_to: Sequence[str], now_us: int, known: Sequence[Migration]
+    connection: asyncpg.Connection, grant_to: Sequence[str], now_us: int, known: Sequence[PostgresMigration]
 ) -> tuple[str, ...]:
     async with connection.transaction():
         await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")

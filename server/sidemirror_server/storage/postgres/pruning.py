@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sidemirror_server.storage.postgres.database import Database, Transaction
+from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
 from sidemirror_server.storage.postgres.memories import remove
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.trace.pruning import Pruned, PrunedKind
@@ -17,7 +17,7 @@ _PROJECTS = 50
 class PostgresPruning:
     """The port `Pruning` on the shared store. Each look goes through other projects, until all had their turn."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
         # The last project whose memories were counted.
         self._counted = ("", "")

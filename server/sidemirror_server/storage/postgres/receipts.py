@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.trace.receipts import Receipt, ReceiptKey, ReceiptKind, receipt_body, receipt_of
 from sidemirror_server.vocabulary.scope import Scope
@@ -15,7 +15,7 @@ _FIRST_KEY = ReceiptKey(2**63 - 1, "")  # before every receipt there can be
 class PostgresReceipts:
     """The port `Receipts` on the shared store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
 
     async def issue(self, scope: Scope, receipt: Receipt) -> Receipt:

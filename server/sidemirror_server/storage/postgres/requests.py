@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.trace.requests import Answered
 from sidemirror_server.vocabulary.ids import RequestId
@@ -14,7 +14,7 @@ _SQL = load_statements(Path(__file__).with_name("requests.sql"))
 class PostgresRequests:
     """The port `Requests` on the shared store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
 
     async def recall(self, scope: Scope, method: str, request_id: RequestId, now_us: int) -> Answered | None:

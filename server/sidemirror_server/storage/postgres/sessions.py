@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.turn_log import turn_of
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.thinking.store import SessionKey, SessionRecord
@@ -18,7 +18,7 @@ _FIRST_KEY = SessionKey(2**63 - 1, SessionId(""))  # before every session there 
 class PostgresSessions:
     """The port `Sessions` on the shared store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
 
     async def create(self, scope: Scope, session: SessionRecord) -> None:

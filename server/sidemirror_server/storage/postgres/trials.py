@@ -4,9 +4,9 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from sidemirror_server.memory.trials.evidence import Arm, Tally
+from sidemirror_server.memory.trials.evidence import Arm, ArmTally
 from sidemirror_server.memory.trials.trials import Settled, Trial
-from sidemirror_server.storage.postgres.database import Database
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -16,7 +16,7 @@ _SQL = load_statements(Path(__file__).with_name("trials.sql"))
 class PostgresTrials:
     """The port `Trials` on the shared store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
 
     async def assign(self, scope: Scope, receipt_id: str, trials: Sequence[Trial], now_us: int) -> None:
@@ -34,13 +34,13 @@ class PostgresTrials:
         async with self._database.transaction(scope) as transaction:
             await transaction.change(_SQL["settle"], *_scope(scope), receipt_id, *columns, now_us, *came_of_it)
 
-    async def tallies(self, scope: Scope, lessons: Collection[tuple[str, int]]) -> dict[str, tuple[Tally, ...]]:
+    async def tallies(self, scope: Scope, lessons: Collection[tuple[str, int]]) -> dict[str, tuple[ArmTally, ...]]:
         asked = ([memory_id for memory_id, _ in lessons], [from_version for _, from_version in lessons])
         async with self._database.transaction(scope, reads_only=True) as transaction:
             rows = await transaction.fetch(_SQL["tallies"], *_scope(scope), *asked)
-        found: dict[str, tuple[Tally, ...]] = {}
+        found: dict[str, tuple[ArmTally, ...]] = {}
         for memory_id, arm, *counts in rows:
-            found[memory_id] = (*found.get(memory_id, ()), Tally(Arm(arm), *counts))
+            found[memory_id] = (*found.get(memory_id, ()), ArmTally(Arm(arm), *counts))
         return found
 
     async def lessons(self, scope: Scope, before: str | None, limit: int) -> tuple[str, ...]:

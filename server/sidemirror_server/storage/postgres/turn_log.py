@@ -15,7 +15,7 @@ from typing import Any
 
 import asyncpg
 
-from sidemirror_server.storage.postgres.database import TRANSACTION_S, Database, Transaction
+from sidemirror_server.storage.postgres.database import TRANSACTION_S, PostgresDatabase, Transaction
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.trace.log import TURN_TOPIC, Batch, Draft, Entry, HeadKey, TurnHead, TurnStanding
 from sidemirror_server.vocabulary.errors import WrongState
@@ -33,7 +33,7 @@ _Placed = tuple[TurnHead, Draft]
 class PostgresTurnLog:
     """The ports `TurnLog` and `Log` on the shared store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
 
     async def append(self, scope: Scope, batches: tuple[Batch, ...]) -> None:

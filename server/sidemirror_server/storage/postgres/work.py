@@ -7,7 +7,7 @@ from typing import Any
 
 import asyncpg
 
-from sidemirror_server.storage.postgres.database import Database, Transaction
+from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.errors import AlreadyExists, LostClaim, NotFound, WrongState
 from sidemirror_server.vocabulary.ids import JobId
@@ -21,7 +21,7 @@ _FIRST_KEY = JobKey(2**63 - 1, JobId(""))  # before every job there can be
 class PostgresWork:
     """The port `Work` on the shared store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
         self._arrived = asyncio.Event()
 

@@ -25,9 +25,9 @@ import msgspec
 import redis.exceptions as raised
 from redis.asyncio.connection import Connection, SSLConnection, UnixDomainSocketConnection, parse_url
 
-from sidemirror_server.storage.redis.failures import Meaning, meaning_of, refusal, store_failure
+from sidemirror_server.storage.redis.failures import RedisFailureKind, meaning_of, refusal, store_failure
 from sidemirror_server.storage.redis.keys import MARKER
-from sidemirror_server.storage.redis.server_facts import Standing, examine
+from sidemirror_server.storage.redis.server_facts import RedisFacts, examine
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused, StoreUnavailable
 
@@ -71,7 +71,7 @@ class Scripts:
         return self._digests[name]
 
 
-class Database:
+class RedisDatabase:
     """One Redis. To be used from one event loop."""
 
     def __init__(self, kind: type[_AnyConnection], options: Mapping[str, Any], scripts: Scripts) -> None:
@@ -87,8 +87,8 @@ class Database:
         self._closed = False
         self._look = asyncio.Event()
         self._attending: asyncio.Task[None] | None = None
-        self.standing: Standing | None = None
-        self._told: Standing | None = None
+        self.standing: RedisFacts | None = None
+        self._told: RedisFacts | None = None
         self._told_s = 0.0
         # Set when it may have lost something that was there: it was started anew or emptied, or has evicted. Whoever
         # waits for it clears it.
@@ -223,7 +223,7 @@ class Database:
         except SidemirrorError:
             raise
         except Exception as exc:
-            if meaning_of(exc) is Meaning.AWAY:
+            if meaning_of(exc) is RedisFailureKind.AWAY:
                 self._failed()
             failure = store_failure(exc)
             if failure is None:
@@ -293,7 +293,7 @@ class Database:
             return ""
         return found.decode(errors="replace") if isinstance(found, bytes) else ""
 
-    def _tell_of_losses(self, found: Standing) -> None:
+    def _tell_of_losses(self, found: RedisFacts) -> None:
         told, now_s = self._told, asyncio.get_running_loop().time()
         if told is None or found.run_id != told.run_id:
             is_news = True

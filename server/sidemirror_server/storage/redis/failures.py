@@ -19,7 +19,7 @@ from sidemirror_server.vocabulary.errors import (
 )
 
 
-class Meaning(Enum):
+class RedisFailureKind(Enum):
     """What an error tells of."""
 
     # Nobody answers there, or not in a way that a connection can go on with.
@@ -35,22 +35,22 @@ class Meaning(Enum):
 
 
 _CODES = {
-    "OOM": Meaning.FULL,
-    "MISCONF": Meaning.FULL,  # it cannot write to its disk, and was told to refuse writes then
-    "BUSY": Meaning.BUSY,  # a script of somebody else's runs for too long
-    "TRYAGAIN": Meaning.BUSY,
-    "WRONGTYPE": Meaning.TAKEN,
-    "LOADING": Meaning.AWAY,
-    "READONLY": Meaning.AWAY,  # a replica: the primary is elsewhere
-    "MASTERDOWN": Meaning.AWAY,
-    "NOREPLICAS": Meaning.AWAY,
-    "CLUSTERDOWN": Meaning.AWAY,
-    "NOAUTH": Meaning.AWAY,
-    "WRONGPASS": Meaning.AWAY,
-    "NOPERM": Meaning.AWAY,
-    "ASK": Meaning.AWAY,
-    "MOVED": Meaning.AWAY,
-    "CROSSSLOT": Meaning.AWAY,
+    "OOM": RedisFailureKind.FULL,
+    "MISCONF": RedisFailureKind.FULL,  # it cannot write to its disk, and was told to refuse writes then
+    "BUSY": RedisFailureKind.BUSY,  # a script of somebody else's runs for too long
+    "TRYAGAIN": RedisFailureKind.BUSY,
+    "WRONGTYPE": RedisFailureKind.TAKEN,
+    "LOADING": RedisFailureKind.AWAY,
+    "READONLY": RedisFailureKind.AWAY,  # a replica: the primary is elsewhere
+    "MASTERDOWN": RedisFailureKind.AWAY,
+    "NOREPLICAS": RedisFailureKind.AWAY,
+    "CLUSTERDOWN": RedisFailureKind.AWAY,
+    "NOAUTH": RedisFailureKind.AWAY,
+    "WRONGPASS": RedisFailureKind.AWAY,
+    "NOPERM": RedisFailureKind.AWAY,
+    "ASK": RedisFailureKind.AWAY,
+    "MOVED": RedisFailureKind.AWAY,
+    "CROSSSLOT": RedisFailureKind.AWAY,
 }
 _CLASSES = {
     raised.OutOfMemoryError: "OOM",
@@ -76,22 +76,22 @@ _AWAY = (
 )
 
 
-def meaning_of(error: BaseException) -> Meaning:
+def meaning_of(error: BaseException) -> RedisFailureKind:
     """What `error`, raised by redis-py, tells of. Whatever is not known to come from outside is a defect."""
     if isinstance(error, raised.ResponseError):
-        return _CODES.get(_code_of(error), Meaning.DEFECT)
-    return Meaning.AWAY if isinstance(error, _AWAY) else Meaning.DEFECT
+        return _CODES.get(_code_of(error), RedisFailureKind.DEFECT)
+    return RedisFailureKind.AWAY if isinstance(error, _AWAY) else RedisFailureKind.DEFECT
 
 
 def store_failure(error: BaseException) -> SidemirrorError | None:
     """The error to raise instead when the store itself failed; None when we are at fault."""
     meaning = meaning_of(error)
-    if meaning is Meaning.DEFECT:
+    if meaning is RedisFailureKind.DEFECT:
         return None
     told = _code_of(error) if isinstance(error, raised.ResponseError) else type(error).__name__
-    if meaning is Meaning.FULL:
+    if meaning is RedisFailureKind.FULL:
         return StoreFull(store="redis", reason=told)
-    if meaning is Meaning.TAKEN:
+    if meaning is RedisFailureKind.TAKEN:
         return PlaceTaken(store="redis", reason=told)
     return StoreUnavailable(store="redis", reason=told)
 

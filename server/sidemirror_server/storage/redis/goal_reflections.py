@@ -18,7 +18,7 @@ from sidemirror_server.goals.similarity import CANDIDATES, Goals, most_alike
 from sidemirror_server.goals.store import KEPT_FOR_US, MOST_PER_GOAL, MOST_RECENT_GOALS, REFUSED_FOR_US
 from sidemirror_server.goals.words import words_of
 from sidemirror_server.storage.redis import keys
-from sidemirror_server.storage.redis.database import Database, Scripts
+from sidemirror_server.storage.redis.database import RedisDatabase, Scripts
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.text import clip, enter
@@ -38,7 +38,7 @@ _RECENT_LOOKED_AT = 100
 class RedisGoalReflections:
     """The port `GoalReflections`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: RedisDatabase) -> None:
         self._database = database
 
     async def put(self, scope: Scope, reflection: GoalReflection, now_us: int) -> bool:

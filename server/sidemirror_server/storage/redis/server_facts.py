@@ -13,7 +13,7 @@ from sidemirror_server.vocabulary.errors import StoreRefused
 Ask = Callable[..., Awaitable[object]]
 
 
-class Standing(msgspec.Struct, frozen=True):
+class RedisFacts(msgspec.Struct, frozen=True):
     """What one Redis is like; None where it does not tell, as hosted ones often do not.
 
     `run_id`: another one after each start. `evicted_keys`: since its start. `policy` and `memory_limit_bytes` (0 is
@@ -68,7 +68,7 @@ class Standing(msgspec.Struct, frozen=True):
         return survives.get(self.fsync or "", "an OK survives a crash of Redis, not always one of its machine")
 
 
-async def examine(ask: Ask) -> Standing:
+async def examine(ask: Ask) -> RedisFacts:
     """What the Redis is like that `ask` sends commands to.
 
     Raises StoreRefused for one that cannot be used, and what `ask` raises.
@@ -84,7 +84,7 @@ async def examine(ask: Ask) -> Standing:
         raise StoreRefused(store="redis", reason="it is a Sentinel, which keeps no data; name the primary itself")
     set_to = await _settings(ask)
     logging, limit = told.get("aof_enabled"), told.get("maxmemory")
-    return Standing(
+    return RedisFacts(
         run_id=told.get("run_id", ""),
         evicted_keys=int(told.get("evicted_keys", "0")),
         policy=told.get("maxmemory_policy") or set_to.get("maxmemory-policy"),

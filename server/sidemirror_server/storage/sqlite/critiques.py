@@ -4,11 +4,11 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from sidemirror_server.critique.record import Outcome
+from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.statistics import Figures
 from sidemirror_server.critique.store import CritiqueKey, CritiqueRecord
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.vocabulary.errors import NotFound
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -19,7 +19,7 @@ _FIRST_KEY = CritiqueKey(2**63 - 1, "")  # before every critique there can be
 class SqliteCritiques:
     """The port `Critiques` on the embedded store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
     async def keep(self, scope: Scope, critique: CritiqueRecord) -> CritiqueRecord:
@@ -61,7 +61,7 @@ class SqliteCritiques:
         rows = await self._database.search(lambda connection: connection.execute(_SQL[name], wanted).fetchall())
         return tuple(_record(row) for row in rows)
 
-    async def report(self, scope: Scope, critique_id: str, outcome: Outcome) -> None:
+    async def report(self, scope: Scope, critique_id: str, outcome: CritiqueOutcome) -> None:
         values = {
             **_key(scope, critique_id),
             "outcome": outcome.outcome,
@@ -107,5 +107,5 @@ def _record(row: tuple[Any, ...]) -> CritiqueRecord:
         turn_id=turn_id,
         session_id=session_id,
         body=body,
-        outcome=None if reported[0] is None else Outcome(*reported),
+        outcome=None if reported[0] is None else CritiqueOutcome(*reported),
     )

@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from sidemirror_server.memory.dreams.dreams import Dream, Standing, Waiting, dream_body, dream_in
+from sidemirror_server.memory.dreams.dreams import Dream, DreamHistory, Waiting, dream_body, dream_in
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.vocabulary.errors import WrongState
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -19,7 +19,7 @@ _LAST_NUMBER = 2**63 - 1
 class SqliteDreams:
     """The port `Dreams` on the embedded store. What is unread is kept by triggers on `memories`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
     async def unread(self, scope: Scope, limit: int) -> tuple[str, ...]:
@@ -53,13 +53,13 @@ class SqliteDreams:
 
         return await self._database.write(change)
 
-    async def standing(self, scope: Scope) -> Standing:
+    async def standing(self, scope: Scope) -> DreamHistory:
         return self._database.read(lambda connection: _standing(connection, scope))
 
     async def waiting(self, now_us: int, limit: int) -> tuple[Waiting, ...]:
         wanted = {"now_us": now_us, "limit": limit}
         rows = await self._database.search(lambda connection: connection.execute(_SQL["waiting"], wanted).fetchall())
-        return tuple(Waiting(Scope(*row[:2]), Standing(*row[2:6]), *row[6:]) for row in rows)
+        return tuple(Waiting(Scope(*row[:2]), DreamHistory(*row[2:6]), *row[6:]) for row in rows)
 
     async def list(self, scope: Scope, before: int | None, limit: int) -> tuple[Dream, ...]:
         wanted = {**_scope(scope), "before": _LAST_NUMBER if before is None else before, "limit": limit}
@@ -67,9 +67,9 @@ class SqliteDreams:
         return tuple(dream_in(row[0]) for row in rows)
 
 
-def _standing(connection: sqlite3.Connection, scope: Scope) -> Standing:
+def _standing(connection: sqlite3.Connection, scope: Scope) -> DreamHistory:
     row = connection.execute(_SQL["standing"], _scope(scope)).fetchone()
-    return Standing() if row is None else Standing(*row)
+    return DreamHistory() if row is None else DreamHistory(*row)
 
 
 def _scope(scope: Scope) -> dict[str, Any]:

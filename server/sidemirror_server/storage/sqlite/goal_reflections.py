@@ -17,7 +17,7 @@ from sidemirror_server.goals.store import (
 )
 from sidemirror_server.goals.words import words_of
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -29,7 +29,7 @@ _FORGOTTEN_AT_ONCE = 4
 class SqliteGoalReflections:
     """The port `GoalReflections` on the embedded store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
     async def put(self, scope: Scope, reflection: GoalReflection, now_us: int) -> bool:

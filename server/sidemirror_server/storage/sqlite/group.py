@@ -20,7 +20,7 @@ class Alike(NamedTuple):
         return self.make(connection, (self.item,))[0]
 
 
-class Call(NamedTuple):
+class WriteCall(NamedTuple):
     """What one caller of `Database.write` wants done, and where it waits for the answer. `alike`: the change is one of
     these."""
 
@@ -29,15 +29,15 @@ class Call(NamedTuple):
     long: bool
     alike: Alike | None = None
 
-    def is_like(self, other: "Call") -> bool:
+    def is_like(self, other: "WriteCall") -> bool:
         """Whether both may share their statements."""
         return self.alike is not None and other.alike is not None and self.alike.make is other.alike.make
 
 
-class Outcome(NamedTuple):
+class WriteOutcome(NamedTuple):
     """What came of a call: its result, or the error that is its own."""
 
-    call: Call
+    call: WriteCall
     result: Any
     error: Exception | None
 
@@ -46,25 +46,25 @@ class MustUndo(Exception):
     """A call failed and left changes behind. Its cause is what the call raised."""
 
 
-def run(connection: sqlite3.Connection, call: Call) -> Outcome:
+def run(connection: sqlite3.Connection, call: WriteCall) -> WriteOutcome:
     """One call within the group's transaction. Raises what makes the whole group fail; anything else is the call's.
 
     Raises MustUndo when the call failed after it had changed something.
     """
     if call.answer.cancelled():
-        return Outcome(call, None, None)
+        return WriteOutcome(call, None, None)
     changes = connection.total_changes
     try:
-        return Outcome(call, call.change(connection), None)
+        return WriteOutcome(call, call.change(connection), None)
     except Exception as exc:
         if store_failure(exc) is not None or not connection.in_transaction:
             raise
         if connection.total_changes != changes:
             raise MustUndo from exc
-        return Outcome(call, None, _answerable(exc))
+        return WriteOutcome(call, None, _answerable(exc))
 
 
-def run_together(connection: sqlite3.Connection, calls: list[Call]) -> list[Outcome]:
+def run_together(connection: sqlite3.Connection, calls: list[WriteCall]) -> list[WriteOutcome]:
     """Calls whose changes are of one kind, with the same statements; each by itself when one of them is refused.
 
     Raises what `run` raises.
@@ -81,17 +81,17 @@ def run_together(connection: sqlite3.Connection, calls: list[Call]) -> list[Outc
         if connection.total_changes != changes:
             raise MustUndo from exc
         return [run(connection, call) for call in wanted]
-    return [Outcome(call, result, None) for call, result in zip(wanted, results, strict=True)]
+    return [WriteOutcome(call, result, None) for call, result in zip(wanted, results, strict=True)]
 
 
-def run_in_savepoint(connection: sqlite3.Connection, call: Call) -> Outcome:
+def run_in_savepoint(connection: sqlite3.Connection, call: WriteCall) -> WriteOutcome:
     """The same, and what a call has changed that fails is undone."""
     connection.execute("SAVEPOINT call")
     try:
         outcome = run(connection, call)
     except MustUndo as undo:
         connection.execute("ROLLBACK TO call")
-        outcome = Outcome(call, None, _answerable(undo.__cause__))
+        outcome = WriteOutcome(call, None, _answerable(undo.__cause__))
     connection.execute("RELEASE call")
     return outcome
 

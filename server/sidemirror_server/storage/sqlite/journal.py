@@ -4,7 +4,7 @@ import sqlite3
 from pathlib import Path
 
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.trace.log import Note
 from sidemirror_server.vocabulary.scope import Scope
@@ -17,7 +17,7 @@ _FORGET_AT_ONCE = 20
 class SqliteJournal(SqliteTurnLog):
     """The port `Journal` on the embedded store. Reads as the turns' log does."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         super().__init__(database)
         self._notes = database
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sidemirror_server.models.ledger import US_PER_DAY, Amount, Cap, Level, Refusal, Reservation, Spend, day_of
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.vocabulary.ids import new_id
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -17,7 +17,7 @@ _SQL = load_statements(Path(__file__).with_name("ledger.sql"))
 class SqliteLedger:
     """The port `Ledger` on the embedded store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
     async def reserve(

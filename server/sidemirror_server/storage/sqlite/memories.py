@@ -9,9 +9,9 @@ import msgspec
 from msgspec.structs import replace
 
 from sidemirror_server.memory.record import (
-    Kept,
     Learned,
     Lesson,
+    MemoryHistory,
     MemoryKind,
     MemoryRecord,
     MemoryState,
@@ -25,7 +25,7 @@ from sidemirror_server.memory.record import (
 )
 from sidemirror_server.memory.store import LESSON_KEPT_US, MemoryKey
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.memory_graph import add_links, keep_links
 from sidemirror_server.storage.sqlite.memory_rows import New, add_new, json_of, new_row, place_of, texts_of, values_of
 from sidemirror_server.vocabulary.errors import NotFound, WrongState
@@ -41,7 +41,7 @@ _FORGOTTEN = 9
 class SqliteMemories:
     """The port `Memories` on the embedded store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
     async def learn(self, scope: Scope, lesson: Lesson, now_us: int) -> Learned:
@@ -106,7 +106,7 @@ class SqliteMemories:
 
         await self._database.write(change)
 
-    async def put(self, scope: Scope, kept: Kept) -> bool:
+    async def put(self, scope: Scope, kept: MemoryHistory) -> bool:
         def change(connection: sqlite3.Connection) -> bool:
             if not _add(connection, scope, kept.memory):
                 return False

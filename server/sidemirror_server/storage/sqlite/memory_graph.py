@@ -19,7 +19,7 @@ from sidemirror_server.memory.kin.links import (
 )
 from sidemirror_server.memory.record import LinkKind, MemoryRecord, NewLink
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.vocabulary.errors import NotFound
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -29,7 +29,7 @@ _SQL = load_statements(Path(__file__).with_name("memory_graph.sql"))
 class SqliteMemoryGraph:
     """The port `MemoryGraph` on the embedded store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
     async def link(self, scope: Scope, links: tuple[Link, ...]) -> int:

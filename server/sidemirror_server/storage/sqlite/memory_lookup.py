@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from sidemirror_server.memory.finding.search import Facts, Filter, TextHit, TextHits, VectorHit, VectorHits
+from sidemirror_server.memory.finding.search import Filter, MemoryFacts, TextHit, TextHits, VectorHit, VectorHits
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.memory_vectors import Vectors
 from sidemirror_server.vocabulary.bm25 import MOST_LED_TO, Field, chosen, scorer
@@ -73,7 +73,7 @@ class Lookup:
         hits = [(content_score(content), task_score(task) if task else 0.0, facts) for content, task, *facts in rows]
         # The best score first, then the newest, then by id.
         best = heapq.nsmallest(limit, hits, key=lambda hit: (-hit[0] - hit[1], -hit[2][3], hit[2][0]))
-        return TextHits(tuple(TextHit(Facts(*facts), *scores) for *scores, facts in best), terms)
+        return TextHits(tuple(TextHit(MemoryFacts(*facts), *scores) for *scores, facts in best), terms)
 
     def _term(self, connection: sqlite3.Connection, known: _Scope, term: str) -> _Having:
         """How common a term is. Reading that takes as long as the term is common, so it is remembered."""
@@ -91,7 +91,7 @@ class Lookup:
 
     def best(
         self, connection: sqlite3.Connection, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool
-    ) -> tuple[Facts, ...]:
+    ) -> tuple[MemoryFacts, ...]:
         """As the port says."""
         known = _scope(connection, scope)
         if known is None:
@@ -100,12 +100,14 @@ class Lookup:
             labels = [f"g:{tag}" for tag in wanted.tags]
             values = {**_filter(known, wanted), "labels": _json(labels), "tags": "[]", "limit": limit}
             name = "labelled_newest" if newest_first else "labelled"
-            return tuple(Facts(*row) for row in connection.execute(SQL[name], values))
-        found: list[Facts] = []
+            return tuple(MemoryFacts(*row) for row in connection.execute(SQL[name], values))
+        found: list[MemoryFacts] = []
         place = {"tenant_id": scope.tenant_id, "project_id": scope.project_id}
         for state in wanted.states:
             values = {**_filter(known, wanted), **place, "state": state, "limit": limit}
-            found += [Facts(*row) for row in connection.execute(SQL["newest" if newest_first else "best"], values)]
+            found += [
+                MemoryFacts(*row) for row in connection.execute(SQL["newest" if newest_first else "best"], values)
+            ]
         if newest_first:
             return tuple(heapq.nlargest(limit, found, key=lambda facts: (facts.created_us, facts.memory_id)))
         return tuple(heapq.nsmallest(limit, found, key=_by_importance))
@@ -118,7 +120,7 @@ class Lookup:
         error_categories: tuple[str, ...],
         wanted: Filter,
         limit: int,
-    ) -> tuple[Facts, ...]:
+    ) -> tuple[MemoryFacts, ...]:
         """As the port says."""
         known = _scope(connection, scope)
         labels = [f"t:{tool}" for tool in tools] + [f"c:{category}" for category in error_categories]
@@ -126,7 +128,7 @@ class Lookup:
             return ()
         tags = _json([f"g:{tag}" for tag in wanted.tags])
         values = {**_filter(known, wanted), "labels": _json(labels), "tags": tags, "limit": limit}
-        found = [Facts(*row) for row in connection.execute(SQL["labelled"], values)]
+        found = [MemoryFacts(*row) for row in connection.execute(SQL["labelled"], values)]
         return tuple(sorted(found, key=_by_importance))
 
     def by_vector(
@@ -159,7 +161,7 @@ class Lookup:
                 break
         # The most similar first, then the newest, then by id.
         found.sort(key=lambda hit: (-hit[0], -hit[1][3], hit[1][0]))
-        hits = tuple(VectorHit(Facts(*facts), similarity) for similarity, facts in found[:limit])
+        hits = tuple(VectorHit(MemoryFacts(*facts), similarity) for similarity, facts in found[:limit])
         return VectorHits(hits, embedded, known.memories)
 
 
@@ -225,7 +227,7 @@ def _filter(known: _Scope, wanted: Filter) -> dict[str, Any]:
     }
 
 
-def _by_importance(facts: Facts) -> tuple[float, int, str]:
+def _by_importance(facts: MemoryFacts) -> tuple[float, int, str]:
     return (-facts.importance, -facts.created_us, facts.memory_id)
 
 

@@ -11,13 +11,13 @@ from msgspec.structs import astuple
 from sidemirror_server.memory.finding.search import (
     EMBEDDING_LEASE_US,
     Embedded,
-    Facts,
     Filter,
+    MemoryFacts,
     TextHits,
     Unembedded,
     VectorHits,
 )
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.memory_lookup import SQL, Lookup, model_number, scope_number
 from sidemirror_server.storage.sqlite.memory_process import SearchProcess, SearchProcesses
 from sidemirror_server.storage.sqlite.memory_searcher import (
@@ -35,7 +35,7 @@ from sidemirror_server.vocabulary.scope import Scope
 class SqliteMemorySearch:
     """The port `MemorySearch` on the embedded store."""
 
-    def __init__(self, database: Database, process: SearchProcess | SearchProcesses | None = None) -> None:
+    def __init__(self, database: SqliteDatabase, process: SearchProcess | SearchProcesses | None = None) -> None:
         """`process` None searches on the database's own thread, which holds up the event loop now and then."""
         self._database = database
         self._process = process
@@ -47,12 +47,14 @@ class SqliteMemorySearch:
         found = await self._ask(ByText(astuple(scope), dict(asked), wanted, limit))
         return found.texts or TextHits(())
 
-    async def best(self, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool = False) -> tuple[Facts, ...]:
+    async def best(
+        self, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool = False
+    ) -> tuple[MemoryFacts, ...]:
         return (await self._ask(Best(astuple(scope), wanted, limit, newest_first))).facts
 
     async def labelled(
         self, scope: Scope, tools: tuple[str, ...], error_categories: tuple[str, ...], wanted: Filter, limit: int
-    ) -> tuple[Facts, ...]:
+    ) -> tuple[MemoryFacts, ...]:
         return (await self._ask(Labelled(astuple(scope), tools, error_categories, wanted, limit))).facts
 
     async def by_vector(

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 import msgspec
 
-from sidemirror_server.memory.finding.search import Facts, Filter, TextHits, VectorHits
+from sidemirror_server.memory.finding.search import Filter, MemoryFacts, TextHits, VectorHits
 from sidemirror_server.storage.sqlite.memory_lookup import Lookup
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -68,7 +68,7 @@ class Found(msgspec.Struct, frozen=True, tag=True):
 
     texts: TextHits | None = None
     vectors: VectorHits | None = None
-    facts: tuple[Facts, ...] = ()
+    facts: tuple[MemoryFacts, ...] = ()
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True):

@@ -27,7 +27,7 @@ CREATE TABLE IF NOT EXISTS schema_migrations (
 """
 
 
-class Migration(msgspec.Struct, frozen=True):
+class SqliteMigration(msgspec.Struct, frozen=True):
     """One numbered file."""
 
     number: int
@@ -36,7 +36,7 @@ class Migration(msgspec.Struct, frozen=True):
     checksum: str
 
 
-def read_migrations(folder: Path = MIGRATIONS) -> tuple[Migration, ...]:
+def read_migrations(folder: Path = MIGRATIONS) -> tuple[SqliteMigration, ...]:
     """The files of the folder in order. Raises ValueError for a file name or a numbering that is out of order."""
     found = []
     for number, path in enumerate(sorted(folder.glob("*.sql")), start=1):
@@ -44,11 +44,11 @@ def read_migrations(folder: Path = MIGRATIONS) -> tuple[Migration, ...]:
         if match is None or int(match[1]) != number:
             raise ValueError(f"{path.name}: migration {number:04d}_….sql is expected here")
         content = path.read_bytes()
-        found.append(Migration(number, match[2], content.decode("utf-8"), hashlib.sha256(content).hexdigest()))
+        found.append(SqliteMigration(number, match[2], content.decode("utf-8"), hashlib.sha256(content).hexdigest()))
     return tuple(found)
 
 
-def migrate(connection: sqlite3.Connection, known: tuple[Migration, ...], now_us: int) -> tuple[int, ...]:
+def migrate(connection: sqlite3.Connection, known: tuple[SqliteMigration, ...], now_us: int) -> tuple[int, ...]:
     """Applies what is missing, each file in its own transaction; returns the numbers applied now.
 
     Raises StoreRefused, having changed nothing, when the database is newer than this server or was made by files
@@ -63,7 +63,7 @@ def migrate(connection: sqlite3.Connection, known: tuple[Migration, ...], now_us
     return tuple(migration.number for migration in missing)
 
 
-def check_applied(recorded: Iterable[tuple[int, str, str]], known: tuple[Migration, ...]) -> None:
+def check_applied(recorded: Iterable[tuple[int, str, str]], known: tuple[SqliteMigration, ...]) -> None:
     """Raises StoreRefused when what was applied (number, name and checksum, in order) is not what is known."""
     for position, (number, name, checksum) in enumerate(recorded):
         if position >= len(known):
@@ -72,7 +72,7 @@ def check_applied(recorded: Iterable[tuple[int, str, str]], known: tuple[Migrati
             raise _refused(f"migration {number:04d}_{name} is not the one this server has")
 
 
-def _apply(connection: sqlite3.Connection, migration: Migration, now_us: int) -> None:
+def _apply(connection: sqlite3.Connection, migration: SqliteMigration, now_us: int) -> None:
     try:
         connection.executescript(f"BEGIN IMMEDIATE;\n{migration.script}")
         connection.execute(

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.memories import remove
 from sidemirror_server.trace.pruning import Pruned, PrunedKind
 from sidemirror_server.vocabulary.scope import Scope
@@ -20,7 +20,7 @@ _LAST_NUMBER = 2**63 - 1
 class SqlitePruning:
     """The port `Pruning` on the embedded store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
     async def prune_memories(self, below: float, before_us: int, limit: int, now_us: int) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.trace.receipts import Receipt, ReceiptKey, ReceiptKind, receipt_body, receipt_of
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -17,7 +17,7 @@ _FIRST_KEY = ReceiptKey(2**63 - 1, "")  # before every receipt there can be
 class SqliteReceipts:
     """The port `Receipts` on the embedded store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
     async def issue(self, scope: Scope, receipt: Receipt) -> Receipt:

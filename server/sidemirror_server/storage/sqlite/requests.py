@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.trace.requests import Answered
 from sidemirror_server.vocabulary.ids import RequestId
 from sidemirror_server.vocabulary.scope import Scope
@@ -16,7 +16,7 @@ _SQL = load_statements(Path(__file__).with_name("requests.sql"))
 class SqliteRequests:
     """The port `Requests` on the embedded store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
     async def recall(self, scope: Scope, method: str, request_id: RequestId, now_us: int) -> Answered | None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.thinking.store import SessionKey, SessionRecord
 from sidemirror_server.trace.log import TURN_TOPIC
 from sidemirror_server.vocabulary.errors import AlreadyExists, NotFound, WrongState
@@ -19,7 +19,7 @@ _FIRST_KEY = SessionKey(2**63 - 1, SessionId(""))  # before every session there 
 class SqliteSessions:
     """The port `Sessions` on the embedded store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
     async def create(self, scope: Scope, session: SessionRecord) -> None:

@@ -5,10 +5,10 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from sidemirror_server.memory.trials.evidence import Arm, Tally
+from sidemirror_server.memory.trials.evidence import Arm, ArmTally
 from sidemirror_server.memory.trials.trials import Settled, Trial
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("trials.sql"))
@@ -18,7 +18,7 @@ _FIRST = "\U0010ffff" * 129  # before every lesson there can be
 class SqliteTrials:
     """The port `Trials` on the embedded store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
     async def assign(self, scope: Scope, receipt_id: str, trials: Sequence[Trial], now_us: int) -> None:
@@ -41,14 +41,14 @@ class SqliteTrials:
         ]
         await self._database.write(lambda connection: connection.executemany(_SQL["settle"], rows).rowcount)
 
-    async def tallies(self, scope: Scope, lessons: Collection[tuple[str, int]]) -> dict[str, tuple[Tally, ...]]:
-        def look_up(connection: sqlite3.Connection) -> dict[str, tuple[Tally, ...]]:
+    async def tallies(self, scope: Scope, lessons: Collection[tuple[str, int]]) -> dict[str, tuple[ArmTally, ...]]:
+        def look_up(connection: sqlite3.Connection) -> dict[str, tuple[ArmTally, ...]]:
             found = {}
             for memory_id, from_version in lessons:
                 wanted = {**_scope(scope), "memory_id": memory_id, "from_version": from_version}
                 rows = connection.execute(_SQL["tally"], wanted).fetchall()
                 if rows:
-                    found[memory_id] = tuple(Tally(Arm(arm), *counts) for arm, *counts in rows)
+                    found[memory_id] = tuple(ArmTally(Arm(arm), *counts) for arm, *counts in rows)
             return found
 
         # A lesson may have thousands: not on the loop.

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.trace.log import TURN_TOPIC, Batch, Draft, Entry, HeadKey, TurnHead, TurnStanding
 from sidemirror_server.vocabulary.errors import WrongState
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
@@ -34,7 +34,7 @@ _encode = msgspec.json.Encoder().encode
 class SqliteTurnLog:
     """The ports `TurnLog` and `Log` on the embedded store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
     async def append(self, scope: Scope, batches: tuple[Batch, ...]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.storage.sqlite.database import Database
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.vocabulary.errors import AlreadyExists, LostClaim, NotFound, WrongState
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
@@ -22,7 +22,7 @@ _FIRST_KEY = JobKey(2**63 - 1, JobId(""))  # before every job there can be
 class SqliteWork:
     """The port `Work` on the embedded store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
         self._arrived = asyncio.Event()
 

@@ -25,7 +25,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sidemirror_server.storage.sqlite.failures import store_failure
-from sidemirror_server.storage.sqlite.group import Alike, Call, MustUndo, Outcome, run_in_savepoint, run_together
+from sidemirror_server.storage.sqlite.group import (
+    Alike,
+    MustUndo,
+    WriteCall,
+    WriteOutcome,
+    run_in_savepoint,
+    run_together,
+)
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreUnavailable
 
 _log = logging.getLogger(__name__)
@@ -69,7 +76,7 @@ class GroupWriter:
         self._empty_wal_at_bytes = wal_limit_bytes
         self._committed = committed
         self._loop = asyncio.get_running_loop()
-        self._waiting: deque[Call] = deque()
+        self._waiting: deque[WriteCall] = deque()
         self._busy = False  # a group is under way or about to be: the connection is taken
         # What came of the last group.
         self.has_failed = False
@@ -82,13 +89,13 @@ class GroupWriter:
 
     def submit(self, change: Callable[[sqlite3.Connection], _T], *, long: bool) -> asyncio.Future[_T]:
         """Queues a call; the future is answered when its group is durable, or has failed."""
-        return self._queue(Call(change, self._loop.create_future(), long))
+        return self._queue(WriteCall(change, self._loop.create_future(), long))
 
     def submit_alike(self, alike: Alike) -> asyncio.Future[Any]:
         """The same for a change that shares its statements with others like it in its group."""
-        return self._queue(Call(alike.alone, self._loop.create_future(), long=False, alike=alike))
+        return self._queue(WriteCall(alike.alone, self._loop.create_future(), long=False, alike=alike))
 
-    def _queue(self, call: Call) -> asyncio.Future[Any]:
+    def _queue(self, call: WriteCall) -> asyncio.Future[Any]:
         if self._closed is not None:
             raise StoreUnavailable(store="sqlite", reason="closed")
         self._waiting.append(call)
@@ -129,7 +136,7 @@ class GroupWriter:
         self._run_here(connection)
 
     def _run_here(self, connection: sqlite3.Connection) -> None:
-        calls: list[Call] = []
+        calls: list[WriteCall] = []
         try:
             until = time.perf_counter() + _GROUP_S
             outcomes = []
@@ -151,7 +158,7 @@ class GroupWriter:
                 partial(self._group_failed, calls),
             )
 
-    def _calls_until(self, until: float) -> Iterator[list[Call]]:
+    def _calls_until(self, until: float) -> Iterator[list[WriteCall]]:
         """Takes the calls that may share a group until perf_counter() is past `until`: one at a time, or as many as
         follow each other and may share their statements."""
         waiting = self._waiting
@@ -167,7 +174,7 @@ class GroupWriter:
         if self._closed is not None:
             self._closed.set_result(None)
 
-    def _take_alike(self) -> list[Call]:
+    def _take_alike(self) -> list[WriteCall]:
         """The next long call, or else the calls before it."""
         first = self._waiting.popleft()
         calls = [first]
@@ -175,10 +182,10 @@ class GroupWriter:
             calls.append(self._waiting.popleft())
         return calls
 
-    def _run_beside(self, calls: list[Call]) -> None:
+    def _run_beside(self, calls: list[WriteCall]) -> None:
         self._hand_over(partial(self._run_whole, calls), self._group_durable, partial(self._group_failed, calls))
 
-    def _group_durable(self, outcomes: list[Outcome]) -> None:
+    def _group_durable(self, outcomes: list[WriteOutcome]) -> None:
         self.has_failed = False
         for call, result, error in outcomes:
             answer = call.answer
@@ -195,7 +202,7 @@ class GroupWriter:
             self._committed(wal_bytes)
             self._loop.call_soon(self._next_group)
 
-    def _group_failed(self, calls: list[Call], cause: BaseException) -> None:
+    def _group_failed(self, calls: list[WriteCall], cause: BaseException) -> None:
         _log.error("sqlite_group_failed", extra={"calls": len(calls), "reason": str(cause)})
         self.has_failed = True
         self._connection, broken = None, self._connection
@@ -247,7 +254,7 @@ class GroupWriter:
             except RuntimeError:  # the loop was closed without closing the database: nobody is left to answer
                 return
 
-    def _run_whole(self, calls: list[Call]) -> list[Outcome]:
+    def _run_whole(self, calls: list[WriteCall]) -> list[WriteOutcome]:
         """BEGIN to COMMIT, opening the connection when there is none, and waiting for a lock that others hold."""
         if self._connection is None:
             self._connection = self._connect()

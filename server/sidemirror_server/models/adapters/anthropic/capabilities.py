@@ -58,14 +58,14 @@ class Capabilities(msgspec.Struct, frozen=True):
     structured_outputs: Support = Support(supported=True)
 
 
-class Model(msgspec.Struct, frozen=True):
+class DescribedModel(msgspec.Struct, frozen=True):
     """A model, as the provider describes it."""
 
     capabilities: Capabilities | None = None
     max_tokens: int | None = None
 
 
-class Request(msgspec.Struct, frozen=True):
+class MessagesRequest(msgspec.Struct, frozen=True):
     """`body`: arguments of `messages.create`; `applied`: what of the ask they are, for the usage; `sent`: what may be
     left out if the provider takes exception to it."""
 
@@ -74,7 +74,7 @@ class Request(msgspec.Struct, frozen=True):
     sent: tuple[str, ...]
 
 
-def request_of(ask: Ask[Any], name: str, model: Model, left_out: frozenset[str]) -> Request:
+def request_of(ask: Ask[Any], name: str, model: DescribedModel, left_out: frozenset[str]) -> MessagesRequest:
     """The ask as this model takes it. `left_out`: parameters that it was seen not to take."""
     known = model.capabilities or Capabilities()
     out = set(left_out)
@@ -120,7 +120,7 @@ def request_of(ask: Ask[Any], name: str, model: Model, left_out: frozenset[str])
     }
     sent = [name for name in ("thinking", "effort", "format") if said[name]]
     applied = {name: value for name, value in said.items() if value}
-    return Request(body, applied, (*sent, "cache_control") if cached else tuple(sent))
+    return MessagesRequest(body, applied, (*sent, "cache_control") if cached else tuple(sent))
 
 
 def _thinking(ask: Ask[Any], types: ThinkingTypes) -> dict[str, Any] | None:

@@ -9,9 +9,9 @@ import msgspec
 from msgspec import Meta
 
 from sidemirror_server.models.adapters import http
-from sidemirror_server.models.adapters.anthropic.capabilities import Model, Request, request_of
+from sidemirror_server.models.adapters.anthropic.capabilities import DescribedModel, MessagesRequest, request_of
 from sidemirror_server.models.language_model import AnswerT, Ask, Completion
-from sidemirror_server.models.untrusted import Heard, NotJson, accepted, json_of
+from sidemirror_server.models.untrusted import ModelReply, NotJson, accepted, json_of
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
@@ -74,7 +74,7 @@ class Messages:
             open_telemetry=False,
             http_client=anthropic.DefaultAsyncHttpxClient(**http.client_settings()),
         )
-        self._model = Model()
+        self._model = DescribedModel()
         self._is_known = False
         self._lookup: asyncio.Task[None] | None = None
         self._look_again_s = 0.0
@@ -94,7 +94,7 @@ class Messages:
         usage = self._usage(message.usage, applied, begun_s)
         text = "".join(block.text or "" for block in message.content if block.type == "text")
         ending = _ENDINGS.get(message.stop_reason or "", message.stop_reason or "")
-        return Completion(accepted(Heard(text, ending, usage), ask, lenient="format" not in applied), usage)
+        return Completion(accepted(ModelReply(text, ending, usage), ask, lenient="format" not in applied), usage)
 
     async def count_tokens(self, ask: Ask[Any], ends_s: float) -> int | None:
         """The provider's count of the ask's input tokens. Raises ModelFailed."""
@@ -111,7 +111,7 @@ class Messages:
             self._lookup.cancel()
         await self._client.close()
 
-    async def _send(self, call: Any, request: Request | None = None) -> bytes:
+    async def _send(self, call: Any, request: MessagesRequest | None = None) -> bytes:
         try:
             return await http.body_of(call, anthropic.APIStatusError, anthropic.AnthropicError, self._nothing)
         except ModelFailed as failure:
@@ -138,7 +138,7 @@ class Messages:
             latency_us=int((time.monotonic() - begun_s) * 1e6),
         )
 
-    async def _capabilities(self, within_s: float) -> Model:
+    async def _capabilities(self, within_s: float) -> DescribedModel:
         """What the model takes; unknown when the provider does not say in time. All callers share one lookup."""
         if self._is_known:
             return self._model
@@ -155,7 +155,7 @@ class Messages:
         retrieve = self._client.models.with_raw_response.retrieve
         try:
             async with asyncio.timeout(_LOOKUP_S):
-                self._model = _decoded(await self._send(retrieve(self._name, timeout=_LOOKUP_S)), Model)
+                self._model = _decoded(await self._send(retrieve(self._name, timeout=_LOOKUP_S)), DescribedModel)
                 self._is_known = True
         except (TimeoutError, ModelFailed):
             return  # it is looked up again

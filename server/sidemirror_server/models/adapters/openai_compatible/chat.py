@@ -9,9 +9,9 @@ import openai
 from msgspec import Meta
 
 from sidemirror_server.models.adapters import http
-from sidemirror_server.models.adapters.openai_compatible.parameters import Request, request_of, server_at
+from sidemirror_server.models.adapters.openai_compatible.parameters import ChatRequest, request_of, server_at
 from sidemirror_server.models.language_model import AnswerT, Ask, Completion
-from sidemirror_server.models.untrusted import Heard, NotJson, accepted, json_of
+from sidemirror_server.models.untrusted import ModelReply, NotJson, accepted, json_of
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
@@ -87,7 +87,7 @@ class Chat:
         """Ends the connections."""
         await self._client.close()
 
-    async def _send(self, call: Awaitable[Any], request: Request) -> bytes:
+    async def _send(self, call: Awaitable[Any], request: ChatRequest) -> bytes:
         try:
             return await http.body_of(call, openai.APIStatusError, openai.OpenAIError, self._nothing)
         except ModelFailed as failure:
@@ -102,7 +102,7 @@ class Chat:
             why = f"{failure.detail}; {unwanted} is left out from now on"
             raise ModelFailed(failure.status, why, retryable=True, retry_after_s=0.0, usage=failure.usage) from error
 
-    def _heard(self, completion: _Completion, ask: Ask[Any], applied: dict[str, str], begun_s: float) -> Heard:
+    def _heard(self, completion: _Completion, ask: Ask[Any], applied: dict[str, str], begun_s: float) -> ModelReply:
         choice = completion.choices[0]
         message = choice.message
         text = message.content or ""
@@ -129,7 +129,7 @@ class Chat:
             latency_us=int((time.monotonic() - begun_s) * 1e6),
         )
         ending = "refused" if message.refusal else _ENDINGS.get(choice.finish_reason or "", choice.finish_reason or "")
-        return Heard(text, ending, usage)
+        return ModelReply(text, ending, usage)
 
 
 def _decoded(body: bytes) -> _Completion:

@@ -34,21 +34,21 @@ _LEAST_EFFORTS = (
 _EFFORTS_FROM_TOKENS = ((5000, "high"), (2000, "medium"), (1, "low"))
 
 
-class Server(msgspec.Struct, frozen=True):
+class CompatibleServer(msgspec.Struct, frozen=True):
     """What is known of the server: at first what its address says, then what it did not take."""
 
     is_openai: bool
     form: Form = "json_schema"
     left_out: frozenset[str] = frozenset()
 
-    def without(self, parameter: str) -> "Server":
+    def without(self, parameter: str) -> "CompatibleServer":
         """The server, known not to take `parameter`."""
         if parameter == "response_format":
             return msgspec.structs.replace(self, form=_WEAKER[self.form])
         return msgspec.structs.replace(self, left_out=self.left_out | {parameter})
 
 
-class Request(msgspec.Struct, frozen=True):
+class ChatRequest(msgspec.Struct, frozen=True):
     """`body`: arguments of `chat.completions.create`; `applied`: what of the ask they are, for the usage; `sent`: what
     may be left out if the server takes exception to it."""
 
@@ -57,12 +57,12 @@ class Request(msgspec.Struct, frozen=True):
     sent: tuple[str, ...]
 
 
-def server_at(base_url: str) -> Server:
+def server_at(base_url: str) -> CompatibleServer:
     """What the address says."""
-    return Server(is_openai=urlsplit(base_url).hostname == "api.openai.com")
+    return CompatibleServer(is_openai=urlsplit(base_url).hostname == "api.openai.com")
 
 
-def request_of(ask: Ask[Any], model: str, server: Server) -> Request:
+def request_of(ask: Ask[Any], model: str, server: CompatibleServer) -> ChatRequest:
     """The ask as this server takes it."""
     least = _least_effort(model) if server.is_openai else "none"
     # Ollama and llama.cpp turn thinking off at "none"; left on, a small model thinks until its tokens are used up.
@@ -97,7 +97,7 @@ def request_of(ask: Ask[Any], model: str, server: Server) -> Request:
     if out:
         applied["left_out"] = " ".join(sorted(out))
     optional = (*chosen, "response_format", limit) if server.form != "text" else (*chosen, limit)
-    return Request(body, applied, optional)
+    return ChatRequest(body, applied, optional)
 
 
 def _least_effort(model: str) -> str:

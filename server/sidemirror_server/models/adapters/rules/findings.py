@@ -14,7 +14,7 @@ _WHOLE_STEPS = 100
 _MOST_TERMS = 3
 
 
-class Failure(msgspec.Struct, frozen=True):
+class FailedStep(msgspec.Struct, frozen=True):
     """A step that failed, and what led to it: its call, else the text that came before it, else itself."""
 
     failed: EvidenceStep
@@ -35,7 +35,7 @@ class Findings(msgspec.Struct, frozen=True):
 
     calls: tuple[EvidenceStep, ...]
     worked: tuple[EvidenceStep, ...]
-    failures: tuple[Failure, ...]
+    failures: tuple[FailedStep, ...]
     repeated: tuple[EvidenceStep, ...]
     alternating: tuple[EvidenceStep, ...]
     unanswered: tuple[EvidenceStep, ...]
@@ -70,7 +70,7 @@ def _failed(step: EvidenceStep) -> bool:
     return step.is_error or step.kind == "tool_failure"
 
 
-def _failures(steps: Sequence[EvidenceStep]) -> tuple[Failure, ...]:
+def _failures(steps: Sequence[EvidenceStep]) -> tuple[FailedStep, ...]:
     by_id = {step.event_id: step for step in steps}
     last_worked: dict[tuple[str, str], tuple[int, EvidenceStep]] = {}
     for place, step in enumerate(steps):
@@ -84,7 +84,7 @@ def _failures(steps: Sequence[EvidenceStep]) -> tuple[Failure, ...]:
         elif step.kind in {"tool_result", "tool_failure"} and _failed(step):
             cause = by_id.get(step.answers) if step.answers else said
             worked_at, worked = last_worked.get((step.agent, step.name), (-1, None))
-            failures.append(Failure(step, cause or step, worked if worked_at > place else None))
+            failures.append(FailedStep(step, cause or step, worked if worked_at > place else None))
     return tuple(failures)
 
 

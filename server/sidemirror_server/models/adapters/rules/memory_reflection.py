@@ -4,7 +4,7 @@ The same sentences as a mid-turn reflection's, told of an episode that is over.
 """
 
 from sidemirror_server.models.adapters.rules.advice import advice, named, telling
-from sidemirror_server.models.adapters.rules.findings import Failure, Findings, findings_of
+from sidemirror_server.models.adapters.rules.findings import FailedStep, Findings, findings_of
 from sidemirror_server.models.adapters.rules.mid_turn import (
     confidence_of,
     loop_told,
@@ -62,7 +62,7 @@ def _outcome(outcome: str) -> str:
     }.get(outcome, "")
 
 
-def _strategy(found: Findings, failure: Failure | None, outcome: str) -> str | None:
+def _strategy(found: Findings, failure: FailedStep | None, outcome: str) -> str | None:
     if failure is not None:
         told = advice(failure.failed.category, tool_name(failure.failed), telling(failure.failed.text))
         if failure.recovered_by is not None:
@@ -79,7 +79,7 @@ def _strategy(found: Findings, failure: Failure | None, outcome: str) -> str | N
     return None
 
 
-def _importance(found: Findings, failure: Failure | None) -> float:
+def _importance(found: Findings, failure: FailedStep | None) -> float:
     if failure is not None:
         return _NAMED_FAILURE if _category(failure) else _FAILURE
     if found.repeated or found.alternating:
@@ -87,11 +87,11 @@ def _importance(found: Findings, failure: Failure | None) -> float:
     return _SUCCESS if found.worked else _NOTHING
 
 
-def _category(failure: Failure | None) -> CategoryWord | None:
+def _category(failure: FailedStep | None) -> CategoryWord | None:
     return named(failure.failed.category) if failure else None
 
 
-def _tags(found: Findings, failure: Failure | None, outcome: str) -> tuple[str, ...]:
+def _tags(found: Findings, failure: FailedStep | None, outcome: str) -> tuple[str, ...]:
     tags = [_category(failure), *(tool.lower() for tool in _tools([failure.failed] if failure else found.worked))]
     if found.repeated or found.alternating:
         tags.append("loop")

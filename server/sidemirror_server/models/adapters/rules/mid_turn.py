@@ -5,7 +5,7 @@ marks, on one line, clipped, and without the marks that this module itself uses.
 """
 
 from sidemirror_server.models.adapters.rules.advice import advice, telling
-from sidemirror_server.models.adapters.rules.findings import Failure, Findings, findings_of
+from sidemirror_server.models.adapters.rules.findings import FailedStep, Findings, findings_of
 from sidemirror_server.models.answers import MidTurnAnswer
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 from sidemirror_server.vocabulary.text import clip
@@ -51,7 +51,7 @@ def mid_turn_answer(evidence: Evidence) -> MidTurnAnswer:
     )
 
 
-def worst_of(found: Findings) -> Failure | None:
+def worst_of(found: Findings) -> FailedStep | None:
     """The first failure that nothing has made good, else the first one."""
     standing = (failure for failure in found.failures if failure.recovered_by is None)
     return next(standing, found.failures[0] if found.failures else None)
@@ -68,7 +68,7 @@ def what_worked(found: Findings) -> str:
     return f"{len(found.worked)} of {done} tool calls worked, the last of them {tool_name(last)} {_cite(last)}."
 
 
-def what_failed(found: Findings, failure: Failure) -> str:
+def what_failed(found: Findings, failure: FailedStep) -> str:
     """The failure that counts, with what led to it and what its error says."""
     failed, cause = failure.failed, failure.cause
     said = (
@@ -112,7 +112,7 @@ def _open(found: Findings, evidence: Evidence) -> str:
     return f"Still open: {'; '.join(parts)}." if parts else ""
 
 
-def _next(found: Findings, failure: Failure | None) -> str:
+def _next(found: Findings, failure: FailedStep | None) -> str:
     loop = found.repeated or found.alternating
     if failure is not None and failure.recovered_by is None:
         return advice(failure.failed.category, tool_name(failure.failed), telling(failure.failed.text))
@@ -128,7 +128,7 @@ def _next(found: Findings, failure: Failure | None) -> str:
     return "Call the tool that brings the first fact the question asks for."
 
 
-def confidence_of(found: Findings, failure: Failure | None) -> float:
+def confidence_of(found: Findings, failure: FailedStep | None) -> float:
     """0.2 for nothing seen, rising with the number of outcomes seen (half of the rise at 4); 0.2 more when the main
     claim rests on a failure whose error names its kind, or on a loop. 0.9 at most: a rule sees form, not meaning."""
     outcomes = len(found.worked) + len(found.failures)
