@@ -1,11 +1,11 @@
-"""The README as what it is to a reader: headings, blocks to run and blocks that show what comes out, and tables."""
+"""The README and the pages of docs/ as a reader has them: headings, blocks to run, blocks of what comes out, tables."""
 
 import re
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
-TEXT = (ROOT / "README.md").read_text()
+README = (ROOT / "README.md").read_text()
 
 
 class Block(NamedTuple):
@@ -16,10 +16,9 @@ class Block(NamedTuple):
 
 
 def section(heading: str) -> str:
-    """The text below a heading of the second level."""
-    parts = re.split(r"^## (.+)$", TEXT, flags=re.MULTILINE)
-    sections = dict(zip(parts[1::2], parts[2::2], strict=True))
-    return sections[heading]
+    """The text below a heading of the first or second level. The heading stands in one of the pages, and once."""
+    (found,) = [text for page in _pages() for title, text in _sections(page) if title == heading]
+    return found
 
 
 def blocks(heading: str) -> list[Block]:
@@ -37,3 +36,12 @@ def table(heading: str, first_column: str) -> list[list[str]]:
             break
         rows.append([re.sub(r"^`([^`]*)`$", r"\1", cell.strip()) for cell in line.strip("|").split("|")])
     return rows
+
+
+def _pages() -> list[str]:
+    return [README, *(page.read_text() for page in sorted((ROOT / "docs").glob("*.md")))]
+
+
+def _sections(page: str) -> list[tuple[str, str]]:
+    parts = re.split(r"^##? (.+)$", page, flags=re.MULTILINE)
+    return list(zip(parts[1::2], parts[2::2], strict=True))
