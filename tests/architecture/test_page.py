@@ -40,7 +40,7 @@ def names_in(file: Path) -> set[str]:
 
 
 def place_of(path: str) -> Path | None:
-    """Paths are below the server unless they start elsewhere; a bare name may stand for a file of any room, or a test."""
+    """Paths are below the server unless they start elsewhere; a bare name may be a file of any room, or a test."""
     name = path.rstrip("/")
     bare = [] if "/" in name else [*sorted(SERVER.rglob(name)), *sorted((ROOT / "tests").rglob(name))]
     return next((place for place in (SERVER / path, ROOT / path, *bare) if place.exists()), None)
