@@ -39,7 +39,7 @@ def _tokens(settings: Settings, clock: Clock) -> Iterator[Finding]:
     try:
         tokens = read_access(Path(settings.access_file))
     except CannotUse as error:
-        yield _found("access", str(error), "mend the access file (README, Who may call)")
+        yield _found("access", str(error), "mend the access file (docs/operations.md, Who may call)")
         return
     now_us = clock.now_us()
     good = [token for token in tokens if token.expires_us is None or token.expires_us > now_us]
