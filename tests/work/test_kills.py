@@ -1,4 +1,4 @@
-"""Workers are killed at random through 1,000 jobs, and each job ends done or dead with its effect once (decision 027)."""
+"""Workers are killed at random in 1,000 jobs, and each job ends done or dead with its effect once (decision 027)."""
 
 import asyncio
 import os
