@@ -1,11 +1,11 @@
-"""Patterns of secrets. `redaction.py` tries them where it finds a trigger.
+"""The shapes of secrets, tried by `redaction.py` where one of its triggers stands.
 
-A pattern is matched at a position, never searched for. The one named group that matched is the secret, and the group's
-name is the kind in the redaction marker. Repetitions are bounded or possessive, and a token's left edge excludes the
-characters of its body, so that matching takes linear time on any text.
+A pattern is matched at a place, never searched for. The one named group that matched is the secret; its name is the
+kind that the reader sees. Repetitions are bounded or possessive, and the left edge of a token excludes the characters
+of its body, so that no text can be made to take more than linear time.
 
-Source: the vendors' published token shapes. Minimum lengths are the published ones or slightly less, because a text
-rarely contains such a prefix by accident.
+Written from the vendors' published token shapes; lengths are the published ones or a little less, because a shape with
+a prefix of its own is not met by accident.
 """
 
 import re
@@ -86,7 +86,7 @@ NO_VALUE = re.compile(
     r"incorrect|invalid|wrong|password|passwd|secret|token|hidden|masked|empty|missing|unset|optional\[.*)[,.)}\]]*",
     re.IGNORECASE | re.DOTALL,
 )
-# Code that refers to a value without containing it: os.environ["X"], args.password, get_password(), new_token.
+# Code that names where the value comes from, not the value: os.environ["X"], args.password, get_password(), new_token.
 REFERENCE = re.compile(
     r"[A-Za-z_][\w.]*[(\[]|[A-Za-z_]+(?:\.[A-Za-z_]\w*)+$|[A-Za-z_]*(?:pass|pwd|secret|token|key|input|user)[A-Za-z_]*$",
     re.IGNORECASE | re.ASCII,
@@ -101,6 +101,6 @@ SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 
-# Every secret's name contains one of these. Searching for each in turn takes a tenth of the pattern's time.
+# One of these is in every secret's name. Looking for each in turn takes a tenth of what the pattern takes.
 NAME_PARTS = ("pass", "pwd", "secret", "token", "key", "authorization", "credential", "cookie", "cvv", "cvc", "ssn")
 MAYBE_NAME = re.compile("|".join(NAME_PARTS), re.IGNORECASE)
