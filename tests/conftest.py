@@ -6,7 +6,8 @@ import hypothesis
 import pytest
 
 from sidemirror_server.memory import meanings
-from sidemirror_server.rpc import recent, turn_material
+from sidemirror_server.rpc.boundary import recent
+from sidemirror_server.rpc.boundary import recorded_turns as turn_material
 from sidemirror_server.turns import conductor, critiquing, lessons, reflecting
 
 # A property is not about time: on a busy machine Hypothesis' own deadline per example fails at random, and its look at

@@ -17,28 +17,28 @@ from sidemirror.v1 import (
     sidecar_pb2,
     thinking_pb2,
 )
-from sidemirror_server.rpc import server
-from sidemirror_server.rpc.critique import CritiqueCalls
-from sidemirror_server.rpc.critiques import KeptCritiqueCalls
-from sidemirror_server.rpc.dreams import DreamCalls
-from sidemirror_server.rpc.goal_watch import GoalWatchStreams
-from sidemirror_server.rpc.goals import GoalCalls
-from sidemirror_server.rpc.lessons import LessonCalls
-from sidemirror_server.rpc.limit_table import CLAMPED, TABLE, Count, Id, Number, Required, Rule, Seconds, Text
-from sidemirror_server.rpc.limits import NoRule, checker_of
-from sidemirror_server.rpc.memories import KeptMemoryCalls
-from sidemirror_server.rpc.memory import MemoryCalls
-from sidemirror_server.rpc.memory_graph import MemoryGraphCalls
-from sidemirror_server.rpc.memory_search import MemorySearchCalls
-from sidemirror_server.rpc.portable_memories import PortableMemoryCalls
-from sidemirror_server.rpc.reflections import ReflectionCalls
-from sidemirror_server.rpc.run_turn import TurnStreams
-from sidemirror_server.rpc.sessions import SessionCalls
-from sidemirror_server.rpc.sidecar import SidecarCalls
-from sidemirror_server.rpc.status import INTERNAL, row_of
-from sidemirror_server.rpc.status import TABLE as ROWS
-from sidemirror_server.rpc.turns import TurnCalls
-from sidemirror_server.rpc.watch import WatchStreams
+from sidemirror_server.rpc.boundary.limit_table import CLAMPED, TABLE, Count, Id, Number, Required, Rule, Seconds, Text
+from sidemirror_server.rpc.boundary.limits import NoRule, checker_of
+from sidemirror_server.rpc.boundary.status import INTERNAL, row_of
+from sidemirror_server.rpc.boundary.status import TABLE as ROWS
+from sidemirror_server.rpc.critique.critique import CritiqueCalls
+from sidemirror_server.rpc.critique.evaluate_trace import KeptCritiqueCalls
+from sidemirror_server.rpc.goals.list_goal_reports import GoalCalls
+from sidemirror_server.rpc.goals.watch_goal_reflections import GoalWatchStreams
+from sidemirror_server.rpc.listening import server
+from sidemirror_server.rpc.memory.dreams import DreamCalls
+from sidemirror_server.rpc.memory.export_reflections import PortableMemoryCalls
+from sidemirror_server.rpc.memory.generate_reflection import MemoryCalls
+from sidemirror_server.rpc.memory.get_lesson_statistics import LessonCalls
+from sidemirror_server.rpc.memory.graph import MemoryGraphCalls
+from sidemirror_server.rpc.memory.query_reflections import MemorySearchCalls
+from sidemirror_server.rpc.memory.update_reflection import KeptMemoryCalls
+from sidemirror_server.rpc.sidecar.get_server_info import SidecarCalls
+from sidemirror_server.rpc.thinking.reflect import ReflectionCalls
+from sidemirror_server.rpc.thinking.run_turn import TurnStreams
+from sidemirror_server.rpc.thinking.sessions import SessionCalls
+from sidemirror_server.rpc.thinking.turns import TurnCalls
+from sidemirror_server.rpc.thinking.watch_turns import WatchStreams
 from sidemirror_server.vocabulary import errors
 from tests.architecture.repository import checked, run_tool
 

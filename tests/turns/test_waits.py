@@ -1,7 +1,8 @@
 """How long the server waits before it goes on without something, in seconds."""
 
 from sidemirror_server.memory import meanings
-from sidemirror_server.rpc import recent, turn_material
+from sidemirror_server.rpc.boundary import recent
+from sidemirror_server.rpc.boundary import recorded_turns as turn_material
 from sidemirror_server.turns import conductor, critiquing, lessons, reflecting
 
 # As tests/conftest.py has it.

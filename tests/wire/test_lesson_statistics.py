@@ -12,7 +12,7 @@ from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.memory.evidence import is_held_back
 from sidemirror_server.memory.signature import error_signature
 from sidemirror_server.models.answers import MemoryReflectionAnswer
-from sidemirror_server.rpc import lessons
+from sidemirror_server.rpc.memory import get_lesson_statistics as lessons
 from tests.critique.cast import Cast
 from tests.memory.talk import event, listed, memories
 from tests.wire.calls import NOT_FOUND, TIMEOUT_S, bad_field, called, failed, refused, started

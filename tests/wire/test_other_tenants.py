@@ -17,7 +17,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.rpc import server as rpc_server
+from sidemirror_server.rpc.listening import server as rpc_server
 from tests.postgres.databases import Databases
 from tests.wire.calls import MEDIUM, called, failed, refusal_of, stored
 from tests.wire.sidecar import sidecar, thinking

@@ -26,16 +26,16 @@ from sidemirror_server.memory.waking import WakingMemories
 from sidemirror_server.models.embedding import PaidEmbedder
 from sidemirror_server.models.gateway import Gateway
 from sidemirror_server.models.templates import Templates
-from sidemirror_server.rpc import server as rpc_server
-from sidemirror_server.rpc.disabled import DisabledCalls
-from sidemirror_server.rpc.dreams import DreamCalls
-from sidemirror_server.rpc.lessons import LessonCalls
-from sidemirror_server.rpc.memories import KeptMemoryCalls
-from sidemirror_server.rpc.memory import MemoryCalls
-from sidemirror_server.rpc.memory_graph import MemoryGraphCalls
-from sidemirror_server.rpc.memory_search import MemorySearchCalls
-from sidemirror_server.rpc.portable_memories import PortableMemoryCalls
-from sidemirror_server.rpc.turn_material import TurnMaterial
+from sidemirror_server.rpc.boundary.disabled import DisabledCalls
+from sidemirror_server.rpc.boundary.recorded_turns import TurnMaterial
+from sidemirror_server.rpc.listening import server as rpc_server
+from sidemirror_server.rpc.memory.dreams import DreamCalls
+from sidemirror_server.rpc.memory.export_reflections import PortableMemoryCalls
+from sidemirror_server.rpc.memory.generate_reflection import MemoryCalls
+from sidemirror_server.rpc.memory.get_lesson_statistics import LessonCalls
+from sidemirror_server.rpc.memory.graph import MemoryGraphCalls
+from sidemirror_server.rpc.memory.query_reflections import MemorySearchCalls
+from sidemirror_server.rpc.memory.update_reflection import KeptMemoryCalls
 from sidemirror_server.settings import BadSettings, Settings
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.work.worker import Handler

@@ -41,26 +41,33 @@ from sidemirror_server.models.gateway import Gateway, Route
 from sidemirror_server.models.language_model import LanguageModel, Purpose
 from sidemirror_server.models.spending import Spending
 from sidemirror_server.observing import gauges, observe, with_times
-from sidemirror_server.rpc import server as rpc_server
-from sidemirror_server.rpc.admission import Admission
-from sidemirror_server.rpc.critique import CritiqueCalls
-from sidemirror_server.rpc.critiques import KeptCritiqueCalls
-from sidemirror_server.rpc.goal_watch import GoalWatchStreams
-from sidemirror_server.rpc.goals import GoalCalls
-from sidemirror_server.rpc.health import HealthListener
-from sidemirror_server.rpc.interceptors import Boundary
-from sidemirror_server.rpc.listening import UNIX, CannotListen, check_free, give_to_group, held_socket, socket_mode
-from sidemirror_server.rpc.reflections import ReflectionCalls
-from sidemirror_server.rpc.refusals import Refusals
-from sidemirror_server.rpc.requests import Once
-from sidemirror_server.rpc.run_turn import TurnStreams
-from sidemirror_server.rpc.sessions import SessionCalls
-from sidemirror_server.rpc.sidecar import SidecarCalls
-from sidemirror_server.rpc.streams import StreamLimits, Streams
-from sidemirror_server.rpc.tracing import Tracing
-from sidemirror_server.rpc.turn_material import TurnMaterial
-from sidemirror_server.rpc.turns import TurnCalls
-from sidemirror_server.rpc.watch import WatchStreams
+from sidemirror_server.rpc.boundary.admission import Admission
+from sidemirror_server.rpc.boundary.interceptors import Boundary
+from sidemirror_server.rpc.boundary.recorded_turns import TurnMaterial
+from sidemirror_server.rpc.boundary.refusals import Refusals
+from sidemirror_server.rpc.boundary.requests import Once
+from sidemirror_server.rpc.boundary.streams import StreamLimits, Streams
+from sidemirror_server.rpc.boundary.tracing import Tracing
+from sidemirror_server.rpc.critique.critique import CritiqueCalls
+from sidemirror_server.rpc.critique.evaluate_trace import KeptCritiqueCalls
+from sidemirror_server.rpc.goals.list_goal_reports import GoalCalls
+from sidemirror_server.rpc.goals.watch_goal_reflections import GoalWatchStreams
+from sidemirror_server.rpc.listening import server as rpc_server
+from sidemirror_server.rpc.listening.addresses import (
+    UNIX,
+    CannotListen,
+    check_free,
+    give_to_group,
+    held_socket,
+    socket_mode,
+)
+from sidemirror_server.rpc.listening.health import HealthListener
+from sidemirror_server.rpc.sidecar.get_server_info import SidecarCalls
+from sidemirror_server.rpc.thinking.reflect import ReflectionCalls
+from sidemirror_server.rpc.thinking.run_turn import TurnStreams
+from sidemirror_server.rpc.thinking.sessions import SessionCalls
+from sidemirror_server.rpc.thinking.turns import TurnCalls
+from sidemirror_server.rpc.thinking.watch_turns import WatchStreams
 from sidemirror_server.settings import Settings, is_measured
 from sidemirror_server.thinking.prompts import ReflectionPrompts
 from sidemirror_server.trace.live import Bell, Lookout

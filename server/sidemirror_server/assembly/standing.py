@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 
 from sidemirror_server.assembly.stores import Stores
-from sidemirror_server.rpc import server as rpc_server
+from sidemirror_server.rpc.listening import server as rpc_server
 from sidemirror_server.turns.recorder import Recorder
 
 # How often the stores of goal reflections are looked at, for the health of their service.

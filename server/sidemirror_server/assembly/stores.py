@@ -19,7 +19,7 @@ from sidemirror_server.memory.search import MemorySearch
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.memory.trials import Trials
 from sidemirror_server.models.ledger import Ledger
-from sidemirror_server.rpc.info import StoreFacts
+from sidemirror_server.rpc.sidecar.info import StoreFacts
 from sidemirror_server.settings import Settings
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import FILE_NAME, Database

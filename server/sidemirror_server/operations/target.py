@@ -10,7 +10,7 @@ from typing import Any
 
 import grpc
 
-from sidemirror_server.rpc.listening import CannotListen, is_local
+from sidemirror_server.rpc.listening.addresses import CannotListen, is_local
 from sidemirror_server.settings import AsClient, BadSettings, as_client, load, sources
 
 EXIT_FAILED = 1

@@ -4,9 +4,9 @@ import asyncio
 from pathlib import Path
 
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.rpc.call import Call
-from sidemirror_server.rpc.streams import StreamLimits, Streams
-from sidemirror_server.rpc.watch import WatchStreams
+from sidemirror_server.rpc.boundary.call import Call
+from sidemirror_server.rpc.boundary.streams import StreamLimits, Streams
+from sidemirror_server.rpc.thinking.watch_turns import WatchStreams
 from sidemirror_server.trace.event import UserMessage
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import Entry
