@@ -8,7 +8,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from functools import partial
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import grpc
 import msgspec
@@ -22,6 +22,7 @@ from sidemirror_server.rpc.boundary.limits import checker_of
 from sidemirror_server.rpc.boundary.metering import Metering
 from sidemirror_server.rpc.boundary.refusals import Refusals
 from sidemirror_server.rpc.boundary.requests import Once, Served, digest_of
+from sidemirror_server.rpc.boundary.services import Begin, BidiStream, Binds, ClientStream, ServerStream, Unary
 from sidemirror_server.rpc.boundary.status import INTERNAL, call_status_of, reason_of, row_of
 from sidemirror_server.rpc.boundary.streams import Lasting, Streams
 from sidemirror_server.rpc.boundary.tracing import Tracing
@@ -36,40 +37,10 @@ _OF_STREAMS = ("stream_age_s", "idle_stream_s")
 # Requests and responses pass gRPC as bytes: parsing is the boundary's.
 Handler: TypeAlias = "grpc.RpcMethodHandler[bytes, bytes]"
 Req = TypeVar("Req", bound=Message)
-# Takes a request and its answer, and returns the answer as it is sent; the same for the same two.
-Complete: TypeAlias = Callable[[Any, bytes], bytes]
-# Whether an answer binds the request_id that it was given for.
-Binds: TypeAlias = Callable[[Any], bool]
-
-
-class Unary(Protocol):
-    """A servicer method that answers once."""
-
-    async def __call__(self, request: Message, call: Call) -> Message: ...
-
-
-class ServerStream(Protocol):
-    """A servicer method that answers with a stream."""
-
-    def __call__(self, request: Message, call: Call) -> AsyncIterator[Message]: ...
-
-
-class ClientStream(Protocol):
-    """A servicer method that takes a stream and answers once. The call's scope is that of its first request."""
-
-    async def __call__(self, requests: AsyncIterator[Message], begin: Callable[[Message], Call]) -> Message: ...
-
-
-class BidiStream(Protocol):
-    """A servicer method that takes a stream and answers with one. The call's scope is that of its first request."""
-
-    def __call__(
-        self, requests: AsyncIterator[Message], begin: Callable[[Message], Call]
-    ) -> AsyncIterator[Message]: ...
 
 
 class Boundary:
-    """Turns servicer methods into gRPC method handlers."""
+    """Turns what serves an RPC into gRPC's method handlers."""
 
     def __init__(
         self,
@@ -101,16 +72,9 @@ class Boundary:
         """From now on new calls are refused: the server goes away. Those that are being served go on."""
         self._draining = True
 
-    def unary(
-        self,
-        method: str,
-        request_type: type[Message],
-        serve: Unary,
-        complete: Complete | None = None,
-        binds: Binds | None = None,
-    ) -> Handler:
-        """The handler of a method that takes one request and gives one answer. `complete` adds to an answer what must
-        not be kept with it; `binds` says of an answer whether it binds the request_id: without it, each one does."""
+    def unary(self, method: str, request_type: type[Message], rpc: Unary) -> Handler:
+        """The handler of a method that takes one request and gives one answer."""
+        serve, complete, binds = rpc.serve, rpc.complete, rpc.binds
         from_bytes, violations_of = request_type.FromString, checker_of(request_type, self._text_bytes)
         is_write = _is_write(request_type)
 
@@ -147,19 +111,9 @@ class Boundary:
 
         return grpc.unary_unary_rpc_method_handler(self._tracing.unary(method, self._metering.unary(method, handle)))
 
-    def server_stream(
-        self,
-        method: str,
-        request_type: type[Message],
-        serve: ServerStream,
-        binds: Binds | None = None,
-        *,
-        keeps_times: bool = False,
-        follows: bool = False,
-    ) -> Handler:
-        """The handler of a method that takes one request and answers with a stream. `binds`: as for `unary`.
-        `keeps_times`: the method itself says `closing` and ends when the stream is too old or its token is gone.
-        `follows`: as `Lasting` has it."""
+    def server_stream(self, method: str, request_type: type[Message], rpc: ServerStream) -> Handler:
+        """The handler of a method that takes one request and answers with a stream."""
+        serve, binds, keeps_times, follows = rpc.serve, rpc.binds, rpc.keeps_times, rpc.follows
         parse, check = _reader(request_type, self._text_bytes)
         is_write = _is_write(request_type)
 
@@ -198,13 +152,13 @@ class Boundary:
 
         return grpc.unary_stream_rpc_method_handler(self._tracing.stream(method, handle))
 
-    def client_stream(self, method: str, request_type: type[Message], serve: ClientStream) -> Handler:
+    def client_stream(self, method: str, request_type: type[Message], rpc: ClientStream) -> Handler:
         """The handler of a method that takes a stream and gives one answer."""
 
-        async def once(requests: AsyncIterator[Message], begin: Callable[[Message], Call]) -> AsyncIterator[Message]:
-            yield await serve(requests, begin)
+        async def once(requests: AsyncIterator[Message], begin: Begin) -> AsyncIterator[Message]:
+            yield await rpc.serve(requests, begin)
 
-        handle = self._tracing.stream(method, self._streams(method, request_type, once, keeps_times=False))
+        handle = self._tracing.stream(method, self._streams(method, request_type, BidiStream(once), keeps_times=False))
 
         async def answer(raws: AsyncIterator[bytes], context: Context) -> bytes:
             async with aclosing(handle(raws, context)) as answers:  # type: ignore[type-var]  # it is a generator
@@ -212,14 +166,13 @@ class Boundary:
 
         return grpc.stream_unary_rpc_method_handler(answer)
 
-    def bidi_stream(self, method: str, request_type: type[Message], serve: BidiStream) -> Handler:
-        """The handler of a method that takes a stream and answers with a stream. It keeps its times from the first
-        request on, as `server_stream` has it."""
-        handle = self._streams(method, request_type, serve, keeps_times=True)
+    def bidi_stream(self, method: str, request_type: type[Message], rpc: BidiStream) -> Handler:
+        """The handler of a method that takes a stream and answers with a stream."""
+        handle = self._streams(method, request_type, rpc, keeps_times=True)
         return grpc.stream_stream_rpc_method_handler(self._tracing.stream(method, handle))
 
     def _streams(
-        self, method: str, request_type: type[Message], serve: BidiStream, *, keeps_times: bool
+        self, method: str, request_type: type[Message], rpc: BidiStream, *, keeps_times: bool
     ) -> Callable[[AsyncIterator[bytes], Context], AsyncIterator[bytes]]:
         parse, check = _reader(request_type, self._text_bytes)
         is_write = _is_write(request_type)
@@ -240,7 +193,7 @@ class Boundary:
                                 lasting.begun(call.barred)
                             return call
 
-                        async for response in serve(_requests(raws, parse, check, lasting.heard), begin):
+                        async for response in rpc.serve(_requests(raws, parse, check, lasting.heard), begin):
                             yield response.SerializeToString()
                 finally:
                     self._admission.leave_stream()

@@ -1,7 +1,11 @@
-"""Page tokens and cursors: opaque on the wire, bound to the query that they were made for."""
+"""Pages: how much is on one, and the tokens and cursors that lead to the next.
+
+Tokens are opaque on the wire, and bound to the query that they were made for.
+"""
 
 import base64
 import binascii
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import TypeVar
 
@@ -12,11 +16,26 @@ from sidemirror_server.vocabulary.errors import BadInput
 T = TypeVar("T")
 
 LARGEST_PAGE = 1_000
+# A page holds about this much, so that it fits into a message of 4 MiB.
+PAGE_BYTES = 2 * 1024 * 1024
 
 
 def size_of(asked: int, default: int) -> int:
     """How many records a page holds (AIP-158: too many is cut down)."""
     return min(asked or default, LARGEST_PAGE)
+
+
+def fitting(
+    found: Iterable[T], bytes_of: Callable[[T], int], room_bytes: int = PAGE_BYTES, *, at_least: int = 1
+) -> list[T]:
+    """The first of `found` that have room together, in their order; `at_least` so many have, whatever they take."""
+    shown: list[T] = []
+    for one in found:
+        room_bytes -= bytes_of(one)
+        if room_bytes < 0 and len(shown) >= at_least:
+            break
+        shown.append(one)
+    return shown
 
 
 def token_for(place: msgspec.Struct | int, *query: object) -> str:

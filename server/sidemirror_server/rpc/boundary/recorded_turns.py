@@ -1,7 +1,11 @@
-"""The events of a recorded turn for calls that are about it: what was just recorded first becomes durable."""
+"""Recorded turns for calls that are about them: what was recorded a moment ago first becomes durable.
+
+Streams do not wait for the disk, yet what an agent was told a moment ago is in what it reads next.
+"""
 
 import asyncio
 import contextlib
+from collections.abc import Awaitable
 
 from sidemirror_server.trace.event import Event
 from sidemirror_server.trace.log import TurnLog
@@ -12,14 +16,21 @@ from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope
 
-# How long what was recorded a moment ago may take to become durable; after that, what is durable is used.
+# How long a look waits for what was just recorded. Chosen here: many times what a healthy store takes.
 _MOMENT_S = 1.0
 # Contract: GenerateReflectionRequest.session_id.
 _SESSION_TURNS = 8
 
 
-class TurnMaterial:
-    """Reads turns for other services."""
+async def given_a_moment(durable: Awaitable[None]) -> None:
+    """Waits until `durable` is done, for a moment. While the store fails, what is durable already is shown."""
+    with contextlib.suppress(TimeoutError, StoreUnavailable, StoreFull):
+        async with asyncio.timeout(_MOMENT_S):
+            await durable
+
+
+class RecordedTurns:
+    """The events of turns, for the services that judge them or learn from them."""
 
     def __init__(self, log: TurnLog, conductor: Conductor, recorder: Recorder) -> None:
         self._log = log
@@ -38,7 +49,5 @@ class TurnMaterial:
         """The turn's events, oldest first; None when there is no such turn. Raises StoreUnavailable."""
         live = self._conductor.in_memory(scope, TurnId(turn_id))
         if live is not None:
-            with contextlib.suppress(TimeoutError, StoreUnavailable, StoreFull):
-                async with asyncio.timeout(_MOMENT_S):
-                    await self._recorder.wait_durable(live, live.state.last_sequence)
+            await given_a_moment(self._recorder.wait_durable(live, live.state.last_sequence))
         return await events_of(self._log, scope, TurnId(turn_id))

@@ -3,18 +3,18 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import cast
 
 import grpc
-from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_health.v1.health import aio as health_aio
 
-from sidemirror.v1 import critique_pb2, goal_reflection_pb2, reflective_memory_pb2, sidecar_pb2, thinking_pb2
 from sidemirror_server.rpc.boundary.interceptors import Boundary, Handler
+from sidemirror_server.rpc.boundary.services import BidiStream, ClientStream, Rpc, ServerStream, Service, Unary
 from sidemirror_server.rpc.boundary.streams import Streams
 from sidemirror_server.rpc.listening.symbols import Symbols
 
@@ -22,15 +22,6 @@ _log = logging.getLogger(__name__)
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
-THINKING = thinking_pb2.DESCRIPTOR.services_by_name["ThinkingService"]
-CRITIQUE = critique_pb2.DESCRIPTOR.services_by_name["CritiqueService"]
-GOALS = goal_reflection_pb2.DESCRIPTOR.services_by_name["GoalReflectionService"]
-MEMORY = reflective_memory_pb2.DESCRIPTOR.services_by_name["ReflectiveMemoryService"]
-SIDECAR = sidecar_pb2.DESCRIPTOR.services_by_name["SidecarService"]
-
-
-class NotImplementedByServicer(Exception):
-    """A method of the contract has no implementation: the contract holds only what works."""
 
 
 def options(message_bytes: int, streams_per_connection: int) -> list[tuple[str, int]]:
@@ -48,30 +39,23 @@ def options(message_bytes: int, streams_per_connection: int) -> list[tuple[str, 
     ]
 
 
-def handlers_of(boundary: Boundary, service: ServiceDescriptor, servicers: Iterable[object]) -> Mapping[str, Handler]:
-    """The handler of every method of the service: the first of the servicers that has it serves it."""
-    known = tuple(servicers)
-    return {method.name: _handler(boundary, method, known) for method in service.methods}
+def handlers_of(boundary: Boundary, service: Service) -> Mapping[str, Handler]:
+    """The handler of every method of the service."""
+    return {method.name: _handler(boundary, method, service.rpcs[method.name]) for method in service.contract.methods}
 
 
-def _handler(boundary: Boundary, method: MethodDescriptor, servicers: Sequence[object]) -> Handler:
+def _handler(boundary: Boundary, method: MethodDescriptor, rpc: Rpc) -> Handler:
     path = f"{method.containing_service.full_name}/{method.name}"
-    servicer = next((servicer for servicer in servicers if hasattr(servicer, method.name)), None)
-    if servicer is None:
-        raise NotImplementedByServicer(path)
-    serve = getattr(servicer, method.name)
     request_type: type[Message] = GetMessageClass(method.input_type)
-    if method.client_streaming and not method.server_streaming:
-        return boundary.client_stream(path, request_type, serve)
-    if method.client_streaming:
-        return boundary.bidi_stream(path, request_type, serve)
-    binds = getattr(servicer, "binds", {}).get(method.name)
-    if method.server_streaming:
-        keeps_times = getattr(servicer, "keeps_times", False)
-        follows = method.name in getattr(servicer, "follows", ())
-        return boundary.server_stream(path, request_type, serve, binds, keeps_times=keeps_times, follows=follows)
-    complete = getattr(servicer, "complete", {}).get(method.name)
-    return boundary.unary(path, request_type, serve, complete, binds)
+    match rpc:
+        case Unary():
+            return boundary.unary(path, request_type, rpc)
+        case ServerStream():
+            return boundary.server_stream(path, request_type, rpc)
+        case ClientStream():
+            return boundary.client_stream(path, request_type, rpc)
+        case BidiStream():
+            return boundary.bidi_stream(path, request_type, rpc)
 
 
 class _Unregistered:
@@ -99,12 +83,12 @@ class Server:
         self._by_name = cast("grpc.aio.Server", _Unregistered(self._server))
         self._names: list[str] = []
 
-    def register(self, boundary: Boundary, served: Mapping[ServiceDescriptor, Iterable[object]]) -> None:
-        """Serves each service by its servicers, behind the boundary."""
-        for service, servicers in served.items():
-            handlers = dict(handlers_of(boundary, service, servicers))
-            self._by_name.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.full_name, handlers),))
-            self._names.append(service.full_name)
+    def register(self, boundary: Boundary, *services: Service) -> None:
+        """Serves the services, behind the boundary."""
+        for service in services:
+            name, handlers = service.contract.full_name, dict(handlers_of(boundary, service))
+            self._by_name.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, handlers),))
+            self._names.append(name)
 
     def reflect(self) -> None:
         """Answers server reflection, so that grpcurl and buf curl need no proto files."""

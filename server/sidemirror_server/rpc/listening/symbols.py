@@ -13,7 +13,7 @@ class Symbols:
     def __init__(self) -> None:
         self._pool: Any = descriptor_pool.Default()
 
-    def FindFileContainingSymbol(self, name: str) -> FileDescriptor:
+    def FindFileContainingSymbol(self, name: str) -> FileDescriptor:  # noqa: N802  # as protobuf has it
         """The file that defines `name`. Raises KeyError."""
         try:
             found: FileDescriptor = self._pool.FindFileContainingSymbol(name)

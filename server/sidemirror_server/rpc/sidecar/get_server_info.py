@@ -1,4 +1,4 @@
-"""SidecarService: what this server is."""
+"""GetServerInfo: what this server is, and what it has spent."""
 
 import datetime
 from typing import Any
@@ -8,9 +8,8 @@ from sidemirror_server.models.ledger import NANO, US_PER_DAY, Level, Spend, day_
 from sidemirror_server.models.spending import CapState, Spending
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.sidecar.info import ServerInfo
-from sidemirror_server.rpc.thinking.directives import config_to_wire
 from sidemirror_server.rpc.wire.common import timestamp
-from sidemirror_server.rpc.wire.events import budget_to_wire
+from sidemirror_server.rpc.wire.config import budget_to_wire, config_to_wire
 from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.vocabulary.budget import TurnBudget
 from sidemirror_server.vocabulary.errors import StoreUnavailable
@@ -21,44 +20,38 @@ _EPOCH = datetime.date(1970, 1, 1)
 _LEVELS: dict[Level, Any] = {level: pb.SpendLevel.Value(f"SPEND_LEVEL_{level.name}") for level in Level}
 
 
-class SidecarCalls:
-    """Says what `assembly` has put together."""
-
-    def __init__(self, info: ServerInfo, spending: Spending) -> None:
-        self._info = info
-        self._spending = spending
-
-    async def GetServerInfo(self, request: pb.GetServerInfoRequest, call: Call) -> pb.GetServerInfoResponse:
-        info = self._info
-        spend: tuple[Spend, ...] = ()
-        caps: tuple[CapState, ...] = ()
-        try:
-            spend = await self._spending.spent(call.scope, _DAYS)
-            caps = await self._spending.caps(call.scope)
-        except StoreUnavailable:
-            pass  # as `stores` says
-        return pb.GetServerInfoResponse(
-            version=info.version,
-            tenant_id=info.own_scope.tenant_id,
-            project_id=info.own_scope.project_id,
-            stores=[
-                pb.StoreInfo(
-                    kind=store.kind, holds=store.holds, durability=store.durability(), available=store.is_available()
-                )
-                for store in info.stores
-            ],
-            models=[
-                pb.ModelInfo(
-                    purpose=model.purpose, provider=model.provider, model=model.model, available=model.is_available()
-                )
-                for model in info.models
-            ],
-            default_config=config_to_wire(ThinkingConfig()),
-            default_budget=budget_to_wire(TurnBudget()),
-            limits=info.limits,
-            spend=[_spend_to_wire(one) for one in spend],
-            spend_caps=[_cap_to_wire(cap, call.clock.now_us()) for cap in caps],
-        )
+async def get_server_info(
+    info: ServerInfo, spending: Spending, request: pb.GetServerInfoRequest, call: Call
+) -> pb.GetServerInfoResponse:
+    spend: tuple[Spend, ...] = ()
+    caps: tuple[CapState, ...] = ()
+    try:
+        spend = await spending.spent(call.scope, _DAYS)
+        caps = await spending.caps(call.scope)
+    except StoreUnavailable:
+        pass  # as `stores` says
+    return pb.GetServerInfoResponse(
+        version=info.version,
+        tenant_id=info.own_scope.tenant_id,
+        project_id=info.own_scope.project_id,
+        stores=[
+            pb.StoreInfo(
+                kind=store.kind, holds=store.holds, durability=store.durability(), available=store.is_available()
+            )
+            for store in info.stores
+        ],
+        models=[
+            pb.ModelInfo(
+                purpose=model.purpose, provider=model.provider, model=model.model, available=model.is_available()
+            )
+            for model in info.models
+        ],
+        default_config=config_to_wire(ThinkingConfig()),
+        default_budget=budget_to_wire(TurnBudget()),
+        limits=info.limits,
+        spend=[_spend_to_wire(one) for one in spend],
+        spend_caps=[_cap_to_wire(cap, call.clock.now_us()) for cap in caps],
+    )
 
 
 def _spend_to_wire(spend: Spend) -> pb.Spend:

@@ -9,16 +9,9 @@ from sidemirror_server.critique.gate import GateReason
 from sidemirror_server.critique.record import critique_in
 from sidemirror_server.rpc.wire.blocks import block_to_wire
 from sidemirror_server.rpc.wire.common import ORIGINS, OUTCOMES, STATUSES, duration, struct, timestamp, usage_to_wire
+from sidemirror_server.rpc.wire.config import budget_to_wire, config_to_wire
 from sidemirror_server.rpc.wire.critiques import CRITIQUE_REASONS, critique_to_wire
-from sidemirror_server.rpc.wire.events import (
-    CRITIQUE_MODE_NUMBERS,
-    LEVEL_NUMBERS,
-    MODE_NUMBERS,
-    PERIODIC_NUMBERS,
-    budget_to_wire,
-    event_to_wire,
-)
-from sidemirror_server.thinking.config import ThinkingConfig
+from sidemirror_server.rpc.wire.events import CRITIQUE_MODE_NUMBERS, MODE_NUMBERS, event_to_wire
 from sidemirror_server.thinking.detectors import Pattern
 from sidemirror_server.thinking.record import (
     Critiqued,
@@ -31,8 +24,10 @@ from sidemirror_server.thinking.record import (
     TurnSummary,
 )
 from sidemirror_server.thinking.schedule import Reason
+from sidemirror_server.thinking.turn import left
 from sidemirror_server.thinking.unaided import CONFIDENCE, SHOULD_CONTINUE, default_text
 from sidemirror_server.trace.event import Event, TurnStarted
+from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.vocabulary.budget import BudgetLeft
 from sidemirror_server.vocabulary.status import ResultStatus
 
@@ -42,33 +37,31 @@ REASONS: dict[Reason, Any] = {
 PATTERNS: dict[Pattern, Any] = {pattern: pb.Pattern.Value(f"PATTERN_{pattern.name}") for pattern in Pattern}
 
 
-def config_to_wire(config: ThinkingConfig) -> pb.ThinkingConfig:
-    """A configuration, every field set."""
-    return pb.ThinkingConfig(
-        level=LEVEL_NUMBERS[config.level.value],
-        reflect_every=config.reflect_every,
-        reflect_on_tool_error=config.reflect_on_tool_error,
-        reflect_on_uncertainty=config.reflect_on_uncertainty,
-        periodic_scope=PERIODIC_NUMBERS[config.periodic_scope.value],
-    )
-
-
-def left_to_wire(left: BudgetLeft) -> pb.BudgetLeft:
+def left_to_wire(budget: BudgetLeft) -> pb.BudgetLeft:
     """What is left of a budget."""
     wire = pb.BudgetLeft()
-    write_left(wire, left)
+    write_left(wire, budget)
     return wire
 
 
-def write_left(wire: pb.BudgetLeft, left: BudgetLeft) -> None:
+def write_left(wire: pb.BudgetLeft, budget: BudgetLeft) -> None:
     """The same into an empty message: field by field, which takes a third of what a constructor's names take."""
-    wire.reflections = left.reflections
-    if left.time_s is not None:
-        wire.time.CopyFrom(duration(int(left.time_s * 1e6)))
-    if left.tokens is not None:
-        wire.tokens = left.tokens
-    if left.usd is not None:
-        wire.usd = left.usd
+    wire.reflections = budget.reflections
+    if budget.time_s is not None:
+        wire.time.CopyFrom(duration(int(budget.time_s * 1e6)))
+    if budget.tokens is not None:
+        wire.tokens = budget.tokens
+    if budget.usd is not None:
+        wire.usd = budget.usd
+
+
+def write_ack(wire: pb.TurnAck, turn: LiveTurn, received: int, durable: int, now_us: int) -> None:
+    """What was received and is durable, and what is still being made, into an empty message."""
+    wire.received = received
+    wire.durable = durable
+    if turn.state.claims:
+        wire.pending_ids.extend(turn.state.claims)
+    write_left(wire.budget_left, left(turn.state, now_us))
 
 
 def reflection_to_wire(reflection: Reflection) -> pb.MidTurnReflection:
@@ -82,7 +75,7 @@ def reflection_to_wire(reflection: Reflection) -> pb.MidTurnReflection:
         should_continue=SHOULD_CONTINUE,
         suggested_action=reflection.suggested_action,
         confidence=CONFIDENCE if reflection.confidence is None else reflection.confidence,
-        usage=None if reflection.usage is None else usage_to_wire(reflection.usage),
+        usage=usage_to_wire(reflection.usage),
         cited_event_ids=reflection.cited_event_ids,
         origin=ORIGINS[reflection.origin],
         lessons=None if reflection.lessons is None else block_to_wire(reflection.lessons),

@@ -14,8 +14,8 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.requests import digest_of
 from sidemirror_server.rpc.boundary.streams import Streams, StreamTimes
-from sidemirror_server.rpc.thinking.directives import directive_to_wire, with_own_prompt
-from sidemirror_server.rpc.thinking.turns import events_of, start_event, write_ack
+from sidemirror_server.rpc.thinking.directives import directive_to_wire, with_own_prompt, write_ack
+from sidemirror_server.rpc.thinking.turn_events import events_of, start_event
 from sidemirror_server.rpc.wire.common import duration, write_time
 from sidemirror_server.thinking.record import TurnPlan, TurnSummary
 from sidemirror_server.trace.event import TurnStarted
@@ -33,72 +33,65 @@ _GATHER = 2
 _DURABLE_S = 0.01
 
 
-class TurnStreams:
-    """The streaming call of ThinkingService that runs a turn."""
+async def run_turn(
+    conductor: Conductor,
+    streams: Streams,
+    requests: AsyncIterator[pb.RunTurnRequest],
+    begin: Callable[[pb.RunTurnRequest], Call],
+) -> AsyncGenerator[pb.RunTurnResponse, None]:
+    first = await anext(requests, None)
+    if first is None:
+        return
+    stream = await _open(conductor, streams, first, _of_batch(begin(first), first))
+    reader = asyncio.create_task(stream.read(requests))
+    reader.add_done_callback(stream.read_ended)
+    try:
+        while True:
+            if response := stream.compose(half_closed=reader.done()):
+                yield response
+            if stream.ended:
+                return
+            if reader.done() and stream.finished(reader):
+                return
+            stream.check()
+            await stream.wait()
+    finally:
+        reader.cancel()
+        stream.close()
 
-    def __init__(self, conductor: Conductor, streams: Streams) -> None:
-        self._conductor = conductor
-        self._streams = streams
 
-    async def RunTurn(
-        self, requests: AsyncIterator[pb.RunTurnRequest], begin: Callable[[pb.RunTurnRequest], Call]
-    ) -> AsyncGenerator[pb.RunTurnResponse, None]:
-        first = await anext(requests, None)
-        if first is None:
-            return
-        stream = await self._open(first, _of_batch(begin(first), first))
-        reader = asyncio.create_task(stream.read(requests))
-        reader.add_done_callback(stream.read_ended)
+async def _open(conductor: Conductor, streams: Streams, first: pb.RunTurnRequest, call: Call) -> "_TurnStream":
+    """Starts the turn, or takes it up again, with the first request of the stream."""
+    rest: Sequence[pb.TurnEvent]
+    if first.HasField("resume"):
+        turn = await conductor.take_up(call.scope, TurnId(first.resume.turn_id))
+        after = turn.resume_after(first.resume.after_sequence)
+        stream = _TurnStream(conductor, turn, call, streams, after)
+        rest = first.events
+    else:
+        if not first.events or not first.events[0].HasField("turn_started"):
+            raise BadInput([("events[0]", "a stream begins with turn_started or with resume")])
+        wire = first.events[0]
+        own_prompt = wire.turn_started.base_prompt
+        event, started = start_event(wire, call)
+        turn_id = TurnId(call.make_id(wire.turn_id))
+        is_new = not (wire.turn_id or call.request_id)
+        rest = first.events[1:]
+        # Checked before anything is kept: a request is taken whole or not at all.
+        events_of(rest, turn_id, call, 1)
+        conductor.check_start(turn_id, len(first.events))
         try:
-            while True:
-                if response := stream.compose(half_closed=reader.done()):
-                    yield response
-                if stream.ended:
-                    return
-                if reader.done() and stream.finished(reader):
-                    return
-                stream.check()
-                await stream.wait()
-        finally:
-            reader.cancel()
-            stream.close()
-
-    async def _open(self, first: pb.RunTurnRequest, call: Call) -> "_TurnStream":
-        """Starts the turn, or takes it up again, with the first request of the stream."""
-        rest: Sequence[pb.TurnEvent]
-        if first.HasField("resume"):
-            turn = await self._conductor.take_up(call.scope, TurnId(first.resume.turn_id))
-            after = turn.resume_after(first.resume.after_sequence)
-            stream = _TurnStream(self._conductor, turn, call, self._streams, after)
-            rest = first.events
-        else:
-            if not first.events or not first.events[0].HasField("turn_started"):
-                raise BadInput([("events[0]", "a stream begins with turn_started or with resume")])
-            wire = first.events[0]
-            own_prompt = wire.turn_started.base_prompt
-            event, started = start_event(wire, call)
-            turn_id = TurnId(call.make_id(wire.turn_id))
-            is_new = not (wire.turn_id or call.request_id)
-            rest = first.events[1:]
-            # Checked before anything is kept: a request is taken whole or not at all.
-            events_of(rest, turn_id, call, 1)
-            self._conductor.check_start(turn_id, len(first.events))
-            try:
-                turn = await self._conductor.start(
-                    call.scope, turn_id, event, started, is_new=is_new, wait_for_store=False
-                )
-            except BadInput as error:
-                raise BadInput(
-                    [(f"events[0].turn_started.{field}", what) for field, what in error.violations]
-                ) from error
-            stream = _TurnStream(self._conductor, turn, call, self._streams, 0)
-            stream.started(started, own_prompt)
-        try:
-            stream.take(rest, call, len(first.events) - len(rest))
-        except BaseException:
-            stream.close()  # else its timer and its place among the turn's listeners would stay for ever
-            raise
-        return stream
+            turn = await conductor.start(call.scope, turn_id, event, started, is_new=is_new, wait_for_store=False)
+        except BadInput as error:
+            raise BadInput([(f"events[0].turn_started.{field}", what) for field, what in error.violations]) from error
+        stream = _TurnStream(conductor, turn, call, streams, 0)
+        stream.started(started, own_prompt)
+    try:
+        stream.take(rest, call, len(first.events) - len(rest))
+    except BaseException:
+        stream.close()  # else its timer and its place among the turn's listeners would stay for ever
+        raise
+    return stream
 
 
 class _TurnStream:

@@ -66,8 +66,10 @@ def struct(values: dict[str, object]) -> Struct:
     return message
 
 
-def usage_to_wire(usage: Usage) -> pb.Usage:
-    """What answered, and what it took."""
+def usage_to_wire(usage: Usage | None) -> pb.Usage | None:
+    """What answered, and what it took; None when nothing did."""
+    if usage is None:
+        return None
     return pb.Usage(
         provider=usage.provider,
         model=usage.model,

@@ -5,30 +5,13 @@ from typing import Any
 
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.rpc.wire.common import (
-    OUTCOME_NAMES,
-    OUTCOMES,
-    ROLE_NAMES,
-    ROLES,
-    microseconds,
-    seconds,
-    timestamp,
-)
+from sidemirror_server.rpc.wire.common import OUTCOME_NAMES, OUTCOMES, ROLE_NAMES, ROLES, microseconds, timestamp
+from sidemirror_server.rpc.wire.config import budget_of, budget_to_wire, wish_of, wish_to_wire
 from sidemirror_server.trace import event as records
-from sidemirror_server.trace.event import ContextWish, Event, Message, ThinkingWish, What, origin_of
-from sidemirror_server.vocabulary.budget import TurnBudget
+from sidemirror_server.trace.event import ContextWish, Event, Message, What, origin_of
 from sidemirror_server.vocabulary.ids import EventId
 from sidemirror_server.vocabulary.text import enter, enter_json
 
-LEVELS = {
-    pb.THINK_LEVEL_OFF: "off",
-    pb.THINK_LEVEL_LOW: "low",
-    pb.THINK_LEVEL_MEDIUM: "medium",
-    pb.THINK_LEVEL_HIGH: "high",
-}
-LEVEL_NUMBERS = {name: number for number, name in LEVELS.items()}
-PERIODIC_SCOPES = {pb.PERIODIC_SCOPE_TURN: "turn", pb.PERIODIC_SCOPE_STEP: "step"}
-PERIODIC_NUMBERS = {name: number for number, name in PERIODIC_SCOPES.items()}
 MODES = {pb.REFLECTION_MODE_AUTO: "auto", pb.REFLECTION_MODE_ON_REQUEST: "on_request"}
 MODE_NUMBERS = {name: number for number, name in MODES.items()}
 CRITIQUE_MODES = {
@@ -37,29 +20,6 @@ CRITIQUE_MODES = {
     common_pb2.CRITIQUE_MODE_ALWAYS: "always",
 }
 CRITIQUE_MODE_NUMBERS = {name: number for number, name in CRITIQUE_MODES.items()}
-
-
-def wish_of(config: pb.ThinkingConfig) -> ThinkingWish:
-    """What a configuration on the wire says, and what it leaves open. An unknown level stays its number, which names no
-    level: it is OFF, and a plan says so (design section 2)."""
-    level = None if config.level == pb.THINK_LEVEL_UNSPECIFIED else LEVELS.get(config.level, str(config.level))
-    return ThinkingWish(
-        level=level,
-        reflect_every=config.reflect_every or None,
-        reflect_on_tool_error=config.reflect_on_tool_error if config.HasField("reflect_on_tool_error") else None,
-        reflect_on_uncertainty=config.reflect_on_uncertainty if config.HasField("reflect_on_uncertainty") else None,
-        periodic_scope=PERIODIC_SCOPES.get(config.periodic_scope),
-    )
-
-
-def budget_of(budget: pb.TurnBudget) -> TurnBudget:
-    """A turn's budget with its defaults filled in."""
-    return TurnBudget(
-        max_reflections=budget.max_reflections if budget.HasField("max_reflections") else TurnBudget().max_reflections,
-        time_limit_s=seconds(budget.time_limit) if budget.HasField("time_limit") else None,
-        max_tokens=budget.max_tokens if budget.HasField("max_tokens") else None,
-        max_usd=budget.max_usd if budget.HasField("max_usd") else None,
-    )
 
 
 def messages_of(messages: Any) -> tuple[Message, ...]:
@@ -159,33 +119,6 @@ _READERS: dict[str | None, Callable[[Any], What]] = {
     "response_drafted": _response_drafted,
     "turn_finished": _turn_finished,
 }
-
-
-def _number_of(level: str | None) -> Any:
-    """The number of a level that was asked for, known or not."""
-    return LEVEL_NUMBERS[level] if level in LEVEL_NUMBERS else int(level or pb.THINK_LEVEL_UNSPECIFIED)
-
-
-def wish_to_wire(wish: ThinkingWish) -> pb.ThinkingConfig:
-    """A configuration as it was asked for."""
-    wire = pb.ThinkingConfig(
-        level=_number_of(wish.level),
-        reflect_every=wish.reflect_every or 0,
-        periodic_scope=PERIODIC_NUMBERS.get(wish.periodic_scope or "", pb.PERIODIC_SCOPE_UNSPECIFIED),
-    )
-    if wish.reflect_on_tool_error is not None:
-        wire.reflect_on_tool_error = wish.reflect_on_tool_error
-    if wish.reflect_on_uncertainty is not None:
-        wire.reflect_on_uncertainty = wish.reflect_on_uncertainty
-    return wire
-
-
-def budget_to_wire(budget: TurnBudget) -> pb.TurnBudget:
-    """A turn's budget."""
-    wire = pb.TurnBudget(max_reflections=budget.max_reflections, max_tokens=budget.max_tokens, max_usd=budget.max_usd)
-    if budget.time_limit_s is not None:
-        wire.time_limit.FromMicroseconds(int(budget.time_limit_s * 1e6))
-    return wire
 
 
 def event_to_wire(event: Event, turn_id: str) -> pb.TurnEvent:
