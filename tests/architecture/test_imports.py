@@ -22,6 +22,10 @@ ROOMS = (
         "assembly",
         "settings",
     ),
+    *(
+        f"rpc/{room}"
+        for room in ("boundary", "critique", "goals", "listening", "memory", "sidecar", "thinking", "wire")
+    ),
     *("models", "models/adapters", "storage", "storage/sqlite", "storage/postgres"),
 )
 FILES = ("cli.py", "assembly/stores.py", "settings/reading.py", "models/adapters/rules.py", "storage/sql.py")
@@ -50,6 +54,7 @@ def broken_contracts(folder: Path) -> list[str]:
 
 
 LAYERS = "Rooms import downwards only, and siblings are unaware of each other"
+RPC = "Rooms of rpc import downwards only, and services ignore each other"
 ADAPTERS = "Only assembly imports adapters, and adapters do not import each other"
 DRIVERS = "Drivers and SDKs only inside adapters"
 WIRE = "Only rpc, and the commands that call a sidecar, see gRPC and the wire types"
@@ -72,10 +77,16 @@ def test_import_contracts_hold() -> None:
         ("storage/sqlite/planted.py", "sidemirror_server.rpc", LAYERS),
         ("storage/sqlite/planted.py", "sidemirror_server.turns", LAYERS),
         ("unlisted.py", "os", LAYERS),
+        ("rpc/critique/planted.py", "sidemirror_server.rpc.thinking", RPC),
+        ("rpc/memory/planted.py", "sidemirror_server.rpc.listening", RPC),
+        ("rpc/listening/planted.py", "sidemirror_server.rpc.sidecar", RPC),
+        ("rpc/boundary/planted.py", "sidemirror_server.rpc.goals", RPC),
+        ("rpc/wire/planted.py", "sidemirror_server.rpc.boundary", RPC),
+        ("rpc/unlisted.py", "os", RPC),
         ("operations/planted.py", "sidemirror_server.storage.sqlite", ADAPTERS),
-        ("rpc/planted.py", "sidemirror_server.storage.sqlite", ADAPTERS),
+        ("rpc/boundary/planted.py", "sidemirror_server.storage.sqlite", ADAPTERS),
         ("storage/postgres/planted.py", "sidemirror_server.storage.sqlite", ADAPTERS),
-        ("rpc/planted.py", "sidemirror_server.storage.sql", ADAPTERS),
+        ("rpc/boundary/planted.py", "sidemirror_server.storage.sql", ADAPTERS),
         ("turns/planted.py", "sidemirror_server.models.adapters.rules", ADAPTERS),
         ("models/planted.py", "sidemirror_server.models.adapters.rules", ADAPTERS),
         ("trace/planted.py", "sqlite3", DRIVERS),
@@ -101,7 +112,8 @@ def test_a_planted_violation_is_found(tmp_path: Path, module: str, imports: str,
         ("assembly/stores.py", "sidemirror_server.storage.sqlite, sidemirror_server.models.adapters.rules"),
         ("storage/sqlite/planted.py", "sqlite3, sidemirror_server.memory, sidemirror_server.storage.sql"),
         ("models/adapters/planted.py", "anthropic, openai"),
-        ("rpc/planted.py", "grpc, google.protobuf, sidemirror.v1.thinking_pb2, sidemirror_server.turns"),
+        ("rpc/boundary/planted.py", "grpc, google.protobuf, sidemirror.v1.thinking_pb2, sidemirror_server.turns"),
+        ("rpc/goals/planted.py", "sidemirror_server.rpc.boundary, sidemirror_server.rpc.wire"),
         ("turns/planted.py", "sidemirror_server.thinking, sidemirror_server.memory, sidemirror_server.trace"),
         ("operations/planted.py", "grpc, sidemirror.v1.thinking_pb2"),
         ("operations/demo/planted.py", "sqlite3"),

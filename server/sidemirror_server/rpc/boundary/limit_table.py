@@ -1,4 +1,4 @@
-"""What every field of a request may hold: one table, stated in the proto's comments and enforced by `rpc/limits.py`."""
+"""What every field of a request may hold: one table, stated in the proto's comments and enforced by `limits.py`."""
 
 from msgspec import Struct
 

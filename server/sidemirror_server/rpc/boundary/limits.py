@@ -1,4 +1,4 @@
-"""Checks requests against the table of limits (`rpc/limit_table.py`).
+"""Checks requests against the table of limits (`limit_table.py`).
 
 `checker_of(message type)` is made once for each request type and returns the violations of a message, field by field. A
 field of text, number or list without a rule is a defect of the table, found when the server is built.

@@ -74,7 +74,7 @@ class Once:
             if known is None:
                 made: list[bytes] = []
                 bound = True
-                async with aclosing(serve()) as answers:  # type: ignore[type-var]  # every servicer's is a generator
+                async with aclosing(serve()) as answers:  # type: ignore[type-var]  # every handler's is a generator
                     async for answer, binds in answers:
                         made.append(answer)
                         bound = bound and binds

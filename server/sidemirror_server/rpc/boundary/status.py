@@ -99,7 +99,7 @@ def call_status_of(error: BaseException) -> grpc.Status:
 
 @lru_cache(maxsize=32)
 def _of_stranger(kind: Callable[..., errors.SidemirrorError], reason: str) -> grpc.Status:
-    """The reasons are a few fixed sentences (rpc/identity.py)."""
+    """The reasons are a few fixed sentences (`identity.py`)."""
     return rpc_status.to_status(status_of(kind(reason=reason)))
 
 
