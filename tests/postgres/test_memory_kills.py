@@ -120,8 +120,8 @@ CASES = [
 
 @pytest.mark.parametrize(("kills", "total"), CASES)
 async def test_embedded(kills: int, total: int, tmp_path: Path) -> None:
-    """Seen to fail when `rpc/memory/results.py:ids_of` leaves the lesson_id empty: a write that was repeated after a kill
-    is learned twice."""
+    """Seen to fail when `rpc/memory/results.py:ids_of` leaves the lesson_id empty: a write that was repeated after a
+    kill is learned twice."""
     chance = random.Random(11)
     async with Process(tmp_path) as process:
         writing = Writing(process, total)

@@ -1,7 +1,5 @@
 """GetLessonStatistics: whether lessons help."""
 
-from typing import Any
-
 import msgspec
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
@@ -10,9 +8,10 @@ from sidemirror_server.memory.outcomes import JudgedLesson, Outcomes
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.pages import place_in, size_of, token_for
 from sidemirror_server.rpc.memory.memories import STATES
+from sidemirror_server.rpc.wire.common import numbers_of
 from sidemirror_server.vocabulary.errors import BadInput
 
-_VERDICTS: dict[Verdict, Any] = {one: pb.LessonVerdict.Value(f"LESSON_VERDICT_{one.name}") for one in Verdict}
+_VERDICTS = numbers_of(Verdict, pb.LessonVerdict)
 
 
 class LessonKey(msgspec.Struct, frozen=True):

@@ -5,10 +5,11 @@ from typing import Any
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.links import Node, NodeKind
 from sidemirror_server.memory.record import LinkKind
+from sidemirror_server.rpc.wire.common import numbers_of
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.text import enter
 
-LINKS: dict[LinkKind, Any] = {kind: pb.LinkKind.Value(f"LINK_KIND_{kind.name}") for kind in LinkKind}
+LINKS = numbers_of(LinkKind, pb.LinkKind)
 LINK_NAMES = {number: kind for kind, number in LINKS.items()}
 NODES: dict[NodeKind, Any] = {
     NodeKind.MEMORY: pb.GRAPH_NODE_KIND_MEMORY,

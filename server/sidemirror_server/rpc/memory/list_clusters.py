@@ -1,7 +1,5 @@
 """ListClusters: a page of what belongs together."""
 
-from typing import Any
-
 import msgspec
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
@@ -9,8 +7,9 @@ from sidemirror_server.memory.clusters import Cluster, ClusterKind
 from sidemirror_server.memory.grouping import Grouping
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.pages import fitting, place_in, size_of, token_for
+from sidemirror_server.rpc.wire.common import numbers_of
 
-_CLUSTERS: dict[ClusterKind, Any] = {kind: pb.ClusterKind.Value(f"CLUSTER_KIND_{kind.name}") for kind in ClusterKind}
+_CLUSTERS = numbers_of(ClusterKind, pb.ClusterKind)
 _CLUSTER_NAMES = {number: kind for kind, number in _CLUSTERS.items()}
 
 

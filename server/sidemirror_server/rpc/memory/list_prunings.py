@@ -1,15 +1,14 @@
 """ListPrunings: a page of what was removed because it was old."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.pruning import Pruned, PrunedKind, Pruning
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.pages import place_in, size_of, token_for
-from sidemirror_server.rpc.wire.common import timestamp
+from sidemirror_server.rpc.wire.common import numbers_of, timestamp
 
-_KINDS: dict[PrunedKind, Any] = {kind: pb.PrunedKind.Value(f"PRUNED_KIND_{kind.name}") for kind in PrunedKind}
+_KINDS = numbers_of(PrunedKind, pb.PrunedKind)
 
 
 async def list_prunings(pruning: Pruning, request: pb.ListPruningsRequest, call: Call) -> pb.ListPruningsResponse:

@@ -9,7 +9,7 @@ from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.record import LAYER, SOURCE, AppliesWhen, MemoryKind, MemoryRecord, MemoryState
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.rpc.boundary.call import Call
-from sidemirror_server.rpc.wire.common import ORIGINS, struct, timestamp
+from sidemirror_server.rpc.wire.common import ORIGINS, numbers_of, struct, timestamp
 from sidemirror_server.trace.failure import ErrorCategory
 from sidemirror_server.vocabulary.errors import NotFound
 from sidemirror_server.vocabulary.scope import Scope
@@ -20,9 +20,9 @@ CATEGORIES: dict[str, Any] = {
     **{one.value: pb.ErrorCategory.Value(f"ERROR_CATEGORY_{one.name}_ERROR") for one in ErrorCategory},
 }
 CATEGORY_NAMES = {number: name for name, number in CATEGORIES.items()}
-KINDS: dict[MemoryKind, Any] = {kind: pb.MemoryKind.Value(f"MEMORY_KIND_{kind.name}") for kind in MemoryKind}
+KINDS = numbers_of(MemoryKind, pb.MemoryKind)
 KIND_NAMES = {number: kind for kind, number in KINDS.items()}
-STATES: dict[MemoryState, Any] = {state: pb.MemoryState.Value(f"MEMORY_STATE_{state.name}") for state in MemoryState}
+STATES = numbers_of(MemoryState, pb.MemoryState)
 STATE_NAMES = {number: state for state, number in STATES.items()}
 
 

@@ -1,14 +1,13 @@
 """GetServerInfo: what this server is, and what it has spent."""
 
 import datetime
-from typing import Any
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror_server.models.ledger import NANO, US_PER_DAY, Level, Spend, day_of
 from sidemirror_server.models.spending import CapState, Spending
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.sidecar.info import ServerInfo
-from sidemirror_server.rpc.wire.common import timestamp
+from sidemirror_server.rpc.wire.common import numbers_of, timestamp
 from sidemirror_server.rpc.wire.config import budget_to_wire, config_to_wire
 from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.vocabulary.budget import TurnBudget
@@ -17,7 +16,7 @@ from sidemirror_server.vocabulary.errors import StoreUnavailable
 # How many days of spend are told. Chosen here: a week shows whether today is unusual.
 _DAYS = 7
 _EPOCH = datetime.date(1970, 1, 1)
-_LEVELS: dict[Level, Any] = {level: pb.SpendLevel.Value(f"SPEND_LEVEL_{level.name}") for level in Level}
+_LEVELS = numbers_of(Level, pb.SpendLevel)
 
 
 async def get_server_info(

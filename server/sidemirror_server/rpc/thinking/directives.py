@@ -1,14 +1,21 @@
 """What the sidecar says, from records to the wire. The one place that writes the seeds' defaults (design section 3)."""
 
-from typing import Any
-
 import msgspec
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.critique.gate import GateReason
 from sidemirror_server.critique.record import critique_in
 from sidemirror_server.rpc.wire.blocks import block_to_wire
-from sidemirror_server.rpc.wire.common import ORIGINS, OUTCOMES, STATUSES, duration, struct, timestamp, usage_to_wire
+from sidemirror_server.rpc.wire.common import (
+    ORIGINS,
+    OUTCOMES,
+    STATUSES,
+    duration,
+    numbers_of,
+    struct,
+    timestamp,
+    usage_to_wire,
+)
 from sidemirror_server.rpc.wire.config import budget_to_wire, config_to_wire
 from sidemirror_server.rpc.wire.critiques import CRITIQUE_REASONS, critique_to_wire
 from sidemirror_server.rpc.wire.events import CRITIQUE_MODE_NUMBERS, MODE_NUMBERS, event_to_wire
@@ -31,10 +38,8 @@ from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.vocabulary.budget import BudgetLeft
 from sidemirror_server.vocabulary.status import ResultStatus
 
-REASONS: dict[Reason, Any] = {
-    reason: pb.ReflectionReason.Value(f"REFLECTION_REASON_{reason.name}") for reason in Reason
-}
-PATTERNS: dict[Pattern, Any] = {pattern: pb.Pattern.Value(f"PATTERN_{pattern.name}") for pattern in Pattern}
+REASONS = numbers_of(Reason, pb.ReflectionReason)
+PATTERNS = numbers_of(Pattern, pb.Pattern)
 
 
 def left_to_wire(budget: BudgetLeft) -> pb.BudgetLeft:

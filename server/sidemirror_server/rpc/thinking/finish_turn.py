@@ -3,11 +3,10 @@
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.thinking.directives import summary_to_wire
+from sidemirror_server.rpc.thinking.turns import until
 from sidemirror_server.rpc.wire.common import OUTCOME_NAMES
-from sidemirror_server.thinking.record import TurnSummary
 from sidemirror_server.trace.event import Event, TurnFinished, origin_of
 from sidemirror_server.turns.conductor import Conductor
-from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.vocabulary.ids import EventId, TurnId
 
@@ -20,18 +19,6 @@ async def finish_turn(
     what = TurnFinished(OUTCOME_NAMES[request.outcome], score)
     event = Event(EventId(call.make_id()), call.clock.now_us(), what, origin_of(what))
     conductor.report(turn, [event])
-    summary = await _summary(turn)
+    summary = await until(turn, lambda: turn.state.summary)
     await recorder.wait_durable(turn, turn.state.last_sequence)
     return pb.FinishTurnResponse(summary=summary_to_wire(summary))
-
-
-async def _summary(turn: LiveTurn) -> TurnSummary:
-    """The turn's summary, once it has been finished."""
-    listener = turn.listen(turn.state.last_sequence)
-    try:
-        while turn.state.summary is None:
-            await listener.wait()
-            listener.take()
-        return turn.state.summary
-    finally:
-        listener.close()

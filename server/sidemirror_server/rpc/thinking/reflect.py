@@ -4,6 +4,7 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.thinking.directives import left_to_wire, reflection_to_wire
 from sidemirror_server.rpc.thinking.extra import extra_of
+from sidemirror_server.rpc.thinking.turns import until
 from sidemirror_server.thinking.record import Reflection
 from sidemirror_server.thinking.turn import left
 from sidemirror_server.turns.conductor import Conductor
@@ -25,7 +26,7 @@ async def reflect(
                 result=reflection_to_wire(Reflection(claimed.status, claimed.detail)),
                 budget_left=left_to_wire(left(turn.state, call.clock.now_us())),
             )
-    reflection, sequence = await _made(turn, directive_id)
+    reflection, sequence = await until(turn, lambda: _made(turn, directive_id))
     await recorder.wait_durable(turn, sequence)
     return pb.ReflectResponse(
         result=reflection_to_wire(reflection),
@@ -42,14 +43,9 @@ def _said(turn: LiveTurn, directive_id: DirectiveId) -> tuple[Reflection, int] |
     return None
 
 
-async def _made(turn: LiveTurn, directive_id: DirectiveId) -> tuple[Reflection, int]:
-    listener = turn.listen(turn.state.last_sequence)
-    try:
-        while (made := _said(turn, directive_id)) is None:
-            if turn.lost is not None:  # and with it whoever was making it
-                raise turn.lost
-            await listener.wait()
-            listener.take()
-        return made
-    finally:
-        listener.close()
+def _made(turn: LiveTurn, directive_id: DirectiveId) -> tuple[Reflection, int] | None:
+    """The same; raises why the turn was lost, and with it whoever was making it."""
+    said = _said(turn, directive_id)
+    if said is None and turn.lost is not None:
+        raise turn.lost
+    return said

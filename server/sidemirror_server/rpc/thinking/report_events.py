@@ -1,14 +1,15 @@
 """ReportEvents: a turn without a stream goes on."""
 
 import asyncio
+import contextlib
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.thinking.directives import directive_to_wire, write_ack
 from sidemirror_server.rpc.thinking.turn_events import events_of
+from sidemirror_server.rpc.thinking.turns import until
 from sidemirror_server.rpc.wire.common import seconds
 from sidemirror_server.turns.conductor import Conductor
-from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.vocabulary.ids import TurnId
 
@@ -25,7 +26,9 @@ async def report_events(
     before = turn.state.last_sequence
     places = conductor.report(turn, events)
     await recorder.wait_durable(turn, max(places, default=0))
-    await _nothing_pending(turn, call.time_for(seconds(request.wait), _ANSWER_S))
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(call.time_for(seconds(request.wait), _ANSWER_S)):
+            await until(turn, lambda: not turn.state.claims or turn.lost is not None or None)
     first = min(places, default=before)
     said = [item for item in turn.said if item.sequence > first and item.directive.what is not turn.plan]
     if said:
@@ -35,17 +38,3 @@ async def report_events(
     )
     write_ack(response.ack, turn, len(events), len(events), call.clock.now_us())
     return response
-
-
-async def _nothing_pending(turn: LiveTurn, patience_s: float) -> None:
-    """Returns when no directive is being made, or after `patience_s`."""
-    listener = turn.listen(turn.state.last_sequence)
-    try:
-        async with asyncio.timeout(patience_s):
-            while turn.state.claims and turn.lost is None:
-                await listener.wait()
-                listener.take()
-    except TimeoutError:
-        pass
-    finally:
-        listener.close()

@@ -1,19 +1,34 @@
-"""Turns as messages."""
+"""Turns as they are waited for and shown."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.thinking.directives import left_to_wire
 from sidemirror_server.rpc.wire.common import OUTCOMES, timestamp
 from sidemirror_server.trace.log import TurnHead, TurnStanding
 from sidemirror_server.turns.head import head_in
+from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.vocabulary.budget import budget_left
 
+T = TypeVar("T")
 STATES = {
     TurnStanding.OPEN: pb.TURN_STATE_OPEN,
     TurnStanding.FINISHED: pb.TURN_STATE_FINISHED,
     TurnStanding.ABANDONED: pb.TURN_STATE_ABANDONED,
 }
+
+
+async def until(turn: LiveTurn, find: Callable[[], T | None]) -> T:
+    """What `find` returns once that is not None; it is asked again each time that the turn has changed."""
+    listener = turn.listen(turn.state.last_sequence)
+    try:
+        while (found := find()) is None:
+            await listener.wait()
+            listener.take()
+        return found
+    finally:
+        listener.close()
 
 
 def turn_to_wire(head: TurnHead, now_us: int, pending_ids: Sequence[str]) -> pb.Turn:

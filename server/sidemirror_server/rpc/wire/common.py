@@ -1,6 +1,8 @@
 """Between wire types and records: what every service's converter needs. Text from the wire enters here, once."""
 
-from typing import Any, cast
+import re
+from enum import Enum
+from typing import Any, TypeVar, cast
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.struct_pb2 import Struct
@@ -10,10 +12,18 @@ from sidemirror.v1 import common_pb2 as pb
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
-STATUSES: dict[ResultStatus, Any] = {
-    status: pb.ResultStatus.Value(f"RESULT_STATUS_{status.name}") for status in ResultStatus
-}
-ORIGINS: dict[Origin, Any] = {origin: pb.Origin.Value(f"ORIGIN_{origin.name}") for origin in Origin}
+E = TypeVar("E", bound=Enum)
+
+
+def numbers_of(kinds: type[E], wire: Any) -> dict[E, Any]:
+    """Each member of an enumeration of ours and its number on the wire, where its name has the enumeration's before it
+    (as buf's rules want it). Raises ValueError for a member that the wire does not have."""
+    prefix = re.sub(r"(?<!^)(?=[A-Z])", "_", wire.DESCRIPTOR.name).upper()
+    return {kind: wire.Value(f"{prefix}_{kind.name}") for kind in kinds}
+
+
+STATUSES = numbers_of(ResultStatus, pb.ResultStatus)
+ORIGINS = numbers_of(Origin, pb.Origin)
 OUTCOMES = {
     "": pb.TASK_OUTCOME_UNSPECIFIED,
     "success": pb.TASK_OUTCOME_SUCCESS,

@@ -6,19 +6,13 @@ from sidemirror.v1 import common_pb2
 from sidemirror_server.critique.gate import GateReason
 from sidemirror_server.critique.record import Better, Comparison, Critique, Issue, IssueKind, QuoteSource, Severity
 from sidemirror_server.critique.unaided import CONFIDENCE, ISSUES
-from sidemirror_server.rpc.wire.common import ORIGINS, STATUSES, usage_to_wire
+from sidemirror_server.rpc.wire.common import ORIGINS, STATUSES, numbers_of, usage_to_wire
 from sidemirror_server.vocabulary.status import ResultStatus
 
-CRITIQUE_REASONS: dict[GateReason, Any] = {
-    reason: common_pb2.CritiqueReason.Value(f"CRITIQUE_REASON_{reason.name}") for reason in GateReason
-}
-_KINDS: dict[IssueKind, Any] = {kind: common_pb2.IssueKind.Value(f"ISSUE_KIND_{kind.name}") for kind in IssueKind}
-_SEVERITIES: dict[Severity, Any] = {
-    severity: common_pb2.IssueSeverity.Value(f"ISSUE_SEVERITY_{severity.name}") for severity in Severity
-}
-_SOURCES: dict[QuoteSource, Any] = {
-    source: common_pb2.QuoteSource.Value(f"QUOTE_SOURCE_{source.name}") for source in QuoteSource
-}
+CRITIQUE_REASONS = numbers_of(GateReason, common_pb2.CritiqueReason)
+_KINDS = numbers_of(IssueKind, common_pb2.IssueKind)
+_SEVERITIES = numbers_of(Severity, common_pb2.IssueSeverity)
+_SOURCES = numbers_of(QuoteSource, common_pb2.QuoteSource)
 _OUTCOMES: dict[Better | None, Any] = {
     None: common_pb2.COMPARISON_OUTCOME_UNSPECIFIED,
     Better.LATER: common_pb2.COMPARISON_OUTCOME_BETTER,
