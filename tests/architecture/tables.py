@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable
 
-from sidemirror_server.rpc.boundary.services import Service
+from sidemirror_server.rpc.boundary.services import ServiceTable
 from sidemirror_server.rpc.critique.service import critique_service
 from sidemirror_server.rpc.goals.service import goals_service
 from sidemirror_server.rpc.memory.service import memory_service
@@ -11,7 +11,7 @@ from sidemirror_server.rpc.sidecar.service import sidecar_service
 from sidemirror_server.rpc.thinking.service import thinking_service
 
 
-def made_of_nothing(service: Callable[..., Service]) -> Service:
+def made_of_nothing(service: Callable[..., ServiceTable]) -> ServiceTable:
     return service(*(None for _ in inspect.signature(service).parameters))
 
 

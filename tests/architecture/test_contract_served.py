@@ -57,12 +57,12 @@ async def answers(request: Any, call: Any) -> AsyncIterator[Any]:
 )
 def test_a_table_that_is_not_the_contract_is_refused_at_start(rpcs: dict[str, services.Rpc], told: str) -> None:
     with pytest.raises(services.NotTheContract, match=rf"^sidemirror\.v1\.SidecarService: {told}$"):
-        services.Service(SIDECAR.contract, **rpcs)
+        services.ServiceTable(SIDECAR.contract, **rpcs)
 
 
 def test_a_name_that_is_given_twice_is_refused_at_start() -> None:
     with pytest.raises(TypeError, match="multiple values for keyword argument 'GetServerInfo'"):
-        services.Service(SIDECAR.contract, GetServerInfo=SIDECAR.rpcs["GetServerInfo"], **SIDECAR.rpcs)
+        services.ServiceTable(SIDECAR.contract, GetServerInfo=SIDECAR.rpcs["GetServerInfo"], **SIDECAR.rpcs)
 
 
 # --- errors

@@ -26,7 +26,7 @@ from sidemirror_server.models.gateway import Gateway
 from sidemirror_server.models.templates import Templates
 from sidemirror_server.rpc.boundary.disabled import disabled
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
-from sidemirror_server.rpc.boundary.services import MEMORY, Service
+from sidemirror_server.rpc.boundary.services import MEMORY, ServiceTable
 from sidemirror_server.rpc.memory.service import memory_service
 from sidemirror_server.settings import BadSettings, Settings
 from sidemirror_server.vocabulary.clock import Clock
@@ -64,7 +64,7 @@ class ReflectiveMemory:
         """What finds lessons for a task; None when the room is turned off."""
         return self._context if self._settings.memory.enabled else None
 
-    def service(self, gateway: Gateway, own: Templates | None, turns: RecordedTurns) -> Service:
+    def service(self, gateway: Gateway, own: Templates | None, turns: RecordedTurns) -> ServiceTable:
         """ReflectiveMemoryService; `own`: the operator's prompts. Raises BadSettings."""
         chosen = self._settings.memory
         if not chosen.enabled:

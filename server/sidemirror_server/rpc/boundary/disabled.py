@@ -6,11 +6,11 @@ from typing import NoReturn
 from google.protobuf.descriptor import ServiceDescriptor
 from google.protobuf.message import Message
 
-from sidemirror_server.rpc.boundary.services import BidiStream, ClientStream, ServerStream, Service, Unary, kind_of
+from sidemirror_server.rpc.boundary.services import BidiStream, ClientStream, ServerStream, ServiceTable, Unary, kind_of
 from sidemirror_server.vocabulary.errors import Disabled
 
 
-def disabled(contract: ServiceDescriptor, setting: str) -> Service:
+def disabled(contract: ServiceDescriptor, setting: str) -> ServiceTable:
     """The service as it is served while `setting` turns it off."""
 
     async def refuse(*_: object) -> NoReturn:
@@ -27,4 +27,4 @@ def disabled(contract: ServiceDescriptor, setting: str) -> Service:
 
     kinds = (Unary(refuse), ServerStream(refusals), ClientStream(refuse_stream), BidiStream(refusals))
     how = {type(kind): kind for kind in kinds}
-    return Service(contract, **{method.name: how[kind_of(method)] for method in contract.methods})
+    return ServiceTable(contract, **{method.name: how[kind_of(method)] for method in contract.methods})

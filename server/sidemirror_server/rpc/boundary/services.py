@@ -72,7 +72,7 @@ class NotTheContract(Exception):
     """A service's table and the contract differ."""
 
 
-class Service:
+class ServiceTable:
     """A service of the contract, and what serves each of its RPCs."""
 
     def __init__(self, contract: ServiceDescriptor, **rpcs: Rpc) -> None:

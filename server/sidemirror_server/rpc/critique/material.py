@@ -1,10 +1,10 @@
 """What a verdict is asked about: what the request says, and for what it leaves out the turn's."""
 
-from sidemirror.v1 import common_pb2
 from sidemirror.v1 import critique_pb2 as pb
 from sidemirror_server.critique.material import Material, ToolEvidence, material_of
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
+from sidemirror_server.rpc.wire.common import has_failed
 from sidemirror_server.vocabulary.errors import BadInput, NotFound
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.text import enter
@@ -22,7 +22,7 @@ async def given_material(
         question=enter(request.user_message),
         response=enter(request.response),
         results=tuple(
-            ToolEvidence(enter(result.name), enter(result.error or result.content), failed(result))
+            ToolEvidence(enter(result.name), enter(result.error or result.content), has_failed(result))
             for result in request.tool_results
         ),
         origin=Origin.TOOL if request.tool_results else Origin.AGENT,
@@ -48,8 +48,3 @@ async def _with_turn(turns: RecordedTurns, given: Material, turn_id: str, call: 
         task=known.task,
         origin=min(given.origin, known.origin),
     )
-
-
-def failed(result: common_pb2.ToolResult) -> bool:
-    """Whether a tool has failed."""
-    return result.is_error or bool(result.error)

@@ -8,7 +8,7 @@ from sidemirror_server.critique.asking import Asking
 from sidemirror_server.critique.keeping import Critic
 from sidemirror_server.critique.store import Critiques
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
-from sidemirror_server.rpc.boundary.services import CRITIQUE, ServerStream, Service, Unary
+from sidemirror_server.rpc.boundary.services import CRITIQUE, ServerStream, ServiceTable, Unary
 from sidemirror_server.rpc.critique.critique import critique
 from sidemirror_server.rpc.critique.debate import debate
 from sidemirror_server.rpc.critique.evaluate_trace import evaluate_trace
@@ -21,9 +21,9 @@ from sidemirror_server.rpc.critique.should_critique import should_critique
 _OK = common_pb2.RESULT_STATUS_OK
 
 
-def critique_service(model: Asking, critic: Critic, store: Critiques, turns: RecordedTurns) -> Service:
+def critique_service(model: Asking, critic: Critic, store: Critiques, turns: RecordedTurns) -> ServiceTable:
     """The table of CritiqueService. A try in which a model failed does not bind its request_id (design section 2)."""
-    return Service(
+    return ServiceTable(
         CRITIQUE,
         ShouldCritique=Unary(should_critique),
         Critique=Unary(partial(critique, critic, turns), binds=lambda response: response.critique.status == _OK),

@@ -5,7 +5,7 @@ from functools import partial
 from sidemirror_server.goals.context import GoalContexts
 from sidemirror_server.goals.publish import TOPIC, GoalRecords
 from sidemirror_server.goals.store import GoalReflections
-from sidemirror_server.rpc.boundary.services import GOALS, ServerStream, Service, Unary
+from sidemirror_server.rpc.boundary.services import GOALS, ServerStream, ServiceTable, Unary
 from sidemirror_server.rpc.boundary.streams import Streams
 from sidemirror_server.rpc.boundary.watches import Watches
 from sidemirror_server.rpc.goals.build_goal_context import build_goal_context
@@ -29,10 +29,10 @@ def goals_service(
     journal: Journal,
     bell: Bell,
     streams: Streams,
-) -> Service:
+) -> ServiceTable:
     """The table of GoalReflectionService."""
     watches = Watches(journal, TOPIC, bell, streams)
-    return Service(
+    return ServiceTable(
         GOALS,
         ReportGoal=Unary(partial(report_goal, work)),
         ListGoalReports=Unary(partial(list_goal_reports, work)),

@@ -14,7 +14,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_health.v1.health import aio as health_aio
 
 from sidemirror_server.rpc.boundary.interceptors import Boundary, Handler
-from sidemirror_server.rpc.boundary.services import BidiStream, ClientStream, Rpc, ServerStream, Service, Unary
+from sidemirror_server.rpc.boundary.services import BidiStream, ClientStream, Rpc, ServerStream, ServiceTable, Unary
 from sidemirror_server.rpc.boundary.streams import Streams
 from sidemirror_server.rpc.listening.symbols import Symbols
 
@@ -39,7 +39,7 @@ def options(message_bytes: int, streams_per_connection: int) -> list[tuple[str, 
     ]
 
 
-def handlers_of(boundary: Boundary, service: Service) -> Mapping[str, Handler]:
+def handlers_of(boundary: Boundary, service: ServiceTable) -> Mapping[str, Handler]:
     """The handler of every method of the service."""
     return {method.name: _handler(boundary, method, service.rpcs[method.name]) for method in service.contract.methods}
 
@@ -83,7 +83,7 @@ class Server:
         self._by_name = cast("grpc.aio.Server", _Unregistered(self._server))
         self._names: list[str] = []
 
-    def register(self, boundary: Boundary, *services: Service) -> None:
+    def register(self, boundary: Boundary, *services: ServiceTable) -> None:
         """Serves the services, behind the boundary."""
         for service in services:
             name, handlers = service.contract.full_name, dict(handlers_of(boundary, service))

@@ -14,7 +14,7 @@ from sidemirror_server.memory.recall import Recall
 from sidemirror_server.memory.reflector import Reflector
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
-from sidemirror_server.rpc.boundary.services import MEMORY, ClientStream, ServerStream, Service, Unary
+from sidemirror_server.rpc.boundary.services import MEMORY, ClientStream, ServerStream, ServiceTable, Unary
 from sidemirror_server.rpc.memory.build_memory_context import build_memory_context
 from sidemirror_server.rpc.memory.delete_reflection import delete_reflection
 from sidemirror_server.rpc.memory.dream import dream
@@ -54,9 +54,9 @@ def memory_service(
     outcomes: Outcomes,
     schedule: DreamSchedule | None,
     turns: RecordedTurns,
-) -> Service:
+) -> ServiceTable:
     """The table of ReflectiveMemoryService. `schedule` None: nothing dreams here."""
-    return Service(
+    return ServiceTable(
         MEMORY,
         GenerateReflection=Unary(partial(generate_reflection, reflector, keeper, receipts, turns)),
         StoreReflection=Unary(partial(store_reflection, keeper)),

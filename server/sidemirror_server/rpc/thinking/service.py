@@ -4,7 +4,7 @@ from functools import partial
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.memory.pruning import Pruning
-from sidemirror_server.rpc.boundary.services import THINKING, BidiStream, ServerStream, Service, Unary
+from sidemirror_server.rpc.boundary.services import THINKING, BidiStream, ServerStream, ServiceTable, Unary
 from sidemirror_server.rpc.boundary.streams import Streams
 from sidemirror_server.rpc.boundary.watches import Watches
 from sidemirror_server.rpc.thinking.create_session import create_session
@@ -42,10 +42,10 @@ def thinking_service(
     prompts: ReflectionPrompts,
     bell: Bell,
     streams: Streams,
-) -> Service:
+) -> ServiceTable:
     """The table of ThinkingService. `prompts`: of reflections."""
     watches = Watches(log, TURN_TOPIC, bell, streams)
-    return Service(
+    return ServiceTable(
         THINKING,
         CreateSession=Unary(partial(create_session, sessions)),
         GetSession=Unary(partial(get_session, sessions, conductor)),

@@ -89,3 +89,8 @@ def usage_to_wire(usage: Usage | None) -> pb.Usage | None:
         cost_usd=usage.cost_usd,
         latency=duration(usage.latency_us),
     )
+
+
+def has_failed(result: pb.ToolResult) -> bool:
+    """Whether a tool has failed, as the agent tells it."""
+    return result.is_error or bool(result.error)
