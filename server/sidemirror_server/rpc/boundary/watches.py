@@ -46,7 +46,6 @@ class Watches:
         a watch goes on when entries after its position are gone because they are old, for `gap_reason`; None when none
         is. Raises BadInput, and what `StreamTimes.end` returns.
         """
-
         after = await self._begin(request, call.scope, query)
         follow = request.follow if request.HasField("follow") else True
         # The present is where the record ends now: one that grows all the time would never let go.
