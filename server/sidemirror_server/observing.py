@@ -13,8 +13,8 @@ import msgspec
 from opentelemetry import metrics
 from opentelemetry.metrics import CallbackOptions, Observation
 
-from sidemirror_server.rpc.admission import Admission
-from sidemirror_server.rpc.info import StoreFacts
+from sidemirror_server.rpc.boundary.admission import Admission
+from sidemirror_server.rpc.sidecar.info import StoreFacts
 from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.vocabulary.clock import Clock
