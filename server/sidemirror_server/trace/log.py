@@ -9,7 +9,7 @@ without holes. Adapters: `storage/*/turn_log.py`,
 """
 
 import enum
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -57,6 +57,11 @@ class TurnHead(msgspec.Struct, frozen=True):
     body: bytes
 
 
+def head_of(turn_id: TurnId, session_id: SessionId, turn_count: int, standing: str, *others: Any) -> TurnHead:
+    """A head out of a row that has its fields in their order."""
+    return TurnHead(turn_id, session_id, turn_count, TurnStanding(standing), *others)
+
+
 class Batch(msgspec.Struct, frozen=True):
     """Entries of one turn that belong together, and its head as it is after them.
 
@@ -73,6 +78,9 @@ class HeadKey(msgspec.Struct, frozen=True):
 
     started_us: int
     turn_id: TurnId
+
+
+FIRST_HEAD = HeadKey(2**63 - 1, TurnId(""))  # before every turn there can be
 
 
 class Log(Protocol):
