@@ -1,6 +1,6 @@
-"""The port behind stored critiques. Adapters: `storage/sqlite/critiques.py`."""
+"""The port behind stored critiques. Adapters: `storage/*/critiques.py`."""
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -26,11 +26,30 @@ class CritiqueRecord(msgspec.Struct, frozen=True):
     outcome: Outcome | None = None
 
 
+def critique_of(*row: Any) -> CritiqueRecord:
+    """A critique out of a row: its fields in their order, those of its outcome last, all NULL when there is none."""
+    critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, *reported = row
+    return CritiqueRecord(
+        critique_id=critique_id,
+        created_us=created_us,
+        provider=provider,
+        confidence_ppm=confidence_ppm,
+        revise=bool(revise),
+        turn_id=turn_id,
+        session_id=session_id,
+        body=body,
+        outcome=None if reported[0] is None else Outcome(*reported),
+    )
+
+
 class CritiqueKey(msgspec.Struct, frozen=True):
     """A place in the order of critiques: newest first, then by id downwards."""
 
     created_us: int
     critique_id: str
+
+
+FIRST_CRITIQUE = CritiqueKey(2**63 - 1, "")  # before every critique there can be
 
 
 class Critiques(Protocol):

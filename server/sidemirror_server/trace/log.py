@@ -111,6 +111,15 @@ class Note(msgspec.Struct, frozen=True):
     body: bytes
 
 
+# How many old notes one `add` forgets. Chosen here: enough to keep up, too few to notice.
+FORGET_AT_ONCE = 20
+
+
+def forgotten_before_us(note: Note, kept_us: int) -> int:
+    """What is older than this may go when `note` is added (clause JO4)."""
+    return note.at_us - 4 * kept_us
+
+
 class Journal(Log, Protocol):
     """Appends entries that stand alone, of topics other than turns, each once.
 
