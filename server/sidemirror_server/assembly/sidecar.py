@@ -6,7 +6,7 @@ import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -40,7 +40,7 @@ from sidemirror_server.goals.republish import Republisher
 from sidemirror_server.models.gateway import Gateway, Route
 from sidemirror_server.models.language_model import LanguageModel, Purpose
 from sidemirror_server.models.spending import Spending
-from sidemirror_server.observing import gauges, observe, with_times
+from sidemirror_server.observing import gauges, observe, time_verbs
 from sidemirror_server.rpc import server as rpc_server
 from sidemirror_server.rpc.admission import Admission
 from sidemirror_server.rpc.critique import CritiqueCalls
@@ -73,7 +73,6 @@ from sidemirror_server.vocabulary.clock import Clock, SystemClock
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import new_id
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.work.queue import Work
 from sidemirror_server.work.room import Bounded
 from sidemirror_server.work.worker import Pace, Worker
 
@@ -169,7 +168,7 @@ class Sidecar:
             ),
             rpc_server.GOALS: (
                 GoalCalls(
-                    cast("Work", self._queue),
+                    self._queue,
                     stores.goal_reflections,
                     GoalRecords(stores.work, stores.goal_reflections, stores.journal),
                     contexts,
@@ -322,7 +321,8 @@ async def assemble(
         if stores.is_shared:
             limits = msgspec.structs.replace(limits, summary_due_s=_SUMMARY_DUE_S)
         if is_measured(settings):
-            stores = with_times(stores, PORTS)
+            for port in PORTS:
+                time_verbs(port, getattr(stores, port))
         sidecar = Sidecar(settings, stores, routes, clock, limits, pace or _PACE, socket)
         stack.push_async_callback(sidecar.close)
         yield sidecar

@@ -19,13 +19,13 @@ from sidemirror_server.rpc.pages import place_in, size_of, token_for
 from sidemirror_server.vocabulary.errors import BadInput, NotFound
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.text import enter
-from sidemirror_server.work.queue import LIST_BYTES, JobKey, JobState, NewJob, Work
+from sidemirror_server.work.queue import LIST_BYTES, JobKey, Jobs, JobState, NewJob
 
 
 class GoalCalls:
     """Takes reports, and shows what is kept."""
 
-    def __init__(self, work: Work, reflections: GoalReflections, records: GoalRecords, contexts: GoalContexts) -> None:
+    def __init__(self, work: Jobs, reflections: GoalReflections, records: GoalRecords, contexts: GoalContexts) -> None:
         self._work = work
         self._reflections = reflections
         self._records = records
