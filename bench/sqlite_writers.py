@@ -16,8 +16,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from sidemirror_server.storage.migration import Migration
 from sidemirror_server.storage.sqlite.database import Database
-from sidemirror_server.storage.sqlite.migrate import Migration
 
 WRITERS, ROWS, ROUNDS = 64, 6400, 5
 SCHEMA = """

@@ -8,10 +8,11 @@ import msgspec
 import pytest
 
 from sidemirror_server.memory.search import Embedded, Facts, Filter, TextHits, Unembedded, VectorHits
+from sidemirror_server.storage.migration import Migration
 from sidemirror_server.storage.sqlite import memory_lookup, memory_search
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
-from sidemirror_server.storage.sqlite.migrate import Migration, read_migrations
+from sidemirror_server.storage.sqlite.migrate import read_migrations
 from sidemirror_server.vocabulary.scope import Scope
 from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance import memory_search as suite

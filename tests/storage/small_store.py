@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from sidemirror_server.storage.migration import Migration
 from sidemirror_server.storage.sqlite.database import Database
-from sidemirror_server.storage.sqlite.migrate import Migration
 
 TABLE = Migration(1, "notes", "CREATE TABLE notes (id INTEGER PRIMARY KEY, text BLOB) STRICT;", "1")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import asyncpg
 import msgspec
 
-from sidemirror_server.storage.postgres.migrate import Migration, Recorded, check_schema, refused
+from sidemirror_server.storage.postgres.migrate import PostgresApplied, PostgresMigration, check_schema, refused
 from sidemirror_server.storage.sql import load_statements
 
 _SQL = load_statements(Path(__file__).with_name("database.sql"))
@@ -24,7 +24,7 @@ class Standing(msgspec.Struct, frozen=True):
     is_durable: bool = True
 
 
-async def admit(connection: asyncpg.Connection, known: Sequence[Migration]) -> Standing:
+async def admit(connection: asyncpg.Connection, known: Sequence[PostgresMigration]) -> Standing:
     """What the server is like.
 
     Raises StoreRefused, saying why, when the connection may not be used.
@@ -47,9 +47,9 @@ async def look(connection: asyncpg.Connection) -> tuple[Standing, tuple[str, ...
     return standing, tuple(_reasons(found))
 
 
-async def recorded(connection: asyncpg.Connection) -> list[Recorded]:
+async def recorded(connection: asyncpg.Connection) -> list[PostgresApplied]:
     """The migrations that were applied, in order."""
-    return [Recorded(*row) for row in await connection.fetch(_SQL["migrations"])]
+    return [PostgresApplied(*row) for row in await connection.fetch(_SQL["migrations"])]
 
 
 def _reasons(found: asyncpg.Record) -> Iterator[str]:

@@ -26,7 +26,7 @@ import asyncpg
 from sidemirror_server.storage.postgres.admission import Standing, admit
 from sidemirror_server.storage.postgres.connections import Connections
 from sidemirror_server.storage.postgres.failures import Meaning, connect_failure, meaning_of, store_failure
-from sidemirror_server.storage.postgres.migrate import DRIVER_ERRORS, Migration, connect, read_migrations
+from sidemirror_server.storage.postgres.migrate import DRIVER_ERRORS, PostgresMigration, connect, read_migrations
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused, StoreUnavailable
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -82,7 +82,7 @@ class Database:
     def __init__(
         self,
         url: str,
-        known: Sequence[Migration],
+        known: Sequence[PostgresMigration],
         connections: int,
         idle_s: float,
         changed: Callable[[], None] = lambda: None,
@@ -106,7 +106,7 @@ class Database:
         *,
         connections: int = CONNECTIONS,
         idle_s: float = _IDLE_S,
-        known: Sequence[Migration] | None = None,
+        known: Sequence[PostgresMigration] | None = None,
         must_answer: bool = True,
         changed: Callable[[], None] = lambda: None,
     ) -> Self:

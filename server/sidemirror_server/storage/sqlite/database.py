@@ -21,11 +21,12 @@ from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
+from sidemirror_server.storage.migration import Migration
 from sidemirror_server.storage.sqlite.checkpoints import Checkpoints
 from sidemirror_server.storage.sqlite.failures import store_failure
 from sidemirror_server.storage.sqlite.folder import FolderLock, refuse_unsafe_file_system
 from sidemirror_server.storage.sqlite.group import Alike
-from sidemirror_server.storage.sqlite.migrate import Migration, migrate, read_migrations
+from sidemirror_server.storage.sqlite.migrate import migrate, read_migrations
 from sidemirror_server.storage.sqlite.writer import GroupWriter
 from sidemirror_server.vocabulary.errors import StoreFull, StoreRefused, StoreUnavailable
 
