@@ -60,7 +60,8 @@ class Critiques(Protocol):
     CR3  `list` returns the newest first, at most `limit`, after `after`; the order stays while critiques are added.
     CR4  `list` takes only those of the turn, and of the session, that are asked for.
     CR5  `report` keeps an outcome with its critique, in place of an earlier one; an unknown id is refused (NotFound).
-    CR6  `figures` are those of `statistics.figures_of` over the critiques made from `start_us` on and before `end_us`.
+    CR6  `figures` are what `statistics.Figures` says of the critiques made from `start_us` on and before `end_us`, by
+         bucket and provider, in that order; by provider alone, all at `start_us`, without a bucket.
     CR7  `figures` of one provider leave the others out.
     CR8  Scopes never meet.
     CR9  `forget` removes critiques of every scope made before `before_us`, the oldest first, at most `limit`, with

@@ -1,4 +1,4 @@
-"""Jobs in Postgres. `put_job` and `finish_job` let another adapter put or finish a job in a transaction of its own."""
+"""Jobs in Postgres."""
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping
@@ -41,8 +41,11 @@ class PostgresWork:
         return self._arrived
 
     async def put(self, scope: Scope, job: NewJob, now_us: int) -> Job:
+        run_at_us = now_us if job.run_at_us is None else job.run_at_us
+        values = (job.kind, job.payload, job.max_attempts, run_at_us, now_us)
         async with self._database.transaction(scope) as transaction:
-            kept = await put_job(transaction, scope, job, now_us)
+            await transaction.change(_SQL["put"], *_place(scope), job.job_id, *values)
+            kept = same_job(job, await _get(transaction, scope, job.job_id))
         self._arrived.set()
         return kept
 
@@ -140,21 +143,6 @@ class PostgresWork:
     async def _as_claimant(self, verb: str, scope: Scope, job_id: JobId, token: int, now_us: int, *values: Any) -> None:
         async with self._database.transaction(scope) as transaction:
             await _change_claimed(transaction, verb, scope, job_id, token, now_us, *values)
-
-
-async def put_job(transaction: Transaction, scope: Scope, job: NewJob, now_us: int) -> Job:
-    """`Work.put` within the caller's transaction, which is in `scope`. The caller sets `arrived` when it is durable."""
-    run_at_us = now_us if job.run_at_us is None else job.run_at_us
-    values = (job.kind, job.payload, job.max_attempts, run_at_us, now_us)
-    await transaction.change(_SQL["put"], *_place(scope), job.job_id, *values)
-    return same_job(job, await _get(transaction, scope, job.job_id))
-
-
-async def finish_job(
-    transaction: Transaction, scope: Scope, job_id: JobId, token: int, result: bytes | None, now_us: int
-) -> None:
-    """`Work.finish` within the caller's transaction: the job is done exactly when the caller's change is kept."""
-    await _change_claimed(transaction, "finish", scope, job_id, token, now_us, result)
 
 
 async def _change_claimed(

@@ -1,4 +1,4 @@
-"""Jobs in SQLite. `put_job` and `finish_job` let another adapter put or finish a job in a transaction of its own."""
+"""Jobs in SQLite."""
 
 import asyncio
 import json
@@ -163,13 +163,6 @@ def put_job(connection: sqlite3.Connection, scope: Scope, job: NewJob, now_us: i
         },
     )
     return same_job(job, _get(connection, scope, job.job_id))
-
-
-def finish_job(
-    connection: sqlite3.Connection, scope: Scope, job_id: JobId, token: int, result: bytes | None, now_us: int
-) -> None:
-    """`Work.finish` within the caller's transaction: the job is done exactly when the caller's change is kept."""
-    _change_claimed(connection, "finish", scope, job_id, token, {"now_us": now_us, "result": result})
 
 
 def _change_claimed(
