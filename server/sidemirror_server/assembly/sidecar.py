@@ -6,7 +6,6 @@ import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from pathlib import Path
-from typing import cast
 
 import msgspec
 
@@ -40,7 +39,7 @@ from sidemirror_server.goals.republish import Republisher
 from sidemirror_server.models.gateway import Gateway, Route
 from sidemirror_server.models.language_model import LanguageModel, Purpose
 from sidemirror_server.models.spending import Spending
-from sidemirror_server.observing import gauges, observe, with_times
+from sidemirror_server.observing import gauges, observe, time_verbs
 from sidemirror_server.rpc.boundary.admission import Admission
 from sidemirror_server.rpc.boundary.interceptors import Boundary
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
@@ -76,7 +75,6 @@ from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import new_id
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.bounded_queue import Bounded
-from sidemirror_server.work.queue import Work
 from sidemirror_server.work.worker import Pace, Worker
 
 _log = logging.getLogger(__name__)
@@ -161,7 +159,7 @@ class Sidecar:
             ),
             critique_service(self.gateway, critic, stores.critiques, turns),
             goals_service(
-                cast("Work", self._queue),
+                self._queue,
                 stores.goal_reflections,
                 GoalRecords(stores.work, stores.goal_reflections, stores.journal),
                 *(contexts, stores.journal, bell, streams),
@@ -311,7 +309,8 @@ async def assemble(
         if stores.is_shared:
             limits = msgspec.structs.replace(limits, summary_due_s=_SUMMARY_DUE_S)
         if is_measured(settings):
-            stores = with_times(stores, PORTS)
+            for port in PORTS:
+                time_verbs(port, getattr(stores, port))
         sidecar = Sidecar(settings, stores, routes, clock, limits, pace or _PACE, socket)
         stack.push_async_callback(sidecar.close)
         yield sidecar

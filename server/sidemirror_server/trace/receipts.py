@@ -2,7 +2,7 @@
 
 Rooms issue one when they hand out a block. By it the outcome of a task is joined to the lessons that its agent had
 seen, and a text that we showed ourselves is recognised when it comes back in a trace. Adapters:
-`storage/sqlite/receipts.py`, `storage/postgres/receipts.py`.
+`storage/*/receipts.py`.
 """
 
 import enum
@@ -54,6 +54,9 @@ class ReceiptKey(msgspec.Struct, frozen=True):
 
     time_us: int
     receipt_id: str
+
+
+FIRST_RECEIPT = ReceiptKey(2**63 - 1, "")  # before every receipt there can be
 
 
 class Receipts(Protocol):

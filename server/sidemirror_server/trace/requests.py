@@ -1,7 +1,7 @@
 """What was asked under a request_id and what was answered, so that the same request is answered the same again.
 
 `rpc/boundary/requests.py` asks here before a write and keeps the answer after it. A write that failed is never kept, so
-a failed try does not bind its id. Adapters: `storage/sqlite/requests.py`.
+a failed try does not bind its id. Adapters: `storage/*/requests.py`.
 """
 
 from typing import Protocol

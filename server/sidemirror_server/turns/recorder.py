@@ -44,7 +44,6 @@ class Recorder:
         self._again = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
-        self._stopping = False
 
     def submit(self, turn: LiveTurn, *, gather: bool = False) -> None:
         """`turn` has recorded something that is to become durable: at once, or with `gather` soon, unless somebody

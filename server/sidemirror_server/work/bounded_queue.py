@@ -1,15 +1,17 @@
-"""How many jobs may wait: the queue itself with a bound for each tenant and project, so that nobody's fills the store.
+"""How many jobs may wait: the queue as callers have it, bounded for each tenant and project, so that nobody's jobs fill
+the store.
 
-`assembly/` puts it before the queue for whoever puts jobs; the worker has the queue itself.
+`assembly/` puts it before the queue for callers; the worker has the queue itself.
 """
 
 from collections import OrderedDict
-from typing import Any
+from collections.abc import Collection
 
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import LimitReached
+from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.work.queue import Job, NewJob, Work
+from sidemirror_server.work.queue import Job, JobKey, JobState, NewJob, Work
 
 # How long a count is good for, in seconds; meanwhile what is put is added. Chosen here: a count is a look into the
 # store, and a second's worth of jobs too many does no harm.
@@ -19,7 +21,7 @@ _SCOPES = 1_000
 
 
 class Bounded:
-    """A queue whose `put` is refused while too much waits; every other verb is the queue's own."""
+    """The port `Jobs` whose `put` is refused while too much waits; the other verbs are the queue's own."""
 
     def __init__(self, work: Work, most: int, clock: Clock) -> None:
         """`most`: jobs of a kind that wait or run in one scope."""
@@ -28,9 +30,6 @@ class Bounded:
         self._clock = clock
         # By scope and kind: how many wait, and as of when.
         self._counts: OrderedDict[tuple[Scope, str], tuple[int, float]] = OrderedDict()
-
-    def __getattr__(self, verb: str) -> Any:
-        return getattr(self._work, verb)
 
     @property
     def waiting(self) -> dict[str, int]:
@@ -50,6 +49,17 @@ class Bounded:
         known, as_of_s = self._counts.get((scope, job.kind), (count, self._clock.monotonic_s()))
         self._counts[scope, job.kind] = (known + 1, as_of_s)
         return kept
+
+    async def revive(self, scope: Scope, job_id: JobId, now_us: int) -> None:
+        await self._work.revive(scope, job_id, now_us)
+
+    async def get(self, scope: Scope, job_id: JobId) -> Job | None:
+        return await self._work.get(scope, job_id)
+
+    async def list(
+        self, scope: Scope, kind: str, states: Collection[JobState], after: JobKey | None, limit: int
+    ) -> tuple[Job, ...]:
+        return await self._work.list(scope, kind, states, after, limit)
 
     async def count_again(self) -> None:
         """Brings `waiting` up to date. Raises what the store raises."""

@@ -7,12 +7,12 @@ from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.pages import place_in, size_of, token_for
 from sidemirror_server.rpc.goals.reflections import REPORT_STATES, STATES, reflection_to_wire
 from sidemirror_server.rpc.wire.common import timestamp
-from sidemirror_server.work.queue import LIST_BYTES, Job, JobKey, JobState, Work
+from sidemirror_server.work.queue import LIST_BYTES, Job, JobKey, Jobs, JobState
 
 _JOB_STATES = {number: state for state, number in REPORT_STATES.items()}
 
 
-async def list_goal_reports(work: Work, request: pb.ListGoalReportsRequest, call: Call) -> pb.ListGoalReportsResponse:
+async def list_goal_reports(work: Jobs, request: pb.ListGoalReportsRequest, call: Call) -> pb.ListGoalReportsResponse:
     size = size_of(request.page_size, 50)
     query = (call.scope, "goal reports", request.report_state)
     after = place_in(request.page_token, JobKey, "page_token", *query)

@@ -7,12 +7,12 @@ from sidemirror_server.rpc.goals.reflections import REPORT_STATES, STATES
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.text import enter
-from sidemirror_server.work.queue import NewJob, Work
+from sidemirror_server.work.queue import Jobs, NewJob
 
 _STATE_NAMES = {number: state for state, number in STATES.items()}
 
 
-async def report_goal(work: Work, request: pb.ReportGoalRequest, call: Call) -> pb.ReportGoalResponse:
+async def report_goal(work: Jobs, request: pb.ReportGoalRequest, call: Call) -> pb.ReportGoalResponse:
     if request.state == pb.GOAL_STATE_UNSPECIFIED:
         raise BadInput([("state", "required")])
     job = NewJob(JobId(call.make_id()), KIND, report_body(_report_of(request)), MAX_ATTEMPTS)

@@ -6,10 +6,10 @@ from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.goals.reflections import REPORT_STATES
 from sidemirror_server.vocabulary.errors import NotFound
 from sidemirror_server.vocabulary.ids import JobId
-from sidemirror_server.work.queue import JobState, Work
+from sidemirror_server.work.queue import Jobs, JobState
 
 
-async def retry_goal_report(work: Work, request: pb.RetryGoalReportRequest, call: Call) -> pb.RetryGoalReportResponse:
+async def retry_goal_report(work: Jobs, request: pb.RetryGoalReportRequest, call: Call) -> pb.RetryGoalReportResponse:
     job_id = JobId(request.report_id)
     job = await work.get(call.scope, job_id)
     if job is None or job.kind != KIND:

@@ -18,11 +18,11 @@ from sidemirror_server.rpc.goals.retry_goal_report import retry_goal_report
 from sidemirror_server.rpc.goals.watch_goal_reflections import watch_goal_reflections
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import Journal
-from sidemirror_server.work.queue import Work
+from sidemirror_server.work.queue import Jobs
 
 
 def goals_service(
-    work: Work,
+    work: Jobs,
     reflections: GoalReflections,
     records: GoalRecords,
     contexts: GoalContexts,
