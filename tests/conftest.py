@@ -6,7 +6,7 @@ import hypothesis
 import pytest
 
 from sidemirror_server.memory.finding import embeddings as meanings
-from sidemirror_server.rpc import recent, turn_material
+from sidemirror_server.rpc.boundary import recorded_turns
 from sidemirror_server.turns import conductor, critiquing, lessons, reflecting
 
 # A property is not about time: on a busy machine Hypothesis' own deadline per example fails at random, and its look at
@@ -29,9 +29,8 @@ _WAITS = (
     (lessons, "_MEANING_S"),
     (lessons, "_READ_S"),
     (meanings, "_QUESTION_S"),
-    (recent, "_MOMENT_S"),
+    (recorded_turns, "_MOMENT_S"),
     (reflecting, "_LESSONS_S"),
-    (turn_material, "_MOMENT_S"),
 )
 
 

@@ -5,7 +5,7 @@ from enum import Enum
 from typing import Any
 
 from sidemirror.v1 import errors_pb2
-from sidemirror_server.rpc.status import TABLE
+from sidemirror_server.rpc.boundary.status import TABLE
 from sidemirror_server.settings import Settings, names
 from sidemirror_server.thinking.levels import TOKEN_BUDGETS
 from sidemirror_server.thinking.schedule import Reason

@@ -71,7 +71,7 @@ async def test_a_number_beyond_the_record_counts_as_its_end(tmp_path: Path) -> N
 
 
 async def test_a_refused_resume_leaves_nothing_behind(tmp_path: Path) -> None:
-    """Seen to fail when `TurnStreams._open` does not close the stream that it could not begin with."""
+    """Seen to fail when `_open` of `rpc/thinking/run_turn.py` does not close a stream that it could not begin with."""
     async with running(tmp_path) as served:
         talk = Talk(served.stub)
         await talk.say(started("t", "s"), pb.TurnEvent(turn_finished=pb.TurnFinished()))

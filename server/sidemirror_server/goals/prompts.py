@@ -4,10 +4,9 @@ The system text is the same in every call, so that providers can cache it. Every
 fence contains a hash of the reported texts, so that no text can close it.
 """
 
-from hashlib import blake2b
-
 from sidemirror_server.goals.record import GoalState
 from sidemirror_server.goals.report import GoalReport, GoalTask
+from sidemirror_server.models.fence import fenced
 from sidemirror_server.vocabulary.text import clip
 
 # Seed goal-reflection, "Flow": an insight of 1 to 3 sentences from task outputs and, if the goal failed, errors. The
@@ -39,7 +38,7 @@ def goal_prompt(report: GoalReport) -> str:
     if failed and report.error:
         parts.append(("Why the goal failed", clip(report.error, _ERROR_CHARS)))
     ended = "failed" if failed else "was completed"
-    return f"The goal {ended}.\n\n{_fenced(parts)}"
+    return f"The goal {ended}.\n\n{fenced(parts)}"
 
 
 def _told(task: GoalTask, *, with_error: bool) -> str:
@@ -47,10 +46,3 @@ def _told(task: GoalTask, *, with_error: bool) -> str:
     if with_error and task.error:
         lines.append(f"error: {clip(task.error, _ERROR_CHARS)}")
     return "\n".join(line for line in lines if line)
-
-
-def _fenced(parts: list[tuple[str, str]]) -> str:
-    shown = [(heading, text) for heading, text in parts if text.strip()]
-    digest = blake2b("\x00".join(text for _, text in shown).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-    fence = f"data-{digest}"
-    return "\n\n".join(f"{heading}:\n<{fence}>\n{text}\n</{fence}>" for heading, text in shown)

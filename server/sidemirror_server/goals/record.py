@@ -26,3 +26,13 @@ class GoalReflection(msgspec.Struct, frozen=True):
     goal_state: GoalState
     created_us: int
     origin: Origin
+
+
+def reflection_of(
+    goal_id: str, created_us: int, reflection_id: str, objective: str, insight: str, importance: float, state: str,
+    origin: int,
+) -> GoalReflection:  # fmt: skip
+    """A reflection out of a row."""
+    return GoalReflection(
+        reflection_id, goal_id, objective, insight, importance, GoalState(state), created_us, Origin(origin)
+    )

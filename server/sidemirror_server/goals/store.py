@@ -1,4 +1,4 @@
-"""The port behind goal reflections. Adapters: `storage/sqlite/`, `storage/postgres/`, `storage/redis/`.
+"""The port behind goal reflections. Adapters: `storage/*/goal_reflections.py`.
 
 Numbers: seed goal-reflection, "Limits".
 """
@@ -15,6 +15,9 @@ KEPT_FOR_US = 7 * 24 * 3600 * 1_000_000
 FORGOTTEN_AFTER_US = 30 * 24 * 3600 * 1_000_000
 # How long `put` refuses deleted reflections. Chosen here: longer than any publishing in progress at the deletion.
 REFUSED_FOR_US = 3600 * 1_000_000
+# How many old goals a put forgets, and how many old deletions a deletion, in stores that do not forget by themselves.
+# Chosen here: more than it adds.
+FORGOTTEN_AT_ONCE = 4
 
 
 class GoalReflections(Protocol):

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from sidemirror_server.entrance import check_listeners, check_tls, tls_files
 from sidemirror_server.operations.finding import Finding
-from sidemirror_server.rpc.access import ANY, Token, read_access
-from sidemirror_server.rpc.listening import is_local
-from sidemirror_server.rpc.secret_files import CannotUse
+from sidemirror_server.rpc.boundary.access import ANY, Token, read_access
+from sidemirror_server.rpc.boundary.secret_files import CannotUse
+from sidemirror_server.rpc.listening.addresses import is_local
 from sidemirror_server.settings import BadSettings, Settings
 from sidemirror_server.vocabulary.clock import Clock
 

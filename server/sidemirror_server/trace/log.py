@@ -7,7 +7,7 @@ within its key (a turn), from 1 without holes. Adapters: `storage/*/turn_log.py`
 """
 
 import enum
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -55,6 +55,11 @@ class TurnHead(msgspec.Struct, frozen=True):
     body: bytes
 
 
+def head_of(turn_id: TurnId, session_id: SessionId, turn_count: int, standing: str, *others: Any) -> TurnHead:
+    """A head out of a row that has its fields in their order."""
+    return TurnHead(turn_id, session_id, turn_count, TurnStanding(standing), *others)
+
+
 class Batch(msgspec.Struct, frozen=True):
     """Entries of one turn that are appended together, and the turn's head after them.
 
@@ -71,6 +76,9 @@ class HeadKey(msgspec.Struct, frozen=True):
 
     started_us: int
     turn_id: TurnId
+
+
+FIRST_HEAD = HeadKey(2**63 - 1, TurnId(""))  # before every turn there can be
 
 
 class Log(Protocol):
@@ -99,6 +107,15 @@ class Note(msgspec.Struct, frozen=True):
     group: str
     at_us: int
     body: bytes
+
+
+# How many old notes one `add` forgets. Chosen here: enough to keep up, too few to notice.
+FORGET_AT_ONCE = 20
+
+
+def forgotten_before_us(note: Note, kept_us: int) -> int:
+    """What is older than this may go when `note` is added (clause JO4)."""
+    return note.at_us - 4 * kept_us
 
 
 class Journal(Log, Protocol):

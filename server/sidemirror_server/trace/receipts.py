@@ -1,8 +1,7 @@
 """Which lessons were shown to whom: a receipt for every context block that is not empty.
 
 Rooms issue a receipt when they hand out a block. It joins a task's outcome to the lessons that the agent saw, and
-identifies a text that we showed when the text comes back in a trace. Adapters: `storage/sqlite/receipts.py`,
-`storage/postgres/receipts.py`.
+identifies a text that we showed when the text comes back in a trace. Adapters: `storage/*/receipts.py`.
 """
 
 import enum
@@ -54,6 +53,9 @@ class ReceiptKey(msgspec.Struct, frozen=True):
 
     time_us: int
     receipt_id: str
+
+
+FIRST_RECEIPT = ReceiptKey(2**63 - 1, "")  # before every receipt there can be
 
 
 class Receipts(Protocol):

@@ -1,7 +1,7 @@
 """Answers by request_id, so that a repeated request gets the same answer.
 
-`rpc/requests.py` looks here before a write and keeps the answer after it. A failed write is never kept, so it does not
-bind its id. Adapters: `storage/sqlite/requests.py`.
+`rpc/boundary/requests.py` looks here before a write and keeps the answer after it. A failed write is never kept, so it
+does not bind its id. Adapters: `storage/*/requests.py`.
 """
 
 from typing import Protocol

@@ -44,7 +44,6 @@ class Recorder:
         self._again = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
-        self._stopping = False
 
     def submit(self, turn: LiveTurn, *, gather: bool = False) -> None:
         """Schedules an append of the turn's pending entries: at once, or with `gather` after LINGER_S, unless a caller

@@ -1,4 +1,4 @@
-"""Every error that leaves a room. `rpc/status.py` maps each to a gRPC code and a published reason.
+"""Every error that leaves a room. `rpc/boundary/status.py` maps each to a gRPC code and a published reason.
 
     SidemirrorError
     ├── BadInput             fields of the request that cannot be accepted, each with its reason

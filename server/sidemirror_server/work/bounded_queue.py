@@ -1,15 +1,16 @@
-"""A queue that bounds the waiting jobs of each tenant and project, so that nobody's jobs fill the store.
+"""The port `Jobs` with a bound on the waiting jobs of each tenant and project, so that nobody's jobs fill the store.
 
 `assembly/` gives it to rooms that put jobs; the worker uses the unbounded queue.
 """
 
 from collections import OrderedDict
-from typing import Any
+from collections.abc import Collection
 
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import LimitReached
+from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.work.queue import Job, NewJob, Work
+from sidemirror_server.work.queue import Job, JobKey, JobState, NewJob, Work
 
 # How many seconds a count is valid; jobs put meanwhile are added to it. Chosen here: a count is a query to the store,
 # and a second's surplus of jobs does no harm.
@@ -19,7 +20,7 @@ _SCOPES = 1_000
 
 
 class Bounded:
-    """A queue that refuses `put` while too many jobs wait; every other verb goes to the queue below."""
+    """The port `Jobs` that refuses `put` while too many jobs wait; it passes on the other verbs."""
 
     def __init__(self, work: Work, most: int, clock: Clock) -> None:
         """`most`: jobs of a kind that wait or run in one scope."""
@@ -28,9 +29,6 @@ class Bounded:
         self._clock = clock
         # By scope and kind: how many jobs wait, and when they were counted (monotonic seconds).
         self._counts: OrderedDict[tuple[Scope, str], tuple[int, float]] = OrderedDict()
-
-    def __getattr__(self, verb: str) -> Any:
-        return getattr(self._work, verb)
 
     @property
     def waiting(self) -> dict[str, int]:
@@ -50,6 +48,17 @@ class Bounded:
         known, as_of_s = self._counts.get((scope, job.kind), (count, self._clock.monotonic_s()))
         self._counts[scope, job.kind] = (known + 1, as_of_s)
         return kept
+
+    async def revive(self, scope: Scope, job_id: JobId, now_us: int) -> None:
+        await self._work.revive(scope, job_id, now_us)
+
+    async def get(self, scope: Scope, job_id: JobId) -> Job | None:
+        return await self._work.get(scope, job_id)
+
+    async def list(
+        self, scope: Scope, kind: str, states: Collection[JobState], after: JobKey | None, limit: int
+    ) -> tuple[Job, ...]:
+        return await self._work.list(scope, kind, states, after, limit)
 
     async def count_again(self) -> None:
         """Updates `waiting`. Raises what the store raises."""

@@ -1,6 +1,6 @@
 """Durable background work: a job that was put is done, or dead and listed, whatever crashes in between.
 
-Rooms put jobs; `work/worker.py` claims and runs them. Adapters: `storage/sqlite/work.py`.
+Rooms put jobs; `work/worker.py` claims and runs them. Adapters: `storage/*/work.py`.
 
     QUEUED ──claim──► RUNNING ──finish──► DONE
       ▲                │ │ ▲
@@ -13,10 +13,11 @@ Rooms put jobs; `work/worker.py` claims and runs them. Adapters: `storage/sqlite
 import asyncio
 import enum
 from collections.abc import Collection, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
+from sidemirror_server.vocabulary.errors import AlreadyExists, LostClaim, NotFound, WrongState
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -69,6 +70,34 @@ class Job(msgspec.Struct, frozen=True):
     updated_us: int
 
 
+def job_of(tenant_id: str, project_id: str, job_id: JobId, kind: str, payload: bytes, state: str, *others: Any) -> Job:
+    """A job out of a row that has its fields in their order."""
+    return Job(Scope(tenant_id, project_id), job_id, kind, payload, JobState(state), *others)
+
+
+def same_job(job: NewJob, kept: Job | None) -> Job:
+    """The job that a `put` has come to (clauses WQ2 and WQ3). `kept`: what the scope has under its id by then. Raises
+    AlreadyExists when that is another one."""
+    if kept is None or (kept.kind, kept.payload) != (job.kind, job.payload):
+        raise AlreadyExists("job", job.job_id)
+    return kept
+
+
+def wrong_state(job_id: JobId, kept: Job | None) -> NotFound | WrongState:
+    """Why a job cannot be revived or forgotten."""
+    return NotFound("job", job_id) if kept is None else WrongState("job", job_id, kept.state)
+
+
+def not_claimed(job_id: JobId, token: int, kept: Job | None) -> NotFound | LostClaim:
+    """Why a job cannot be changed with this token (clauses WQ15 and WQ17)."""
+    return NotFound("job", job_id) if kept is None else LostClaim(job_id, token)
+
+
+def lease_until_us(now_us: int, lease_s: float) -> int:
+    """When a lease ends that is given now."""
+    return now_us + round(lease_s * 1_000_000)
+
+
 class JobKey(msgspec.Struct, frozen=True):
     """A position in the order of jobs: latest put first, then descending id."""
 
@@ -76,7 +105,24 @@ class JobKey(msgspec.Struct, frozen=True):
     job_id: JobId
 
 
-class Work(Protocol):
+FIRST_JOB = JobKey(2**63 - 1, JobId(""))  # before every job there can be
+
+
+class Jobs(Protocol):
+    """What callers need of a queue: they put jobs, look at them and revive them. The clauses are those of `Work`."""
+
+    async def put(self, scope: Scope, job: NewJob, now_us: int) -> Job: ...
+
+    async def revive(self, scope: Scope, job_id: JobId, now_us: int) -> None: ...
+
+    async def get(self, scope: Scope, job_id: JobId) -> Job | None: ...
+
+    async def list(
+        self, scope: Scope, kind: str, states: Collection[JobState], after: JobKey | None, limit: int
+    ) -> tuple[Job, ...]: ...
+
+
+class Work(Jobs, Protocol):
     """Keeps jobs and hands each to one worker at a time. Each verb is one transaction, durable when it returns.
 
     WQ1  `put` keeps a job: QUEUED, no attempts, token 0, due at `run_at_us` or at once. Its payload comes back byte for
@@ -124,8 +170,6 @@ class Work(Protocol):
     @property
     def arrived(self) -> asyncio.Event: ...
 
-    async def put(self, scope: Scope, job: NewJob, now_us: int) -> Job: ...
-
     async def claim(
         self, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
     ) -> tuple[Job, ...]: ...
@@ -141,14 +185,6 @@ class Work(Protocol):
     ) -> None: ...
 
     async def release(self, scope: Scope, job_id: JobId, token: int, now_us: int) -> None: ...
-
-    async def revive(self, scope: Scope, job_id: JobId, now_us: int) -> None: ...
-
-    async def get(self, scope: Scope, job_id: JobId) -> Job | None: ...
-
-    async def list(
-        self, scope: Scope, kind: str, states: Collection[JobState], after: JobKey | None, limit: int
-    ) -> tuple[Job, ...]: ...
 
     async def count(self, scope: Scope, kind: str) -> Mapping[JobState, int]: ...
 

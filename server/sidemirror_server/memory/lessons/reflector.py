@@ -1,4 +1,4 @@
-"""An episode → what it taught: the seed's Reflector. Called by `rpc/memory.py`.
+"""An episode → what it taught: the seed's Reflector. Called by `rpc/memory/generate_reflection.py`.
 
 Unlike the other rooms it raises when no model answers, as its seed says ("Errors during reflection generation are
 logged and raised").

@@ -2,7 +2,7 @@
 
 An outcome joins its lessons by the receipt of their block. A lesson that the evidence says harms is retired: its next
 version has the reason, and who thinks otherwise makes it active again, from where its evidence counts anew. Called by
-`rpc/lessons.py`; the rules are in `memory/trials/evidence.py`.
+`rpc/memory/report_outcome.py`; the rules are in `evidence.py`.
 """
 
 import logging

@@ -1,0 +1,112 @@
+"""The same request_id with the same content is answered the same, within 24 hours (design section 2).
+
+Three ways lead to the same answer: the first call of that id is still being served (others wait for it), it was
+answered (the answer is remembered), or it was made but a crash came before the answer could be remembered (the ids of
+what a call makes derive from its request_id and content, so serving it again makes nothing twice).
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from hashlib import blake2b
+from typing import TypeAlias
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from sidemirror_server.trace.requests import KEPT_FOR_US, Answered, Requests
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.errors import RequestIdReused
+from sidemirror_server.vocabulary.ids import RequestId
+from sidemirror_server.vocabulary.scope import Scope
+
+
+def digest_of(content: bytes) -> bytes:
+    """What tells one request's content from another's."""
+    return blake2b(content, digest_size=16).digest()
+
+
+# An answer, and whether it binds its request_id: a try that came to nothing, such as a model that failed, does not.
+Served: TypeAlias = tuple[bytes, bool]
+
+
+class Once:
+    """Serves each request_id of a scope and a method once."""
+
+    def __init__(self, requests: Requests, clock: Clock) -> None:
+        self._requests = requests
+        self._clock = clock
+        self._serving: dict[tuple[Scope, str, str], tuple[bytes, asyncio.Task[bytes]]] = {}
+        self._streaming: WeakValueDictionary[tuple[Scope, str, str], asyncio.Lock] = WeakValueDictionary()
+
+    async def answer(
+        self, scope: Scope, method: str, request_id: str, digest: bytes, serve: Callable[[], Awaitable[Served]]
+    ) -> bytes:
+        """The answer to this request: the one that was given, or is being made, or what `serve` makes now.
+
+        `serve` goes on when the caller is cancelled, since it may have had its effect already. Raises RequestIdReused
+        for other content under a known id, and whatever `serve` raises; that leaves the id free, and so does an answer
+        that does not bind. `digest`: from `digest_of`.
+        """
+        key = (scope, method, request_id)
+        serving = self._serving.get(key)
+        if serving is None:
+            task = asyncio.create_task(self._serve(scope, method, RequestId(request_id), digest, serve))
+            self._serving[key] = serving = (digest, task)
+            task.add_done_callback(lambda done: self._done(key, done))
+        elif serving[0] != digest:
+            raise RequestIdReused
+        return await asyncio.shield(serving[1])
+
+    async def stream(
+        self, scope: Scope, method: str, request_id: str, digest: bytes, serve: Callable[[], AsyncIterator[Served]]
+    ) -> AsyncGenerator[bytes, None]:
+        """The answers to a request that is answered with a stream: those that were given, or what `serve` makes now.
+
+        They are remembered when the stream has come to its end and all of them bind. A caller that leaves ends `serve`;
+        the next one of the same id, which has waited, begins anew. Raises as `answer` does.
+        """
+        key = (scope, method, request_id)
+        lock = self._streaming.setdefault(key, asyncio.Lock())
+        async with lock:
+            now_us = self._clock.now_us()
+            known = await self._requests.recall(scope, method, RequestId(request_id), now_us)
+            if known is None:
+                made: list[bytes] = []
+                bound = True
+                async with aclosing(serve()) as answers:  # type: ignore[type-var]  # every handler's is a generator
+                    async for answer, binds in answers:
+                        made.append(answer)
+                        bound = bound and binds
+                        yield answer
+                if bound:
+                    answered = Answered(digest, msgspec.msgpack.encode(made))
+                    await self._requests.remember(
+                        scope, method, RequestId(request_id), answered, now_us, now_us + KEPT_FOR_US
+                    )
+                return
+        if known.digest != digest:
+            raise RequestIdReused
+        for answer in msgspec.msgpack.decode(known.answer, type=list[bytes]):
+            yield answer
+
+    def _done(self, key: tuple[Scope, str, str], task: asyncio.Task[bytes]) -> None:
+        del self._serving[key]
+        if not task.cancelled():
+            task.exception()  # the callers have it; without any, it is nobody's
+
+    async def _serve(
+        self, scope: Scope, method: str, request_id: RequestId, digest: bytes, serve: Callable[[], Awaitable[Served]]
+    ) -> bytes:
+        now_us = self._clock.now_us()
+        known = await self._requests.recall(scope, method, request_id, now_us)
+        if known is None:
+            answer, binds = await serve()
+            if not binds:
+                return answer
+            known = await self._requests.remember(
+                scope, method, request_id, Answered(digest, answer), now_us, now_us + KEPT_FOR_US
+            )
+        if known.digest != digest:
+            raise RequestIdReused
+        return known.answer

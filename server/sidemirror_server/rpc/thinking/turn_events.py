@@ -1,0 +1,36 @@
+"""The events of a turn as it is fed: which of them may come where, and what their ids are."""
+
+from collections.abc import Sequence
+
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.rpc.boundary.call import Call
+from sidemirror_server.rpc.wire.events import event_of
+from sidemirror_server.trace.event import Event, TurnFinished, TurnStarted
+from sidemirror_server.vocabulary.errors import BadInput
+from sidemirror_server.vocabulary.ids import derived_id
+
+
+def start_event(wire: pb.TurnEvent, call: Call) -> tuple[Event, TurnStarted]:
+    """The record of a `turn_started` event, in a session of its own when it names none: the same for the same turn."""
+    if not wire.turn_started.session_id:
+        own = derived_id(call.scope, "session of turn", wire.turn_id) if wire.turn_id else call.make_id(part="/session")
+        wire.turn_started.session_id = own
+    event = event_of(wire, call.make_id(part="/started"), call.clock.now_us())
+    if not isinstance(event.what, TurnStarted):
+        raise BadInput([("events[0]", "a turn starts with turn_started")])
+    return event, event.what
+
+
+def events_of(wires: Sequence[pb.TurnEvent], turn_id: str, call: Call, first: int = 0) -> list[Event]:
+    """The records of a turn's events but the first. `first`: the place of `wires[0]` in its request."""
+    now_us = call.clock.now_us()
+    events: list[Event] = []
+    for index, wire in enumerate(wires, start=first):
+        if wire.turn_id and wire.turn_id != turn_id:
+            raise BadInput([(f"events[{index}].turn_id", "the call is about another turn")])
+        if wire.HasField("turn_started"):
+            raise BadInput([(f"events[{index}].turn_started", "only as the first event of a turn")])
+        if events and isinstance(events[-1].what, TurnFinished):
+            raise BadInput([(f"events[{index}]", "no event may follow turn_finished")])
+        events.append(event_of(wire, call.make_id(wire.event_id, f"/{index}"), now_us))
+    return events
