@@ -32,7 +32,7 @@ def reflection_of(
     goal_id: str, created_us: int, reflection_id: str, objective: str, insight: str, importance: float, state: str,
     origin: int,
 ) -> GoalReflection:  # fmt: skip
-    """A reflection out of a row."""
+    """A reflection from the columns of its row, in their order."""
     return GoalReflection(
         reflection_id, goal_id, objective, insight, importance, GoalState(state), created_us, Origin(origin)
     )

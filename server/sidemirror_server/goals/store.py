@@ -15,8 +15,8 @@ KEPT_FOR_US = 7 * 24 * 3600 * 1_000_000
 FORGOTTEN_AFTER_US = 30 * 24 * 3600 * 1_000_000
 # How long `put` refuses deleted reflections. Chosen here: longer than any publishing in progress at the deletion.
 REFUSED_FOR_US = 3600 * 1_000_000
-# How many old goals a put forgets, and how many old deletions a deletion, in stores that do not forget by themselves.
-# Chosen here: more than it adds.
+# How many expired goals one `put` removes, and how many expired deletions one `delete`, in stores without expiry.
+# Chosen here: more than each call adds.
 FORGOTTEN_AT_ONCE = 4
 
 

@@ -1,6 +1,6 @@
-"""Which entries a turn's log accepts: the rule of `TurnLog.append` (clauses TL2, TL3, TL4, TL6 and TL12), without I/O.
+"""The rule of `TurnLog.append` for the entries that it accepts (clauses TL2, TL3, TL4, TL6 and TL12). Pure.
 
-Called by the adapters of the log, inside the transaction that reads what there is and writes what is accepted.
+The log's adapters call it inside the transaction that reads the kept entries and writes the accepted ones.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,13 +10,13 @@ from sidemirror_server.trace.log import Batch, Draft, TurnHead
 from sidemirror_server.vocabulary.errors import WrongState
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
 
-# A draft, and the head of its turn.
+# A draft, and its turn's head.
 Placed = tuple[TurnHead, Draft]
 
 
 class Accepted(NamedTuple):
-    """What an append writes. `heads`: at most one for each turn. `fresh`: the drafts that continue their turns, in
-    order. `repeated`: the drafts whose place is taken already, for `check_repeated`."""
+    """What an append writes. `heads`: at most one for each turn; `fresh`: the drafts that continue their turns, in
+    order; `repeated`: the drafts at taken sequences, for `check_repeated`."""
 
     heads: tuple[TurnHead, ...]
     fresh: Sequence[Placed]
@@ -24,11 +24,10 @@ class Accepted(NamedTuple):
 
 
 def accept(batches: Iterable[Batch], kept: Mapping[TurnId, tuple[SessionId, int]]) -> Accepted:
-    """Sorts the batches of an append, in their order. `kept`: the session and the last sequence of each turn that the
-    store has.
+    """Sorts the drafts of an append. `kept`: the session and the last sequence of each turn that the store has.
 
-    Raises WrongState for a turn of another session and for what leaves a hole: a draft too far on, or a head that
-    knows of more entries, or of fewer, than its turn has then.
+    Raises WrongState for a turn of another session. Raises it also for a hole: a draft that skips sequences, or a head
+    whose `last_sequence` does not fit its turn's last entry.
     """
     ends = dict(kept)
     heads: dict[TurnId, TurnHead] = {}
@@ -57,8 +56,8 @@ def accept(batches: Iterable[Batch], kept: Mapping[TurnId, tuple[SessionId, int]
 
 
 def check_repeated(repeated: Iterable[Placed], bodies: Mapping[tuple[str, int], bytes]) -> None:
-    """Raises WrongState when a place is taken by another body. `bodies`: those of the repeated places, by turn and
-    sequence, whether the store had them or the same append brings them."""
+    """Raises WrongState when a sequence is taken by another body. `bodies`: the bodies at the repeated sequences, by
+    turn and sequence, from the store or from the same append."""
     for head, draft in repeated:
         if bodies.get((head.turn_id, draft.sequence)) != draft.body:
             raise WrongState("turn", head.turn_id, f"entry {draft.sequence} is another one")

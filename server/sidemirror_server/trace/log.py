@@ -56,7 +56,7 @@ class TurnHead(msgspec.Struct, frozen=True):
 
 
 def head_of(turn_id: TurnId, session_id: SessionId, turn_count: int, standing: str, *others: Any) -> TurnHead:
-    """A head out of a row that has its fields in their order."""
+    """A head from the columns of its row, in their order."""
     return TurnHead(turn_id, session_id, turn_count, TurnStanding(standing), *others)
 
 
@@ -78,7 +78,7 @@ class HeadKey(msgspec.Struct, frozen=True):
     turn_id: TurnId
 
 
-FIRST_HEAD = HeadKey(2**63 - 1, TurnId(""))  # before every turn there can be
+FIRST_HEAD = HeadKey(2**63 - 1, TurnId(""))  # sorts before every head
 
 
 class Log(Protocol):
@@ -109,12 +109,12 @@ class Note(msgspec.Struct, frozen=True):
     body: bytes
 
 
-# How many old notes one `add` forgets. Chosen here: enough to keep up, too few to notice.
+# How many old notes one `add` forgets (JO4). Chosen here: enough to keep up, too few to notice.
 FORGET_AT_ONCE = 20
 
 
 def forgotten_before_us(note: Note, kept_us: int) -> int:
-    """What is older than this may go when `note` is added (clause JO4)."""
+    """The time before which notes may be forgotten when `note` is added (clause JO4)."""
     return note.at_us - 4 * kept_us
 
 

@@ -55,7 +55,7 @@ class ReceiptKey(msgspec.Struct, frozen=True):
     receipt_id: str
 
 
-FIRST_RECEIPT = ReceiptKey(2**63 - 1, "")  # before every receipt there can be
+FIRST_RECEIPT = ReceiptKey(2**63 - 1, "")  # sorts before every receipt
 
 
 class Receipts(Protocol):

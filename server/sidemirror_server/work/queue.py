@@ -71,30 +71,30 @@ class Job(msgspec.Struct, frozen=True):
 
 
 def job_of(tenant_id: str, project_id: str, job_id: JobId, kind: str, payload: bytes, state: str, *others: Any) -> Job:
-    """A job out of a row that has its fields in their order."""
+    """A job from the columns of its row, in their order."""
     return Job(Scope(tenant_id, project_id), job_id, kind, payload, JobState(state), *others)
 
 
 def same_job(job: NewJob, kept: Job | None) -> Job:
-    """The job that a `put` has come to (clauses WQ2 and WQ3). `kept`: what the scope has under its id by then. Raises
-    AlreadyExists when that is another one."""
+    """The result of a `put` (clauses WQ2 and WQ3). `kept`: the job that the scope has under this id. Raises
+    AlreadyExists if its kind or payload differs."""
     if kept is None or (kept.kind, kept.payload) != (job.kind, job.payload):
         raise AlreadyExists("job", job.job_id)
     return kept
 
 
 def wrong_state(job_id: JobId, kept: Job | None) -> NotFound | WrongState:
-    """Why a job cannot be revived or forgotten."""
+    """The error for a job that cannot be revived or forgotten."""
     return NotFound("job", job_id) if kept is None else WrongState("job", job_id, kept.state)
 
 
 def not_claimed(job_id: JobId, token: int, kept: Job | None) -> NotFound | LostClaim:
-    """Why a job cannot be changed with this token (clauses WQ15 and WQ17)."""
+    """The error for a token that is not valid for the job (clauses WQ15 and WQ17)."""
     return NotFound("job", job_id) if kept is None else LostClaim(job_id, token)
 
 
 def lease_until_us(now_us: int, lease_s: float) -> int:
-    """When a lease ends that is given now."""
+    """The end of a lease that begins now."""
     return now_us + round(lease_s * 1_000_000)
 
 
@@ -105,11 +105,11 @@ class JobKey(msgspec.Struct, frozen=True):
     job_id: JobId
 
 
-FIRST_JOB = JobKey(2**63 - 1, JobId(""))  # before every job there can be
+FIRST_JOB = JobKey(2**63 - 1, JobId(""))  # sorts before every job
 
 
 class Jobs(Protocol):
-    """What callers need of a queue: they put jobs, look at them and revive them. The clauses are those of `Work`."""
+    """The part of a queue for callers, which put jobs, read them and revive them. `Work` has the clauses."""
 
     async def put(self, scope: Scope, job: NewJob, now_us: int) -> Job: ...
 
