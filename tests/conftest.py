@@ -20,7 +20,13 @@ hypothesis.settings.register_profile("sidemirror", _timeless, derandomize=True, 
 hypothesis.settings.register_profile("search", _timeless, derandomize=False)
 hypothesis.settings.load_profile("sidemirror")
 
-pytest_plugins = ["tests.faults.machine", "tests.postgres.fixtures", "tests.redis.fixtures", "tests.selection"]
+pytest_plugins = [
+    "tests.faults.machine",
+    "tests.folder_times",
+    "tests.postgres.fixtures",
+    "tests.redis.fixtures",
+    "tests.selection",
+]
 
 # Where compiled modules are not kept, each process that a test starts compiles the whole product, which takes half a
 # second of a core. They are kept outside of the sources then.

@@ -38,9 +38,8 @@ def workers(config: pytest.Config) -> int:
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
     """Before pytest-xdist looks at its options: `-n` says otherwise, and so does `-p no:xdist`."""
     option = config.option
-    distributes = config.pluginmanager.hasplugin("xdist") and not hasattr(config, "workerinput")
-    if distributes and option.numprocesses is None and not option.tx:
-        option.numprocesses = workers(config)
+    if config.pluginmanager.hasplugin("xdist") and not hasattr(config, "workerinput") and not option.tx:
+        option.numprocesses = workers(config) if option.numprocesses is None else option.numprocesses
         option.dist = "loadfile" if option.dist == "no" else option.dist
         option.loadscopereorder = False  # by number of tests; the order of collection is better
     return (yield)
@@ -66,8 +65,13 @@ def pytest_report_header(config: pytest.Config) -> str:
     return "without the slow tests: --all takes them" if leaves_out_slow(config) else ""
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m looks at the markers
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Files with slow tests come first where workers share them, so that all workers end at much the same time."""
+    """Marks what compares itself with the machine as `timed`. Where workers share the tests, files with slow ones come
+    first, so that all workers end at much the same time."""
+    for item in items:
+        if "machine" in getattr(item, "fixturenames", ()):
+            item.add_marker("timed")
     slow = {item for item in items if item.get_closest_marker("slow")}
     if leaves_out_slow(config):
         items[:] = [item for item in items if item not in slow]
