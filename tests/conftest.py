@@ -1,6 +1,7 @@
 import gc
 import logging
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,10 @@ _timeless = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis
 hypothesis.settings.register_profile("sidemirror", _timeless, derandomize=True, database=None)
 hypothesis.settings.register_profile("search", _timeless, derandomize=False)
 hypothesis.settings.load_profile("sidemirror")
+
+# In the background of a shell Ctrl-C is ignored, and by each process that a test starts from there too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = [
     "tests.faults.machine",
