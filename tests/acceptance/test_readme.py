@@ -20,6 +20,8 @@ import pytest
 from tests.acceptance.documents import README, Block, blocks, section
 from tests.acceptance.product import Serving, environment, ran, run, serving
 
+pytestmark = pytest.mark.slow("grpcurl is built, and the README's commands wait as a reader does")
+
 WALK = "A whole turn, call by call"
 STREAM = "The same on one stream, in Python"
 DEFAULT = "127.0.0.1:50051"

@@ -9,6 +9,8 @@ import pytest
 
 from tests.architecture.repository import ROOT, checked, run_tool
 
+pytestmark = pytest.mark.slow("five languages' generators run; tools/check runs it too")
+
 # Per language: what its plugins need, and where and what they write.
 LANGUAGES = {
     "python": ("python", ("sidemirror",), "*_pb2*.py*"),

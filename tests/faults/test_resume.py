@@ -4,6 +4,7 @@ import signal
 from pathlib import Path
 
 import grpc
+import pytest
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.vocabulary.ids import TurnId
@@ -23,6 +24,7 @@ def same_call(number: int) -> list[pb.TurnEvent]:
     ]
 
 
+@pytest.mark.slow("processes are killed")
 async def test_places_that_a_crash_took_back_are_told_again(tmp_path: Path) -> None:
     """The agent is told a nudge that is not durable, then the sidecar dies, and what stands in the nudge's place
     afterwards is something else: the failed reflection.

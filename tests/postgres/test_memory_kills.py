@@ -15,6 +15,8 @@ from tests.faults.sidecars import Stub, channel
 from tests.faults.waiting import until
 from tests.postgres.databases import Databases
 
+pytestmark = pytest.mark.slow("processes are killed at random")
+
 WRITERS = 16
 _CALL_S = 5.0
 _WHILE_AWAY = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED}

@@ -3,11 +3,15 @@
 from collections import Counter
 from typing import Any, NamedTuple
 
+import pytest
+
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from tests.recorded import ToolsReturned, TurnBegan, episodes, expected_decisions, walk
 from tests.wire.sidecar import PATIENCE_S
+
+pytestmark = pytest.mark.slow("200 recorded episodes are played in full")
 
 EPISODES = 200
 CONFIG = pb.ThinkingConfig(
