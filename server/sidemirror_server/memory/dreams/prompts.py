@@ -1,11 +1,11 @@
 """What a model is asked in a dream: what several memories teach together. Memories are fenced as data."""
 
 from collections.abc import Mapping, Sequence
-from hashlib import blake2b
 from typing import Any
 
 from sidemirror_server.memory.record import MemoryRecord
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
+from sidemirror_server.models.fence import fence
 from sidemirror_server.models.templates import Templates
 from sidemirror_server.vocabulary.ids import EventId
 from sidemirror_server.vocabulary.text import clip
@@ -62,7 +62,9 @@ class DreamPrompts:
 
     def prompt(self, memories: Sequence[MemoryRecord]) -> str:
         """The prompt about these memories. Raises WrongState when a template of the operator's fails."""
-        fenced = _fenced("\n".join(_line(memory) for memory in memories))
+        listed = "\n".join(_line(memory) for memory in memories)
+        tag = fence([listed])
+        fenced = f"<{tag}>\n{listed}\n</{tag}>"
         own = self._templates and self._templates.render(PROMPT_TEMPLATE, {"memories": fenced})
         return own or PROMPT.replace("{memories}", fenced, 1)
 
@@ -101,9 +103,3 @@ def _line(memory: MemoryRecord) -> str:
     if memory.task_text:
         told.append(f"task: {clip(' '.join(memory.task_text.split()), _TASK_CHARS)}")
     return f"[{memory.memory_id}] ({'; '.join(told)}) {clip(' '.join(memory.content.split()), _CONTENT_CHARS)}"
-
-
-def _fenced(text: str) -> str:
-    """The text within a tag that depends on all of it: a text that holds its own tag would have to guess a hash."""
-    tag = f"data-{blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
-    return f"<{tag}>\n{text}\n</{tag}>"

@@ -135,11 +135,6 @@ def _hash(term: str) -> bytes:
     return blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
-def is_supported(cluster: Cluster, episodes: int = 2) -> bool:
-    """So many distinct episodes taught what the cluster holds (design section 8: at least 2)."""
-    return len(cluster.episodes) >= episodes
-
-
 def _is_several(members: Sequence[ClusterFacts]) -> bool:
     return len({one.lesson_id for one in members}) > 1
 

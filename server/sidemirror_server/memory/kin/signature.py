@@ -50,24 +50,17 @@ def error_signature(tool: str, error_text: str) -> str:
 
 def is_signature(text: str) -> bool:
     """It has the form of one."""
-    return len(text) <= MOST_SIGNATURE_CHARS and _parts(text) is not None
+    return len(text) <= MOST_SIGNATURE_CHARS and _category_at(text) >= 0
 
 
 def tool_of(signature: str) -> str:
     """The tool whose failure a signature tells of; empty for none."""
-    return (_parts(signature) or ("", ""))[0]
+    return signature[: max(0, _category_at(signature))]
 
 
-def category_in(signature: str) -> str:
-    """The error category of a signature; empty for none."""
-    return (_parts(signature) or ("", ""))[1]
-
-
-def _parts(signature: str) -> tuple[str, str] | None:
-    """The tool and the category. It is the category that tells the parts apart: a tool may have a bar in its name, and
-    a cause may be one."""
-    place, category = max((signature.rfind(f"|{category}|"), category) for category in _CATEGORIES)
-    return (signature[:place], category) if place >= 0 else None
+def _category_at(signature: str) -> int:
+    """Where `|category|` begins; -1 if it is missing. A tool may have a bar in its name, and a cause may be one."""
+    return max(signature.rfind(f"|{category}|") for category in _CATEGORIES)
 
 
 def _known_cause(line: str, whole: str) -> tuple[str, str] | None:

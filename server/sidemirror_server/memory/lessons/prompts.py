@@ -4,10 +4,10 @@ The fence is derived from what it encloses: no recorded text can close it, and e
 """
 
 from collections.abc import Mapping, Sequence
-from hashlib import blake2b
 from typing import Any
 
 from sidemirror_server.memory.lessons.episode import EpisodeStep, ReflectionContext, failure_of
+from sidemirror_server.models.fence import fence
 from sidemirror_server.models.templates import Templates
 from sidemirror_server.vocabulary.text import clip
 
@@ -133,8 +133,8 @@ def _variables(context: ReflectionContext) -> dict[str, str]:
         "error_message": clip(failure.message, _TEXT_CHARS) if failure else "",
         "error_context": clip(failure.context, _TEXT_CHARS) if failure else "",
     }
-    fence = _fence(list(pieces.values()))
-    fenced = {name: f"<{fence}>\n{text}\n</{fence}>" if text else _NOT_SAID for name, text in pieces.items()}
+    tag = fence(pieces.values())
+    fenced = {name: f"<{tag}>\n{text}\n</{tag}>" if text else _NOT_SAID for name, text in pieces.items()}
     category = f"{failure.category}_error" if failure and failure.category else _NOT_SAID
     return {**fenced, "error_category": category, "outcome": context.outcome.upper() or _NOT_SAID}
 
@@ -153,9 +153,3 @@ def _line(number: int, step: EpisodeStep) -> str:
     text = clip(" ".join(" ".join(part for part in said if part).split()), _STEP_CHARS)
     tool = f" {' '.join(step.tool_name.split())[:64]}" if step.tool_name else ""
     return f"{number}. {step.event_type.value}{tool} [{step.event_id}]: {text}"
-
-
-def _fence(texts: Sequence[str]) -> str:
-    """A tag that depends on every character it encloses: a text that holds its own tag would have to guess a hash."""
-    digest = blake2b("\x00".join(texts).encode("utf-8", "surrogatepass"), digest_size=8)
-    return f"data-{digest.hexdigest()}"
