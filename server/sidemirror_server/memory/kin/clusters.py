@@ -168,8 +168,7 @@ _RULES = {
 
 
 def _alike(facts: Sequence[ClusterFacts], ratio: float) -> list[list[ClusterFacts]]:
-    """Groups whose members are similar to their first one. In the order of `facts`, each joins the most similar
-    group."""
+    """Groups whose members resemble their first one. In the order of `facts`, each joins the most similar group."""
     common = _common(facts)
     groups: list[list[ClusterFacts]] = []
     sizes: list[int] = []

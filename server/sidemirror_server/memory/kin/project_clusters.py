@@ -20,8 +20,7 @@ class Grouping:
         self._memories = memories
 
     async def clusters(self, scope: Scope, kinds: tuple[ClusterKind, ...] = tuple(ClusterKind)) -> tuple[Cluster, ...]:
-        """The clusters of the newest active memories, in the order of `clusters.clusters`. Raises what the store
-        raises."""
+        """The clusters of the newest active memories, as `clusters` orders them. Raises what the store raises."""
         found: list[MemoryRecord] = []
         after: MemoryKey | None = None
         while len(found) < MOST_MEMORIES:
