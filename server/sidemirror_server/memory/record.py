@@ -178,7 +178,7 @@ class Revision(msgspec.Struct, frozen=True):
 
 
 class TaskOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The outcome of the task that a receipt was issued for: success, failure, partial, timeout or error."""
+    """The outcome of a receipt's task. `outcome`: success, failure, partial, timeout or error."""
 
     receipt_id: str
     outcome: str

@@ -8,7 +8,7 @@ from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 _HOUR_US = 3600 * 1_000_000
-# Decision 034: after a project's last activity, and at the latest after its last pass.
+# A pass is due this long after the last activity, and at the latest this long after the last pass (decision 034).
 QUIET_US = 2 * _HOUR_US
 LATEST_US = 24 * _HOUR_US
 # The rest after a pass that changed nothing. It doubles with each further one in a row, up to the longest. Chosen here:

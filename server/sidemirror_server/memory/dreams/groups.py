@@ -66,8 +66,7 @@ def _has_grown(ids: Collection[str], new_ids: Collection[str]) -> bool:
 
 
 def _is_said(ids: Collection[str], beside: Sequence[MemoryRecord], dreamt: Iterable[MemoryRecord]) -> bool:
-    """A dreamt lesson rests on more than half as many memories or episodes. It was made from some of these memories, or
-    is in their cluster."""
+    """A dreamt lesson that was made from some of these memories, or is in their cluster, rests on over half as many."""
     made = [*beside, *(memory for memory in dreamt if set(ids) & set(memory.derived_from))]
     return any(2 * max(len(memory.derived_from), len(memory.episodes)) > len(ids) for memory in made)
 

@@ -35,7 +35,7 @@ HEADING = "LESSONS FROM EARLIER WORK"
 DEFAULT_ITEMS = 5
 # Candidates for each item of a block. Chosen here: several may apply elsewhere, or repeat another.
 _CANDIDATES = 4
-# Two lessons say the same if they share this much of the words of both. Chosen here.
+# Two lessons say the same if they have this share of their words in common. Chosen here.
 _SAME_RATIO = 0.8
 _FEWEST_TERMS = 4
 # `not_when` excludes a task that has this share of its telling words. Chosen here: two of three.

@@ -40,7 +40,8 @@ _PLAIN_TEXT = "memory"
 # embedding models fit; of longer vectors it holds fewer.
 _QUESTIONS = 512
 _QUESTIONS_BYTES = 16 * 1024 * 1024
-# The pause after a failure, and of a scope that has reached a spend cap. Chosen here: as long as a breaker rests.
+# How long to pause after a failure, and to leave a scope alone that has reached a spend cap. Chosen here: as long as a
+# breaker stays open.
 _PAUSE_S = 30.0
 # Memories written within this time are embedded together: otherwise each would take a call and a commit. Chosen here:
 # less than a call to an embedding model takes.
@@ -63,8 +64,8 @@ _MOST_MADE, _FEWEST_REPLACED = 20_000, 8
 _LEAVE_S = 1.0
 # Scopes that wait for vectors; a further scope waits for its next question.
 _MOST_SCOPES = 10_000
-# Memories whose text the model refuses, and which are not tried again before a restart. Chosen here: a scope with more
-# of them stays incomplete.
+# Memories whose text the model refuses; they are not tried again before a restart. Chosen here: a scope with more of
+# them stays incomplete.
 _MOST_REFUSED = 1_000
 
 Sleep = Callable[[float], Coroutine[Any, Any, None]]
@@ -222,8 +223,7 @@ class MemoryMeanings:
     async def _made_some(
         self, scope: Scope, waiting: tuple[Unembedded, ...], keeping: list[asyncio.Task[None]]
     ) -> _InTheWay | None:
-        """Makes vectors of these memories, and adds the tasks that store them to `keeping`. Returns what prevented
-        it."""
+        """Makes vectors of these memories, and adds the tasks that store them to `keeping`. Returns as `_all_of`."""
         for first in range(0, len(waiting), MOST_TEXTS):
             if not await self._take(scope):  # the last batch outlasted the lease
                 return _InTheWay.ANOTHER

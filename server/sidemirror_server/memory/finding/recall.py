@@ -18,8 +18,8 @@ from sidemirror_server.vocabulary.terms import asked_terms
 # Candidates of each lookup, for each requested hit, and at least. Chosen here: a memory far down in one list may come
 # first in the other.
 _CANDIDATES, _CANDIDATES_AT_LEAST = 2, 50
-# Vectors count once this share of the memories has one. Chosen here: memories without one would come last for no good
-# reason.
+# Vectors are used once this share of the memories has one. Chosen here: memories without one would come last for no
+# good reason.
 _EMBEDDED_RATIO = 0.9
 # Records read at once.
 _READ_AT_ONCE = 100
@@ -34,8 +34,8 @@ class SearchMode(StrEnum):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """A question. If `text` is empty, the filter selects and the importance orders. `meaning_s`: how long to wait for
-    its vector, in place of the default."""
+    """A question. Without a `text` the filter alone selects, and importance gives the order. `meaning_s`: how long to
+    wait for its vector, in place of the default."""
 
     text: str
     k: int

@@ -17,7 +17,7 @@ EMBEDDING_LEASE_US = 120 * 1_000_000
 
 
 class Filter(msgspec.Struct, frozen=True):
-    """Which memories count. `tags`: any of these; empty means all memories. `kind`: None means any."""
+    """Which memories count. `tags`: any of these; empty means no condition. `kind`: None means any."""
 
     min_importance: float = 0.0
     tags: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """Links memories with nearly the same words, in the background.
 
-A new memory waits here in memory, and no call waits for its links. After a crash a memory gets its links when it is
-learned again; until then its cluster (`clusters.py`) finds it without them.
+New memories wait in a queue, and no call waits for their links. A crash loses the queue: its memories get their links
+when they are learned again, and their clusters (`clusters.py`) are found without them.
 """
 
 import asyncio
@@ -20,9 +20,9 @@ from sidemirror_server.vocabulary.terms import asked_terms, telling_terms
 
 _log = logging.getLogger(__name__)
 
-# Candidates of a search. Chosen here: its best by words are the most similar by words, with few exceptions.
+# Candidates that a search returns. Chosen here: with few exceptions its best hits are the most similar texts.
 _CANDIDATES = 12
-# The most memories that wait; more are left out. Chosen here: minutes of writing at the speed of a store.
+# The longest queue; more memories are left out. Chosen here: minutes of writing at a store's full speed.
 _MOST_WAITING = 10_000
 # Search terms of a long text.
 _MOST_TERMS = 64

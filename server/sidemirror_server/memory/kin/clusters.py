@@ -22,8 +22,8 @@ from sidemirror_server.memory.record import MemoryKind, MemoryRecord
 from sidemirror_server.vocabulary.terms import telling_terms
 
 # The least similarity within a cluster (Dice 1945: twice the shared terms, divided by the terms of both). Chosen here:
-# of the pairs that 0.5 joins among 2,277 recorded reflections, 84 % are about the same task. At 0.35 it is 60 %, which
-# the same tool makes up for.
+# of the pairs that 0.5 joins among 2,277 recorded reflections, 84 % are about the same task. At 0.35 it is 60 %, and
+# the common tool makes up for the difference.
 SAME_TOOL_RATIO = 0.35
 ALIKE_RATIO = 0.5
 # A text with fewer terms resembles others by chance.
@@ -147,7 +147,7 @@ def _by_signature(facts: Sequence[ClusterFacts]) -> Iterator[tuple[str, list[Clu
 
 
 def _by_tool(facts: Sequence[ClusterFacts]) -> Iterator[tuple[str, list[ClusterFacts]]]:
-    """A memory with several tools counts for the first of them by name."""
+    """A memory with several tools belongs to the first of them by name."""
     grouped: dict[str, list[ClusterFacts]] = defaultdict(list)
     for one in facts:
         if one.tools:

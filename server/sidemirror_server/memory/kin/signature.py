@@ -85,8 +85,8 @@ def _line_at(text: str, place: int) -> str:
 
 
 def _told(line: str, category: str) -> tuple[str, str]:
-    """The category of a line, and its telling terms, sorted and without details, as the cause. A wording may replace
-    the category UNKNOWN."""
+    """The category of a line, and as its cause its telling terms, sorted and without details. A wording may replace the
+    category UNKNOWN."""
     said = masked(line)
     for pattern, words, means in _SAME:
         said, times = pattern.subn(words, said)

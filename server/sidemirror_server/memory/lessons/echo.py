@@ -24,7 +24,7 @@ SHOWN = "(a lesson that was shown)"
 # unchanged.
 _MOST_LINES = 5_000
 _SHORTEST = 12
-# In code points. A shown text has at most 1,000 (`vocabulary/block.py`); escapes multiply them.
+# In code points. A shown text has at most 1,000 (`vocabulary/block.py`), and several times as many when escaped.
 _LONGEST = 8_000
 # JSON writes line ends as `\n`, and JSON within JSON as `\\n`.
 _LINE_END = re.compile(r"\r\n|\r|\n|\\{1,3}r\\{1,3}n|\\{1,3}n|\u2028|\u2029")

@@ -235,7 +235,7 @@ class _OpenCalls:
 
 
 def failure_of(context: ReflectionContext) -> TaskError | None:
-    """Why the task failed: the reported error, completed from the last failed step except for a success."""
+    """Why the task failed: the reported error, completed from the last failed step; for a success, as reported."""
     if context.outcome == "success":
         return context.error
     known = context.error or TaskError()

@@ -37,7 +37,7 @@ _LONGEST_ID = 128
 _LONGEST_TEXT, _LONGEST_TASK, _LONGEST_NOTE = 32_000, 8_000, 2_000
 _MOST_LABELS = 64
 _MOST_LINKS = 1_000
-# Chosen here: twice the metadata of 64 KiB and the longest lists of the contract.
+# Chosen here: twice what the contract allows, 64 KiB of metadata and the longest lists.
 _LONGEST_BODY_BYTES = 512 * 1024
 # The end of the year 9999, the last of a Timestamp; and the largest int32.
 _LAST_US = 253_402_300_799_999_999

@@ -277,6 +277,6 @@ OTHER_LANGUAGES: tuple[str, ...] = (
     # Vietnamese, Indonesian
     r"(?:bỏ qua|quên).{0,40}(?:hướng dẫn|chỉ dẫn|quy tắc|lệnh)",
     r"(?:abaikan|lupakan)\w*.{0,40}(?:instruksi|perintah|aturan)",
-    # Latin is no language of attacks, but of demonstrations
+    # Latin: not used in attacks, but in demonstrations
     r"\bignora\b.{0,40}\b(?:mandata|praecepta)",
 )

@@ -9,12 +9,12 @@ Pure rules; `memory/trials/outcomes.py` supplies the counts and acts on the verd
   Cochran (1954) and Mantel and Haenszel (1959): a fraction that rose while tasks were hard must not look like an
   effect.
 - The interval of the lift is Newcombe's (1998, method 10). It combines Wilson's score intervals of both rates, and
-  several fractions, by the method of variance estimates recovery (Zou and Donner 2008). At one time that was chosen
-  beforehand it covers the true lift in 95 % of the cases.
-- Verdicts are checked after every outcome. Such an interval would then sooner or later be wrong about a lesson without
-  effect. Verdicts rest on a confidence sequence instead, which covers the true lift at all looks at once in 95 % of the
-  cases: Robbins' normal mixture (1970; as the always valid test of Johari et al. 2022). Its variance is that of Agresti
-  and Caffo (2000), who add one success and one failure to each arm: few outcomes look surer than they are.
+  several fractions, by the method of variance estimates recovery (Zou and Donner 2008). It covers the true lift in
+  95 % of the cases, at one look that was planned beforehand.
+- Verdicts are checked after every outcome. With so many looks that interval would sooner or later be wrong about a
+  lesson without effect. Verdicts rest on a confidence sequence instead, which covers the true lift at all looks at once
+  in 95 % of the cases: Robbins' normal mixture (1970; as the always valid test of Johari et al. 2022). Its variance is
+  that of Agresti and Caffo (2000), who add a success and a failure to each arm: few outcomes look surer than they are.
 """
 
 import math
