@@ -292,13 +292,13 @@ func (MessageRole) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_common_proto_rawDescGZIP(), []int{3}
 }
 
-// Whether the sidecar critiques the responses that a turn drafts.
+// Which drafted responses the sidecar critiques by itself.
 type CritiqueMode int32
 
 const (
 	// Not set; treated as CRITIQUE_MODE_OFF.
 	CritiqueMode_CRITIQUE_MODE_UNSPECIFIED CritiqueMode = 0
-	// No response, unless the agent calls Critique.
+	// No responses. The agent may still call Critique.
 	CritiqueMode_CRITIQUE_MODE_OFF CritiqueMode = 1
 	// Responses that the gate selects: after a tool result with an error or 3 or more tool results, or if they are longer
 	// than 2,000 Unicode code points.
@@ -499,11 +499,11 @@ type IssueSeverity int32
 const (
 	// Never sent.
 	IssueSeverity_ISSUE_SEVERITY_UNSPECIFIED IssueSeverity = 0
-	// It hardly matters.
+	// The issue hardly matters.
 	IssueSeverity_ISSUE_SEVERITY_MINOR IssueSeverity = 1
-	// It matters noticeably.
+	// The issue matters noticeably.
 	IssueSeverity_ISSUE_SEVERITY_MAJOR IssueSeverity = 2
-	// It matters decisively.
+	// The issue matters decisively.
 	IssueSeverity_ISSUE_SEVERITY_CRITICAL IssueSeverity = 3
 )
 
@@ -1081,7 +1081,7 @@ type OmittedItem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The record's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Why it was left out, for people.
+	// Why the lesson was left out, for people.
 	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1136,13 +1136,13 @@ type CritiqueIssue struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What is wrong.
 	Kind IssueKind `protobuf:"varint,1,opt,name=kind,proto3,enum=sidemirror.v1.IssueKind" json:"kind,omitempty"`
-	// How much it matters.
+	// How much the problem matters.
 	Severity IssueSeverity `protobuf:"varint,2,opt,name=severity,proto3,enum=sidemirror.v1.IssueSeverity" json:"severity,omitempty"`
 	// The words that show the problem, found in `quote_source`.
 	Quote string `protobuf:"bytes,3,opt,name=quote,proto3" json:"quote,omitempty"`
 	// Where the server found the quote.
 	QuoteSource QuoteSource `protobuf:"varint,4,opt,name=quote_source,json=quoteSource,proto3,enum=sidemirror.v1.QuoteSource" json:"quote_source,omitempty"`
-	// Why it is a problem.
+	// Why this is a problem.
 	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
 	// How to fix it; may be empty.
 	Fix           string `protobuf:"bytes,6,opt,name=fix,proto3" json:"fix,omitempty"`

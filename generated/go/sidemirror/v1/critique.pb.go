@@ -892,7 +892,7 @@ func (x *ReviseResult) GetCritiqueId() string {
 	return ""
 }
 
-// Asks for an evaluation of a recorded turn, or of events. Exactly one of them is required.
+// Asks for an evaluation of a recorded turn or of events. Exactly one of the two is required.
 type EvaluateTraceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
@@ -1727,7 +1727,7 @@ type KeptCritique struct {
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// How the task of the response ended; UNSPECIFIED until that is reported.
 	Outcome TaskOutcome `protobuf:"varint,7,opt,name=outcome,proto3,enum=sidemirror.v1.TaskOutcome" json:"outcome,omitempty"`
-	// How well it went, 0 to 1; absent when not reported.
+	// How well the task went, 0 to 1; absent when not reported.
 	Score *float64 `protobuf:"fixed64,8,opt,name=score,proto3,oneof" json:"score,omitempty"`
 	// The call that made the critique: `critique` or `debate`.
 	MadeBy        string `protobuf:"bytes,9,opt,name=made_by,json=madeBy,proto3" json:"made_by,omitempty"`
@@ -1983,20 +1983,20 @@ type CritiqueFigures struct {
 	Provider string `protobuf:"bytes,2,opt,name=provider,proto3" json:"provider,omitempty"`
 	// The number of critiques.
 	Count int64 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
-	// The mean of their confidence; absent when none has a confidence.
+	// The mean confidence; absent when no critique has one.
 	MeanConfidence *float64 `protobuf:"fixed64,4,opt,name=mean_confidence,json=meanConfidence,proto3,oneof" json:"mean_confidence,omitempty"`
-	// The 10th percentile of their confidence (nearest rank).
+	// The 10th percentile of the confidence (nearest rank).
 	P10Confidence *float64 `protobuf:"fixed64,5,opt,name=p10_confidence,json=p10Confidence,proto3,oneof" json:"p10_confidence,omitempty"`
-	// The median of their confidence.
+	// The median of the confidence.
 	P50Confidence *float64 `protobuf:"fixed64,6,opt,name=p50_confidence,json=p50Confidence,proto3,oneof" json:"p50_confidence,omitempty"`
-	// The 90th percentile of their confidence.
+	// The 90th percentile of the confidence.
 	P90Confidence *float64 `protobuf:"fixed64,7,opt,name=p90_confidence,json=p90Confidence,proto3,oneof" json:"p90_confidence,omitempty"`
 	// The share of critiques that called for a revision, 0 to 1.
 	RevisionRate float64 `protobuf:"fixed64,8,opt,name=revision_rate,json=revisionRate,proto3" json:"revision_rate,omitempty"`
 	// How many critiques have a reported outcome.
 	ReportedCount int64 `protobuf:"varint,9,opt,name=reported_count,json=reportedCount,proto3" json:"reported_count,omitempty"`
-	// The share of these whose verdict was right: a success without a call for a revision, or another outcome with one.
-	// Absent when no outcome was reported.
+	// The share of critiques with an outcome whose verdict was right: a success without a call for a revision, or another
+	// outcome with one. Absent when no outcome was reported.
 	Agreement     *float64 `protobuf:"fixed64,10,opt,name=agreement,proto3,oneof" json:"agreement,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2116,7 +2116,7 @@ type ReportCritiqueOutcomeRequest struct {
 	CritiqueId string `protobuf:"bytes,4,opt,name=critique_id,json=critiqueId,proto3" json:"critique_id,omitempty"`
 	// How the task of the response ended; required. Replaces an earlier report.
 	Outcome TaskOutcome `protobuf:"varint,5,opt,name=outcome,proto3,enum=sidemirror.v1.TaskOutcome" json:"outcome,omitempty"`
-	// How well it went, 0 to 1.
+	// How well the task went, 0 to 1.
 	Score         *float64 `protobuf:"fixed64,6,opt,name=score,proto3,oneof" json:"score,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -1091,7 +1091,7 @@ type RecentGoal struct {
 	GoalId string `protobuf:"bytes,1,opt,name=goal_id,json=goalId,proto3" json:"goal_id,omitempty"`
 	// The goal's objective, as last reported.
 	Objective string `protobuf:"bytes,2,opt,name=objective,proto3" json:"objective,omitempty"`
-	// Its reflections, at most 3, the newest first.
+	// The goal's reflections, at most 3, the newest first.
 	Reflections   []*GoalReflection `protobuf:"bytes,3,rep,name=reflections,proto3" json:"reflections,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

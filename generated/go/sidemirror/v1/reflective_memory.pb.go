@@ -103,11 +103,11 @@ type ErrorCategory int32
 const (
 	// Not known, or not reported.
 	ErrorCategory_ERROR_CATEGORY_UNSPECIFIED ErrorCategory = 0
-	// It took too long.
+	// The operation took too long.
 	ErrorCategory_ERROR_CATEGORY_TIMEOUT_ERROR ErrorCategory = 1
 	// An input was wrong.
 	ErrorCategory_ERROR_CATEGORY_VALIDATION_ERROR ErrorCategory = 2
-	// It was not allowed.
+	// The operation was not allowed.
 	ErrorCategory_ERROR_CATEGORY_PERMISSION_ERROR ErrorCategory = 3
 	// Something does not exist.
 	ErrorCategory_ERROR_CATEGORY_NOT_FOUND_ERROR ErrorCategory = 4
@@ -666,7 +666,7 @@ type ReflectionEvent struct {
 	EventId string `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
 	// The type of the event.
 	EventType EventType `protobuf:"varint,2,opt,name=event_type,json=eventType,proto3,enum=sidemirror.v1.EventType" json:"event_type,omitempty"`
-	// When it happened; absent when not known.
+	// When the event happened; absent when not known.
 	Timestamp *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=timestamp,proto3" json:"timestamp,omitempty"`
 	// The text of the call, result, question, answer or message. At most 256 KiB.
 	Content string `protobuf:"bytes,4,opt,name=content,proto3" json:"content,omitempty"`
@@ -913,7 +913,7 @@ type ReflectionResult struct {
 	// agent was shown) are present when they apply. A result with either is stored in quarantine, or not at all. At most
 	// 64 KiB; no NaN.
 	Metadata *structpb.Struct `protobuf:"bytes,10,opt,name=metadata,proto3" json:"metadata,omitempty"`
-	// When it was made.
+	// When the result was made.
 	GeneratedAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=generated_at,json=generatedAt,proto3" json:"generated_at,omitempty"`
 	// When the lesson applies.
 	AppliesWhen *AppliesWhen `protobuf:"bytes,12,opt,name=applies_when,json=appliesWhen,proto3" json:"applies_when,omitempty"`
@@ -2783,7 +2783,7 @@ type QueryReflectionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The hits, the best first.
 	Hits []*QueryHit `protobuf:"bytes,1,rep,name=hits,proto3" json:"hits,omitempty"`
-	// How it was searched.
+	// How the query was searched.
 	SearchMode SearchMode `protobuf:"varint,2,opt,name=search_mode,json=searchMode,proto3,enum=sidemirror.v1.SearchMode" json:"search_mode,omitempty"`
 	// Why memories in `explain_ids` are not among the hits.
 	Misses        []*QueryMiss `protobuf:"bytes,3,rep,name=misses,proto3" json:"misses,omitempty"`
@@ -2973,7 +2973,7 @@ func (x *HitExplanation) GetMatchedTerms() []string {
 // One part of a score.
 type ScorePart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its name, such as `full_text`, `vector`, `importance`, `recency` or `confidence`.
+	// The part's name, such as `full_text`, `vector`, `importance`, `recency` or `confidence`.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The part's value.
 	Value float64 `protobuf:"fixed64,2,opt,name=value,proto3" json:"value,omitempty"`
@@ -3291,7 +3291,7 @@ type ReportOutcomeRequest struct {
 	ReceiptId string `protobuf:"bytes,4,opt,name=receipt_id,json=receiptId,proto3" json:"receipt_id,omitempty"`
 	// How the task ended; required. Replaces an earlier report.
 	Outcome TaskOutcome `protobuf:"varint,5,opt,name=outcome,proto3,enum=sidemirror.v1.TaskOutcome" json:"outcome,omitempty"`
-	// How well it went, 0 to 1.
+	// How well the task went, 0 to 1.
 	Score *float64 `protobuf:"fixed64,6,opt,name=score,proto3,oneof" json:"score,omitempty"`
 	// Why the task failed.
 	ErrorCategory ErrorCategory `protobuf:"varint,7,opt,name=error_category,json=errorCategory,proto3,enum=sidemirror.v1.ErrorCategory" json:"error_category,omitempty"`
@@ -3901,7 +3901,7 @@ func (x *LessonArm) GetStayedAwayCount() int64 {
 	return 0
 }
 
-// A range of lifts.
+// An interval of the lift.
 type LiftInterval struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The lower end, -1 to 1.
@@ -4629,7 +4629,7 @@ type LinkReflectionsRequest struct {
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The links; at least one. At most 100. Their memories must exist, unless links are removed.
 	Links []*MemoryLink `protobuf:"bytes,4,rep,name=links,proto3" json:"links,omitempty"`
-	// Whether to remove these links instead.
+	// Whether to remove the links instead of making them.
 	Remove        bool `protobuf:"varint,5,opt,name=remove,proto3" json:"remove,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -105,9 +105,9 @@ type ReflectiveMemoryServiceClient interface {
 	// Clusters of memories that share a failure, a tool or their words; those with the most episodes first. In a project
 	// with more than 2,000 active memories only the newest 2,000 count.
 	ListClusters(ctx context.Context, in *ListClustersRequest, opts ...grpc.CallOption) (*ListClustersResponse, error)
-	// Links memories, or removes links. The server itself links what is learned: a strategy to its reflection, and a
-	// memory to those it was made with, to lessons of the same error or similar words, and to the tools, errors and names
-	// that it mentions.
+	// Links memories, or removes links. The server itself links a new memory to its strategy or reflection, to the
+	// memories it was made with, to lessons of the same error or similar words, and to the tools, errors and names that
+	// it mentions.
 	LinkReflections(ctx context.Context, in *LinkReflectionsRequest, opts ...grpc.CallOption) (*LinkReflectionsResponse, error)
 	// The nodes within a few links of a memory, a tool, an error or a name. Nodes that do not exist, or belong to another
 	// tenant, are left out.
@@ -407,9 +407,9 @@ type ReflectiveMemoryServiceServer interface {
 	// Clusters of memories that share a failure, a tool or their words; those with the most episodes first. In a project
 	// with more than 2,000 active memories only the newest 2,000 count.
 	ListClusters(context.Context, *ListClustersRequest) (*ListClustersResponse, error)
-	// Links memories, or removes links. The server itself links what is learned: a strategy to its reflection, and a
-	// memory to those it was made with, to lessons of the same error or similar words, and to the tools, errors and names
-	// that it mentions.
+	// Links memories, or removes links. The server itself links a new memory to its strategy or reflection, to the
+	// memories it was made with, to lessons of the same error or similar words, and to the tools, errors and names that
+	// it mentions.
 	LinkReflections(context.Context, *LinkReflectionsRequest) (*LinkReflectionsResponse, error)
 	// The nodes within a few links of a memory, a tool, an error or a name. Nodes that do not exist, or belong to another
 	// tenant, are left out.

@@ -271,7 +271,7 @@ type StoreInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The technology: `sqlite`, `postgres` or `redis`.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	// What it holds, for people.
+	// What the store holds, for people.
 	Holds string `protobuf:"bytes,2,opt,name=holds,proto3" json:"holds,omitempty"`
 	// What a confirmed write survives, for people.
 	Durability string `protobuf:"bytes,3,opt,name=durability,proto3" json:"durability,omitempty"`
@@ -424,7 +424,7 @@ type Spend struct {
 	Calls int64 `protobuf:"varint,3,opt,name=calls,proto3" json:"calls,omitempty"`
 	// Input and output tokens of calls that have ended.
 	Tokens int64 `protobuf:"varint,4,opt,name=tokens,proto3" json:"tokens,omitempty"`
-	// The cost of those calls in USD.
+	// The cost in USD of calls that have ended.
 	Usd float64 `protobuf:"fixed64,5,opt,name=usd,proto3" json:"usd,omitempty"`
 	// The most tokens that calls in progress can use.
 	ReservedTokens int64 `protobuf:"varint,6,opt,name=reserved_tokens,json=reservedTokens,proto3" json:"reserved_tokens,omitempty"`
@@ -432,7 +432,7 @@ type Spend struct {
 	ReservedUsd float64 `protobuf:"fixed64,7,opt,name=reserved_usd,json=reservedUsd,proto3" json:"reserved_usd,omitempty"`
 	// Tokens reserved by calls whose end was never recorded, for example because of a crash.
 	OrphanedTokens int64 `protobuf:"varint,8,opt,name=orphaned_tokens,json=orphanedTokens,proto3" json:"orphaned_tokens,omitempty"`
-	// USD reserved by those calls.
+	// USD reserved by calls whose end was never recorded.
 	OrphanedUsd   float64 `protobuf:"fixed64,9,opt,name=orphaned_usd,json=orphanedUsd,proto3" json:"orphaned_usd,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -839,7 +839,7 @@ type TurnEvent struct {
 	EventId string `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
 	// The event's turn: 1 to 128 printable characters; may be empty where the call or the stream already names it.
 	TurnId string `protobuf:"bytes,2,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// When it happened; the server's time when absent.
+	// When the event happened; the server's time when absent.
 	Time *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=time,proto3" json:"time,omitempty"`
 	// Which of several agents acted; may be empty. At most 256 characters.
 	Agent string `protobuf:"bytes,4,opt,name=agent,proto3" json:"agent,omitempty"`
@@ -1638,7 +1638,7 @@ type ToolFailed struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The call that failed; empty means the last one still open. At most 128 printable characters.
 	CallId string `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	// Why it failed. At most 256 KiB.
+	// Why the call failed. At most 256 KiB.
 	Error         string `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1858,7 +1858,7 @@ type TurnFinished struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How the turn's task ended.
 	Outcome TaskOutcome `protobuf:"varint,1,opt,name=outcome,proto3,enum=sidemirror.v1.TaskOutcome" json:"outcome,omitempty"`
-	// How well it went, 0 to 1; may be absent.
+	// How well the task went, 0 to 1; may be absent.
 	Score         *float64 `protobuf:"fixed64,2,opt,name=score,proto3,oneof" json:"score,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2403,7 +2403,7 @@ type Nudge struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pattern that the detector found.
 	Pattern Pattern `protobuf:"varint,1,opt,name=pattern,proto3,enum=sidemirror.v1.Pattern" json:"pattern,omitempty"`
-	// What it means, for the agent.
+	// What the pattern means, for the agent.
 	Message       string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2461,7 +2461,7 @@ type Gap struct {
 	FirstSequence uint64 `protobuf:"varint,1,opt,name=first_sequence,json=firstSequence,proto3" json:"first_sequence,omitempty"`
 	// The last missing sequence number; 0 in a watch.
 	LastSequence uint64 `protobuf:"varint,2,opt,name=last_sequence,json=lastSequence,proto3" json:"last_sequence,omitempty"`
-	// Why, for people.
+	// The reason, for people.
 	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2558,7 +2558,7 @@ func (*Heartbeat) Descriptor() ([]byte, []int) {
 // The stream is about to end. Resume the turn elsewhere or later.
 type Closing struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Why, for people.
+	// The reason, for people.
 	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	// How long the server still waits.
 	Grace         *durationpb.Duration `protobuf:"bytes,2,opt,name=grace,proto3" json:"grace,omitempty"`
@@ -2615,23 +2615,23 @@ type TurnSummary struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How the turn's task ended, as reported.
 	Outcome TaskOutcome `protobuf:"varint,1,opt,name=outcome,proto3,enum=sidemirror.v1.TaskOutcome" json:"outcome,omitempty"`
-	// How well it went, 0 to 1, as reported; absent when not reported.
+	// How well the task went, 0 to 1; absent when not reported.
 	Score *float64 `protobuf:"fixed64,2,opt,name=score,proto3,oneof" json:"score,omitempty"`
-	// How long it lasted.
+	// How long the turn lasted.
 	Duration *durationpb.Duration `protobuf:"bytes,3,opt,name=duration,proto3" json:"duration,omitempty"`
-	// Events that were recorded.
+	// The number of recorded events.
 	EventCount int32 `protobuf:"varint,4,opt,name=event_count,json=eventCount,proto3" json:"event_count,omitempty"`
-	// Tool calls among them.
+	// The number of tool calls.
 	ToolCallCount int32 `protobuf:"varint,5,opt,name=tool_call_count,json=toolCallCount,proto3" json:"tool_call_count,omitempty"`
-	// Tool calls that failed or reported a failure.
+	// The number of tool calls that failed or reported a failure.
 	ToolErrorCount int32 `protobuf:"varint,6,opt,name=tool_error_count,json=toolErrorCount,proto3" json:"tool_error_count,omitempty"`
-	// Nudges that were given.
+	// The number of nudges.
 	NudgeCount int32 `protobuf:"varint,7,opt,name=nudge_count,json=nudgeCount,proto3" json:"nudge_count,omitempty"`
-	// Reflections that were made, by status.
+	// The number of reflections, by status.
 	Reflections map[string]int32 `protobuf:"bytes,8,rep,name=reflections,proto3" json:"reflections,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// What was left of the budget.
 	BudgetLeft *BudgetLeft `protobuf:"bytes,9,opt,name=budget_left,json=budgetLeft,proto3" json:"budget_left,omitempty"`
-	// Critiques that were made, by status.
+	// The number of critiques, by status.
 	Critiques     map[string]int32 `protobuf:"bytes,10,rep,name=critiques,proto3" json:"critiques,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2752,11 +2752,11 @@ type Turn struct {
 	Task string `protobuf:"bytes,5,opt,name=task,proto3" json:"task,omitempty"`
 	// How the turn's task ended.
 	Outcome TaskOutcome `protobuf:"varint,6,opt,name=outcome,proto3,enum=sidemirror.v1.TaskOutcome" json:"outcome,omitempty"`
-	// How well it went, 0 to 1; absent when not reported.
+	// How well the task went, 0 to 1; absent when not reported.
 	Score *float64 `protobuf:"fixed64,7,opt,name=score,proto3,oneof" json:"score,omitempty"`
 	// The last sequence number of the turn's record.
 	LastSequence uint64 `protobuf:"varint,8,opt,name=last_sequence,json=lastSequence,proto3" json:"last_sequence,omitempty"`
-	// Events that were recorded.
+	// The number of recorded events.
 	EventCount int32 `protobuf:"varint,9,opt,name=event_count,json=eventCount,proto3" json:"event_count,omitempty"`
 	// What is left of the turn's budget.
 	BudgetLeft *BudgetLeft `protobuf:"bytes,10,opt,name=budget_left,json=budgetLeft,proto3" json:"budget_left,omitempty"`
@@ -4474,7 +4474,7 @@ type FinishTurnRequest struct {
 	TurnId string `protobuf:"bytes,4,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
 	// How the turn's task ended.
 	Outcome TaskOutcome `protobuf:"varint,5,opt,name=outcome,proto3,enum=sidemirror.v1.TaskOutcome" json:"outcome,omitempty"`
-	// How well it went, 0 to 1; may be absent.
+	// How well the task went, 0 to 1; may be absent.
 	Score         *float64 `protobuf:"fixed64,6,opt,name=score,proto3,oneof" json:"score,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -297,9 +297,9 @@ class ReflectiveMemoryServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def LinkReflections(self, request, context):
-        """Links memories, or removes links. The server itself links what is learned: a strategy to its reflection, and a
-        memory to those it was made with, to lessons of the same error or similar words, and to the tools, errors and names
-        that it mentions.
+        """Links memories, or removes links. The server itself links a new memory to its strategy or reflection, to the
+        memories it was made with, to lessons of the same error or similar words, and to the tools, errors and names that
+        it mentions.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

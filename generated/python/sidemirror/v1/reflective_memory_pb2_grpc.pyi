@@ -102,9 +102,9 @@ class ReflectiveMemoryServiceStub:
     with more than 2,000 active memories only the newest 2,000 count.
     """
     LinkReflections: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.LinkReflectionsRequest, _reflective_memory_pb2.LinkReflectionsResponse]
-    """Links memories, or removes links. The server itself links what is learned: a strategy to its reflection, and a
-    memory to those it was made with, to lessons of the same error or similar words, and to the tools, errors and names
-    that it mentions.
+    """Links memories, or removes links. The server itself links a new memory to its strategy or reflection, to the
+    memories it was made with, to lessons of the same error or similar words, and to the tools, errors and names that
+    it mentions.
     """
     ExploreGraph: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.ExploreGraphRequest, _reflective_memory_pb2.ExploreGraphResponse]
     """The nodes within a few links of a memory, a tool, an error or a name. Nodes that do not exist, or belong to another
@@ -185,9 +185,9 @@ class ReflectiveMemoryServiceAsyncStub(ReflectiveMemoryServiceStub):
     with more than 2,000 active memories only the newest 2,000 count.
     """
     LinkReflections: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.LinkReflectionsRequest, _reflective_memory_pb2.LinkReflectionsResponse]  # type: ignore[assignment]
-    """Links memories, or removes links. The server itself links what is learned: a strategy to its reflection, and a
-    memory to those it was made with, to lessons of the same error or similar words, and to the tools, errors and names
-    that it mentions.
+    """Links memories, or removes links. The server itself links a new memory to its strategy or reflection, to the
+    memories it was made with, to lessons of the same error or similar words, and to the tools, errors and names that
+    it mentions.
     """
     ExploreGraph: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.ExploreGraphRequest, _reflective_memory_pb2.ExploreGraphResponse]  # type: ignore[assignment]
     """The nodes within a few links of a memory, a tool, an error or a name. Nodes that do not exist, or belong to another
@@ -379,9 +379,9 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reflective_memory_pb2.LinkReflectionsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_reflective_memory_pb2.LinkReflectionsResponse, _abc.Awaitable[_reflective_memory_pb2.LinkReflectionsResponse]]:
-        """Links memories, or removes links. The server itself links what is learned: a strategy to its reflection, and a
-        memory to those it was made with, to lessons of the same error or similar words, and to the tools, errors and names
-        that it mentions.
+        """Links memories, or removes links. The server itself links a new memory to its strategy or reflection, to the
+        memories it was made with, to lessons of the same error or similar words, and to the tools, errors and names that
+        it mentions.
         """
 
     @_abc_1.abstractmethod

@@ -267,7 +267,7 @@ export declare type OmittedItem = Message$1<"sidemirror.v1.OmittedItem"> & {
   id: string;
 
   /**
-   * Why it was left out, for people.
+   * Why the lesson was left out, for people.
    *
    * @generated from field: string reason = 2;
    */
@@ -294,7 +294,7 @@ export declare type CritiqueIssue = Message$1<"sidemirror.v1.CritiqueIssue"> & {
   kind: IssueKind;
 
   /**
-   * How much it matters.
+   * How much the problem matters.
    *
    * @generated from field: sidemirror.v1.IssueSeverity severity = 2;
    */
@@ -315,7 +315,7 @@ export declare type CritiqueIssue = Message$1<"sidemirror.v1.CritiqueIssue"> & {
   quoteSource: QuoteSource;
 
   /**
-   * Why it is a problem.
+   * Why this is a problem.
    *
    * @generated from field: string reason = 5;
    */
@@ -777,7 +777,7 @@ export enum MessageRole {
 export declare const MessageRoleSchema: GenEnum<MessageRole>;
 
 /**
- * Whether the sidecar critiques the responses that a turn drafts.
+ * Which drafted responses the sidecar critiques by itself.
  *
  * @generated from enum sidemirror.v1.CritiqueMode
  */
@@ -790,7 +790,7 @@ export enum CritiqueMode {
   UNSPECIFIED = 0,
 
   /**
-   * No response, unless the agent calls Critique.
+   * No responses. The agent may still call Critique.
    *
    * @generated from enum value: CRITIQUE_MODE_OFF = 1;
    */
@@ -961,21 +961,21 @@ export enum IssueSeverity {
   UNSPECIFIED = 0,
 
   /**
-   * It hardly matters.
+   * The issue hardly matters.
    *
    * @generated from enum value: ISSUE_SEVERITY_MINOR = 1;
    */
   MINOR = 1,
 
   /**
-   * It matters noticeably.
+   * The issue matters noticeably.
    *
    * @generated from enum value: ISSUE_SEVERITY_MAJOR = 2;
    */
   MAJOR = 2,
 
   /**
-   * It matters decisively.
+   * The issue matters decisively.
    *
    * @generated from enum value: ISSUE_SEVERITY_CRITICAL = 3;
    */

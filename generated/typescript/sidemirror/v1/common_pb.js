@@ -146,7 +146,7 @@ export const CritiqueModeSchema = /*@__PURE__*/
   enumDesc(file_sidemirror_v1_common, 4);
 
 /**
- * Whether the sidecar critiques the responses that a turn drafts.
+ * Which drafted responses the sidecar critiques by itself.
  *
  * @generated from enum sidemirror.v1.CritiqueMode
  */

@@ -466,7 +466,7 @@ export declare type ReviseResult = Message<"sidemirror.v1.ReviseResult"> & {
 export declare const ReviseResultSchema: GenMessage<ReviseResult>;
 
 /**
- * Asks for an evaluation of a recorded turn, or of events. Exactly one of them is required.
+ * Asks for an evaluation of a recorded turn or of events. Exactly one of the two is required.
  *
  * @generated from message sidemirror.v1.EvaluateTraceRequest
  */
@@ -984,7 +984,7 @@ export declare type KeptCritique = Message<"sidemirror.v1.KeptCritique"> & {
   outcome: TaskOutcome;
 
   /**
-   * How well it went, 0 to 1; absent when not reported.
+   * How well the task went, 0 to 1; absent when not reported.
    *
    * @generated from field: optional double score = 8;
    */
@@ -1114,28 +1114,28 @@ export declare type CritiqueFigures = Message<"sidemirror.v1.CritiqueFigures"> &
   count: bigint;
 
   /**
-   * The mean of their confidence; absent when none has a confidence.
+   * The mean confidence; absent when no critique has one.
    *
    * @generated from field: optional double mean_confidence = 4;
    */
   meanConfidence?: number | undefined;
 
   /**
-   * The 10th percentile of their confidence (nearest rank).
+   * The 10th percentile of the confidence (nearest rank).
    *
    * @generated from field: optional double p10_confidence = 5;
    */
   p10Confidence?: number | undefined;
 
   /**
-   * The median of their confidence.
+   * The median of the confidence.
    *
    * @generated from field: optional double p50_confidence = 6;
    */
   p50Confidence?: number | undefined;
 
   /**
-   * The 90th percentile of their confidence.
+   * The 90th percentile of the confidence.
    *
    * @generated from field: optional double p90_confidence = 7;
    */
@@ -1156,8 +1156,8 @@ export declare type CritiqueFigures = Message<"sidemirror.v1.CritiqueFigures"> &
   reportedCount: bigint;
 
   /**
-   * The share of these whose verdict was right: a success without a call for a revision, or another outcome with one.
-   * Absent when no outcome was reported.
+   * The share of critiques with an outcome whose verdict was right: a success without a call for a revision, or another
+   * outcome with one. Absent when no outcome was reported.
    *
    * @generated from field: optional double agreement = 10;
    */
@@ -1213,7 +1213,7 @@ export declare type ReportCritiqueOutcomeRequest = Message<"sidemirror.v1.Report
   outcome: TaskOutcome;
 
   /**
-   * How well it went, 0 to 1.
+   * How well the task went, 0 to 1.
    *
    * @generated from field: optional double score = 6;
    */

@@ -564,7 +564,7 @@ export declare type RecentGoal = Message<"sidemirror.v1.RecentGoal"> & {
   objective: string;
 
   /**
-   * Its reflections, at most 3, the newest first.
+   * The goal's reflections, at most 3, the newest first.
    *
    * @generated from field: repeated sidemirror.v1.GoalReflection reflections = 3;
    */

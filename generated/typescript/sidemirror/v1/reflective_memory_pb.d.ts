@@ -33,7 +33,7 @@ export declare type ReflectionEvent = Message<"sidemirror.v1.ReflectionEvent"> &
   eventType: EventType;
 
   /**
-   * When it happened; absent when not known.
+   * When the event happened; absent when not known.
    *
    * @generated from field: google.protobuf.Timestamp timestamp = 3;
    */
@@ -222,7 +222,7 @@ export declare type ReflectionResult = Message<"sidemirror.v1.ReflectionResult">
   metadata?: JsonObject | undefined;
 
   /**
-   * When it was made.
+   * When the result was made.
    *
    * @generated from field: google.protobuf.Timestamp generated_at = 11;
    */
@@ -1316,7 +1316,7 @@ export declare type QueryReflectionsResponse = Message<"sidemirror.v1.QueryRefle
   hits: QueryHit[];
 
   /**
-   * How it was searched.
+   * How the query was searched.
    *
    * @generated from field: sidemirror.v1.SearchMode search_mode = 2;
    */
@@ -1411,7 +1411,7 @@ export declare const HitExplanationSchema: GenMessage<HitExplanation>;
  */
 export declare type ScorePart = Message<"sidemirror.v1.ScorePart"> & {
   /**
-   * Its name, such as `full_text`, `vector`, `importance`, `recency` or `confidence`.
+   * The part's name, such as `full_text`, `vector`, `importance`, `recency` or `confidence`.
    *
    * @generated from field: string name = 1;
    */
@@ -1624,7 +1624,7 @@ export declare type ReportOutcomeRequest = Message<"sidemirror.v1.ReportOutcomeR
   outcome: TaskOutcome;
 
   /**
-   * How well it went, 0 to 1.
+   * How well the task went, 0 to 1.
    *
    * @generated from field: optional double score = 6;
    */
@@ -1943,7 +1943,7 @@ export declare type LessonArm = Message<"sidemirror.v1.LessonArm"> & {
 export declare const LessonArmSchema: GenMessage<LessonArm>;
 
 /**
- * A range of lifts.
+ * An interval of the lift.
  *
  * @generated from message sidemirror.v1.LiftInterval
  */
@@ -2362,7 +2362,7 @@ export declare type LinkReflectionsRequest = Message<"sidemirror.v1.LinkReflecti
   links: MemoryLink[];
 
   /**
-   * Whether to remove these links instead.
+   * Whether to remove the links instead of making them.
    *
    * @generated from field: bool remove = 5;
    */
@@ -3081,7 +3081,7 @@ export enum ErrorCategory {
   UNSPECIFIED = 0,
 
   /**
-   * It took too long.
+   * The operation took too long.
    *
    * @generated from enum value: ERROR_CATEGORY_TIMEOUT_ERROR = 1;
    */
@@ -3095,7 +3095,7 @@ export enum ErrorCategory {
   VALIDATION_ERROR = 2,
 
   /**
-   * It was not allowed.
+   * The operation was not allowed.
    *
    * @generated from enum value: ERROR_CATEGORY_PERMISSION_ERROR = 3;
    */
@@ -3721,9 +3721,9 @@ export declare const ReflectiveMemoryService: GenService<{
     output: typeof ListClustersResponseSchema;
   },
   /**
-   * Links memories, or removes links. The server itself links what is learned: a strategy to its reflection, and a
-   * memory to those it was made with, to lessons of the same error or similar words, and to the tools, errors and names
-   * that it mentions.
+   * Links memories, or removes links. The server itself links a new memory to its strategy or reflection, to the
+   * memories it was made with, to lessons of the same error or similar words, and to the tools, errors and names that
+   * it mentions.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.LinkReflections
    */

@@ -137,7 +137,7 @@ export declare type StoreInfo = Message<"sidemirror.v1.StoreInfo"> & {
   kind: string;
 
   /**
-   * What it holds, for people.
+   * What the store holds, for people.
    *
    * @generated from field: string holds = 2;
    */
@@ -241,7 +241,7 @@ export declare type Spend = Message<"sidemirror.v1.Spend"> & {
   tokens: bigint;
 
   /**
-   * The cost of those calls in USD.
+   * The cost in USD of calls that have ended.
    *
    * @generated from field: double usd = 5;
    */
@@ -269,7 +269,7 @@ export declare type Spend = Message<"sidemirror.v1.Spend"> & {
   orphanedTokens: bigint;
 
   /**
-   * USD reserved by those calls.
+   * USD reserved by calls whose end was never recorded.
    *
    * @generated from field: double orphaned_usd = 9;
    */

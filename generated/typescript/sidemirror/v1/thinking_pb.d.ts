@@ -304,7 +304,7 @@ export declare type TurnEvent = Message<"sidemirror.v1.TurnEvent"> & {
   turnId: string;
 
   /**
-   * When it happened; the server's time when absent.
+   * When the event happened; the server's time when absent.
    *
    * @generated from field: google.protobuf.Timestamp time = 3;
    */
@@ -732,7 +732,7 @@ export declare type ToolFailed = Message<"sidemirror.v1.ToolFailed"> & {
   callId: string;
 
   /**
-   * Why it failed. At most 256 KiB.
+   * Why the call failed. At most 256 KiB.
    *
    * @generated from field: string error = 2;
    */
@@ -840,7 +840,7 @@ export declare type TurnFinished = Message<"sidemirror.v1.TurnFinished"> & {
   outcome: TaskOutcome;
 
   /**
-   * How well it went, 0 to 1; may be absent.
+   * How well the task went, 0 to 1; may be absent.
    *
    * @generated from field: optional double score = 2;
    */
@@ -1149,7 +1149,7 @@ export declare type Nudge = Message<"sidemirror.v1.Nudge"> & {
   pattern: Pattern;
 
   /**
-   * What it means, for the agent.
+   * What the pattern means, for the agent.
    *
    * @generated from field: string message = 2;
    */
@@ -1184,7 +1184,7 @@ export declare type Gap = Message<"sidemirror.v1.Gap"> & {
   lastSequence: bigint;
 
   /**
-   * Why, for people.
+   * The reason, for people.
    *
    * @generated from field: string reason = 3;
    */
@@ -1218,7 +1218,7 @@ export declare const HeartbeatSchema: GenMessage<Heartbeat>;
  */
 export declare type Closing = Message<"sidemirror.v1.Closing"> & {
   /**
-   * Why, for people.
+   * The reason, for people.
    *
    * @generated from field: string reason = 1;
    */
@@ -1252,49 +1252,49 @@ export declare type TurnSummary = Message<"sidemirror.v1.TurnSummary"> & {
   outcome: TaskOutcome;
 
   /**
-   * How well it went, 0 to 1, as reported; absent when not reported.
+   * How well the task went, 0 to 1; absent when not reported.
    *
    * @generated from field: optional double score = 2;
    */
   score?: number | undefined;
 
   /**
-   * How long it lasted.
+   * How long the turn lasted.
    *
    * @generated from field: google.protobuf.Duration duration = 3;
    */
   duration?: Duration | undefined;
 
   /**
-   * Events that were recorded.
+   * The number of recorded events.
    *
    * @generated from field: int32 event_count = 4;
    */
   eventCount: number;
 
   /**
-   * Tool calls among them.
+   * The number of tool calls.
    *
    * @generated from field: int32 tool_call_count = 5;
    */
   toolCallCount: number;
 
   /**
-   * Tool calls that failed or reported a failure.
+   * The number of tool calls that failed or reported a failure.
    *
    * @generated from field: int32 tool_error_count = 6;
    */
   toolErrorCount: number;
 
   /**
-   * Nudges that were given.
+   * The number of nudges.
    *
    * @generated from field: int32 nudge_count = 7;
    */
   nudgeCount: number;
 
   /**
-   * Reflections that were made, by status.
+   * The number of reflections, by status.
    *
    * @generated from field: map<string, int32> reflections = 8;
    */
@@ -1308,7 +1308,7 @@ export declare type TurnSummary = Message<"sidemirror.v1.TurnSummary"> & {
   budgetLeft?: BudgetLeft | undefined;
 
   /**
-   * Critiques that were made, by status.
+   * The number of critiques, by status.
    *
    * @generated from field: map<string, int32> critiques = 10;
    */
@@ -1370,7 +1370,7 @@ export declare type Turn = Message<"sidemirror.v1.Turn"> & {
   outcome: TaskOutcome;
 
   /**
-   * How well it went, 0 to 1; absent when not reported.
+   * How well the task went, 0 to 1; absent when not reported.
    *
    * @generated from field: optional double score = 7;
    */
@@ -1384,7 +1384,7 @@ export declare type Turn = Message<"sidemirror.v1.Turn"> & {
   lastSequence: bigint;
 
   /**
-   * Events that were recorded.
+   * The number of recorded events.
    *
    * @generated from field: int32 event_count = 9;
    */
@@ -2340,7 +2340,7 @@ export declare type FinishTurnRequest = Message<"sidemirror.v1.FinishTurnRequest
   outcome: TaskOutcome;
 
   /**
-   * How well it went, 0 to 1; may be absent.
+   * How well the task went, 0 to 1; may be absent.
    *
    * @generated from field: optional double score = 6;
    */

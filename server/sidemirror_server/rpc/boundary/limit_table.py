@@ -52,7 +52,7 @@ NAME = Text(chars=256)
 TOKENS = Number(0, 1_000_000_000)
 SCORE = Number(0, 1)
 MESSAGES = Count(100)
-# This goal's reflections would have the same key in Redis as the list of recent goals (decision 028).
+# A goal of this id would share its key in Redis with the list of recent goals (decision 028).
 TAKEN_GOAL_IDS = ("recent_goals",)
 GOAL = Id(required=True, taken=TAKEN_GOAL_IDS)
 EVENTS = Count(1_000)

@@ -61,10 +61,10 @@ class Once:
     async def stream(
         self, scope: Scope, method: str, request_id: str, digest: bytes, serve: Callable[[], AsyncIterator[Served]]
     ) -> AsyncGenerator[bytes, None]:
-        """The answers of a server's stream: the stored ones, or new ones from `serve`.
+        """The answers of a server stream: the stored ones, or new ones from `serve`.
 
-        They are stored when the stream has ended and all of them bind. A caller that leaves ends `serve`; a waiting
-        call with the same id then starts again. Raises as `answer` does.
+        New answers are stored when the stream has ended, if all of them bind. A caller that leaves ends `serve`; a
+        waiting call with the same id then starts again. Raises as `answer` does.
         """
         key = (scope, method, request_id)
         lock = self._streaming.setdefault(key, asyncio.Lock())

@@ -120,7 +120,7 @@ class Server:
         """Health reports NOT_SERVING, and every stream sends `closing`."""
         await self.health.enter_graceful_shutdown()
         self._streams.close_all(grace_s)
-        # Streams send it when they wake, in the next iterations of the event loop.
+        # Streams send `closing` when they wake, in the next iterations of the event loop.
         await asyncio.sleep(0)
 
     async def stop(self, grace_s: float) -> None:

@@ -28,7 +28,7 @@ async def generate_reflection(
     context = await _context(turns, request, call)
     heard = await without_echo(receipts, call.scope, context, request.receipt_ids)
     result = await reflector.reflect(call.scope, heard.context, call.model_time_s(), call.clock.now_us())
-    # Judged here even if it is not stored: StoreReflection, which may follow, has no episode to judge it by.
+    # The result is judged even if it is not stored: StoreReflection, which may follow, has no episode to judge it by.
     untrusted, trusted = (heard.context.texts(trusted=trusted) for trusted in (False, True))
     result = await judged_by_episode(result, untrusted, trusted)
     repeats = heard.repeats(result.reflection) or (bool(result.strategy) and heard.repeats(result.strategy))

@@ -28,7 +28,7 @@ async def get_server_info(
         spend = await spending.spent(call.scope, _DAYS)
         caps = await spending.caps(call.scope)
     except StoreUnavailable:
-        pass  # `stores` reports it
+        pass  # the answer's `stores` reports the outage
     return pb.GetServerInfoResponse(
         version=info.version,
         tenant_id=info.own_scope.tenant_id,

@@ -176,8 +176,8 @@ class _TurnStream:
         return response
 
     def _has_news(self, *, at_once: bool) -> bool:
-        """Whether to send an ack: its content has changed. If only more is durable, the ack waits for another reason to
-        send or for `_DURABLE_S`, unless `at_once`."""
+        """Whether to send an ack. An unchanged ack is not sent. One in which only `durable` has grown waits for another
+        reason to send, or for `_DURABLE_S`, unless `at_once`."""
         self._count_durable()
         told = (self._received, self._durable, tuple(self._turn.state.claims))
         if told == self._told:
