@@ -1,4 +1,5 @@
-"""The seed's decisions in 200 recorded episodes, by agents that ask a real sidecar at every decision point."""
+"""The decisions of the seed thinking-manager in 200 recorded episodes, by agents that ask a real sidecar at every
+decision point."""
 
 from collections import Counter
 from typing import Any, NamedTuple
@@ -39,7 +40,7 @@ class Open(NamedTuple):
 
 
 class RecordedAgent:
-    """Lives through one episode as its agent did, and asks whenever the seed's agent would have asked."""
+    """Replays one episode, and asks whenever an agent of the seed thinking-manager would have asked."""
 
     def __init__(self, stub: ThinkingServiceStub, row: dict[str, Any]) -> None:
         self._stub = stub

@@ -6,7 +6,7 @@
         {"name": "platform", "sha256": "<of the token, in hex>", "grants": [{"tenant_id": "*"}]}
     ]}
 
-Several tokens may have the same grants: that is how one is replaced by another. `serve` and `doctor` read it.
+Several tokens may have the same grants, so that tokens can be rotated. `serve` and `doctor` read the file.
 """
 
 import datetime
@@ -25,22 +25,22 @@ Name = Annotated[str, Meta(min_length=1, max_length=128)]
 
 
 class Grant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A tenant and one of its projects; `*` is all of them."""
+    """A tenant and one of its projects; `*` matches every tenant or project."""
 
     tenant_id: Name
     project_id: Name = ANY
 
     def covers(self, scope: Scope) -> bool:
-        """Whether the scope is one that is granted."""
+        """Whether the grant includes this scope."""
         return self.tenant_id in (ANY, scope.tenant_id) and self.project_id in (ANY, scope.project_id)
 
 
 class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A token as the file has it: itself, or its SHA-256, so that the file need not hold what opens the door."""
+    """A token as the file gives it: in plain text, or as its SHA-256 so that the file holds no usable secret."""
 
     name: Name
     grants: Annotated[tuple[Grant, ...], Meta(min_length=1)]
-    # 20 characters of hex are 80 bits: what nobody guesses over a network.
+    # 20 hex characters are 80 bits, too many to guess over a network.
     token: Annotated[str, Meta(min_length=20, max_length=1024, pattern=r"^[\x21-\x7e]+$")] = ""
     sha256: Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")] = ""
     expires: Annotated[datetime.datetime, Meta(tz=True)] | None = None
@@ -51,7 +51,8 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Token(msgspec.Struct, frozen=True):
-    """One that is known, by its SHA-256. `name` is for people and logs; None for `expires_us` is never."""
+    """A token that the server accepts. `digest` is its SHA-256; `name` is for people and logs. `expires_us` None: it
+    never expires."""
 
     name: str
     digest: bytes
@@ -59,25 +60,25 @@ class Token(msgspec.Struct, frozen=True):
     expires_us: int | None
 
     def covers(self, scope: Scope) -> bool:
-        """Whether the token is good for this scope."""
+        """Whether one of the token's grants includes this scope."""
         return any(grant.covers(scope) for grant in self.grants)
 
     def only_scope(self) -> Scope | None:
-        """The scope that it is good for when that is exactly one."""
+        """The token's scope if it has one grant, for exactly one project; else None."""
         if len(self.grants) == 1 and ANY not in (self.grants[0].tenant_id, self.grants[0].project_id):
             return Scope(self.grants[0].tenant_id, self.grants[0].project_id)
         return None
 
 
 def read_access(path: Path) -> tuple[Token, ...]:
-    """The tokens of the file, in its order. Raises CannotUse, which never says what a token is."""
+    """The file's tokens, in the file's order. Raises CannotUse, whose text never contains a token."""
     raw = read_secret(path)
     if not raw.strip():
         raise CannotUse(f"{path}: the file is empty")
     try:
         entries = msgspec.json.decode(raw, type=_File).tokens
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        # msgspec names the place and what is expected there, never the value.
+        # msgspec's message names the field and the expected type, never the value.
         raise CannotUse(f"{path}: {_plainly(str(error))}") from error
     if not entries:
         raise CannotUse(f"{path}: there is no token in it, so that nobody could call")
@@ -95,7 +96,7 @@ def read_access(path: Path) -> tuple[Token, ...]:
     return tokens
 
 
-# What msgspec says of the fields of an entry, and what that means.
+# Field of an entry → what it must hold. For these fields msgspec's own message says little.
 _MEANT = {
     "token": "20 to 1,024 printable characters without blanks are expected, such as `openssl rand -hex 32` makes",
     "sha256": "64 small hexadecimal digits are expected",
@@ -104,7 +105,7 @@ _MEANT = {
 
 
 def _plainly(error: str) -> str:
-    """msgspec's word, or ours where its own says little."""
+    """A readable error: the message of `_MEANT` if the field has one, else msgspec's own."""
     _, _, place = error.partition(" - at `$.")
     place = place.rstrip("`")
     meant = _MEANT.get(place.rpartition(".")[2])
@@ -120,5 +121,5 @@ def _token(path: Path, entry: _Entry) -> Token:
 
 
 def digest_of(token: str) -> bytes:
-    """By which a token is known."""
+    """The SHA-256 by which the server recognises a token."""
     return hashlib.sha256(token.encode()).digest()

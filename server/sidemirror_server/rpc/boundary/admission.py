@@ -1,6 +1,6 @@
-"""How much the server takes on at once: calls, streams, and requests of a tenant in a second.
+"""Admission control: concurrent calls, open streams, and each tenant's requests per second.
 
-What is over a limit is refused before it costs anything, with the limit's name and when to come again.
+A call over a limit is refused before any work is done for it. The refusal names the limit and when to retry.
 """
 
 from collections import OrderedDict
@@ -10,13 +10,13 @@ import msgspec
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import LimitReached
 
-# How many tenants' allowances are remembered. Whoever has not called for longest is forgotten, and begins anew with a
-# full one. Chosen here: some 100 bytes each.
+# How many tenants' allowances are kept. The least recently active tenant is evicted and starts again with a full
+# allowance. Chosen here: about 100 bytes per tenant.
 _TENANTS = 10_000
 
 
 class CallLimits(msgspec.Struct, frozen=True):
-    """By the names of the settings; defaults are there. 0 for `requests_per_second`: no limit."""
+    """The limits, named like their settings, which hold the defaults. `requests_per_second` 0: no limit."""
 
     concurrent_calls: int
     open_streams: int
@@ -24,7 +24,7 @@ class CallLimits(msgspec.Struct, frozen=True):
 
 
 class Admission:
-    """Counts what is being served. `calls` and `streams` are how many there are now."""
+    """Counts the `calls` and `streams` in progress, and limits each tenant's rate by a token bucket."""
 
     def __init__(self, limits: CallLimits, clock: Clock) -> None:
         self._limits = limits
@@ -32,11 +32,11 @@ class Admission:
         self._clock = clock
         self.calls = 0
         self.streams = 0
-        # Of each tenant: how many requests it may make at once, and as of when.
+        # Tenant → (requests left, the monotonic second of that count).
         self._allowances: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def enter_call(self) -> None:
-        """A unary call begins; `leave_call` is its end. Raises LimitReached."""
+        """Counts a unary call in, until `leave_call`. Raises LimitReached."""
         if self.calls >= self._limits.concurrent_calls:
             raise LimitReached("concurrent_calls", self._limits.concurrent_calls, "calls of this server", passes=True)
         self.calls += 1
@@ -45,7 +45,7 @@ class Admission:
         self.calls -= 1
 
     def enter_stream(self) -> None:
-        """A stream begins; `leave_stream` is its end. Raises LimitReached."""
+        """Counts a stream in, until `leave_stream`. Raises LimitReached."""
         if self.streams >= self._limits.open_streams:
             raise LimitReached("open_streams", self._limits.open_streams, "streams of this server", passes=True)
         self.streams += 1
@@ -54,7 +54,7 @@ class Admission:
         self.streams -= 1
 
     def count_request(self, tenant_id: str) -> None:
-        """The tenant asks for something. It may ask for a second's worth at once. Raises LimitReached."""
+        """Takes one request from the tenant's allowance, which holds at most a second's worth. Raises LimitReached."""
         rate = self._limits.requests_per_second
         if not rate:
             return

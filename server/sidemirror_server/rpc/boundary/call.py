@@ -1,4 +1,4 @@
-"""What a handler is told about the call that it serves, beside the request."""
+"""What a handler knows of its call besides the request: scope, request id, deadline and clock."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -12,15 +12,16 @@ from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import derived_id, new_id
 from sidemirror_server.vocabulary.scope import Scope
 
-# gRPC's side of a call; requests and responses pass it as bytes, and streams as iterators of bytes.
+# gRPC's context of a call. Requests and responses pass gRPC as bytes, streams as iterators of bytes.
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
-# What an answer needs after the model's. Chosen here: the gateway's own grace and a write to the store, several times
-# over.
+# Seconds left for the answer after a model has returned. Chosen here: several times the gateway's own grace period and
+# a write to the store.
 _AFTER_MODEL_S = 0.2
 
 
 class Call(Struct, frozen=True):
-    """One call. `request_id` is empty when the client gave none; `digest` then is too, else it is of the request."""
+    """One call. `digest` is the hash of the request; it and `request_id` are empty when the client gave no
+    request_id."""
 
     scope: Scope
     method: str
@@ -28,8 +29,8 @@ class Call(Struct, frozen=True):
     clock: Clock
     ends_at_s: float | None
     digest: bytes = b""
-    # Why the call may not go on, for streams, which outlive what was found when they began; None while it may. Without
-    # an access file there is nothing to ask.
+    # For streams, which may outlive their token: returns the error that ends the stream, or None while it may go on.
+    # Without an access file there is nothing to check, and the field is None.
     barred: Callable[[], SidemirrorError | None] | None = None
 
     def remaining_s(self) -> float | None:
@@ -37,8 +38,8 @@ class Call(Struct, frozen=True):
         return None if self.ends_at_s is None else max(0.0, self.ends_at_s - self.clock.monotonic_s())
 
     def time_for(self, wanted_s: float, answer_s: float) -> float:
-        """Seconds that something may take now: `wanted_s`, or less, so that `answer_s` are left before the deadline.
-        Never negative."""
+        """Seconds available now: `wanted_s`, shortened so that `answer_s` remain before the deadline. Never
+        negative."""
         left_s = self.remaining_s()
         return wanted_s if left_s is None else max(0.0, min(wanted_s, left_s - answer_s))
 
@@ -47,9 +48,9 @@ class Call(Struct, frozen=True):
         return self.time_for(LONGEST_MODEL_CALL_S, _AFTER_MODEL_S)
 
     def make_id(self, given: str = "", part: str = "") -> str:
-        """The id of what this call makes: `given` when the client chose one; the same again for the same request_id
-        with the same content, but not for other content, which may come once the id is free again; else a new one.
-        `part` tells apart several things that one call makes."""
+        """The id of a record that the call creates: `given` if the client chose one, else derived from request_id and
+        content, else new. The content counts because a request_id becomes free again after a day. `part` tells apart
+        the records of one call."""
         if given:
             return given
         if self.request_id:

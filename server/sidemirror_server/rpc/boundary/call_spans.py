@@ -1,17 +1,17 @@
-"""Spans of calls that cost as little as what the SDK's processors and exporters need of them.
+"""Cheap spans for calls, with only what the SDK's processors and exporters read.
 
-The SDK's own span is made for everything that may become of one: locks, a bounded dictionary, two bounded lists, and at
-its end a copy. Nothing of that becomes of a call's span but an end, and of some a code. So a call has its ids and its
-sampler's decision when it begins, since what is traced within needs them, and the rest is put together when it ends.
+The SDK's own span allocates locks, a bounded dictionary and two bounded lists, and is copied when it ends. A call's
+span needs none of these: it ends, and sometimes has an error code. So its start makes only the ids and the sampler's
+decision, which child spans need. Its end makes the rest.
 
-Only where processors look at spans when they end and not before, as those of the SDK do: else `call_spans_of` has
-nothing to offer, and the SDK's spans it is. Imported when tracing is on, because it needs the SDK.
+This works only with processors that see no span before it ends, like the SDK's. With others `call_spans_of` returns
+None, and the SDK's spans are used. Imported only when tracing is on, because it needs the SDK.
 """
 
 from collections.abc import Callable, Mapping
 from functools import partial
 from random import getrandbits
-from time import time_ns  # noqa: TID251  # spans have the SDK's times, which reads this clock itself
+from time import time_ns  # noqa: TID251  # the SDK reads this clock for its spans too
 
 from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.context import Context
@@ -33,54 +33,54 @@ from opentelemetry.trace import (
 )
 from opentelemetry.util.types import Attributes, AttributeValue
 
-# Begins the span of a call. None: the call came without a trace.
+# Starts the span of a call. None: the caller sent no trace context.
 Begin = Callable[[Context | None], Span]
 
 _UNSET = Status(StatusCode.UNSET)
 _SAMPLED = 0x01
-# The W3C's flag that a trace's id is random; the API has a name for it since 1.40.
+# The W3C's flag for a random trace id; the API names it since 1.40.
 _RANDOM = 0x02
-# What processors do before a span has ended when they do nothing then.
+# The SDK's processor classes, and their methods that do nothing before a span has ended.
 _IDLE = (sdk.SpanProcessor, BatchSpanProcessor, SimpleSpanProcessor)
 _UNUSED_STARTS = tuple(kind.on_start for kind in _IDLE)
 _UNUSED_ENDINGS = tuple(getattr(kind, "_on_ending", None) for kind in _IDLE)
 
 
 def call_spans_of(tracer: Tracer) -> "CallSpans | None":
-    """What begins spans of calls in place of this tracer; None where the SDK's own spans are needed."""
+    """A cheaper source of spans than this tracer; None where the SDK's own spans are needed."""
     if type(tracer) is not sdk.Tracer or not getattr(tracer, "_is_enabled", lambda: True)():
         return None
     if hasattr(getattr(tracer, "_tracer_metrics", None), "_started_spans"):
         return None  # the SDK counts its own spans (OTEL_PYTHON_SDK_INTERNAL_METRICS_ENABLED)
     if not isinstance(tracer.span_processor, sdk.SynchronousMultiSpanProcessor):
         return None
-    known = tracer.span_processor._span_processors  # noqa: SLF001  # there is no other way to see them
+    known = tracer.span_processor._span_processors  # noqa: SLF001  # the SDK has no public accessor
     return CallSpans(tracer) if all(_looks_at_ends(type(processor)) for processor in known) else None
 
 
 def _looks_at_ends(kind: type[sdk.SpanProcessor]) -> bool:
-    """Whether this kind of processor sees a span for the first time when it has ended."""
+    """Whether processors of this class ignore a span until it has ended."""
     ending = getattr(kind, "_on_ending", None)
     return kind.on_start in _UNUSED_STARTS and ending in _UNUSED_ENDINGS
 
 
 class CallSpans:
-    """Begins spans for a tracer of the SDK: with its sampler, ids, resource, limits and processors."""
+    """Starts spans for a tracer of the SDK, with its sampler, ids, resource, limits and processors."""
 
     def __init__(self, tracer: sdk.Tracer) -> None:
         self.tracer = tracer
-        self.limits: sdk.SpanLimits = tracer._span_limits  # noqa: SLF001  # what the provider was given
-        self.scope = tracer._instrumentation_scope  # noqa: SLF001  # as the SDK's own spans have it
+        self.limits: sdk.SpanLimits = tracer._span_limits  # noqa: SLF001  # the provider's limits
+        self.scope = tracer._instrumentation_scope  # noqa: SLF001  # the scope of the SDK's own spans
         self.on_end = tracer.span_processor.on_end
         ids = tracer.id_generator
         is_random = getattr(ids, "is_trace_id_random", lambda: False)()
         self.flags = _RANDOM if is_random else 0
         self.new_trace_id, self.new_span_id = ids.generate_trace_id, ids.generate_span_id
-        if type(ids) is RandomIdGenerator:  # the same, without what looks for the nought that never comes
+        if type(ids) is RandomIdGenerator:  # as the SDK does, without its check for an id of 0
             self.new_trace_id, self.new_span_id = partial(getrandbits, 128), partial(getrandbits, 64)
 
     def beginning(self, name: str, attributes: Mapping[str, AttributeValue]) -> Begin:
-        """What begins spans of this name, which all have these attributes."""
+        """A function that starts spans with this name and these attributes."""
         kept = self.bounded(attributes)
         new_trace_id, new_span_id = self.new_trace_id, self.new_span_id
         flags = TraceFlags(self.flags | _SAMPLED)
@@ -88,8 +88,8 @@ class CallSpans:
 
         def begin(within: Context | None) -> Span:
             if takes_all and within is None:
-                # What these samplers say without being asked, which costs as much as all the rest.
-                context = SpanContext(new_trace_id(), new_span_id(), False, flags)  # not remote; by name is dearer
+                # These samplers accept every span. Asking them would cost as much as all the rest.
+                context = SpanContext(new_trace_id(), new_span_id(), False, flags)  # not remote; a keyword is slower
                 return CallSpan(self, name, context, None, kept)
             parent = None if within is None else get_current_span(within).get_span_context()
             return self._asked(name, within, parent if parent is not None and parent.is_valid else None, kept)
@@ -97,7 +97,7 @@ class CallSpans:
         return begin
 
     def _asked(self, name: str, within: Context | None, parent: SpanContext | None, kept: BoundedAttributes) -> Span:
-        """A span as the sampler wants it."""
+        """A span according to the sampler's decision."""
         trace_id = self.new_trace_id() if parent is None else parent.trace_id
         decided = self.tracer.sampler.should_sample(within, trace_id, name, SpanKind.SERVER, kept, ())
         flags = (self.flags if parent is None else parent.trace_flags) & _RANDOM
@@ -116,14 +116,14 @@ class CallSpans:
         return CallSpan(self, name, own, parent, attributes)
 
     def bounded(self, attributes: Attributes, more: Attributes = None) -> BoundedAttributes:
-        """Attributes of a span within the provider's limits."""
+        """A span's attributes, cut to the provider's limits."""
         limits, both = self.limits, {**(attributes or {}), **(more or {})}
         longest = limits.max_span_attribute_length
         return BoundedAttributes(limits.max_span_attributes, both, immutable=True, max_value_len=longest)
 
 
 class CallSpan(Span):
-    """The span of a call while it is served. What is never set stays the class's."""
+    """The span of a call in progress. Fields that are never set keep the defaults of the class."""
 
     _status = _UNSET
     _events: tuple[sdk.Event, ...] = ()
@@ -145,7 +145,7 @@ class CallSpan(Span):
             return
         self._has_ended = True
         made_by = self._made_by
-        # By place, in the order that the SDK has had since 1.11: by name it takes twice to four times as long.
+        # Positional, in the SDK's order since 1.11: keywords take two to four times as long.
         made_by.on_end(
             sdk.ReadableSpan(
                 self._name,
@@ -198,7 +198,7 @@ class CallSpan(Span):
     def set_status(self, status: Status | StatusCode, description: str | None = None) -> None:
         if isinstance(status, StatusCode):
             status = Status(status, description)
-        # OK is final, and UNSET says nothing (specification of the tracing API, "Set Status").
+        # OK is final, and UNSET changes nothing (specification of the tracing API, "Set Status").
         is_final = self._status.status_code is StatusCode.OK or status.status_code is StatusCode.UNSET
         if not self._has_ended and not is_final:
             self._status = status
@@ -210,6 +210,6 @@ class CallSpan(Span):
         timestamp: int | None = None,
         escaped: bool = False,
     ) -> None:
-        """Its kind alone: what an error says may be what an agent wrote."""
+        """Records only the exception's type: its message may contain an agent's text."""
         kind = {"exception.type": type(exception).__qualname__, "exception.escaped": str(escaped)}
         self.add_event("exception", {**kind, **(attributes or {})}, timestamp)

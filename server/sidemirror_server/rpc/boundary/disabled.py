@@ -1,4 +1,4 @@
-"""A service that a setting turns off: every call of it is refused, saying which setting."""
+"""A service that a setting turns off: every call is refused with the name of the setting."""
 
 from collections.abc import AsyncIterator
 from typing import NoReturn
@@ -11,19 +11,19 @@ from sidemirror_server.vocabulary.errors import Disabled
 
 
 def disabled(contract: ServiceDescriptor, setting: str) -> ServiceTable:
-    """The service as it is served while `setting` turns it off."""
+    """The service's table while `setting` turns it off: every RPC raises Disabled."""
 
     async def refuse(*_: object) -> NoReturn:
         raise Disabled(detail=setting)
 
     async def refuse_stream(requests: AsyncIterator[object], *_: object) -> NoReturn:
-        await anext(requests, None)  # a stream that nobody begins to read is complained about
+        await anext(requests, None)  # gRPC complains about a request stream that is never read
         raise Disabled(detail=setting)
 
     async def refusals(*_: object) -> AsyncIterator[Message]:
         for _refused in (setting,):
             raise Disabled(detail=setting)
-        yield Message()  # makes it a stream
+        yield Message()  # makes this an async generator
 
     kinds = (Unary(refuse), ServerStream(refusals), ClientStream(refuse_stream), BidiStream(refusals))
     how = {type(kind): kind for kind in kinds}

@@ -1,5 +1,4 @@
-"""Who is calling, and so in whose scope: from the token that the call carries, or without an access file from the
-settings alone."""
+"""The caller and scope of each call: from the call's token, or without an access file from the settings alone."""
 
 import hmac
 from collections.abc import Callable
@@ -17,7 +16,7 @@ _SCHEME = "bearer "
 
 
 class Identity:
-    """Supplies the scope of every call, and tells of each that it refuses."""
+    """Finds the scope of every call, and logs each call that it refuses."""
 
     def __init__(
         self,
@@ -28,8 +27,8 @@ class Identity:
         tokens: Callable[[], tuple[Token, ...]] | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """`pinned`: no other scope than `own` is served. `tokens`: those that are known now; None lets everybody call.
-        `clock` says when one has expired."""
+        """`pinned`: only the scope `own` is served. `tokens` returns the current tokens; None lets everybody call.
+        `clock` decides when a token has expired."""
         self.own = own
         self._refusals = refusals
         self._pinned = pinned
@@ -41,7 +40,7 @@ class Identity:
         self._known: dict[bytes, Token] = {}
 
     def caller_of(self, method: str, context: Context) -> Token | None:
-        """The token that the call carries; None when this server asks for none. Raises Unauthenticated."""
+        """The token that the call carries; None when this server requires none. Raises Unauthenticated."""
         if self._tokens is None:
             return None
         presented = [
@@ -59,8 +58,8 @@ class Identity:
         return token
 
     def scope_of(self, caller: Token | None, tenant_id: str, project_id: str, method: str, context: Context) -> Scope:
-        """The scope that a request asks for. Empty fields mean the sidecar's own scope (design section 2) or, for a
-        token that is good for exactly one other, that one. Raises NotPermitted."""
+        """The scope that a request asks for. Empty fields mean the sidecar's own scope, or the token's if it is granted
+        exactly one other (decision 003). Raises NotPermitted."""
         own = self.own
         if caller is None:
             if not tenant_id and not project_id:
@@ -78,8 +77,8 @@ class Identity:
         return asked
 
     def bars(self, caller: Token, scope: Scope, method: str, context: Context) -> SidemirrorError | None:
-        """Why a stream that `caller` has begun in `scope` must end now: its token is gone, has expired, or is no longer
-        good for the scope. None when it may go on. Leaves the same line as a call that is refused."""
+        """The error that ends a stream of `caller` in `scope`: the token was removed, has expired or no longer includes
+        the scope. None while the stream may go on. Logs the error like a refused call."""
         token = self._token_of(caller.digest)
         error: SidemirrorError
         if token is None:
@@ -97,8 +96,8 @@ class Identity:
         return token.expires_us is not None and self._clock is not None and self._clock.now_us() >= token.expires_us
 
     def _token_of(self, digest: bytes) -> Token | None:
-        """The one that is known by this digest. The comparison takes the same time whatever was presented, and what the
-        look-up's time says of digests is of no use to a stranger, who cannot choose any byte of one."""
+        """The token with this digest. The comparison takes constant time. The look-up does not, but its timing helps no
+        attacker, who cannot choose a single byte of a digest."""
         listed = () if self._tokens is None else self._tokens()
         if listed is not self._listed:
             self._listed, self._known = listed, {token.digest: token for token in listed}
@@ -112,8 +111,8 @@ class Identity:
         raise error
 
     def _tell(self, error: SidemirrorError, method: str, context: Context, token: str, asked: Scope | None) -> None:
-        """For whoever looks for strangers. What was presented is never told: a token that is not known here may well
-        be known elsewhere."""
+        """Logs a refusal, for operators who look for intruders. The presented token is never logged: another server may
+        accept it."""
         self._refusals.tell(
             context.peer(),
             token=token,

@@ -1,7 +1,7 @@
 """The boundary of every call: admit, identify, parse, check, serve once, translate errors, trace.
 
-Wrapped around each method when it is registered, not hooked into every call: grpc.aio looks an interceptor chain up
-again for each call, which costs about 7 % of a small one (research page performance, section 1).
+It wraps each method's handler once, at registration. A chain of grpc.aio interceptors is looked up again for each call,
+which costs about 7 % of a small one (decision 007).
 """
 
 import logging
@@ -32,15 +32,15 @@ from sidemirror_server.vocabulary.telemetry import REFUSED
 
 _log = logging.getLogger(__name__)
 
-# Limits at which streams end: nothing is refused then.
+# Limits that end streams instead of refusing calls.
 _OF_STREAMS = ("stream_age_s", "idle_stream_s")
-# Requests and responses pass gRPC as bytes: parsing is the boundary's.
+# Requests and responses pass gRPC as bytes; the boundary parses and serialises them.
 Handler: TypeAlias = "grpc.RpcMethodHandler[bytes, bytes]"
 Req = TypeVar("Req", bound=Message)
 
 
 class Boundary:
-    """Turns what serves an RPC into gRPC's method handlers."""
+    """Turns the functions that serve RPCs into gRPC's method handlers."""
 
     def __init__(
         self,
@@ -55,8 +55,7 @@ class Boundary:
         *,
         metered: bool = False,
     ) -> None:
-        """`text_bytes`: the longest text that a field takes, where the contract allows as much. `metered`: calls are
-        timed."""
+        """`text_bytes`: the server's limit of long texts. `metered`: calls are timed."""
         self._identity = identity
         self._refusals = refusals
         self._admission = admission
@@ -69,7 +68,7 @@ class Boundary:
         self._draining = False
 
     def refuse(self) -> None:
-        """From now on new calls are refused: the server goes away. Those that are being served go on."""
+        """Refuses new calls from now on, because the server shuts down. Calls in progress go on."""
         self._draining = True
 
     def unary(self, method: str, request_type: type[Message], rpc: Unary) -> Handler:
@@ -83,7 +82,7 @@ class Boundary:
                 self._admission.enter_call()
                 try:
                     caller = self._identity.caller_of(method, context) if self._identity.asks else None
-                    # `_reader` has the same for streams. A call is small enough for each function to count.
+                    # `_reader` does the same for streams. Unary calls are so small that each function call counts.
                     try:
                         request = from_bytes(raw)
                     except DecodeError as error:
@@ -204,14 +203,14 @@ class Boundary:
         return handle
 
     def _call(self, method: str, request: Message, context: Context, caller: Token | None, is_write: bool) -> Call:
-        """The call that `request` begins; `is_write`: it may have a request_id. Whose it is comes before what is wrong
-        with it, so that a stranger learns nothing but that."""
+        """The call that `request` begins; `is_write`: the request may have a request_id. The scope is checked before
+        the fields, so that an unauthorised caller learns nothing else."""
         if self._draining:
             raise Draining
         asked: Any = request
         scope = self._identity.scope_of(caller, asked.tenant_id, asked.project_id, method, context)
         self._admission.count_request(scope.tenant_id)
-        # None without a deadline, whatever the stubs say.
+        # None without a deadline, although the stubs say otherwise.
         remaining_s: float | None = context.time_remaining()
         return Call(
             scope=scope,
@@ -223,13 +222,14 @@ class Boundary:
         )
 
     async def _abort(self, method: str, context: Context, error: Exception) -> None:
-        """Ends the call with the error's row of the table. Always raises, unless the call is over already."""
+        """Ends the call with the status from the error's row. Always raises, unless the call has already ended."""
         row = row_of(error)
         REFUSED.add(1, {"code": row.code.name, "reason": reason_of(row)})
         if row is INTERNAL:
             _log.error("call_failed", extra={"method": method}, exc_info=error)
         elif isinstance(error, LimitReached) and error.passes and error.limit not in _OF_STREAMS:
-            # Too much is asked for at once; what one request or turn may hold is its agent's to know.
+            # The server is overloaded, which operators must see. A limit of one request or turn concerns its agent
+            # only.
             self._refusals.tell(context.peer(), method=method, reason=str(error), **error.facts)
         else:
             _log.debug("call_refused", extra={"method": method, "code": row.code.name, "error": type(error).__name__})
@@ -241,7 +241,7 @@ def _is_write(request_type: type[Message]) -> bool:
 
 
 def _reader(request_type: type[Req], text_bytes: int) -> tuple[Callable[[bytes], Req], Callable[[Req], None]]:
-    """What parses a request, and what checks it. grpc.aio itself would answer bytes that do not parse with UNKNOWN."""
+    """A parser and a checker of requests. grpc.aio's own parsing would answer malformed bytes with UNKNOWN."""
     violations_of = checker_of(request_type, text_bytes)
 
     def parse(raw: bytes) -> Req:
@@ -260,7 +260,7 @@ def _reader(request_type: type[Req], text_bytes: int) -> tuple[Callable[[bytes],
 async def _requests(
     raws: AsyncIterator[bytes], parse: Callable[[bytes], Req], check: Callable[[Req], None], heard: Callable[[], None]
 ) -> AsyncIterator[Req]:
-    """What the client sends. The first is checked once it is known whose it is."""
+    """The client's requests, parsed and checked. The handler checks the first one, once its scope is known."""
     is_first = True
     async for raw in raws:
         heard()

@@ -1,17 +1,17 @@
-"""What every field of a request may hold: one table, stated in the proto's comments and enforced by `limits.py`."""
+"""The limits of every request field: one table, stated in the proto's comments and enforced by `limits.py`."""
 
 from msgspec import Struct
 
 
 class Id(Struct, frozen=True):
-    """1 to 128 printable characters, or empty where `required` is not said; none of `taken`."""
+    """1 to 128 printable characters, but none of the reserved ids in `taken`; may be empty unless `required`."""
 
     required: bool = False
     taken: tuple[str, ...] = ()
 
 
 class Text(Struct, frozen=True):
-    """At most `chars` characters and `bytes` bytes of UTF-8; `not_blank`: required, and not of blanks only."""
+    """At most `chars` characters and `bytes` bytes of UTF-8; `not_blank`: required, and not only white space."""
 
     chars: int | None = None
     bytes: int | None = None
@@ -27,7 +27,7 @@ class Number(Struct, frozen=True):
 
 
 class Count(Struct, frozen=True):
-    """At most `most` elements; those that are texts have at most `chars` characters."""
+    """At most `most` elements; elements that are texts have at most `chars` characters."""
 
     most: int
     chars: int | None = None
@@ -40,24 +40,24 @@ class Seconds(Struct, frozen=True):
 
 
 class Required(Struct, frozen=True):
-    """The field, or one arm of the oneof, must be there."""
+    """The field, or one field of the oneof, must be set."""
 
 
 Rule = Id | Text | Number | Count | Seconds | Required
 
-# Design section 11: event text 256 KiB. Every long text of the contract.
+# The limit of every long text in the contract (decision 005).
 LONGEST_TEXT_BYTES = 256 * 1024
 LONG = Text(bytes=LONGEST_TEXT_BYTES)
 NAME = Text(chars=256)
 TOKENS = Number(0, 1_000_000_000)
 SCORE = Number(0, 1)
 MESSAGES = Count(100)
-# Design section 7: the seed's list of recent goals has the key that this goal's reflections would have.
+# A goal of this id would share its key in Redis with the list of recent goals (decision 028).
 TAKEN_GOAL_IDS = ("recent_goals",)
 GOAL = Id(required=True, taken=TAKEN_GOAL_IDS)
 EVENTS = Count(1_000)
 
-# By "Message.field", else by "field"; times and enums follow their type.
+# Rules by "Message.field", else by "field". Times and enums have the rules of their type.
 TABLE: dict[str, Rule] = {
     "tenant_id": Id(),
     "project_id": Id(),
@@ -182,12 +182,12 @@ TABLE: dict[str, Rule] = {
     "DeleteGoalReflectionsRequest.goal_id": GOAL,
 }
 
-# The most that a whole message takes on the wire. An answer holds at least one event, and has to fit into the 4 MiB
-# that gRPC's clients take by default.
+# The largest size of a whole message on the wire. An answer holds at least one event, and must fit into the 4 MiB that
+# gRPC's clients accept by default.
 BYTES = {"TurnEvent": 1024 * 1024}
 
-# The most that a JSON-like object takes on the wire.
+# The largest size of a JSON-like object on the wire.
 OBJECT_BYTES = 64 * 1024
 
-# Enums whose unknown numbers are not refused: the converter clamps them (design section 2).
+# Enums whose unknown numbers the converter clamps; those of others are refused (decision 002).
 CLAMPED = {"ThinkLevel"}

@@ -1,7 +1,7 @@
 """Checks requests against the table of limits (`limit_table.py`).
 
-`checker_of(message type)` is made once for each request type and returns the violations of a message, field by field. A
-field of text, number or list without a rule is a defect of the table, found when the server is built.
+`checker_of(message type)` is called once for each request type; the checker returns a message's violations, field by
+field. A text, number or list field without a rule raises NoRule when the server starts.
 """
 
 import math
@@ -50,8 +50,8 @@ class NoRule(Exception):
 def checker_of(
     message_type: type[Message], text_bytes: int = LONGEST_TEXT_BYTES
 ) -> Callable[[Message], list[Violation]]:
-    """A function that returns what is wrong with a message of this type; an empty list when nothing is. `text_bytes`:
-    what the server takes of a long text, where that is less than the contract allows."""
+    """A function that returns the violations of a message of this type, an empty list if there are none. `text_bytes`:
+    the server's limit of long texts, if it is lower than the contract's."""
     steps = _steps(cast("Descriptor", message_type.DESCRIPTOR), _Made(text_bytes))
 
     def violations(message: Message) -> list[Violation]:
@@ -64,7 +64,7 @@ def checker_of(
 
 
 class _Made(dict[str, Check]):
-    """The checks that are made already, by the message's name, and what all of them are made with."""
+    """A cache of checks by the message's full name, with the text limit that they share."""
 
     def __init__(self, text_bytes: int) -> None:
         super().__init__()
@@ -83,9 +83,9 @@ def _message(descriptor: Descriptor, made: _Made) -> Check:
 
 
 def _steps(descriptor: Descriptor, made: _Made) -> tuple[Check, ...]:
-    """The checks of a message's fields, in their order."""
+    """The checks of a message's fields, in field order."""
     steps: list[Check] = [_sized(BYTES[descriptor.name])] if descriptor.name in BYTES else []
-    texts: list[_Plain] = []  # those that follow each other are looked at together
+    texts: list[_Plain] = []  # text fields in a row share one check
     oneofs: set[str] = set()
     for field in descriptor.fields:
         oneof = field.containing_oneof
@@ -106,13 +106,13 @@ def _steps(descriptor: Descriptor, made: _Made) -> tuple[Check, ...]:
     return tuple(steps)
 
 
-# A field of text: its name; the shortest and the longest text, in characters, that is surely fine; whether it has to be
-# printable; and the check of all others.
+# A text field: its name; the shortest and longest text, in characters, that surely passes; whether it must be
+# printable; and the full check for all other texts.
 _Plain = tuple[str, int, int, bool, Check]
 
 
 def _plain(field: FieldDescriptor, made: _Made) -> _Plain | None:
-    """A field of text as `_texts` takes it; None for any other."""
+    """The field as `_texts` takes it, if it is a single text without reserved ids or a test for blanks; else None."""
     if field.is_repeated or field.cpp_type != FieldDescriptor.CPPTYPE_STRING:
         return None
     rule = _rule(field, made)
@@ -132,8 +132,8 @@ def _plain(field: FieldDescriptor, made: _Made) -> _Plain | None:
 
 
 def _texts(fields: tuple[_Plain, ...]) -> Check:
-    """Fields of text at once. Events are mostly these, and nearly all of them are fine at a glance: a function's call
-    for each would cost several times the glance."""
+    """Checks text fields together. Events are mostly text, and nearly all of it passes by its length: a function call
+    for each field would cost several times that test."""
 
     def check(message: Message, prefix: str, found: list[Violation]) -> None:
         for name, least, most, printable, whole in fields:
@@ -179,7 +179,7 @@ def _oneof(oneof: OneofDescriptor, made: _Made) -> Check:
 
 
 def _arm(field: FieldDescriptor, made: _Made) -> Check:
-    """The check of an arm that is known to be set."""
+    """The check of a oneof's field that is known to be set."""
     plain = _plain(field, made)
     if plain is not None:
         return _texts((plain,))
@@ -212,7 +212,7 @@ def _field(field: FieldDescriptor, made: _Made) -> list[Check]:
 
 
 def _rule(field: FieldDescriptor, made: _Made) -> Rule | None:
-    """The field's row of the table."""
+    """The field's rule in the table; the server's own limit replaces a higher one of long texts."""
     rule = TABLE.get(f"{_owner(field)}.{field.name}", TABLE.get(field.name))
     return Text(bytes=min(LONGEST_TEXT_BYTES, made.text_bytes)) if rule == LONG else rule
 
@@ -316,7 +316,7 @@ def _text(rule: Text) -> ValueCheck:
             return "required, and not of blanks only"
         if rule.chars is not None and len(text) > rule.chars:
             return f"at most {rule.chars} characters"
-        # A character takes at most 4 bytes: short texts need no counting.
+        # A character takes at most 4 bytes: short texts need no encoding.
         if rule.bytes is not None and len(text) * 4 > rule.bytes and len(text.encode()) > rule.bytes:
             return f"at most {rule.bytes} bytes of UTF-8"
         return None
@@ -361,7 +361,7 @@ def _timestamp(message: Message, prefix: str, found: list[Violation]) -> None:
 
 
 def _object(message: Message, prefix: str, found: list[Violation]) -> None:
-    """A google.protobuf.Struct: not too large, and nothing in it that JSON does not have."""
+    """Checks a google.protobuf.Struct: its size, and that its numbers are finite as in JSON."""
     if message.ByteSize() > OBJECT_BYTES:
         found.append((prefix.removesuffix("."), f"at most {OBJECT_BYTES} bytes in all"))
     elif not _is_finite(message):

@@ -1,4 +1,4 @@
-"""How long unary calls take, by method and code; streams are counted while they are open."""
+"""Measures how long unary calls take, by method and code. Streams are only counted, while they are open."""
 
 import time
 
@@ -8,7 +8,7 @@ from sidemirror_server.vocabulary.telemetry import CALLS
 
 
 class Metering:
-    """Wraps handlers when it is on; hands them back as they are when it is off."""
+    """Wraps handlers if it is on, else returns them unchanged."""
 
     def __init__(self, *, on: bool) -> None:
         self._on = on

@@ -1,4 +1,4 @@
-"""Pages: how much is on one, and the tokens and cursors that lead to the next.
+"""Pagination: the size of a page, and the tokens and cursors of the next one.
 
 Tokens are opaque on the wire, and bound to the query that they were made for.
 """
@@ -16,19 +16,19 @@ from sidemirror_server.vocabulary.errors import BadInput
 T = TypeVar("T")
 
 LARGEST_PAGE = 1_000
-# A page holds about this much, so that it fits into a message of 4 MiB.
+# The target size of a page, so that it fits into a message of 4 MiB.
 PAGE_BYTES = 2 * 1024 * 1024
 
 
 def size_of(asked: int, default: int) -> int:
-    """How many records a page holds (AIP-158: too many is cut down)."""
+    """How many records a page holds: `asked`, or `default` for 0, at most LARGEST_PAGE (AIP-158)."""
     return min(asked or default, LARGEST_PAGE)
 
 
 def fitting(
     found: Iterable[T], bytes_of: Callable[[T], int], room_bytes: int = PAGE_BYTES, *, at_least: int = 1
 ) -> list[T]:
-    """The first of `found` that have room together, in their order; `at_least` so many have, whatever they take."""
+    """The longest prefix of `found` that fits into `room_bytes`; at least `at_least` records, whatever their size."""
     shown: list[T] = []
     for one in found:
         room_bytes -= bytes_of(one)
@@ -45,8 +45,8 @@ def token_for(place: msgspec.Struct | int, *query: object) -> str:
 
 
 def place_in(token: str, kind: type[T], field: str, *query: object) -> T | None:
-    """The place that a token names; None for an empty token. Raises BadInput on `field` when it is no token of this
-    query."""
+    """The place that a token names; None for an empty token. Raises BadInput on `field` when the token is not one of
+    this query."""
     if not token:
         return None
     try:
@@ -62,7 +62,7 @@ def place_in(token: str, kind: type[T], field: str, *query: object) -> T | None:
 
 
 def _is_storable(place: object) -> bool:
-    """No store has numbers beyond 63 bits; a token that was made up may."""
+    """Whether the numbers fit into a store's 63 bits; those of a forged token may not."""
     parts = msgspec.structs.astuple(place) if isinstance(place, msgspec.Struct) else (place,)
     return all(0 <= part < 2**63 for part in parts if isinstance(part, int))
 

@@ -1,6 +1,6 @@
-"""Recorded turns for calls that are about them: what was recorded a moment ago first becomes durable.
+"""Reads recorded turns, after a short wait for the newest entries to become durable.
 
-Streams do not wait for the disk, yet what an agent was told a moment ago is in what it reads next.
+Streams do not wait for the disk. The wait lets an agent read what it was told a moment ago.
 """
 
 import asyncio
@@ -16,21 +16,22 @@ from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope
 
-# How long a look waits for what was just recorded. Chosen here: many times what a healthy store takes.
+# Seconds that a read waits for the newest entries. Chosen here: many times what a healthy store takes.
 _MOMENT_S = 1.0
-# Contract: GenerateReflectionRequest.session_id.
+# How many turns of a session count, as the contract says (GenerateReflectionRequest.session_id).
 _SESSION_TURNS = 8
 
 
 async def given_a_moment(durable: Awaitable[None]) -> None:
-    """Waits until `durable` is done, for a moment. While the store fails, what is durable already is shown."""
+    """Waits for `durable`, `_MOMENT_S` at most. A failing store is no error here: callers show what is durable
+    already."""
     with contextlib.suppress(TimeoutError, StoreUnavailable, StoreFull):
         async with asyncio.timeout(_MOMENT_S):
             await durable
 
 
 class RecordedTurns:
-    """The events of turns, for the services that judge them or learn from them."""
+    """Reads the events of turns, for services that judge turns or learn from them."""
 
     def __init__(self, log: TurnLog, conductor: Conductor, recorder: Recorder) -> None:
         self._log = log

@@ -1,7 +1,6 @@
-"""What the log says of calls that are refused: a line each and, when there are many, only how many there were.
+"""Logs refused calls: a line for each, and only their number when there are many.
 
-A stranger costs the server a call each time and must not cost it a disk as well; and the lines of one that floods must
-not hide those of another.
+An attacker must not fill the disk with log lines, nor hide the lines of others by flooding the log.
 """
 
 import asyncio
@@ -12,20 +11,21 @@ from sidemirror_server.vocabulary.clock import Clock
 
 _log = logging.getLogger(__name__)
 
-# Lines in a period: of one peer and token, and in all. Chosen here: enough to see who it is, what is tried and whether
-# it goes on; at some 300 bytes a line 60 KiB in a minute at most.
+# Lines in a period: of one peer and token, and in total. Chosen here: enough to see who calls, what is tried and
+# whether it goes on. At about 300 bytes a line that is at most 60 KiB a minute.
 PERIOD_S = 60.0
 LINES_OF_ONE = 20
 LINES = 200
-# Of so many the lines are counted apart; who comes later in a period shares one count. Chosen here: some 100 KiB.
+# How many pairs of peer and token are counted separately; later ones in a period share one count. Chosen here: about
+# 100 KiB.
 _COUNTED = 1_000
-# Who is named in the line that says how many more there were: those with the most.
+# How many peers the summary names: those with the most suppressed lines.
 _NAMED = 10
 _OTHERS = "others"
 
 
 class Refusals:
-    """Writes the lines, and counts what it leaves out. For the loop's thread."""
+    """Writes the lines, and counts those that it suppresses. Used on the event loop's thread only."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -36,8 +36,8 @@ class Refusals:
         self._timer: asyncio.TimerHandle | None = None
 
     def tell(self, peer: str, *, token: str = "", **facts: str) -> None:
-        """A call of `peer` (as gRPC names it) was refused. `token`: the name of the one that it showed, where it is
-        known; `facts` are in the line too."""
+        """Logs that a call of `peer` (gRPC's name of it) was refused. `token`: the name of the presented token, if it
+        is known; `facts` are added to the line."""
         if self._timer is None:
             self._began_s = self._clock.monotonic_s()
             self._timer = asyncio.get_running_loop().call_later(PERIOD_S, self.close)
@@ -53,8 +53,7 @@ class Refusals:
         _log.warning("call_refused", extra={"peer": peer, "token": token, **facts})
 
     def close(self) -> None:
-        """The period ends: says how many there were that left no line, and by whom. Another one begins with the next
-        refusal."""
+        """Ends the period, and logs how many lines were suppressed, by peer. The next refusal starts a new period."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -73,8 +72,8 @@ class Refusals:
 
 
 def host_of(peer: str) -> str:
-    """The peer without its port, which is another one for each connection: `ipv4:10.0.0.7`, `ipv6:%5B::1%5D`, or a
-    Unix socket as it is."""
+    """The peer without its port, which differs between connections: `ipv4:10.0.0.7`, `ipv6:%5B::1%5D`. A Unix socket
+    stays as it is."""
     if peer.startswith(("ipv4:", "ipv6:")):
         return peer.rpartition(":")[0]
     return peer

@@ -1,8 +1,8 @@
-"""The same request_id with the same content is answered the same, within 24 hours (design section 2).
+"""Makes writes idempotent: a request_id with the same content gets the same answer for 24 hours (decision 004).
 
-Three ways lead to the same answer: the first call of that id is still being served (others wait for it), it was
-answered (the answer is remembered), or it was made but a crash came before the answer could be remembered (the ids of
-what a call makes derive from its request_id and content, so serving it again makes nothing twice).
+A repeated call finds the first one in one of three states. In progress: it waits for that answer. Answered: it gets the
+stored answer. Lost in a crash before the answer was stored: it is served again, and creates nothing twice because the
+ids of records derive from request_id and content.
 """
 
 import asyncio
@@ -22,11 +22,11 @@ from sidemirror_server.vocabulary.scope import Scope
 
 
 def digest_of(content: bytes) -> bytes:
-    """What tells one request's content from another's."""
+    """The hash of a request's content, 16 bytes."""
     return blake2b(content, digest_size=16).digest()
 
 
-# An answer, and whether it binds its request_id: a try that came to nothing, such as a model that failed, does not.
+# An answer, and whether it binds its request_id. An attempt without a result, such as a failed model call, does not.
 Served: TypeAlias = tuple[bytes, bool]
 
 
@@ -42,11 +42,11 @@ class Once:
     async def answer(
         self, scope: Scope, method: str, request_id: str, digest: bytes, serve: Callable[[], Awaitable[Served]]
     ) -> bytes:
-        """The answer to this request: the one that was given, or is being made, or what `serve` makes now.
+        """The answer to this request: the stored one, the one in progress, or a new one from `serve`.
 
-        `serve` goes on when the caller is cancelled, since it may have had its effect already. Raises RequestIdReused
-        for other content under a known id, and whatever `serve` raises; that leaves the id free, and so does an answer
-        that does not bind. `digest`: from `digest_of`.
+        A cancelled caller does not stop `serve`, which may already have had its effect. Raises RequestIdReused for
+        other content under a known id, and the errors of `serve`. An error leaves the id free, as does an answer that
+        does not bind. `digest`: from `digest_of`.
         """
         key = (scope, method, request_id)
         serving = self._serving.get(key)
@@ -61,10 +61,10 @@ class Once:
     async def stream(
         self, scope: Scope, method: str, request_id: str, digest: bytes, serve: Callable[[], AsyncIterator[Served]]
     ) -> AsyncGenerator[bytes, None]:
-        """The answers to a request that is answered with a stream: those that were given, or what `serve` makes now.
+        """The answers of a server stream: the stored ones, or new ones from `serve`.
 
-        They are remembered when the stream has come to its end and all of them bind. A caller that leaves ends `serve`;
-        the next one of the same id, which has waited, begins anew. Raises as `answer` does.
+        New answers are stored when the stream has ended, if all of them bind. A caller that leaves ends `serve`; a
+        waiting call with the same id then starts again. Raises as `answer` does.
         """
         key = (scope, method, request_id)
         lock = self._streaming.setdefault(key, asyncio.Lock())
@@ -74,7 +74,7 @@ class Once:
             if known is None:
                 made: list[bytes] = []
                 bound = True
-                async with aclosing(serve()) as answers:  # type: ignore[type-var]  # every handler's is a generator
+                async with aclosing(serve()) as answers:  # type: ignore[type-var]  # every handler returns a generator
                     async for answer, binds in answers:
                         made.append(answer)
                         bound = bound and binds
@@ -93,7 +93,7 @@ class Once:
     def _done(self, key: tuple[Scope, str, str], task: asyncio.Task[bytes]) -> None:
         del self._serving[key]
         if not task.cancelled():
-            task.exception()  # the callers have it; without any, it is nobody's
+            task.exception()  # marks the exception as retrieved; the callers raise it
 
     async def _serve(
         self, scope: Scope, method: str, request_id: RequestId, digest: bytes, serve: Callable[[], Awaitable[Served]]

@@ -1,4 +1,4 @@
-"""Files that hold secrets: read only when nobody else can read them, and again when they have changed."""
+"""Reads secret files: only if nobody else can read them, and again when they change."""
 
 import os
 import stat
@@ -10,34 +10,34 @@ from sidemirror_server.vocabulary.clock import Clock
 
 T = TypeVar("T")
 
-# The group may read: that is how Kubernetes gives a mounted secret to a user who is not root. It may not write, and
-# others may do nothing.
+# The group may read, because Kubernetes gives a mounted secret to a non-root user that way. The group may not write,
+# and others have no access.
 _FORBIDDEN = 0o037
-# How often a file is looked at, at most, in seconds. Chosen here: a look costs a few µs, and a rotation takes longer.
+# Seconds between two checks of a file, at least. Chosen here: a check costs a few µs, and a rotation takes longer.
 LOOK_EVERY_S = 1.0
 
-# What tells one state of a file from another.
+# Changes with the state of the files (`signature_of`).
 Signature = tuple[int, ...]
 
 
 class CannotUse(Exception):
-    """A file cannot be used; says which one, why, and what to change. Never says what is in it."""
+    """A file cannot be used. The text names the file, the reason and what to change, never the content."""
 
 
 def read_secret(path: Path) -> bytes:
-    """What the file holds. Raises CannotUse when it is not there, or when others than its owner and group may read it,
-    or others than its owner write it."""
+    """The file's content. Raises CannotUse when it is missing, when others than its owner and group may read it, or
+    when others than its owner may write it."""
     return _read(path, is_secret=True)
 
 
 def read_public(path: Path) -> bytes:
-    """What the file holds, whoever else may read it. Raises CannotUse when it is not there."""
+    """The file's content, without a check of who may read it. Raises CannotUse when it is missing."""
     return _read(path, is_secret=False)
 
 
 def _read(path: Path, *, is_secret: bool) -> bytes:
     try:
-        # Without waiting: a pipe that nobody writes to would hold whoever opens it, and with it every call.
+        # O_NONBLOCK: opening a pipe without a writer would block this call, and every other one with it.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
@@ -50,7 +50,7 @@ def _read(path: Path, *, is_secret: bool) -> bytes:
 
 
 def _check_secret(path: Path, found: os.stat_result) -> None:
-    """Raises CannotUse when others can use what is found there."""
+    """Raises CannotUse when another user owns the file or has access to it."""
     if found.st_uid not in (0, os.geteuid()):
         raise CannotUse(f"{path}: it belongs to user {found.st_uid}; make it this server's user's, or root's")
     if found.st_mode & _FORBIDDEN:
@@ -59,7 +59,7 @@ def _check_secret(path: Path, found: os.stat_result) -> None:
 
 
 def signature_of(paths: tuple[Path, ...]) -> Signature:
-    """Changes when one of the files does; a file that is not there counts too."""
+    """A value that changes when one of the files changes, appears or disappears."""
     parts: list[int] = []
     for path in paths:
         try:
@@ -72,14 +72,14 @@ def signature_of(paths: tuple[Path, ...]) -> Signature:
 
 
 class Reread(Generic[T]):
-    """What is made of files, made anew when one of them has changed; what was made before stays as long as the new
-    state cannot be used, so that a rotation that is half done locks nobody out."""
+    """A value made from files, and made again when one of them changes. If the new state cannot be used, the old value
+    stays, so that a half-finished rotation locks nobody out."""
 
     def __init__(
         self, paths: tuple[Path, ...], make: Callable[[], T], clock: Clock, told: Callable[[CannotUse | None], None]
     ) -> None:
-        """`make` raises CannotUse, which leaves here only from the constructor. `told`: of each change, None when the
-        new state is in use."""
+        """`make` raises CannotUse, which only the constructor passes on. `told` is called after each change: with that
+        error, or with None when the new value is in use."""
         self._paths = paths
         self._make = make
         self._clock = clock
@@ -89,7 +89,7 @@ class Reread(Generic[T]):
         self._made = make()
 
     def current(self) -> T:
-        """What the files say now, as of the last second."""
+        """The current value, at most a second old."""
         now_s = self._clock.monotonic_s()
         if now_s - self._looked_s >= LOOK_EVERY_S:
             self._looked_s = now_s

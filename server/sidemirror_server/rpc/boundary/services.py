@@ -1,6 +1,7 @@
-"""What serves a service of the contract: a table with one entry for each RPC, checked when the server is put together.
+"""Tables of services: the function that serves each RPC, checked against the contract at start.
 
-Each service room exports one function that makes its table (`rpc/*/service.py`); `listening/server.py` registers them.
+Each service's room exports one function that makes its table (`rpc/*/service.py`); `listening/server.py` registers
+them.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -19,17 +20,17 @@ GOALS = goal_reflection_pb2.DESCRIPTOR.services_by_name["GoalReflectionService"]
 MEMORY = reflective_memory_pb2.DESCRIPTOR.services_by_name["ReflectiveMemoryService"]
 SIDECAR = sidecar_pb2.DESCRIPTOR.services_by_name["SidecarService"]
 
-# Takes a request and its answer, and returns the answer as it is sent; the same for the same two.
+# A pure function: takes a request and its stored answer, and returns the answer to send.
 Complete: TypeAlias = Callable[[Any, bytes], bytes]
-# Whether an answer binds the request_id that it was given for.
+# Whether an answer binds its request_id (`requests.py`).
 Binds: TypeAlias = Callable[[Any], bool]
-# Takes the first request of a stream and returns the call, whose scope is that of this request.
+# Takes the first request of a stream and returns the call, in the scope of this request.
 Begin: TypeAlias = Callable[[Any], Call]
 
 
 class Unary(msgspec.Struct, frozen=True):
-    """One request, one answer. `complete` adds to an answer what must not be kept with it. `binds` says of an answer
-    whether it binds the request_id; without it each one does."""
+    """One request, one answer. `complete` adds what must not be stored with an answer. `binds` says whether an answer
+    binds its request_id; without it every answer does."""
 
     serve: Callable[[Any, Call], Awaitable[Message]]
     complete: Complete | None = None
@@ -37,8 +38,8 @@ class Unary(msgspec.Struct, frozen=True):
 
 
 class ServerStream(msgspec.Struct, frozen=True):
-    """One request, a stream of answers. `binds`: as `Unary` has it. `keeps_times`: the handler itself says `closing`
-    and ends when the stream is too old or its token is gone. `follows`: as `Lasting` has it."""
+    """One request, a stream of answers. `binds`: as in `Unary`. `keeps_times`: the handler itself sends `closing` and
+    ends the stream when it is too old or its token was removed. `follows`: as in `Lasting`."""
 
     serve: Callable[[Any, Call], AsyncIterator[Message]]
     binds: Binds | None = None
@@ -53,13 +54,13 @@ class ClientStream(msgspec.Struct, frozen=True):
 
 
 class BidiStream(msgspec.Struct, frozen=True):
-    """A stream of requests, a stream of answers. From the first request on the handler keeps the stream's times."""
+    """A stream of requests, a stream of answers. The handler enforces the time limits from the first request on."""
 
     serve: Callable[[AsyncIterator[Any], Begin], AsyncIterator[Message]]
 
 
 Rpc: TypeAlias = Unary | ServerStream | ClientStream | BidiStream
-# (whether the client streams, whether the server does) → the kind.
+# (client streams, server streams) → kind.
 _KINDS: dict[tuple[bool, bool], type[Rpc]] = {
     (False, False): Unary,
     (False, True): ServerStream,
@@ -73,11 +74,11 @@ class NotTheContract(Exception):
 
 
 class ServiceTable:
-    """A service of the contract, and what serves each of its RPCs."""
+    """A service of the contract, with the function that serves each of its RPCs."""
 
     def __init__(self, contract: ServiceDescriptor, **rpcs: Rpc) -> None:
         """`rpcs`: by the name of the RPC. Raises NotTheContract, which names each RPC that is unknown, missing or of
-        another kind; a name that is given twice is refused by Python."""
+        another kind. Python itself refuses a name that is given twice."""
         kinds = {method.name: kind_of(method) for method in contract.methods}
         wrong = [
             *(f"{name} is not in the contract" for name in rpcs if name not in kinds),
@@ -95,5 +96,5 @@ class ServiceTable:
 
 
 def kind_of(method: MethodDescriptor) -> type[Rpc]:
-    """The kind of an RPC, as the contract has it."""
+    """The kind of an RPC in the contract."""
     return _KINDS[method.client_streaming, method.server_streaming]

@@ -1,7 +1,7 @@
-"""The one table of errors: what each error of the vocabulary is on the wire.
+"""The one table of errors: the gRPC status of each error in the vocabulary.
 
-Looked up by type along the MRO, so that a new kind of error is what its parent is until it has a row of its own.
-Whatever is not here is INTERNAL with a fixed text; the detail goes to the log only.
+The look-up follows the MRO, so that a new error class has its parent's row until it gets its own. Any other exception
+is INTERNAL with a fixed text; its details go to the log only.
 """
 
 from collections.abc import Callable
@@ -20,16 +20,15 @@ from sidemirror_server.vocabulary import errors
 
 DOMAIN = "sidemirror.dev"
 _PREFIX = "ERROR_REASON_"
-# How long a client should wait before it tries again what the server could not do just now. Chosen here: shorter than
-# the longest pause that the recorder makes between two tries.
+# Seconds that a client should wait before it retries. Chosen here: less than the recorder's longest backoff.
 _RETRY_AFTER_S = 1
-# What a status says of fields, in characters. It travels in the trailers, as text and twice more in base64, and gRPC
-# peers may refuse trailers of more than 8 KiB: the client would then see neither code nor reason.
+# The longest text about violations in a status, in characters. The trailers hold it as text and twice more in base64.
+# gRPC peers may refuse trailers of more than 8 KiB: the client would then see neither code nor reason.
 _VIOLATION_CHARACTERS = 1_500
 
 
 class Row(Struct, frozen=True):
-    """What an error is on the wire; `retry` adds a RetryInfo."""
+    """The gRPC code and reason of an error; `retry` adds a RetryInfo."""
 
     code: StatusCode
     reason: "pb.ErrorReason"
@@ -68,12 +67,12 @@ def row_of(error: BaseException) -> Row:
 
 
 def reason_of(row: Row) -> str:
-    """The row's reason, as ErrorInfo has it."""
+    """The row's reason, in the form of ErrorInfo."""
     return pb.ErrorReason.Name(row.reason).removeprefix(_PREFIX)
 
 
 def status_of(error: BaseException) -> status_pb2.Status:
-    """The rich status that a client gets for `error`: code, text, ErrorInfo, and what the kind of error adds."""
+    """The rich status that a client gets for `error`: code, text, ErrorInfo, and the details of its class."""
     row = row_of(error)
     info = error_details_pb2.ErrorInfo(reason=reason_of(row), domain=DOMAIN)
     text = INTERNAL_TEXT
@@ -90,8 +89,8 @@ def status_of(error: BaseException) -> status_pb2.Status:
 
 
 def call_status_of(error: BaseException) -> grpc.Status:
-    """`status_of` as gRPC takes it. That of a stranger's call is made once: whoever floods the server with such calls
-    gets an answer that costs it little."""
+    """`status_of` in gRPC's form. The status for an unauthorised caller is cached, so that a flood of such calls costs
+    little."""
     if isinstance(error, errors.Unauthenticated | errors.NotPermitted):
         return _of_stranger(type(error), error.facts["reason"])  # type: ignore[arg-type]  # a type can be hashed
     return rpc_status.to_status(status_of(error))
@@ -99,7 +98,7 @@ def call_status_of(error: BaseException) -> grpc.Status:
 
 @lru_cache(maxsize=32)
 def _of_stranger(kind: Callable[..., errors.SidemirrorError], reason: str) -> grpc.Status:
-    """The reasons are a few fixed sentences (`identity.py`)."""
+    """Cached: the reasons are a few fixed sentences (`identity.py`)."""
     return rpc_status.to_status(status_of(kind(reason=reason)))
 
 
@@ -130,7 +129,7 @@ def _text(error: errors.SidemirrorError) -> str:
 
 
 def _said(error: errors.BadInput) -> tuple[tuple[str, str], ...]:
-    """As many of the violations, in their order, as the trailers have room for; at least one."""
+    """The first violations, as many as the trailers have room for; at least one."""
     size = 0
     for number, (field, description) in enumerate(error.violations):
         size += len(field) + len(description)

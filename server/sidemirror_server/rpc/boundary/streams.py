@@ -1,4 +1,4 @@
-"""What all streams of this server share: heartbeats, idle streams, and the news that the server is going away."""
+"""The time limits of streams: heartbeats, idleness, age, lost tokens, and the server's shutdown."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,29 +10,29 @@ import msgspec
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import Draining, LimitReached, SidemirrorError
 
-# No stream looks at its times more often. Chosen here: far below any time that is worth setting.
+# The shortest interval, in seconds, between two checks of a stream. Chosen here: far below any useful setting.
 _SOONEST_S = 0.05
-# How often a stream looks whether its token is still good, where heartbeats do not come sooner. Chosen here: a token
-# that is taken away is out within seconds, and thousands of streams cost little.
+# Seconds between two checks of a stream's token, unless heartbeats come sooner. Chosen here: a removed token stops
+# working within seconds, and thousands of streams cost little.
 _LOOK_AT_TOKEN_S = 5.0
-# How long a stream that is to end may take to say so itself. After that its call is cancelled: a reader that takes
-# nothing would hold it for ever. Chosen here: the store may be away, and what the agent sent is made durable first.
+# Seconds in which an ending stream must send `closing`. After that its call is cancelled, because a client that reads
+# nothing would hold it for ever. Chosen here: the store may be down, and the agent's events become durable first.
 _STAYS_S = 60.0
 
 
 class StreamLimits(msgspec.Struct, frozen=True):
-    """Times of streams. Defaults: design sections 5 and 11."""
+    """Time limits of streams, in seconds. Defaults: decision 005."""
 
-    # A stream that says nothing else says that it lives.
+    # The interval of heartbeats on a stream that sends nothing else.
     heartbeat_s: float = 20.0
-    # A stream on which the agent sends nothing is ended. Watches are not: they have nothing to send.
+    # A stream ends when the agent sends nothing for this long. Watches do not: their agents have nothing to send.
     idle_s: float = 600.0
-    # Any stream is ended after this long; 0: never.
+    # Any stream ends at this age; 0: never.
     age_s: float = 86_400.0
 
 
 class Streams:
-    """Every open stream of the server, so that they can be told when it goes away."""
+    """The server's open streams, which it wakes when it shuts down."""
 
     def __init__(self, limits: StreamLimits) -> None:
         self.limits = limits
@@ -44,7 +44,7 @@ class Streams:
         return len(self._open)
 
     def close_all(self, grace_s: float) -> None:
-        """The server goes away in `grace_s` seconds: every stream says so, now."""
+        """Wakes every stream to send `closing`: the server shuts down in `grace_s` seconds."""
         self.grace_s = grace_s
         for wake in tuple(self._open):
             wake()
@@ -64,7 +64,7 @@ class Streams:
 
 
 class StreamTimes:
-    """The times of one stream. One timer serves it, whatever passes over it."""
+    """The time limits of one stream. One timer serves it, however many messages pass."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class StreamTimes:
         ends_idle: bool = True,
         barred: Callable[[], SidemirrorError | None] | None = None,
     ) -> None:
-        """`barred`: why the stream may not go on (Call)."""
+        """`barred`: as in `Call`."""
         self._streams = streams
         self._asks = barred
         self._clock = clock
@@ -86,14 +86,14 @@ class StreamTimes:
         self.idle = False
         self.old = False
         self.barred: SidemirrorError | None = None
-        # Who serves the stream, and since when it is to end by itself.
+        # The task that serves the stream, and the time since which the stream should end by itself.
         self._task = asyncio.current_task()
         self._over_s: float | None = None
         streams.enter(wake)
         self._timer = self._arm(self._said_s)
 
     def _arm(self, beat_s: float) -> asyncio.TimerHandle:
-        """Looks again when the next of the two times can have come; `beat_s`: when a heartbeat was given last."""
+        """Sets the timer to the next time limit that may pass. `beat_s`: the time of the last heartbeat."""
         limits = self._streams.limits
         next_s = beat_s + limits.heartbeat_s
         if self._ends_idle and not self.idle:
@@ -123,11 +123,11 @@ class StreamTimes:
             if now_s - self._over_s >= _STAYS_S and self._task is not None:
                 self._task.cancel()
                 return
-        # A reader that takes nothing is not woken again before the next beat.
+        # If the client reads nothing, the stream is not woken again before the next heartbeat.
         self._timer = self._arm(now_s if beats else self._said_s)
 
     def ask(self, barred: Callable[[], SidemirrorError | None] | None) -> None:
-        """From now on this says why the stream may not go on."""
+        """Checks `barred` (as in `Call`) from now on."""
         self._asks = barred
         self._timer.cancel()
         self._timer = self._arm(self._said_s)
@@ -137,7 +137,7 @@ class StreamTimes:
         self._heard_s = self._clock.monotonic_s()
 
     def said(self) -> None:
-        """The stream said something."""
+        """The stream sent something."""
         self._said_s = self._clock.monotonic_s()
 
     def heartbeat_due(self) -> bool:
@@ -145,16 +145,16 @@ class StreamTimes:
 
     @property
     def over(self) -> bool:
-        """Whether the stream is to end, for a reason of its own."""
+        """Whether the stream itself must end: it is idle, too old, or barred."""
         return self.idle or self.old or self.barred is not None
 
     @property
     def ends(self) -> bool:
-        """Whether the stream is about to end, for whatever reason of its own or the server's."""
+        """Whether the stream must end, for its own reasons or because the server shuts down."""
         return self.over or self._streams.grace_s is not None
 
     def closing_due(self) -> bool:
-        """True once, when the stream is to say that it ends."""
+        """Whether to send `closing` now; True once for each stream."""
         if self.told_closing or not self.ends:
             return False
         self.told_closing = True
@@ -175,7 +175,8 @@ class StreamTimes:
         return f"nothing was sent for {self._streams.limits.idle_s:g} s"
 
     def end(self) -> SidemirrorError:
-        """How a stream ends that has said `closing`, and unless it is barred may be gone on with elsewhere."""
+        """The error that ends the stream after `closing`. Unless the stream is barred, the client may resume it
+        elsewhere."""
         if self.barred is not None:
             return self.barred
         if self._streams.grace_s is not None:
@@ -190,13 +191,13 @@ class StreamTimes:
 
 
 class Lasting:
-    """A stream that has no way to say `closing`, or has not begun: what is under way within is ended when its time is
-    over or its token is gone, and when the server goes away if it is a stream of the client's or `follows`. To be
-    entered and left in the task that serves it."""
+    """Ends a stream that cannot send `closing` itself, or has not begun, by cancelling its task. It does so when the
+    stream is over (`StreamTimes.over`), and on shutdown if the client streams or the stream only `follows`. Enter and
+    leave it in the serving task."""
 
     def __init__(self, streams: Streams, clock: Clock, *, takes_stream: bool, follows: bool = False) -> None:
-        """`takes_stream`: the client sends a stream, which may not be idle. `follows`: the stream tells of what goes on
-        without it, so that there is no use in waiting for its end."""
+        """`takes_stream`: the client streams, and must not be idle. `follows`: the stream reports work that goes on
+        without it, so that a shutdown need not wait for its end."""
         self._streams = streams
         self._clock = clock
         self._takes_stream = takes_stream
@@ -213,12 +214,12 @@ class Lasting:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         times = self._times
         self.hand_over()
-        # A cancellation that comes from elsewhere as well (the client has left) stays one.
+        # A cancellation from elsewhere, such as a client that has left, stays a cancellation.
         if self._ended and self._task and not self._task.uncancel() and kind is asyncio.CancelledError and times:
             raise times.end() from error
 
     def begun(self, barred: Callable[[], SidemirrorError | None] | None) -> None:
-        """It is known whose the stream is. `barred`: as `Call` has it."""
+        """The caller of the stream is known. `barred`: as in `Call`."""
         if self._times is not None:
             self._times.ask(barred)
 
@@ -228,7 +229,7 @@ class Lasting:
             self._times.heard()
 
     def hand_over(self) -> None:
-        """From now on somebody else looks after the stream's times."""
+        """Stops watching the times: the handler does so from now on."""
         if self._times is not None:
             self._times.close()
             self._times = None

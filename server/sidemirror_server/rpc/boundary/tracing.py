@@ -1,8 +1,8 @@
-"""One span for each call, by our own thin wrapper.
+"""One span for each call, by our own thin wrapper (decision 008).
 
-opentelemetry-instrumentation-grpc costs 1.3 to 1.5 times a small call on an aio server and breaks streaming handlers
-that write through their context, health Watch among them (research pages performance and grpc-sidecars), so it traces
-our Python client and not this server. Names follow the semantic conventions for RPC. Contents never enter a span.
+On an aio server opentelemetry-instrumentation-grpc costs 1.3 to 1.5 times a small call. It also breaks streaming
+handlers that write through their context, such as health Watch. So it traces our Python client and not this server.
+Names follow the semantic conventions for RPC. Contents never enter a span.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -25,7 +25,7 @@ In = TypeVar("In")
 UnaryHandler = Callable[[bytes, Context], Awaitable[bytes]]
 StreamHandler = Callable[[In, Context], AsyncIterator[bytes]]
 
-# The key under which a context has its span.
+# The key of the span in a context.
 _SPAN = next(iter(trace.set_span_in_context(trace.INVALID_SPAN, OtherContext())))
 _CODE = "rpc.grpc.status_code"
 # Codes that are the server's fault (semantic conventions for gRPC, server spans).
@@ -41,14 +41,14 @@ _CODES: dict[object, grpc.StatusCode] = {code.value[0]: code for code in grpc.St
 
 
 class Tracing:
-    """Wraps handlers in spans when it is on; hands them back as they are when it is off."""
+    """Wraps handlers in spans if it is on, else returns them unchanged."""
 
     def __init__(self, *, on: bool, tracer: Tracer | None = None) -> None:
-        """`tracer`: that of the process when none is given. Its processors are those that it has now."""
+        """`tracer`: the process's own if None. Span processors that are added to it later are not examined."""
         self._on = on
         self._tracer = tracer or trace.get_tracer("sidemirror.rpc")
         self._spans = _call_spans_of(self._tracer) if on else None
-        # The headers in which a caller's trace may come (OTEL_PROPAGATORS).
+        # The headers that may carry a caller's trace context (OTEL_PROPAGATORS).
         self._fields = frozenset(propagate.get_global_textmap().fields)
 
     def unary(self, method: str, handle: UnaryHandler) -> UnaryHandler:
@@ -59,19 +59,19 @@ class Tracing:
 
         async def traced(raw: bytes, context: Context) -> bytes:
             within = None
-            # Not in a function of its own, nor the rest of this: with cold caches, as they are between two calls, each
-            # one costs as much as all that it does.
+            # Inlined on purpose, as is the rest: CPU caches are cold between two calls, and each function call costs as
+            # much as its body.
             for key, _ in context.invocation_metadata() or ():
                 if key in fields:
                     within = self._trace_of(context)
                     break
             span = begin(within)
-            # Never detached: each call has a task of grpc.aio's, and what is attached there goes with it.
+            # Never detached: grpc.aio gives each call its own task, and the attached context ends with the task.
             attach(OtherContext({_SPAN: span}))
             try:
                 answer = await handle(raw, context)
             except BaseException:
-                # Without a code it was cancelled: all else that is raised has been made one.
+                # Without a code the call was cancelled: every other exception has become a code by now.
                 _end(span, context, finished=context.code() is not None)
                 raise
             if context.code() is None:
@@ -83,8 +83,8 @@ class Tracing:
         return traced
 
     def stream(self, method: str, handle: StreamHandler[In]) -> StreamHandler[In]:
-        """`handle` within a span. The span is not made current: a stream that is closed at a `yield` is finished in
-        another context, where detaching would fail."""
+        """`handle` within a span. The span is not made current: a stream that is closed at a `yield` ends in another
+        context, where detaching would fail."""
         if not self._on:
             return handle
         begin = self._beginning(method)
@@ -102,20 +102,20 @@ class Tracing:
         return traced
 
     def _beginning(self, method: str) -> Callable[[OtherContext | None], Span]:
-        """What begins a span of the method, within the trace that it is given."""
+        """A function that starts a span of the method within a given trace context."""
         attributes = _attributes(method)
         if self._spans is not None:
             return self._spans.beginning(method, attributes)
         return partial(self._tracer.start_span, method, kind=SpanKind.SERVER, attributes=attributes)
 
     def _trace_of(self, context: Context) -> OtherContext | None:
-        """The trace that the call is part of, if it is."""
+        """The caller's trace context; None if it sent none."""
         metadata = {key: value for key, value in context.invocation_metadata() or () if key in self._fields}
         return propagate.extract(metadata) if metadata else None
 
 
 def _call_spans_of(tracer: Tracer) -> "CallSpans | None":
-    """Spans that cost less than the SDK's, where there is an SDK and they will do."""
+    """Cheaper spans than the SDK's; None without an SDK, or where its own spans are needed."""
     try:
         from sidemirror_server.rpc.boundary.call_spans import call_spans_of
     except ImportError:
@@ -124,7 +124,7 @@ def _call_spans_of(tracer: Tracer) -> "CallSpans | None":
 
 
 def _attributes(method: str) -> Mapping[str, AttributeValue]:
-    """What every span of the method has; the code is another one only for calls that do not end well."""
+    """The attributes of every span of the method. Only calls that fail get another code."""
     service, _, name = method.rpartition("/")
     return {"rpc.system": "grpc", "rpc.service": service, "rpc.method": name, _CODE: grpc.StatusCode.OK.value[0]}
 

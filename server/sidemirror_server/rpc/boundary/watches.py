@@ -1,4 +1,5 @@
-"""The watches of one topic: its record as it grows, read from the log alone, so that nothing they show can be lost."""
+"""The watches of one topic, which follow its log as it grows. They read the log alone, so nothing they show can be
+lost."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TypeAlias, TypeVar
@@ -39,23 +40,22 @@ class Watches:
         past_gap: Callable[[int], Awaitable[int | None]],
         gap_reason: str,
     ) -> AsyncGenerator[T, None]:
-        """The entries of `group`, or of all when it is empty, with the notices of the stream itself.
+        """The entries of `group`, or of all groups if it is empty, with the stream's own notices.
 
-        `query`: what cursors are bound to. `entry_to_wire` takes an entry and its cursor, and returns None for what is
-        not told. `notice_to_wire` takes a cursor, and `heartbeat`, `gap` or `closing` by keyword. `past_gap` says where
-        a watch goes on when entries after its position are gone because they are old, for `gap_reason`; None when none
-        is. Raises BadInput, and what `StreamTimes.end` returns.
+        `query`: the values that cursors are bound to. `entry_to_wire` takes an entry and its cursor, and returns None
+        to skip the entry. `notice_to_wire` takes a cursor, and `heartbeat`, `gap` or `closing` by keyword. `past_gap`
+        takes a position, and returns where to go on if entries after it were pruned, else None; `gap_reason` explains
+        the gap. Raises BadInput, and the error of `StreamTimes.end`.
         """
         after = await self._begin(request, call.scope, query)
         follow = request.follow if request.HasField("follow") else True
-        # The present is where the record ends now: one that grows all the time would never let go.
+        # Without `follow` the watch ends where the log ends now: a log that always grows has no other end.
         until = None if follow else await self.looks.end(call.scope)
         waiter = self._bell.waiter(call.scope, group or None)
         times = StreamTimes(self._streams, call.clock, waiter.wake, ends_idle=False, barred=call.barred)
         try:
             if request.new_only:
-                # Where the present is, at once: whoever asked for no more, and a watch that breaks before its first
-                # entry, can go on from here.
+                # Send the present position at once: a client can resume from it even if no entry has come.
                 yield notice_to_wire(token_for(after, *query), heartbeat=pb.Heartbeat())
             if request.cursor and (past := await past_gap(after)) is not None:
                 GAPS.add(1)
@@ -63,7 +63,7 @@ class Watches:
                 yield notice_to_wire(token_for(after, *query), gap=pb.Gap(reason=gap_reason))
             page: tuple[Entry, ...] = ()
             while True:
-                # After a page there may be more of it; else only where the bell rang, not for each heartbeat.
+                # Read after a page that had entries, and when the bell rang; not for each heartbeat.
                 page = await self.looks.page(call.scope, group or None, after) if waiter.clear() or page else ()
                 for entry in page:
                     after = entry.position
@@ -94,7 +94,7 @@ class Watches:
 
 
 def _due(times: StreamTimes) -> dict[str, pb.Closing | pb.Heartbeat]:
-    """What is to be told beside the record; empty when nothing is."""
+    """The notice that is due, by its keyword; empty if none is."""
     if times.closing_due():
         grace = duration(int(times.grace_s * 1e6))
         return {"closing": pb.Closing(reason=times.closing_reason, grace=grace)}

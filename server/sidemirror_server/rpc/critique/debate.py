@@ -35,7 +35,6 @@ async def debate(
 
 
 def _argument_to_wire(argument: Argument) -> pb.DebateResponse:
-    """An argument."""
     return pb.DebateResponse(
         argument=pb.DebateArgument(
             round=argument.round,

@@ -1,4 +1,4 @@
-"""EvaluateTrace: how well a trace went, by criteria."""
+"""EvaluateTrace: scores a trace by five criteria."""
 
 from sidemirror.v1 import critique_pb2 as pb
 from sidemirror_server.critique import evaluate
@@ -34,7 +34,6 @@ async def _events(turns: RecordedTurns, request: pb.EvaluateTraceRequest, call: 
 
 
 def _evaluation_to_wire(evaluation: evaluate.Evaluation) -> pb.TraceEvaluation:
-    """An evaluation."""
     return pb.TraceEvaluation(
         status=STATUSES[evaluation.status],
         detail=evaluation.detail,

@@ -7,8 +7,8 @@ from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.wire.common import microseconds, timestamp
 from sidemirror_server.vocabulary.errors import BadInput
 
-# Interval → its length, the span when no start is given, and the longest span; in the contract's comments. Chosen here:
-# a month of days or two days of hours at a glance, and at most some thousand buckets in an answer.
+# Interval → its length, the default span and the longest span, as the contract's comments say. Chosen here: a month of
+# days or two days of hours fit one view, and an answer has about 2,200 buckets at most for each provider.
 _SPANS = {
     pb.STATISTICS_INTERVAL_HOUR: (HOUR_US, 2 * DAY_US, 92 * DAY_US),
     pb.STATISTICS_INTERVAL_DAY: (DAY_US, 30 * DAY_US, 1_100 * DAY_US),

@@ -1,4 +1,4 @@
-"""ListCritiques: a page of the critiques that are kept."""
+"""ListCritiques: a page of the stored critiques."""
 
 from sidemirror.v1 import critique_pb2 as pb
 from sidemirror_server.critique.record import critique_in
@@ -23,7 +23,7 @@ async def list_critiques(store: Critiques, request: pb.ListCritiquesRequest, cal
 
 
 def _kept_to_wire(record: CritiqueRecord) -> pb.KeptCritique:
-    """A critique as it is kept."""
+    """A stored critique with its outcome."""
     critique = critique_in(record.body)
     return pb.KeptCritique(
         critique=critique_to_wire(critique),

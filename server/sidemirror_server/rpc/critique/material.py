@@ -1,4 +1,4 @@
-"""What a verdict is asked about: what the request says, and for what it leaves out the turn's."""
+"""The material of a verdict: from the request, and from the turn for what the request leaves out."""
 
 from sidemirror.v1 import critique_pb2 as pb
 from sidemirror_server.critique.material import CritiqueMaterial, ToolEvidence, material_of
@@ -17,7 +17,7 @@ async def given_material(
     *,
     needs_response: bool,
 ) -> CritiqueMaterial:
-    """What a request is about: what it says, and for what it leaves out the turn's. Raises BadInput, NotFound."""
+    """The material of a request, completed by its turn. Raises BadInput, NotFound."""
     given = CritiqueMaterial(
         question=enter(request.user_message),
         response=enter(request.response),
@@ -38,7 +38,7 @@ async def _with_turn(turns: RecordedTurns, given: CritiqueMaterial, turn_id: str
     events = await turns.events(call.scope, turn_id)
     if events is None:
         if given.question and given.response:
-            return given  # a turn that was never reported here: its id is a label
+            return given  # the turn was never reported here: its id is only a label
         raise NotFound("turn", turn_id)
     known = material_of(events)
     return CritiqueMaterial(

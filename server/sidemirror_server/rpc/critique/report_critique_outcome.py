@@ -1,4 +1,4 @@
-"""ReportCritiqueOutcome: what became of a response that was judged."""
+"""ReportCritiqueOutcome: stores how a critiqued response ended."""
 
 from sidemirror.v1 import critique_pb2 as pb
 from sidemirror_server.critique.record import CritiqueOutcome

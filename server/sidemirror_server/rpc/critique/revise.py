@@ -1,4 +1,4 @@
-"""Revise: verdict and revision in turns, each step as it is made."""
+"""Revise: alternates verdicts and revisions, and streams each step as it is made."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -26,7 +26,7 @@ async def revise(
     material = await given_material(turns, request, call, needs_response=True)
     revisions = request.max_revisions or DEFAULT_REVISIONS
     kept_id = ""
-    # Closed as soon as the agent leaves: that ends the call to the model that is being made.
+    # Closed when the client leaves, which ends the model call in progress.
     async with aclosing(revising.revise(model, call.scope, material, revisions, call.model_time_s)) as steps:
         async for step in steps:
             if isinstance(step, StepVerdict):
@@ -47,7 +47,7 @@ async def _keep_step(
 
 
 def _step_to_wire(step: Revised | Compared | KeptResponse, critique_id: str) -> pb.ReviseResponse:
-    """A step of a revision that is not a verdict. `critique_id`: the last verdict that was kept."""
+    """A step other than a verdict. `critique_id`: the last verdict that was stored."""
     match step:
         case Revised():
             revision = pb.Revision(

@@ -1,4 +1,4 @@
-"""CritiqueService: what serves each of its RPCs, and which answers bind a request_id."""
+"""CritiqueService: the table of its RPCs, and which answers bind a request_id."""
 
 from functools import partial
 
@@ -22,7 +22,7 @@ _OK = common_pb2.RESULT_STATUS_OK
 
 
 def critique_service(model: ScopedModel, critic: Critic, store: Critiques, turns: RecordedTurns) -> ServiceTable:
-    """The table of CritiqueService. A try in which a model failed does not bind its request_id (design section 2)."""
+    """The table of CritiqueService. An attempt in which a model failed does not bind its request_id (decision 004)."""
     return ServiceTable(
         CRITIQUE,
         ShouldCritique=Unary(should_critique),

@@ -1,4 +1,4 @@
-"""BuildGoalContext: a block of what goals have taught, for a task."""
+"""BuildGoalContext: a block of goal reflections for a task."""
 
 from sidemirror.v1 import goal_reflection_pb2 as pb
 from sidemirror_server.goals.context import GoalContexts

@@ -1,4 +1,4 @@
-"""DeleteGoalReflections: what a goal has taught is removed."""
+"""DeleteGoalReflections: removes a goal's reflections."""
 
 from sidemirror.v1 import goal_reflection_pb2 as pb
 from sidemirror_server.goals.publish import GoalRecords

@@ -1,4 +1,4 @@
-"""GetGoalReflections: what a goal has taught."""
+"""GetGoalReflections: the reflections of one goal."""
 
 from sidemirror.v1 import goal_reflection_pb2 as pb
 from sidemirror_server.goals.store import GoalReflections

@@ -1,4 +1,4 @@
-"""ListGoalReports: a page of reports, and what became of them."""
+"""ListGoalReports: a page of reports with their states."""
 
 from sidemirror.v1 import goal_reflection_pb2 as pb
 from sidemirror_server.goals.publish import is_shown
@@ -19,7 +19,7 @@ async def list_goal_reports(work: Jobs, request: pb.ListGoalReportsRequest, call
     states = (_JOB_STATES[request.report_state],) if request.report_state else ()
     jobs = await work.list(call.scope, KIND, states, after, size + 1)
     page = jobs[:size]
-    # Reports hold whole outputs, which are read to list them: a page of large ones is short.
+    # The queue cuts a list at LIST_BYTES, because reports hold whole outputs: a page of large reports is short.
     is_cut = len(jobs) > size or sum(len(job.payload) for job in jobs) >= LIST_BYTES
     last = page[-1] if is_cut else None
     now_us = call.clock.now_us()
@@ -30,7 +30,7 @@ async def list_goal_reports(work: Jobs, request: pb.ListGoalReportsRequest, call
 
 
 def _report_to_wire(job: Job) -> pb.GoalReport:
-    """A report, and what became of it."""
+    """A report with its state and its reflection."""
     report = report_in(job.payload)
     reflection = reflection_of(job)
     return pb.GoalReport(

@@ -1,4 +1,4 @@
-"""ListRecentGoals: the goals that have taught something most recently."""
+"""ListRecentGoals: the goals with the newest reflections."""
 
 from sidemirror.v1 import goal_reflection_pb2 as pb
 from sidemirror_server.goals.record import GoalReflection
@@ -15,7 +15,7 @@ async def list_recent_goals(
 
 
 def _recent_to_wire(goal: tuple[GoalReflection, ...]) -> pb.RecentGoal:
-    """A goal by its reflections, the newest first; at least one."""
+    """A goal from its reflections: at least one, the newest first."""
     return pb.RecentGoal(
         goal_id=goal[0].goal_id,
         objective=goal[0].objective,

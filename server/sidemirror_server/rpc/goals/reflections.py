@@ -1,4 +1,4 @@
-"""Reflections of goals as messages, and the states of goals and reports."""
+"""Converters for goal reflections, and for the states of goals and reports."""
 
 from sidemirror.v1 import goal_reflection_pb2 as pb
 from sidemirror_server.goals.record import GoalReflection, GoalState
@@ -16,7 +16,6 @@ REPORT_STATES = {
 
 
 def reflection_to_wire(reflection: GoalReflection) -> pb.GoalReflection:
-    """A reflection."""
     return pb.GoalReflection(
         id=reflection.reflection_id,
         goal_id=reflection.goal_id,

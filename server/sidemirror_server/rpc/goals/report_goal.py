@@ -1,4 +1,4 @@
-"""ReportGoal: a finished goal, to be reflected on beside the call."""
+"""ReportGoal: queues a finished goal for reflection in the background."""
 
 from sidemirror.v1 import goal_reflection_pb2 as pb
 from sidemirror_server.goals.report import KIND, MAX_ATTEMPTS, GoalReport, GoalTask, report_body
@@ -21,7 +21,7 @@ async def report_goal(work: Jobs, request: pb.ReportGoalRequest, call: Call) -> 
 
 
 def _report_of(request: pb.ReportGoalRequest) -> GoalReport:
-    """The record of a report. Its state is said."""
+    """The record of a report, whose state must be set."""
     return GoalReport(
         goal_id=request.goal_id,
         objective=enter(request.objective),

@@ -1,4 +1,4 @@
-"""RetryGoalReport: a report that was given up is tried again."""
+"""RetryGoalReport: queues a dead report again."""
 
 from sidemirror.v1 import goal_reflection_pb2 as pb
 from sidemirror_server.goals.report import KIND

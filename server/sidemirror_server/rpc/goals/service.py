@@ -1,4 +1,4 @@
-"""GoalReflectionService: what serves each of its RPCs."""
+"""GoalReflectionService: the table of its RPCs."""
 
 from functools import partial
 

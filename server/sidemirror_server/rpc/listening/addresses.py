@@ -1,4 +1,4 @@
-"""Where a server may listen: loopback and Unix sockets, further with TLS and tokens; only where nobody else does."""
+"""Checks a server's addresses: non-local ones need TLS and tokens, and no other server may listen there."""
 
 import contextlib
 import errno
@@ -10,7 +10,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-# How an address says that it is a Unix socket's path (gRPC's own form).
+# The prefix of a Unix socket's path in an address (gRPC's own form).
 UNIX = "unix:"
 # A longer path is refused by the kernel (108 bytes with the closing NUL).
 LONGEST_SOCKET_PATH = 107
@@ -18,12 +18,12 @@ _FOLDER_MODE = 0o750
 
 
 class CannotListen(Exception):
-    """The server may not, or cannot, listen where it is told to."""
+    """The server may not, or cannot, use the address in its settings."""
 
 
 def is_local(address: str) -> bool:
-    """Whether only this machine reaches the address: a Unix socket, or host:port on loopback. Raises CannotListen when
-    it is neither that nor another host:port."""
+    """Whether the address is local: a Unix socket, or host:port on loopback. Raises CannotListen when it is neither
+    unix:/path nor host:port."""
     if address.startswith(UNIX) and address != UNIX:
         return True
     host, colon, port = address.rpartition(":")
@@ -37,9 +37,9 @@ def is_local(address: str) -> bool:
 
 
 def check_address(address: str, *, has_tls: bool = False, has_tokens: bool = False) -> str:
-    """`address` if it may be listened on: what only this machine reaches, and with both TLS and tokens any other.
+    """`address` if it is local, or if the server has both TLS and tokens.
 
-    Raises CannotListen otherwise: whoever reached the port would be trusted, or could be overheard.
+    Raises CannotListen otherwise: every client that reaches the port would be trusted, or could be overheard.
     """
     if not is_local(address) and not (has_tls and has_tokens):
         lacking = [
@@ -54,11 +54,11 @@ def check_address(address: str, *, has_tls: bool = False, has_tokens: bool = Fal
 
 
 def check_free(setting: str, address: str) -> None:
-    """Whether the setting's host:port can be listened at now, at one of the addresses that the host has: gRPC would say
-    what is in the way in a line of its own. Raises CannotListen when it cannot.
+    """Checks that the setting's host:port can be bound at one of the host's addresses. Raises CannotListen with the
+    reason, which gRPC would only log.
 
-    Of two that look at the same time, one always finds it free: only what listens is in the way, and a failed look does
-    not.
+    Of two servers that check at the same time, one always succeeds: only a listening socket is in the way, and a failed
+    check does not listen.
     """
     host, _, port = address.rpartition(":")
     try:
@@ -69,7 +69,7 @@ def check_free(setting: str, address: str) -> None:
     for family, kind, protocol, _, place in found:
         try:
             with socket.socket(family, kind, protocol) as own:
-                # As gRPC does: what is left of connections that have ended is not in the way.
+                # As gRPC does: the sockets of closed connections are not in the way.
                 own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 own.bind(place)
                 own.listen(1)
@@ -84,10 +84,10 @@ def check_free(setting: str, address: str) -> None:
 
 @contextlib.contextmanager
 def held_socket(path: Path, group: str = "") -> Iterator[str]:
-    """The address of a Unix socket that this process alone may bind: gRPC itself would take it from a running server.
+    """The address of a Unix socket that only this process may bind: gRPC itself would take it from a running server.
 
-    Makes the folder with mode 0750 when it is missing, for `group` when one is named, and removes what a server that
-    died has left behind.
+    Creates the folder with mode 0750 if it is missing, for `group` if one is named. Removes the socket of a server that
+    died. Raises CannotListen.
     """
     if len(os.fsencode(path.absolute())) > LONGEST_SOCKET_PATH:
         raise CannotListen(f"socket {str(path)!r}: the path is longer than {LONGEST_SOCKET_PATH} bytes")
@@ -119,7 +119,7 @@ def _make_folder(folder: Path, group: str) -> None:
 
 
 def group_id(group: str) -> int:
-    """The number of a group that is given by name or number. Raises CannotListen when there is none of that name."""
+    """The id of a group, given by name or number. Raises CannotListen when no group has that name."""
     if group.isdigit():
         return int(group)
     try:
@@ -130,7 +130,7 @@ def group_id(group: str) -> int:
 
 @contextlib.contextmanager
 def socket_mode(mode: int = 0o660) -> Iterator[None]:
-    """Sockets made within get this mode, from the moment that they exist."""
+    """Sockets created within this context have this mode from the start."""
     before = os.umask(0o777 & ~mode)
     try:
         yield
@@ -139,7 +139,7 @@ def socket_mode(mode: int = 0o660) -> Iterator[None]:
 
 
 def give_to_group(socket: str, group: str) -> None:
-    """Lets the group use the socket, as its mode says. Raises CannotListen when this process may not give it away."""
+    """Gives the socket to the group. Raises CannotListen when this process may not do that."""
     path = socket.removeprefix(UNIX)
     try:
         os.chown(path, -1, group_id(group))

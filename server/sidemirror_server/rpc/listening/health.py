@@ -1,4 +1,4 @@
-"""Health on an address of its own: for whoever may ask from further away than may call, as Kubernetes' kubelet does."""
+"""Health on a separate address, for clients that may not call, such as Kubernetes' kubelet."""
 
 import grpc
 from grpc_health.v1 import health_pb2_grpc
@@ -6,16 +6,16 @@ from grpc_health.v1.health import aio as health_aio
 
 from sidemirror_server.rpc.listening.addresses import CannotListen, check_free
 
-# Anybody may ask, without a token: so what one can take is little. Chosen here: the kubelet has one or two calls open.
+# No token is needed, so one client can use little. Chosen here: the kubelet has one or two calls open.
 _CALLS_AT_ONCE = 50
 _LONGEST_REQUEST_BYTES = 4_096
 
 
 class HealthListener:
-    """A server that knows one service. It goes on telling until the other one has stopped."""
+    """A server with the health service alone. It answers until the main server has stopped."""
 
     def __init__(self, health: health_aio.HealthServicer, address: str) -> None:
-        """Listens at once and serves once it is started. Raises CannotListen when the address is taken."""
+        """Listens at once, and serves after `start`. Raises CannotListen when the address is in use."""
         check_free("health_address", address)
         self._server = grpc.aio.server(
             maximum_concurrent_rpcs=_CALLS_AT_ONCE,

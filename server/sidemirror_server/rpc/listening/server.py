@@ -1,4 +1,4 @@
-"""The gRPC server: registers the services, listens, tells of its health, and goes away in good order."""
+"""The gRPC server: registers the services, listens, reports its health, and shuts down gracefully."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 
 
 def options(message_bytes: int, streams_per_connection: int) -> list[tuple[str, int]]:
-    """Channel arguments. Figures: research page grpc-sidecars, section 5, and reliability-and-security, fact 8."""
+    """Channel arguments. Decision 006 gives the reasons and figures."""
     return [
         # Without this a second server binds the same port silently and takes half of the calls.
         ("grpc.so_reuseport", 0),
@@ -61,20 +61,20 @@ def _handler(boundary: Boundary, method: MethodDescriptor, rpc: Rpc) -> Handler:
 class _Unregistered:
     """A server to which generated code adds its handlers by name only.
 
-    For each handler that is registered beforehand grpc.aio keeps a task that waits for its next call, and at every
-    call, whatever its method, asks all of these tasks which one it was: with our 50 methods a tenth of a small call's
-    CPU and more. To look a handler up by its name takes a few microseconds.
+    For each registered handler grpc.aio keeps a task that waits for its next call, and asks all these tasks at every
+    call. With our 50 methods that costs at least a tenth of a small call's CPU. A look-up by name takes a few
+    microseconds.
     """
 
     def __init__(self, server: grpc.aio.Server) -> None:
         self.add_generic_rpc_handlers = server.add_generic_rpc_handlers
 
     def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Handler]) -> None:
-        """Left out on purpose."""
+        """Does nothing, on purpose."""
 
 
 class Server:
-    """A grpc.aio server with its health, its reflection and its streams."""
+    """A grpc.aio server with health, reflection and streams."""
 
     def __init__(self, streams: Streams, message_bytes: int, streams_per_connection: int) -> None:
         self._server = grpc.aio.server(options=options(message_bytes, streams_per_connection))
@@ -84,50 +84,50 @@ class Server:
         self._names: list[str] = []
 
     def register(self, boundary: Boundary, *services: ServiceTable) -> None:
-        """Serves the services, behind the boundary."""
+        """Registers the services' handlers, wrapped by the boundary."""
         for service in services:
             name, handlers = service.contract.full_name, dict(handlers_of(boundary, service))
             self._by_name.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, handlers),))
             self._names.append(name)
 
     def reflect(self) -> None:
-        """Answers server reflection, so that grpcurl and buf curl need no proto files."""
+        """Serves server reflection, so that grpcurl and buf curl need no proto files."""
         from grpc_reflection.v1alpha import reflection
 
         names = (*self._names, "grpc.health.v1.Health", reflection.SERVICE_NAME)
         reflection.enable_server_reflection(names, self._by_name, pool=Symbols())  # type: ignore[arg-type]  # it is used as one
 
     def listen(self, address: str, credentials: grpc.ServerCredentials | None = None) -> int:
-        """Adds an address, with TLS when there are credentials; returns the port (1 for a Unix socket). Raises
-        RuntimeError when it is taken."""
+        """Adds an address, with TLS if there are credentials; returns the port (1 for a Unix socket). Raises
+        RuntimeError when the address is in use."""
         if credentials is not None:
             return self._server.add_secure_port(address, credentials)
         return self._server.add_insecure_port(address)
 
     async def start(self, unable: Collection[str] = ()) -> None:
-        """Serves from now on, all but the services `unable`, of which it says so."""
-        # Last, as reflection: whose method a call names is asked in this order.
+        """Starts serving. Health reports the services in `unable` as NOT_SERVING."""
+        # Added last, like reflection: each call looks for its handler in this order.
         health_pb2_grpc.add_HealthServicer_to_server(self.health, self._by_name)
         for name in ("", *self._names):
             await self.set_able(name, able=name not in unable)
         await self._server.start()
 
     async def set_able(self, service: str, *, able: bool) -> None:
-        """What health says of a service ("" is the whole server), until the end is announced."""
+        """Sets the health of a service ("" is the whole server). Changes nothing after `announce_end`."""
         await self.health.set(service, SERVING if able else NOT_SERVING)
 
     async def announce_end(self, grace_s: float) -> None:
-        """NOT_SERVING for whoever watches, `closing` on every stream."""
+        """Health reports NOT_SERVING, and every stream sends `closing`."""
         await self.health.enter_graceful_shutdown()
         self._streams.close_all(grace_s)
-        # Streams say so when they are woken, which happens in the next turns of the loop.
+        # Streams send `closing` when they wake, in the next iterations of the event loop.
         await asyncio.sleep(0)
 
     async def stop(self, grace_s: float) -> None:
-        """Lets running calls end for `grace_s` seconds, then cancels them.
+        """Gives running calls `grace_s` seconds to end, then cancels them.
 
-        New calls are the boundary's to refuse, as long as streams are open: a server of grpc.aio that is told to stop
-        drops the next call that comes without an answer, and its client sees CANCELLED.
+        While streams are open the boundary refuses new calls. A stopping grpc.aio server would drop the next call
+        without an answer, and its client would see CANCELLED.
         """
         ends_s = asyncio.get_running_loop().time() + grace_s
         with contextlib.suppress(TimeoutError):

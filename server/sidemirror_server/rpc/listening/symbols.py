@@ -1,4 +1,4 @@
-"""What server reflection finds things by. Called by `server.py` when reflection is on."""
+"""The symbol look-up of server reflection. `server.py` uses it when reflection is on."""
 
 from typing import Any
 
@@ -7,13 +7,13 @@ from google.protobuf.descriptor import FileDescriptor
 
 
 class Symbols:
-    """Python's pool of descriptors, which also finds methods: it knows the names of services, messages and fields, and
-    not those of methods, so that `grpcurl describe` of a method would be answered with NOT_FOUND."""
+    """Python's descriptor pool, extended to find methods. The pool itself finds services, messages and fields only:
+    `grpcurl describe` of a method would be answered with NOT_FOUND."""
 
     def __init__(self) -> None:
         self._pool: Any = descriptor_pool.Default()
 
-    def FindFileContainingSymbol(self, name: str) -> FileDescriptor:  # noqa: N802  # as protobuf has it
+    def FindFileContainingSymbol(self, name: str) -> FileDescriptor:  # noqa: N802  # protobuf's name
         """The file that defines `name`. Raises KeyError."""
         try:
             found: FileDescriptor = self._pool.FindFileContainingSymbol(name)

@@ -1,6 +1,6 @@
-"""TLS for the TCP address: a certificate, its key and, for mutual TLS, the authorities of clients.
+"""TLS for the TCP address: a certificate, its key and, for mutual TLS, the clients' CA certificates.
 
-All of them are read again when they change, for connections that are made from then on.
+Changed files are read again, and apply to new connections.
 """
 
 import logging
@@ -23,7 +23,7 @@ Credentials: TypeAlias = grpc.ServerCredentials
 
 
 class TlsFiles(msgspec.Struct, frozen=True):
-    """In PEM. The certificate with its chain; without `client_ca` every client may connect."""
+    """Files in PEM. `certificate` includes its chain; without `client_ca` every client may connect."""
 
     certificate: Path
     key: Path
@@ -31,12 +31,12 @@ class TlsFiles(msgspec.Struct, frozen=True):
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """Those that are given."""
+        """The paths that are set."""
         return tuple(path for path in (self.certificate, self.key, self.client_ca) if path is not None)
 
 
 def credentials_of(files: TlsFiles, clock: Clock) -> grpc.ServerCredentials:
-    """What a listener needs. Raises CannotUse."""
+    """A listener's credentials, which follow changes of the files. Raises CannotUse."""
     reread = Reread(files.paths, lambda: read_tls(files), clock, _told)
     return grpc.dynamic_ssl_server_credentials(
         reread.current(), reread.current, require_client_authentication=files.client_ca is not None
@@ -51,15 +51,15 @@ def _told(error: CannotUse | None) -> None:
 
 
 def read_tls(files: TlsFiles) -> grpc.ServerCertificateConfiguration:
-    """What the files hold. Raises CannotUse when one cannot be read or they do not belong together."""
+    """The content of the files. Raises CannotUse when a file cannot be read, or key and certificate do not match."""
     key, certificate = read_pair(files)
     client_ca = None if files.client_ca is None else read_authorities(files.client_ca)
     return grpc.ssl_server_certificate_configuration([(key, certificate)], client_ca)
 
 
 def read_pair(files: TlsFiles) -> tuple[bytes, bytes]:
-    """The key and its certificate. Raises CannotUse, because gRPC itself would refuse every connection later, with no
-    word about why."""
+    """The key and its certificate. Raises CannotUse if they do not fit: gRPC would refuse each connection later,
+    without a reason."""
     key = read_secret(files.key)
     certificate = read_public(files.certificate)
     if not list(_blocks(certificate)):
@@ -73,8 +73,8 @@ def read_pair(files: TlsFiles) -> tuple[bytes, bytes]:
 
 
 def read_authorities(path: Path) -> bytes:
-    """The authorities of clients' certificates. Raises CannotUse when one of them is none: gRPC would refuse to listen,
-    and say only that."""
+    """The clients' CA certificates. Raises CannotUse when one is invalid: gRPC would refuse to listen, without a
+    reason."""
     raw = read_public(path)
     blocks = list(_blocks(raw))
     if not blocks:
@@ -88,7 +88,7 @@ def read_authorities(path: Path) -> bytes:
 
 
 def _blocks(raw: bytes) -> Iterator[bytes]:
-    """The certificates in a file in PEM, each with its first and last line."""
+    """The certificates of a PEM file, each with its first and last line."""
     for begun in raw.split(_BEGIN)[1:]:
         yield _BEGIN + begun.partition(_END)[0] + _END + b"\n"
 

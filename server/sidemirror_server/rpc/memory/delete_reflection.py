@@ -1,4 +1,4 @@
-"""DeleteReflection: a memory is removed, with its versions."""
+"""DeleteReflection: removes a memory with its versions."""
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.store import Memories

@@ -1,4 +1,4 @@
-"""Dream: a pass over what a project has learned lately, followed until its end."""
+"""Dream: starts a pass over a project's new memories, or joins the running one, and streams its progress."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -13,8 +13,8 @@ from sidemirror_server.vocabulary.errors import Disabled, WrongState
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.work.queue import Job, JobState, Work
 
-# How often a caller who follows a pass is told how far it is. The pass may run in another sidecar, of which only its
-# notes in the queue are seen. Chosen here: a person does not wait for it, and one look is one row.
+# Seconds between two looks at a pass. Another sidecar may run it, so its progress is read from the job's checkpoint.
+# Chosen here: nobody waits for it, and a look reads one row.
 _LOOK_AGAIN_S = 0.2
 
 

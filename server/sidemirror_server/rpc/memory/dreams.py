@@ -1,4 +1,4 @@
-"""Dreams as messages."""
+"""Converters for dreams."""
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.dreams.dreams import Dream, DreamtLesson
@@ -6,7 +6,7 @@ from sidemirror_server.rpc.wire.common import STATUSES, timestamp, usage_to_wire
 
 
 def dream_to_wire(dream: Dream) -> pb.DreamLogEntry:
-    """An entry of the log."""
+    """An entry of the dream log."""
     return pb.DreamLogEntry(
         dream_id=dream.dream_id,
         number=dream.number,

@@ -1,4 +1,4 @@
-"""ExploreGraph: what is linked to a memory, a tool, an error or a name, and through what."""
+"""ExploreGraph: the nodes and links around a memory, a tool, an error or a name."""
 
 import asyncio
 
@@ -14,7 +14,7 @@ from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.scope import Scope
 
 _DEFAULT_DEPTH, _DEFAULT_NODES = 2, 100
-# A message holds 4 MiB: memories that do not fit are left out of their nodes' place, the farthest first.
+# A message holds 4 MiB: nodes that do not fit are left out, the farthest first.
 _ANSWER_BYTES = 3 * 1024 * 1024
 
 
@@ -34,7 +34,7 @@ def _point(key: str) -> pb.GraphPoint:
 
 
 def _explored_to_wire(explored: Explored, scope: Scope) -> pb.ExploreGraphResponse:
-    """What was reached, as far as there is room in a message: the nearest first."""
+    """The nodes that fit into a message, the nearest first, with the links between them."""
     response = pb.ExploreGraphResponse(truncated=explored.truncated)
     room = _ANSWER_BYTES
     shown: set[str] = set()

@@ -1,4 +1,4 @@
-"""ExportReflections: every memory of a project, a line of JSON each."""
+"""ExportReflections: every memory of a project, one line of JSON for each."""
 
 from collections.abc import AsyncIterator, Sequence
 
@@ -12,7 +12,7 @@ from sidemirror_server.rpc.boundary.call import Call
 
 _AT_ONCE = 50
 _MOST_VERSIONS = 1_000
-# A part of an export holds about this much; a line may be longer by itself.
+# The target size of one message; a single line may be longer.
 _PART_BYTES = 512 * 1024
 
 
@@ -40,7 +40,7 @@ async def export_reflections(
 
 
 def _more_links(memory: MemoryRecord, links: Sequence[Link]) -> tuple[NewLink, ...]:
-    """The links of a memory that do not arise from the memory itself."""
+    """The links of a memory that cannot be derived from the memory itself."""
     own, source = links_of(memory), memory_key(memory.memory_id)
     found = (NewLink(link.kind, link.target) for link in links if link.source == source)
     return tuple(link for link in found if link not in own)

@@ -1,4 +1,4 @@
-"""GenerateReflection: an episode, and what it taught."""
+"""GenerateReflection: reflects on an episode, and stores the result if asked to."""
 
 import msgspec
 
@@ -28,7 +28,7 @@ async def generate_reflection(
     context = await _context(turns, request, call)
     heard = await without_echo(receipts, call.scope, context, request.receipt_ids)
     result = await reflector.reflect(call.scope, heard.context, call.model_time_s(), call.clock.now_us())
-    # Judged here whether it is stored or not: whoever hands it back has no episode to judge it by.
+    # The result is judged even if it is not stored: StoreReflection, which may follow, has no episode to judge it by.
     untrusted, trusted = (heard.context.texts(trusted=trusted) for trusted in (False, True))
     result = await judged_by_episode(result, untrusted, trusted)
     repeats = heard.repeats(result.reflection) or (bool(result.strategy) and heard.repeats(result.strategy))
@@ -45,7 +45,7 @@ async def generate_reflection(
 
 
 async def _context(turns: RecordedTurns, request: pb.GenerateReflectionRequest, call: Call) -> ReflectionContext:
-    """What a request is about. Raises BadInput, NotFound."""
+    """The episode that a request describes. Raises BadInput, NotFound."""
     outcome, task = OUTCOME_NAMES[request.outcome], enter(request.task_description)
     if (request.turn_id and request.events) or not (request.turn_id or request.events or request.session_id):
         raise BadInput([("events", "exactly one of events, turn_id and session_id")])
@@ -82,7 +82,7 @@ async def _events(turns: RecordedTurns, request: pb.GenerateReflectionRequest, c
 
 
 def _told(events: tuple[Event, ...]) -> tuple[str, str, str]:
-    """The last outcome, the first task and the session that events tell of."""
+    """The last outcome, the first task and the first session in the events; empty texts if there are none."""
     outcome = task = session_id = ""
     for event in events:
         match event.what:

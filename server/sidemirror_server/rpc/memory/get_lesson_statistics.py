@@ -15,7 +15,7 @@ _VERDICTS = numbers_of(LessonVerdict, pb.LessonVerdict)
 
 
 class LessonKey(msgspec.Struct, frozen=True):
-    """A place in the order of lessons: by id downwards."""
+    """A place in the list of lessons, which is in descending order of ids."""
 
     memory_id: str
 
@@ -37,7 +37,7 @@ async def get_lesson_statistics(
 
 
 def _statistics_to_wire(judged: JudgedLesson) -> pb.LessonStatistics:
-    """A lesson with what is known of it."""
+    """A lesson with its evidence and verdict."""
     memory, evidence = judged.memory, judged.evidence
     return pb.LessonStatistics(
         reflection_id=memory.memory_id,

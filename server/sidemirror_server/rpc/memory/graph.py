@@ -1,4 +1,4 @@
-"""Links and nodes of the graph as messages."""
+"""Converters for the links and nodes of the graph."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ _LONGEST_MEMORY_ID = 128
 
 
 def node_in(point: pb.GraphPoint, place: str) -> Node:
-    """The node that a request names at `place`. Raises BadInput."""
+    """The node of a request's point. `place`: the point's field, named in errors. Raises BadInput."""
     kind = _NODE_NAMES.get(point.kind, NodeKind.MEMORY)
     name = enter(point.id)
     if kind is NodeKind.MEMORY and len(name) > _LONGEST_MEMORY_ID:

@@ -1,4 +1,4 @@
-"""ImportReflections: the lines of an export, into this project."""
+"""ImportReflections: stores the lines of an export in this project."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,7 +10,7 @@ from sidemirror_server.memory.store import Memories
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.services import Begin
 
-# Contract: ImportReflectionsResponse.refused.
+# How many refused lines are listed, as the contract says (ImportReflectionsResponse.refused).
 _MOST_REFUSED = 1_000
 
 

@@ -1,4 +1,4 @@
-"""LinkReflections: links that an agent makes, or removes."""
+"""LinkReflections: makes or removes an agent's links."""
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.kin.graph import MemoryGraph

@@ -1,4 +1,4 @@
-"""ListClusters: a page of what belongs together."""
+"""ListClusters: a page of clusters of memories."""
 
 import msgspec
 
@@ -39,7 +39,7 @@ def _place(cluster: Cluster) -> ClusterPlace:
 
 
 def _order(place: ClusterPlace) -> tuple[int, float, int, str]:
-    """As `clusters` orders them."""
+    """The sort key of `Grouping.clusters`."""
     return -place.episodes, -place.importance, place.created_us, place.cluster_id
 
 

@@ -1,4 +1,4 @@
-"""ListPrunings: a page of what was removed because it was old."""
+"""ListPrunings: a page of the log of prunings."""
 
 from collections.abc import Sequence
 

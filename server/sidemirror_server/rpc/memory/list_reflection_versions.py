@@ -1,4 +1,4 @@
-"""ListReflectionVersions: a page of what a memory was before."""
+"""ListReflectionVersions: a page of a memory's versions."""
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.store import Memories

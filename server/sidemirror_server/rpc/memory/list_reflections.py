@@ -1,4 +1,4 @@
-"""ListReflections: a page of the memories that are kept."""
+"""ListReflections: a page of a project's memories."""
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.store import Memories, MemoryKey

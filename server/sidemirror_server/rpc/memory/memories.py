@@ -1,4 +1,4 @@
-"""Memories between the wire and the records. Text from the wire enters here, once."""
+"""Converters for memories. Texts from the wire pass `enter` here, once."""
 
 from typing import Any
 
@@ -27,13 +27,13 @@ STATE_NAMES = {number: state for state, number in STATES.items()}
 
 
 def object_of(message: Struct) -> dict[str, Any]:
-    """A JSON-like object with its texts entered, the names of its members too."""
+    """A JSON-like object, with secrets redacted in its texts and in the names of its members."""
     entered: dict[str, Any] = redact_json(MessageToDict(message))
     return entered
 
 
 def applies_of(applies: pb.AppliesWhen) -> AppliesWhen:
-    """When a lesson applies."""
+    """The record of when a lesson applies."""
     return AppliesWhen(
         tools=tuple(enter(tool) for tool in applies.tools),
         error_categories=tuple(dict.fromkeys(name for n in applies.error_categories if (name := CATEGORY_NAMES[n]))),
@@ -42,7 +42,7 @@ def applies_of(applies: pb.AppliesWhen) -> AppliesWhen:
 
 
 def applies_to_wire(applies: AppliesWhen) -> pb.AppliesWhen | None:
-    """The same on the wire; nothing when it says nothing."""
+    """The message of when a lesson applies; None when it sets no condition."""
     if applies == AppliesWhen():
         return None
     return pb.AppliesWhen(
@@ -53,7 +53,6 @@ def applies_to_wire(applies: AppliesWhen) -> pb.AppliesWhen | None:
 
 
 def memory_to_wire(memory: MemoryRecord, scope: Scope) -> pb.Memory:
-    """A memory as it is kept."""
     return pb.Memory(
         id=memory.memory_id,
         kind=KINDS[memory.kind],
@@ -95,5 +94,5 @@ async def read_memory(store: Memories, call: Call, memory_id: str) -> MemoryReco
 
 
 def repeatable_id(call: Call) -> str:
-    """The id of a revision that may be repeated; empty when the client gave no request id."""
+    """A revision's id, the same if the request is repeated; empty when the client gave no request_id."""
     return call.make_id() if call.request_id else ""

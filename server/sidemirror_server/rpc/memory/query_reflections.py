@@ -13,7 +13,7 @@ from sidemirror_server.vocabulary.text import enter
 # Seed reflection-engine-v2, "Query Reflections".
 _DEFAULT_K = 5
 _DEFAULT_MIN_IMPORTANCE = 0.5
-# A message holds 4 MiB; what does not fit is left out, the last first.
+# A message holds 4 MiB; hits that do not fit are left out, the last first.
 _ANSWER_BYTES = 3 * 1024 * 1024
 _MODES = {
     SearchMode.FILTER: pb.SEARCH_MODE_FILTER,
@@ -41,7 +41,7 @@ async def query_reflections(
 
 
 def _answer_to_wire(answer: SearchAnswer, scope: Scope, *, explain: bool) -> pb.QueryReflectionsResponse:
-    """The answer with its hits, as far as there is room in a message."""
+    """The answer, with as many hits as fit into a message."""
     hits = fitting(
         (_hit_to_wire(hit, scope, explain=explain) for hit in answer.hits),
         *(pb.QueryHit.ByteSize, _ANSWER_BYTES),

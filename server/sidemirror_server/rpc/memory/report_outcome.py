@@ -1,4 +1,4 @@
-"""ReportOutcome: what became of a task, and so of the lessons that it was given."""
+"""ReportOutcome: stores a task's outcome, which is evidence for the lessons of its receipt."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -37,8 +37,7 @@ async def report_outcome(
 async def _failures(
     turns: RecordedTurns, request: pb.ReportOutcomeRequest, receipt: Receipt, call: Call
 ) -> frozenset[str] | None:
-    """Signatures of the errors that came up: as they are reported, else as the turn has them; None when neither
-    says."""
+    """The signatures of the task's errors: from the request, else from the recorded turn; None if neither has them."""
     if request.HasField("errors"):
         failed = tuple((enter(one.tool_name), enter(one.error_message)) for one in request.errors.failed_calls)
         return await asyncio.to_thread(_signatures, failed)
@@ -53,6 +52,6 @@ def _signatures(failed: Iterable[tuple[str, str]]) -> frozenset[str]:
 
 
 def _signatures_in(events: Sequence[Event]) -> frozenset[str]:
-    """Of the errors of a turn, which may be thousands."""
+    """The signatures of a turn's errors, of which there may be thousands."""
     errors = (step for step in steps_of(events) if step.event_type is EventType.ERROR_EVENT)
     return _signatures((step.tool_name, step.content) for step in errors)

@@ -1,4 +1,4 @@
-"""What memories are made from, and what comes of it, between the wire and the records. Text enters here, once."""
+"""Converters for episodes and reflection results. Texts from the wire pass `enter` here, once."""
 
 from typing import Any
 
@@ -23,18 +23,18 @@ from sidemirror_server.vocabulary.text import enter
 
 _EVENT_TYPES = {pb.EventType.Value(f"EVENT_TYPE_{one.name}"): one for one in EventType}
 _ORIGIN_NAMES = {number: origin for origin, number in ORIGINS.items()}
-# What a text tries is said in a few words.
+# The longest `steering`, which says in a few words what a text tries to make its reader do.
 _TRIED_CHARS = 200
-# What a result's metadata says that the record has of its own.
+# Members of a result's metadata that become fields of the record.
 _OWN_METADATA = ("outcome", "task_description", "event_count", "session_id", "episode", "steering", "repeats")
 
 
 def step_of(event: pb.ReflectionEvent, event_id: str) -> EpisodeStep:
-    """The record of an event; `event_id` stands in for one that the client left out."""
+    """The record of an event; `event_id` is used if the client gave none."""
     event_type = _EVENT_TYPES.get(event.event_type, EventType.SYSTEM_EVENT)
     error = _json(event.error)
     metadata = _json(event.metadata)
-    # What failed was told by whatever failed; what stands beside a text may come from anywhere.
+    # A tool may have written the text of its error, and metadata may come from anywhere.
     heard = (Origin.TOOL,) if error or metadata else ()
     return EpisodeStep(
         event_id=event.event_id or event_id,
@@ -48,15 +48,15 @@ def step_of(event: pb.ReflectionEvent, event_id: str) -> EpisodeStep:
 
 
 def error_of(error: pb.TaskError) -> TaskError:
-    """Why a task failed."""
+    """The record of a task's error."""
     return TaskError(CATEGORY_NAMES[error.error_category], enter(error.error_message), _json(error.context))
 
 
 def result_of(wire: pb.ReflectionResult, session_id: str, now_us: int) -> tuple[Result, dict[str, Any]]:
-    """A result that a client hands back, and the metadata that is its own.
+    """A result that a client sends back, and the client's own metadata.
 
-    Its text is the agent's; what rests on events may repeat a tool. The origin that it names can only lower that.
-    Raises BadInput.
+    The result's origin is the agent, or a tool if it cites events, whose texts it may repeat. The origin in the message
+    can only lower this trust. Raises BadInput.
     """
     metadata = object_of(wire.metadata)
     said = {name: value for name in _OWN_METADATA if isinstance(value := metadata.pop(name, None), str | int | float)}
@@ -91,7 +91,7 @@ def result_of(wire: pb.ReflectionResult, session_id: str, now_us: int) -> tuple[
 
 
 def result_to_wire(result: Result) -> pb.ReflectionResult:
-    """A result as it was made."""
+    """A new result, with status OK."""
     metadata: dict[str, object] = {
         "outcome": result.outcome,
         "task_description": result.task,
@@ -125,6 +125,6 @@ def _json(message: Struct) -> str:
 
 
 def ids_of(call: Call) -> Ids:
-    """The ids of what a call keeps."""
+    """The ids of the memories that a call stores."""
     reflection_id = call.make_id()
     return Ids(reflection_id, call.make_id(part="/strategy"), reflection_id if call.request_id else "")

@@ -1,4 +1,4 @@
-"""ReviewReflection: a person's word on a memory: let out, kept back, or retired."""
+"""ReviewReflection: a person activates, quarantines or retires a memory."""
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.record import Change, MemoryState, Quarantine, Revision

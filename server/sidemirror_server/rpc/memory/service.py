@@ -1,4 +1,4 @@
-"""ReflectiveMemoryService: what serves each of its RPCs."""
+"""ReflectiveMemoryService: the table of its RPCs."""
 
 from functools import partial
 
@@ -55,7 +55,7 @@ def memory_service(
     schedule: DreamSchedule | None,
     turns: RecordedTurns,
 ) -> ServiceTable:
-    """The table of ReflectiveMemoryService. `schedule` None: nothing dreams here."""
+    """The table of ReflectiveMemoryService. `schedule` None: this server does not dream."""
     return ServiceTable(
         MEMORY,
         GenerateReflection=Unary(partial(generate_reflection, reflector, keeper, receipts, turns)),
@@ -70,7 +70,7 @@ def memory_service(
         BuildMemoryContext=Unary(partial(build_memory_context, context)),
         ReportOutcome=Unary(partial(report_outcome, outcomes, receipts, turns)),
         GetLessonStatistics=Unary(partial(get_lesson_statistics, outcomes)),
-        # A pass goes on, here or in another sidecar, when the streams that follow it end.
+        # A pass goes on, here or in another sidecar, after the streams that follow it have ended.
         Dream=ServerStream(partial(dream, schedule, work), follows=True),
         ListDreams=Unary(partial(list_dreams, dreams)),
         ListPrunings=Unary(partial(list_prunings, pruning)),

@@ -1,4 +1,4 @@
-"""StoreReflection: a result that a client hands back is kept."""
+"""StoreReflection: stores a result that a client sends back."""
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.lessons.keeping import Keeper

@@ -1,4 +1,4 @@
-"""UpdateReflection: a new version of a memory, with other values."""
+"""UpdateReflection: changes a memory's values in a new version."""
 
 import asyncio
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from sidemirror_server.rpc.memory.memories import (
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.text import enter
 
-# What UpdateReflection can change, and how it is read.
+# The fields that UpdateReflection can change → their readers.
 _READERS: dict[str, Callable[[pb.MemoryChanges], Any]] = {
     "content": lambda new: enter(new.content),
     "importance": lambda new: new.importance,
@@ -44,7 +44,7 @@ async def update_reflection(
 
 
 def _revision(request: pb.UpdateReflectionRequest, revision_id: str) -> Revision:
-    """What a request changes: the fields of its mask, else those that are set. Raises BadInput."""
+    """The revision of a request: the fields of its mask, or without a mask those that are set. Raises BadInput."""
     changes = request.changes
     paths = list(request.update_mask.paths) or [name for name in _READERS if _is_set(changes, name)]
     unknown = [path for path in paths if path not in _READERS]

@@ -13,7 +13,7 @@ from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.vocabulary.budget import TurnBudget
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 
-# How many days of spend are told. Chosen here: a week shows whether today is unusual.
+# How many days of spend are reported. Chosen here: a week shows whether today is unusual.
 _DAYS = 7
 _EPOCH = datetime.date(1970, 1, 1)
 _LEVELS = numbers_of(Level, pb.SpendLevel)
@@ -28,7 +28,7 @@ async def get_server_info(
         spend = await spending.spent(call.scope, _DAYS)
         caps = await spending.caps(call.scope)
     except StoreUnavailable:
-        pass  # as `stores` says
+        pass  # the answer's `stores` reports the outage
     return pb.GetServerInfoResponse(
         version=info.version,
         tenant_id=info.own_scope.tenant_id,

@@ -1,4 +1,4 @@
-"""What a server says about itself; filled in by `assembly`."""
+"""Facts about the server for GetServerInfo; `assembly` fills them in."""
 
 from collections.abc import Callable, Mapping
 
@@ -8,8 +8,8 @@ from sidemirror_server.vocabulary.scope import Scope
 
 
 class StoreFacts(msgspec.Struct, frozen=True):
-    """One store: technology, what it holds, what an OK survives as far as is known now, and whether it answered when it
-    was asked last."""
+    """One store: its technology, what it holds, what a confirmed write survives, and whether it answered its last
+    request."""
 
     kind: str
     holds: str
@@ -18,7 +18,7 @@ class StoreFacts(msgspec.Struct, frozen=True):
 
 
 class ModelFacts(msgspec.Struct, frozen=True):
-    """What answers for a purpose, and whether it is being asked."""
+    """The model for a purpose, and whether it may be asked now."""
 
     purpose: str
     provider: str
@@ -27,7 +27,7 @@ class ModelFacts(msgspec.Struct, frozen=True):
 
 
 class ServerInfo(msgspec.Struct, frozen=True):
-    """Everything that GetServerInfo tells. `limits`: by the name of the setting."""
+    """The facts for GetServerInfo. `limits`: by the name of the setting."""
 
     version: str
     own_scope: Scope

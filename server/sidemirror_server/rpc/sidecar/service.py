@@ -1,4 +1,4 @@
-"""SidecarService: what serves its RPC."""
+"""SidecarService: the table of its RPC."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""CreateSession: a session with its configuration."""
+"""CreateSession: creates a session with its configuration."""
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.boundary.call import Call
@@ -20,7 +20,7 @@ async def create_session(sessions: Sessions, request: pb.CreateSessionRequest, c
     try:
         await sessions.create(call.scope, record)
     except AlreadyExists:
-        # A request whose answer was lost in a crash makes the same session again.
+        # A repeated request whose first answer was lost in a crash finds its own session.
         kept = await sessions.get(call.scope, session_id)
         if not call.request_id or request.session_id or kept is None:
             raise

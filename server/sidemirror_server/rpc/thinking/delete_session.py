@@ -1,4 +1,4 @@
-"""DeleteSession: a session goes, with its turns."""
+"""DeleteSession: removes a session with its turns."""
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.boundary.call import Call

@@ -1,4 +1,5 @@
-"""What the sidecar says, from records to the wire. The one place that writes the seeds' defaults (design section 3)."""
+"""Converters for directives. They fill in the defaults of the seed reflection-engine where a model gave nothing
+(decision 017)."""
 
 import msgspec
 
@@ -50,7 +51,7 @@ def left_to_wire(budget: BudgetLeft) -> pb.BudgetLeft:
 
 
 def write_left(wire: pb.BudgetLeft, budget: BudgetLeft) -> None:
-    """The same into an empty message: field by field, which takes a third of what a constructor's names take."""
+    """Writes what is left into an empty message, field by field: a constructor's keywords take three times as long."""
     wire.reflections = budget.reflections
     if budget.time_s is not None:
         wire.time.CopyFrom(duration(int(budget.time_s * 1e6)))
@@ -61,7 +62,7 @@ def write_left(wire: pb.BudgetLeft, budget: BudgetLeft) -> None:
 
 
 def write_ack(wire: pb.TurnAck, turn: LiveTurn, received: int, durable: int, now_us: int) -> None:
-    """What was received and is durable, and what is still being made, into an empty message."""
+    """Writes an ack into an empty message: events received and durable, pending directives, and the budget."""
     wire.received = received
     wire.durable = durable
     if turn.state.claims:
@@ -70,7 +71,7 @@ def write_ack(wire: pb.TurnAck, turn: LiveTurn, received: int, durable: int, now
 
 
 def reflection_to_wire(reflection: Reflection) -> pb.MidTurnReflection:
-    """A reflection; where a model gave nothing, the seed's default stands."""
+    """A reflection, with the defaults of the seed reflection-engine where a model gave nothing."""
     done = reflection.status is ResultStatus.OK
     text = reflection.reflection if done and reflection.reflection is not None else default_text(reflection.status)
     return pb.MidTurnReflection(
@@ -88,7 +89,6 @@ def reflection_to_wire(reflection: Reflection) -> pb.MidTurnReflection:
 
 
 def plan_to_wire(plan: TurnPlan) -> pb.TurnPlan:
-    """A turn's plan."""
     return pb.TurnPlan(
         turn_id=plan.turn_id,
         session_id=plan.session_id,
@@ -106,7 +106,6 @@ def plan_to_wire(plan: TurnPlan) -> pb.TurnPlan:
 
 
 def summary_to_wire(summary: TurnSummary) -> pb.TurnSummary:
-    """What a turn came to."""
     return pb.TurnSummary(
         outcome=OUTCOMES[summary.outcome],
         score=summary.score,
@@ -122,7 +121,7 @@ def summary_to_wire(summary: TurnSummary) -> pb.TurnSummary:
 
 
 def directive_to_wire(directive: Directive, turn_id: str, sequence: int) -> pb.TurnDirective:
-    """A directive at its place in the turn's record."""
+    """A directive with its sequence number in the turn's record."""
     wire = pb.TurnDirective(
         directive_id=directive.directive_id,
         turn_id=turn_id,
@@ -147,7 +146,6 @@ def directive_to_wire(directive: Directive, turn_id: str, sequence: int) -> pb.T
 
 
 def entry_to_wire(recorded: Recorded, turn_id: str, sequence: int, cursor: str) -> pb.TurnEntry:
-    """An entry of a turn's record."""
     wire = pb.TurnEntry(cursor=cursor, sequence=sequence, turn_id=turn_id)
     match recorded:
         case Event() as event:
@@ -168,13 +166,13 @@ def entry_to_wire(recorded: Recorded, turn_id: str, sequence: int, cursor: str) 
 
 
 def own_prompt(system_prompt: str, entered: str, own: str) -> str:
-    """A plan's system prompt with the agent's own base prompt as it came: what is kept of it (`entered`) has secrets
-    redacted, but the agent's model has to get the original."""
+    """A plan's system prompt with the agent's original base prompt (`own`). The stored one (`entered`) has its secrets
+    redacted, but the agent's model needs the original."""
     return own + system_prompt.removeprefix(entered)
 
 
 def with_own_prompt(plan: TurnPlan, started: TurnStarted, own: str) -> TurnPlan:
-    """The plan with the agent's own base prompt as it came."""
+    """The plan with the agent's original base prompt."""
     if started.base_prompt == own:
         return plan
     return msgspec.structs.replace(plan, system_prompt=own_prompt(plan.system_prompt, started.base_prompt, own))

@@ -1,4 +1,4 @@
-"""What an agent adds to what its turn knows, for a reflection."""
+"""Converter for what a reflection's request adds to its turn."""
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.wire.common import has_failed
@@ -9,7 +9,7 @@ from sidemirror_server.vocabulary.text import enter
 
 
 def extra_of(request: pb.ReflectRequest | pb.GetReflectionPromptRequest) -> Extra:
-    """What the agent adds to what the turn knows."""
+    """The messages and tool results of a request."""
     results = tuple(
         ToolOutcome(enter(result.name), enter(result.error or result.content), has_failed(result))
         for result in request.tool_results

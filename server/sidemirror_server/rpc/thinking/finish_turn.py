@@ -1,4 +1,4 @@
-"""FinishTurn: a turn without a stream ends."""
+"""FinishTurn: ends a turn with a single call."""
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.boundary.call import Call

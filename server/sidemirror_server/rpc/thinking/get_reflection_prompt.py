@@ -1,4 +1,4 @@
-"""GetReflectionPrompt: what a reflection would ask, for agents that ask their own model."""
+"""GetReflectionPrompt: the prompt of a reflection, for agents that ask their own model."""
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.boundary.call import Call

@@ -1,4 +1,4 @@
-"""GetThinkingPrompt: how to ask a model to think, without a turn."""
+"""GetThinkingPrompt: the prompt and parameters of a thinking level, without a turn."""
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.boundary.call import Call
@@ -16,7 +16,7 @@ async def get_thinking_prompt(request: pb.GetThinkingPromptRequest, call: Call) 
     plan = plan_thinking(request.base_prompt, level, request.provider, request.model)
     unknown = request.level not in _LEVELS and request.level != pb.THINK_LEVEL_UNSPECIFIED
     clamps = (f"level {request.level} is not known: OFF applies",) if unknown else ()
-    # Field by field, which takes a third of what a constructor's names take.
+    # Field by field: a constructor's keywords take three times as long.
     response = pb.GetThinkingPromptResponse()
     response.prompt = plan.prompt
     response.token_budget = plan.token_budget

@@ -36,7 +36,7 @@ async def reflect(
 
 
 def _said(turn: LiveTurn, directive_id: DirectiveId) -> tuple[Reflection, int] | None:
-    """The reflection of that id and its place in the turn's record, once it is made."""
+    """The reflection of this directive, and its sequence number; None until it is made."""
     for item in reversed(turn.said):
         if item.directive.directive_id == directive_id and isinstance(item.directive.what, Reflection):
             return item.directive.what, item.sequence
@@ -44,7 +44,7 @@ def _said(turn: LiveTurn, directive_id: DirectiveId) -> tuple[Reflection, int] |
 
 
 def _made(turn: LiveTurn, directive_id: DirectiveId) -> tuple[Reflection, int] | None:
-    """The same; raises why the turn was lost, and with it whoever was making it."""
+    """As `_said`; raises the turn's error if the turn is lost, because nothing makes the reflection then."""
     said = _said(turn, directive_id)
     if said is None and turn.lost is not None:
         raise turn.lost

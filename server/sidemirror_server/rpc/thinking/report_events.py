@@ -1,4 +1,4 @@
-"""ReportEvents: a turn without a stream goes on."""
+"""ReportEvents: adds events to a turn with a single call."""
 
 import asyncio
 import contextlib
@@ -13,7 +13,7 @@ from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.vocabulary.ids import TurnId
 
-# What an answer needs after the last wait. Chosen here: several times what it takes.
+# Seconds left for the answer after the last wait. Chosen here: several times what it takes.
 _ANSWER_S = 0.05
 
 
@@ -22,7 +22,7 @@ async def report_events(
 ) -> pb.ReportEventsResponse:
     turn = await conductor.take_up(call.scope, TurnId(request.turn_id))
     events = events_of(request.events, request.turn_id, call)
-    # Without events the call waits for what is pending, and answers with what that came to.
+    # Without events the call waits for pending directives, and answers with them.
     before = turn.state.last_sequence
     places = conductor.report(turn, events)
     await recorder.wait_durable(turn, max(places, default=0))

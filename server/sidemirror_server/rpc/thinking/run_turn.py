@@ -1,7 +1,7 @@
 """RunTurn: a whole turn on one stream.
 
-Reading and writing go on side by side: a task takes events into the turn, while the generator says what there is to
-say. A reader that is slow holds back only its own responses, and those are cumulative (acks) or kept with the turn.
+Reading and writing run side by side: a task adds events to the turn while the generator sends responses. A slow client
+delays only its own responses, which are cumulative (acks) or stored with the turn.
 """
 
 import asyncio
@@ -25,11 +25,11 @@ from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.ids import TurnId
 from sidemirror_server.vocabulary.telemetry import GAPS
 
-# How many turns of the loop pass between the news that there is something to say and saying it. On an idle loop they
-# take microseconds; on a busy one the events that arrive meanwhile share the acknowledgement.
+# Iterations of the event loop between waking up and sending. On an idle loop they take microseconds. On a busy one the
+# events that arrive meanwhile share one ack.
 _GATHER = 2
-# How long the news that events are durable may wait to be said together with something else. Chosen here: a fifth of
-# the time in which an acknowledgement is promised (design section 5).
+# Seconds that an ack of newly durable events waits for another reason to send. Chosen here: a fifth of the time in
+# which an ack is promised (decision 012).
 _DURABLE_S = 0.01
 
 
@@ -61,7 +61,7 @@ async def run_turn(
 
 
 async def _open(conductor: Conductor, streams: Streams, first: pb.RunTurnRequest, call: Call) -> "_TurnStream":
-    """Starts the turn, or takes it up again, with the first request of the stream."""
+    """Starts or resumes the turn with the first request of the stream."""
     rest: Sequence[pb.TurnEvent]
     if first.HasField("resume"):
         turn = await conductor.take_up(call.scope, TurnId(first.resume.turn_id))
@@ -77,7 +77,7 @@ async def _open(conductor: Conductor, streams: Streams, first: pb.RunTurnRequest
         turn_id = TurnId(call.make_id(wire.turn_id))
         is_new = not (wire.turn_id or call.request_id)
         rest = first.events[1:]
-        # Checked before anything is kept: a request is taken whole or not at all.
+        # Checked before anything is recorded: a request is accepted whole or not at all.
         events_of(rest, turn_id, call, 1)
         conductor.check_start(turn_id, len(first.events))
         try:
@@ -89,13 +89,13 @@ async def _open(conductor: Conductor, streams: Streams, first: pb.RunTurnRequest
     try:
         stream.take(rest, call, len(first.events) - len(rest))
     except BaseException:
-        stream.close()  # else its timer and its place among the turn's listeners would stay for ever
+        stream.close()  # else its timer and its listener would stay for ever
         raise
     return stream
 
 
 class _TurnStream:
-    """One stream on a turn: what it has taken, and what it has told."""
+    """One stream on a turn: the events that it received and the directives that it sent."""
 
     def __init__(self, conductor: Conductor, turn: LiveTurn, call: Call, streams: Streams, after_sequence: int) -> None:
         self._conductor = conductor
@@ -121,7 +121,7 @@ class _TurnStream:
         self._places.append(1)
 
     async def read(self, requests: AsyncIterator[pb.RunTurnRequest]) -> None:
-        """Takes in what the agent sends until it closes its side."""
+        """Adds the agent's events to the turn until the agent closes its side."""
         scope = self._call.scope
         async for request in requests:
             if request.HasField("resume"):
@@ -134,19 +134,19 @@ class _TurnStream:
             self.take(request.events, _of_batch(self._call, request), 0)
 
     def take(self, wires: Sequence[pb.TurnEvent], call: Call, first: int) -> None:
-        """Takes in the events of one request; the first stands at place `first` of it."""
+        """Adds the events of one request to the turn. `first`: the index of `wires[0]` in the request."""
         if not wires:
             return
         places = self._conductor.report(self._turn, events_of(wires, self._turn.state.turn_id, call, first))
         self._places.extend(places)
         self._received += len(places)
-        # Here too, not only when something is said: an agent that reads nothing would let them pile up.
+        # Counted here too, not only in `compose`: they would pile up if the agent reads nothing.
         self._count_durable()
-        # Events that the turn already has wake nobody else, and are to be acknowledged all the same.
+        # Events that the turn already has wake no other listener, but are acknowledged too.
         self._listener.wake()
 
     def compose(self, *, half_closed: bool) -> pb.RunTurnResponse | None:
-        """What there is to say now, or None. `half_closed`: the agent has nothing more to send."""
+        """The response to send now, or None. `half_closed`: the agent has closed its side."""
         missed, said = self._listener.take()
         if said and isinstance(said[-1].directive.what, TurnSummary):
             self._summary = said.pop()
@@ -165,7 +165,7 @@ class _TurnStream:
             self._unrecorded(response).closing.CopyFrom(_closing(times.closing_reason, times.grace_s))
         elif not directives and times.heartbeat_due():
             self._unrecorded(response).heartbeat.SetInParent()
-        # The summary is the last directive: it waits until all of the turn is durable, and so acknowledged.
+        # The summary is the last directive: it waits until the whole turn is durable, and so acknowledged.
         over = self._turn.over and self._turn.durable == self._turn.state.last_sequence
         if over and self._summary is not None:
             directives.append(self._directive(self._summary))
@@ -176,8 +176,8 @@ class _TurnStream:
         return response
 
     def _has_news(self, *, at_once: bool) -> bool:
-        """Whether to say what was received and is durable: when that has changed. That more is durable is said at once
-        only where something else is said too, or `at_once`."""
+        """Whether to send an ack. An unchanged ack is not sent. One in which only `durable` has grown waits for another
+        reason to send, or for `_DURABLE_S`, unless `at_once`."""
         self._count_durable()
         told = (self._received, self._durable, tuple(self._turn.state.claims))
         if told == self._told:
@@ -204,30 +204,30 @@ class _TurnStream:
         self._listener.wake()
 
     def finished(self, reader: "asyncio.Task[None]") -> bool:
-        """After the agent has closed its side: everything it sent is durable and nothing is being made. Raises what
-        reading has raised."""
+        """Whether the stream may end, once the agent has closed its side: all its events are durable and no directive
+        is pending. Raises the error of the reader."""
         error = reader.exception()
         if error is not None:
             raise error
         return not self._places and not self._turn.state.claims and self._turn.finishing is None
 
     async def wait(self) -> None:
-        """Returns once there may be something to say."""
+        """Returns once there may be something to send."""
         await self._listener.wait()
         for _ in range(_GATHER):
             await asyncio.sleep(0)
 
     def check(self) -> None:
-        """Raises when the stream cannot go on: the turn is another server's now, the token is not good any more, or
-        this server goes away or the stream is too old, and what the agent sent is safe."""
+        """Raises when the stream cannot go on: the turn belongs to another server now, or the stream has sent
+        `closing`. After `closing` it first waits until the agent's events are durable, unless the token was removed."""
         if self._turn.lost is not None:
             raise self._turn.lost
         if self._times.told_closing and (self._times.barred or self._durable == self._received):
             raise self._times.end()
 
     def read_ended(self, reader: "asyncio.Task[None]") -> None:
-        """Nothing more is read. What reading has raised is looked at here too: a stream that is cancelled first does
-        not ask for it, and it would be logged as an error that nobody has seen."""
+        """The reader has ended. Retrieves its exception: a cancelled stream does not, and asyncio would log the
+        exception as never retrieved."""
         if not reader.cancelled():
             reader.exception()
         self._listener.wake()
@@ -246,16 +246,16 @@ class _TurnStream:
         return directive_to_wire(directive, self._turn.state.turn_id, said.sequence)
 
     def _unrecorded(self, response: pb.RunTurnResponse) -> pb.TurnDirective:
-        """A new directive of the response that is not in the turn's record. It is filled in its place: what is made by
-        itself would be copied into it."""
+        """Adds a directive to the response that is not in the turn's record. It is filled in place, which saves a
+        copy."""
         wire = response.directives.add(turn_id=self._turn.state.turn_id)
         write_time(wire.time, self._call.clock.now_us())
         return wire
 
 
 def _of_batch(call: Call, request: pb.RunTurnRequest) -> Call:
-    """The call as it is about one request of the stream: events without an id get one that derives from its request_id
-    and its events. The same batch makes the same events again, and another one under that id makes others."""
+    """The call for one request of the stream. The ids of events without one derive from this request's id and events: a
+    batch sent twice gets the same ids, another batch under that request_id gets others."""
     if not request.request_id:
         return call if not call.request_id else msgspec.structs.replace(call, request_id="", digest=b"")
     events = pb.RunTurnRequest(events=request.events).SerializeToString(deterministic=True)

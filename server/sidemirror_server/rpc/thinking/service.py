@@ -1,4 +1,4 @@
-"""ThinkingService: what serves each of its RPCs."""
+"""ThinkingService: the table of its RPCs."""
 
 from functools import partial
 
@@ -43,7 +43,7 @@ def thinking_service(
     bell: Bell,
     streams: Streams,
 ) -> ServiceTable:
-    """The table of ThinkingService. `prompts`: of reflections."""
+    """The table of ThinkingService. `prompts`: the prompts of reflections."""
     watches = Watches(log, TURN_TOPIC, bell, streams)
     return ServiceTable(
         THINKING,
@@ -54,7 +54,7 @@ def thinking_service(
         DeleteSession=Unary(partial(delete_session, conductor)),
         GetThinkingPrompt=Unary(get_thinking_prompt),
         RunTurn=BidiStream(partial(run_turn, conductor, streams)),
-        # A start's answer is kept under its request_id without the secrets that the agent's own prompt may hold.
+        # The stored answer lacks the secrets in the agent's base prompt; `complete` puts the original prompt back.
         StartTurn=Unary(partial(start_turn, conductor, recorder), complete=_with_own_prompt),
         ReportEvents=Unary(partial(report_events, conductor, recorder)),
         FinishTurn=Unary(partial(finish_turn, conductor, recorder)),
@@ -68,7 +68,7 @@ def thinking_service(
 
 
 def _with_own_prompt(request: pb.StartTurnRequest, answer: bytes) -> bytes:
-    """The answer to a start, with the agent's base prompt as it came."""
+    """The answer to a start, with the agent's original base prompt."""
     entered = enter(request.base_prompt)
     if entered == request.base_prompt:
         return answer

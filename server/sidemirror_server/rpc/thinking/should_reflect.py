@@ -35,7 +35,7 @@ async def should_reflect(
 async def _between_turns(
     sessions: Sessions, conductor: Conductor, session_id: str, call: Call
 ) -> pb.ShouldReflectResponse:
-    """What is known of a session without a turn in memory: its configuration, its turn count, errors left over."""
+    """The decision for a session without an open turn: by its configuration, turn count and tool errors left over."""
     await conductor.settle_session(call.scope, SessionId(session_id))
     record = await sessions.get(call.scope, SessionId(session_id))
     if record is None:
@@ -46,7 +46,7 @@ async def _between_turns(
 
 
 def _decision_to_wire(decided: Decision) -> pb.ShouldReflectResponse:
-    # Field by field, which takes a third of what a constructor's names take.
+    # Field by field: a constructor's keywords take three times as long.
     wire = pb.ShouldReflectResponse()
     wire.should_reflect = decided.should_reflect
     wire.reason = REASONS[decided.reason]

@@ -1,4 +1,4 @@
-"""StartTurn: a turn without a stream begins."""
+"""StartTurn: starts a turn with a single call."""
 
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb

@@ -1,4 +1,4 @@
-"""The events of a turn as it is fed: which of them may come where, and what their ids are."""
+"""Converters for a turn's incoming events, which check their order and derive their ids."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,8 @@ from sidemirror_server.vocabulary.ids import derived_id
 
 
 def start_event(wire: pb.TurnEvent, call: Call) -> tuple[Event, TurnStarted]:
-    """The record of a `turn_started` event, in a session of its own when it names none: the same for the same turn."""
+    """The record of a `turn_started` event. If it names no session, the session's id derives from the turn's id or the
+    call."""
     if not wire.turn_started.session_id:
         own = derived_id(call.scope, "session of turn", wire.turn_id) if wire.turn_id else call.make_id(part="/session")
         wire.turn_started.session_id = own
@@ -22,7 +23,7 @@ def start_event(wire: pb.TurnEvent, call: Call) -> tuple[Event, TurnStarted]:
 
 
 def events_of(wires: Sequence[pb.TurnEvent], turn_id: str, call: Call, first: int = 0) -> list[Event]:
-    """The records of a turn's events but the first. `first`: the place of `wires[0]` in its request."""
+    """The records of a turn's events after `turn_started`. `first`: the index of `wires[0]` in its request."""
     now_us = call.clock.now_us()
     events: list[Event] = []
     for index, wire in enumerate(wires, start=first):

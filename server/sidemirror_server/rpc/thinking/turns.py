@@ -1,4 +1,4 @@
-"""Turns as they are waited for and shown."""
+"""Waits for turns, and converts them to messages."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -20,7 +20,7 @@ STATES = {
 
 
 async def until(turn: LiveTurn, find: Callable[[], T | None]) -> T:
-    """What `find` returns once that is not None; it is asked again each time that the turn has changed."""
+    """The first result of `find` that is not None; `find` is called after each change of the turn."""
     listener = turn.listen(turn.state.last_sequence)
     try:
         while (found := find()) is None:
@@ -32,7 +32,7 @@ async def until(turn: LiveTurn, find: Callable[[], T | None]) -> T:
 
 
 def turn_to_wire(head: TurnHead, now_us: int, pending_ids: Sequence[str]) -> pb.Turn:
-    """A turn by its head. `pending_ids`: of the directives that are being made."""
+    """A turn from its head. `pending_ids`: the directives in progress."""
     body = head_in(head.body)
     until_us = now_us if head.standing is TurnStanding.OPEN else head.updated_us
     return pb.Turn(

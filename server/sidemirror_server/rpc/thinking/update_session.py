@@ -1,4 +1,4 @@
-"""UpdateSession: what a session's next turns think with."""
+"""UpdateSession: changes the thinking configuration of a session's next turns."""
 
 import msgspec
 
@@ -31,8 +31,8 @@ async def update_session(
 
 
 def _masked(wish: ThinkingWish, request: pb.UpdateSessionRequest) -> ThinkingWish:
-    """What the request changes: without a mask every field that says something, with one the fields that it names,
-    which then take their default where the request says nothing."""
+    """The fields that the request changes: without a mask those that are set, else those that the mask names. A named
+    field that is not set gets its default. Raises BadInput."""
     if not request.HasField("update_mask"):
         return wish
     named: set[str] = set()

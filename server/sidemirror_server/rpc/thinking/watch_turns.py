@@ -1,4 +1,4 @@
-"""WatchTurns: the record as it grows."""
+"""WatchTurns: follows the record of turns as it grows."""
 
 from collections.abc import AsyncGenerator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Context blocks as messages."""
+"""Converter for context blocks."""
 
 from sidemirror.v1 import common_pb2 as pb
 from sidemirror_server.rpc.wire.common import ORIGINS
@@ -6,7 +6,7 @@ from sidemirror_server.vocabulary.block import ContextBlock
 
 
 def block_to_wire(block: ContextBlock) -> pb.ContextBlock:
-    """A block with its items and what was left out."""
+    """A block with its items and the omitted ones."""
     return pb.ContextBlock(
         text=block.text,
         receipt_id=block.receipt_id,

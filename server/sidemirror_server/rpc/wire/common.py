@@ -1,4 +1,4 @@
-"""Between wire types and records: what every service's converter needs. Text from the wire enters here, once."""
+"""Converters that every service needs."""
 
 import re
 from enum import Enum
@@ -16,8 +16,8 @@ E = TypeVar("E", bound=Enum)
 
 
 def numbers_of(kinds: type[E], wire: Any) -> dict[E, Any]:
-    """Each member of an enumeration of ours and its number on the wire, where its name has the enumeration's before it
-    (as buf's rules want it). Raises ValueError for a member that the wire does not have."""
+    """Each member of our enum → its number in the wire enum, whose names have the enum's name as prefix (buf's rule).
+    Raises ValueError for a member that the wire enum lacks."""
     prefix = re.sub(r"(?<!^)(?=[A-Z])", "_", wire.DESCRIPTOR.name).upper()
     return {kind: wire.Value(f"{prefix}_{kind.name}") for kind in kinds}
 
@@ -48,13 +48,13 @@ def timestamp(at_us: int) -> Timestamp:
 
 
 def write_time(wire: Timestamp, at_us: int) -> None:
-    """The same into an empty message."""
+    """Writes microseconds since the epoch into an empty Timestamp."""
     wire.seconds = at_us // 1_000_000
     wire.nanos = at_us % 1_000_000 * 1_000
 
 
 def microseconds(time: Timestamp) -> int:
-    """A Timestamp as microseconds since the epoch; what is finer is cut off."""
+    """A Timestamp as microseconds since the epoch, rounded down."""
     return time.seconds * 1_000_000 + time.nanos // 1_000
 
 
@@ -77,7 +77,7 @@ def struct(values: dict[str, object]) -> Struct:
 
 
 def usage_to_wire(usage: Usage | None) -> pb.Usage | None:
-    """What answered, and what it took; None when nothing did."""
+    """The model that answered and what it used; None when none answered."""
     if usage is None:
         return None
     return pb.Usage(
@@ -92,5 +92,5 @@ def usage_to_wire(usage: Usage | None) -> pb.Usage | None:
 
 
 def has_failed(result: pb.ToolResult) -> bool:
-    """Whether a tool has failed, as the agent tells it."""
+    """Whether a tool has failed, as the agent reports it."""
     return result.is_error or bool(result.error)

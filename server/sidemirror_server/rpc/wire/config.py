@@ -1,4 +1,4 @@
-"""What a session or a turn thinks with, and what it may spend, between the wire and the records."""
+"""Converters for thinking configurations and turn budgets."""
 
 from typing import Any
 
@@ -20,8 +20,8 @@ PERIODIC_NUMBERS = {name: number for number, name in PERIODIC_SCOPES.items()}
 
 
 def wish_of(config: pb.ThinkingConfig) -> ThinkingWish:
-    """What a configuration on the wire says, and what it leaves open. An unknown level stays its number, which names no
-    level: it is OFF, and a plan says so (design section 2)."""
+    """The fields that a configuration sets; None for the others. An unknown level is kept as its number: it counts as
+    OFF, and the plan warns of it (decision 002)."""
     level = None if config.level == pb.THINK_LEVEL_UNSPECIFIED else LEVELS.get(config.level, str(config.level))
     return ThinkingWish(
         level=level,
@@ -54,12 +54,12 @@ def config_to_wire(config: ThinkingConfig) -> pb.ThinkingConfig:
 
 
 def _number_of(level: str | None) -> Any:
-    """The number of a level that was asked for, known or not."""
+    """The number of the requested level, known or not."""
     return LEVEL_NUMBERS[level] if level in LEVEL_NUMBERS else int(level or pb.THINK_LEVEL_UNSPECIFIED)
 
 
 def wish_to_wire(wish: ThinkingWish) -> pb.ThinkingConfig:
-    """A configuration as it was asked for."""
+    """A configuration as the agent requested it."""
     wire = pb.ThinkingConfig(
         level=_number_of(wish.level),
         reflect_every=wish.reflect_every or 0,
@@ -73,7 +73,7 @@ def wish_to_wire(wish: ThinkingWish) -> pb.ThinkingConfig:
 
 
 def budget_to_wire(budget: TurnBudget) -> pb.TurnBudget:
-    """A turn's budget."""
+    """A turn's budget as a message; `time_limit` is absent without one."""
     wire = pb.TurnBudget(max_reflections=budget.max_reflections, max_tokens=budget.max_tokens, max_usd=budget.max_usd)
     if budget.time_limit_s is not None:
         wire.time_limit.FromMicroseconds(int(budget.time_limit_s * 1e6))

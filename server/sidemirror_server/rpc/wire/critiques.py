@@ -1,4 +1,5 @@
-"""Critiques as messages. Writes the seed's default where a model said nothing (design section 3)."""
+"""Converters for critiques. They fill in the defaults of the seed response-critique where a model gave nothing
+(decision 017)."""
 
 from typing import Any
 
@@ -22,7 +23,7 @@ _OUTCOMES: dict[Better | None, Any] = {
 
 
 def critique_to_wire(critique: Critique) -> common_pb2.CritiqueResult:
-    """A critique; the seed's default where its status is not OK."""
+    """A critique, with the defaults of the seed response-critique unless its status is OK."""
     verdict = critique.verdict
     done = verdict.status is ResultStatus.OK
     return common_pb2.CritiqueResult(
@@ -47,7 +48,7 @@ def critique_to_wire(critique: Critique) -> common_pb2.CritiqueResult:
 
 
 def comparison_to_wire(comparison: Comparison) -> common_pb2.CritiqueComparison:
-    """A comparison."""
+    """A comparison as a message."""
     return common_pb2.CritiqueComparison(
         status=STATUSES[comparison.status],
         detail=comparison.detail,
@@ -60,7 +61,7 @@ def comparison_to_wire(comparison: Comparison) -> common_pb2.CritiqueComparison:
 
 
 def issue_to_wire(issue: Issue) -> common_pb2.CritiqueIssue:
-    """An issue that a verdict has found."""
+    """An issue as a message."""
     return common_pb2.CritiqueIssue(
         kind=_KINDS[issue.kind],
         severity=_SEVERITIES[issue.severity],

@@ -1,4 +1,4 @@
-"""Turn events between the wire and the records of `trace.event`. Each text is entered here, once, on its way in."""
+"""Converters for turn events and the records of `trace.event`. Each incoming text passes `enter` here, once."""
 
 from collections.abc import Callable
 from typing import Any
@@ -28,7 +28,7 @@ def messages_of(messages: Any) -> tuple[Message, ...]:
 
 
 def event_of(event: pb.TurnEvent, event_id: str, now_us: int) -> Event:
-    """The record of an event; `event_id` and `now_us` stand in for what the client left out."""
+    """The record of an event; `event_id` and `now_us` are used if the client gave no id or time."""
     arm = event.WhichOneof("kind")
     what = _READERS[arm](getattr(event, arm))
     return Event(
@@ -122,7 +122,7 @@ _READERS: dict[str | None, Callable[[Any], What]] = {
 
 
 def event_to_wire(event: Event, turn_id: str) -> pb.TurnEvent:
-    """An event as it is kept."""
+    """A recorded event as a message."""
     wire = pb.TurnEvent(event_id=event.event_id, turn_id=turn_id, time=timestamp(event.at_us), agent=event.agent)
     _WRITERS[type(event.what)](wire, event.what)
     return wire
@@ -156,7 +156,7 @@ def _write_finished(wire: pb.TurnEvent, what: records.TurnFinished) -> None:
 
 
 def _same_fields(arm: str, wire_type: Callable[..., Any]) -> Callable[[pb.TurnEvent, Any], None]:
-    """A writer for a kind whose record has the very fields of its message."""
+    """A writer for an event whose record has the same fields as its message."""
 
     def write(wire: pb.TurnEvent, what: Any) -> None:
         fields = {name: getattr(what, name) for name in what.__struct_fields__}
