@@ -51,8 +51,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Token(msgspec.Struct, frozen=True):
-    """A token that the server accepts. `digest` is its SHA-256; `name` is for people and logs. `expires_us` None: it
-    never expires."""
+    """A known token. `digest`: its SHA-256; `name`: for people and logs; `expires_us` None: never expires."""
 
     name: str
     digest: bytes

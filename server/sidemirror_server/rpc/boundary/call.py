@@ -20,8 +20,7 @@ _AFTER_MODEL_S = 0.2
 
 
 class Call(Struct, frozen=True):
-    """One call. `digest` is the hash of the request; it and `request_id` are empty when the client gave no
-    request_id."""
+    """One call. `digest` is the request's hash, empty like `request_id` when the client gave no request_id."""
 
     scope: Scope
     method: str
@@ -38,8 +37,7 @@ class Call(Struct, frozen=True):
         return None if self.ends_at_s is None else max(0.0, self.ends_at_s - self.clock.monotonic_s())
 
     def time_for(self, wanted_s: float, answer_s: float) -> float:
-        """Seconds available now: `wanted_s`, shortened so that `answer_s` remain before the deadline. Never
-        negative."""
+        """Seconds available now: `wanted_s`, cut so that `answer_s` remain before the deadline; never negative."""
         left_s = self.remaining_s()
         return wanted_s if left_s is None else max(0.0, min(wanted_s, left_s - answer_s))
 

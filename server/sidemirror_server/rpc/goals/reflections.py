@@ -16,6 +16,7 @@ REPORT_STATES = {
 
 
 def reflection_to_wire(reflection: GoalReflection) -> pb.GoalReflection:
+    """A goal's reflection as a message."""
     return pb.GoalReflection(
         id=reflection.reflection_id,
         goal_id=reflection.goal_id,

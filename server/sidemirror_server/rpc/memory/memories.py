@@ -53,6 +53,7 @@ def applies_to_wire(applies: AppliesWhen) -> pb.AppliesWhen | None:
 
 
 def memory_to_wire(memory: MemoryRecord, scope: Scope) -> pb.Memory:
+    """A memory as a message. `scope`: the tenant and project that own it."""
     return pb.Memory(
         id=memory.memory_id,
         kind=KINDS[memory.kind],

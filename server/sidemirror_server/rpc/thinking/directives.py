@@ -89,6 +89,7 @@ def reflection_to_wire(reflection: Reflection) -> pb.MidTurnReflection:
 
 
 def plan_to_wire(plan: TurnPlan) -> pb.TurnPlan:
+    """A turn's plan as a message."""
     return pb.TurnPlan(
         turn_id=plan.turn_id,
         session_id=plan.session_id,
@@ -106,6 +107,7 @@ def plan_to_wire(plan: TurnPlan) -> pb.TurnPlan:
 
 
 def summary_to_wire(summary: TurnSummary) -> pb.TurnSummary:
+    """A turn's summary as a message."""
     return pb.TurnSummary(
         outcome=OUTCOMES[summary.outcome],
         score=summary.score,
@@ -146,6 +148,7 @@ def directive_to_wire(directive: Directive, turn_id: str, sequence: int) -> pb.T
 
 
 def entry_to_wire(recorded: Recorded, turn_id: str, sequence: int, cursor: str) -> pb.TurnEntry:
+    """An entry of a turn's record as a message."""
     wire = pb.TurnEntry(cursor=cursor, sequence=sequence, turn_id=turn_id)
     match recorded:
         case Event() as event:
