@@ -18,7 +18,7 @@ from tests.models.endpoint import CLAUDE, EXPECTED, KEY, LOCAL, Endpoint, Fault,
 from tests.models.talk import CANARY, PRICES, PROVIDERS, Talk, talk
 
 DEADLINE_S = 0.8
-# Design section 3: a deadline is a deadline.
+# Decision 015: a deadline is a deadline.
 LATE_S = 0.1
 
 
