@@ -47,7 +47,7 @@ class Critic:
         *,
         compare_to: str = "",
     ) -> Critique:
-        """The critique of the material's response, stored if it is OK; or the stored one, if there is one of that id.
+        """The stored critique of this id; if there is none, a new one of the material's response, stored if it is OK.
 
         `remaining_s`: returns how many seconds a call may take. Raises NotFound for an unknown `compare_to`, and
         what the store raises.

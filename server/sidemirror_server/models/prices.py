@@ -69,7 +69,7 @@ class Prices:
         return Cost(math.ceil(usd * NANO), self._assumed)
 
     def most(self, input_tokens: int, output_tokens: int) -> Amount:
-        """The most that these tokens can cost, with all input either written to the cache or not."""
+        """The most that these tokens can cost, whether or not the input is written to the cache."""
         plain = self.cost(input_tokens, output_tokens)
         written = self.cost(input_tokens, output_tokens, cache_write_tokens=input_tokens)
         return Amount(input_tokens + output_tokens, max(plain.nano_usd, written.nano_usd))

@@ -1,7 +1,7 @@
 """Checks answers from models: an answer is data from outside, and is not used before it has passed here.
 
 Adapters turn a provider's answer into a `ModelReply`; `accepted` checks it against the question. Details of failures
-never quote the provider or the model, whose words may repeat the prompt.
+are worded here, because the words of a provider or a model may repeat the prompt.
 """
 
 import json

@@ -83,7 +83,7 @@ def _issues(response: Response) -> Iterator[IssueAnswer]:
 
 
 def _errors(response: Response) -> Iterator[IssueAnswer]:
-    """An issue for failures without a recovery that the response does not mention."""
+    """An issue for failures that were neither recovered from nor mentioned in the response."""
     standing = _standing(response)
     if not standing or _ADMITS.search(response.text):
         return
