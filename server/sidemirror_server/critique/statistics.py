@@ -1,7 +1,7 @@
-"""Figures over stored critiques, and what they mean: every store computes them by itself.
+"""Definitions of the figures over stored critiques. Every store computes them itself.
 
-Confidences count in millionths, so that sums are exact and equal on every store; a quantile is the nearest rank: the
-smallest value that at least that part of all values does not exceed.
+Confidences are in millionths (ppm), so that sums are exact and equal on every store. A percentile is the nearest
+rank: the smallest value with at least that share of all values at or below it.
 """
 
 import msgspec
@@ -12,10 +12,10 @@ DAY_US = 24 * HOUR_US
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """Figures of one provider over one span of time. Confidences are those of the critiques that gave one.
+    """Figures of one provider over one span of time. `confident`: the critiques with a confidence.
 
-    `agreed`: of the `reported` outcomes, those where the verdict was right: success without a call for revision, or
-    anything else with one. `start_us`: of the hour or day (UTC) that they are about, or of the whole span.
+    `agreed`: how many of the `reported` outcomes fit the verdict: a success without a call for revision, or another
+    outcome with one. `start_us`: the start of the hour or the day (UTC), or of the whole span.
     """
 
     start_us: int
@@ -37,10 +37,10 @@ class Figures(msgspec.Struct, frozen=True):
 
     @property
     def revision_rate(self) -> float:
-        """The part of the critiques that called for a revision."""
+        """The share of critiques that called for a revision."""
         return self.revisions / self.count
 
 
 def to_ppm(confidence: float | None) -> int | None:
-    """A confidence as it is counted."""
+    """A confidence in millionths; None stays None."""
     return None if confidence is None else round(confidence * PPM)

@@ -1,6 +1,6 @@
-"""Data in a prompt: between tags that no text inside them can close.
+"""Encloses the data of a prompt in tags that no text between them can close.
 
-Used by the rooms' prompts. What was recorded or reported may try to give orders, or to end its block.
+The rooms' prompts use it, because recorded and reported texts may contain orders, or try to end their block.
 """
 
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from hashlib import blake2b
 
 
 def fence(texts: Iterable[str]) -> str:
-    """A tag that depends on every character it encloses: a text that holds its own tag would have to guess a hash."""
+    """A tag with a hash of the enclosed texts: a text that contains the tag would have to guess the hash."""
     digest = blake2b("\x00".join(texts).encode("utf-8", "surrogatepass"), digest_size=8)
     return f"data-{digest.hexdigest()}"
 

@@ -1,7 +1,7 @@
 """The port to the ledger: what models were paid, and what they may still be paid today.
 
 `spending.py` reserves before a call goes out and settles when it has come back. What is reserved counts as spent from
-the start, so a crash in between needs no repair: an orphan simply stays spent (design, section 9).
+the start, so a crash in between needs no repair: an orphan simply stays spent (decision 024).
 """
 
 from collections.abc import Mapping
