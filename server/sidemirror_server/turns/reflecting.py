@@ -20,7 +20,7 @@ from sidemirror_server.thinking.turn import due, elapsed_s, left
 from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
-from sidemirror_server.vocabulary.budget import Claim, claim, model_timeout_s
+from sidemirror_server.vocabulary.budget import ANSWER_S, Claim, claim, model_timeout_s
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, new_id
 from sidemirror_server.vocabulary.status import ResultStatus
@@ -33,10 +33,12 @@ _LESSONS_S = 1.0
 
 
 class _Asked(msgspec.Struct, frozen=True):
-    """What a reflection is made from, as it was when its slot was taken. `brought`: lessons that the turn has."""
+    """What a reflection is made from, as it was when its slot was taken. `brought`: lessons that the turn has.
+    `wanted_at_s`: when whoever asked has to have it, on the monotonic clock; None: nobody waits for it."""
 
     material: ReflectionMaterial
     timeout_s: float
+    wanted_at_s: float | None
     within: Within
     failures: tuple[FailedCall, ...]
     brought: frozenset[str]
@@ -80,7 +82,8 @@ class Reflections:
         """Takes a slot and starts a reflection on the turn as it stands, or says why the budget does not allow it.
 
         Nothing is awaited between the look at the budget and the record of the claim: concurrent callers never get more
-        slots than there are. `extra` is what the agent adds to what the turn knows.
+        slots than there are. `extra` is what the agent adds to what the turn knows. `rpc_remaining_s`: what the call
+        that waits for it has left; the reflection is there in time to be told.
         """
         now_us = self._clock.now_us()
         ran_s = elapsed_s(turn.state, now_us)
@@ -88,14 +91,16 @@ class Reflections:
         if claimed.status is not ResultStatus.OK:
             return claimed, None
         limit_s = turn.state.budget.time_limit_s
-        timeout_s = model_timeout_s(None if limit_s is None else limit_s - ran_s, rpc_remaining_s)
+        within_s = None if rpc_remaining_s is None else max(0.0, rpc_remaining_s - ANSWER_S)
+        timeout_s = model_timeout_s(None if limit_s is None else limit_s - ran_s, within_s)
+        wanted_at_s = None if within_s is None else self._clock.monotonic_s() + within_s
         directive_id = directive_id or DirectiveId(new_id(now_us))
         material = material_of(turn.state, extra)
         unspent = left(turn.state, now_us)
         within = Within(unspent.tokens, unspent.usd)
         turn.record(SlotClaim(directive_id, now_us, reasons, caused_by), now_us)
         self._recorder.submit(turn)
-        asked = _Asked(material, timeout_s, within, _failures(turn, extra), _brought(turn))
+        asked = _Asked(material, timeout_s, wanted_at_s, within, _failures(turn, extra), _brought(turn))
         task = asyncio.create_task(self._run(turn, directive_id, reasons, caused_by, asked))
         turn.tasks[directive_id] = task
         task.add_done_callback(lambda done: self._done(turn, directive_id, done))
@@ -136,7 +141,7 @@ class Reflections:
             reflection = await reflect(
                 self._gateway, self._prompts, turn.scope, asked.material, asked.timeout_s, asked.within
             )
-            await asyncio.wait([lessons], timeout=_LESSONS_S)
+            await asyncio.wait([lessons], timeout=self._patience_s(asked.wanted_at_s))
             if lessons.done():
                 reflection = msgspec.structs.replace(reflection, lessons=lessons.result())
         finally:
@@ -144,6 +149,12 @@ class Reflections:
         self._record(turn, directive_id, reflection, reasons, caused_by)
         # What failed while the model was thinking could not begin a reflection of its own.
         self.look(turn)
+
+    def _patience_s(self, wanted_at_s: float | None) -> float:
+        """How long a reflection that is made waits for its lessons."""
+        if wanted_at_s is None:
+            return _LESSONS_S
+        return max(0.0, min(_LESSONS_S, wanted_at_s - self._clock.monotonic_s()))
 
     def _done(self, turn: LiveTurn, directive_id: DirectiveId, task: asyncio.Task[None]) -> None:
         turn.tasks.pop(directive_id, None)
