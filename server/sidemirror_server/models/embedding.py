@@ -3,6 +3,7 @@ goes on waiting, and a question is answered by its words.
 """
 
 import asyncio
+import logging
 import time
 
 from sidemirror_server.models.breaker import Breaker, Breakers
@@ -15,6 +16,8 @@ from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
+
+_log = logging.getLogger(__name__)
 
 # Added by providers around each text.
 _ADDED_TOKENS = 16
@@ -53,6 +56,18 @@ class PaidEmbedder:
         except TimeoutError as error:
             why = f"there were no vectors within {deadline_s:g} s"
             raise ModelFailed(ResultStatus.FAILED_MODEL, why) from error
+
+    async def prepare(self) -> None:
+        """Loads what a first call would otherwise wait for: the SDK and prices. Logs what is ready, or missing."""
+        await self._prices.load()
+        prepare = getattr(self._embedder, "prepare", None)
+        try:
+            if prepare is not None:
+                await prepare()
+        except ModelFailed as failure:
+            _log.error("model_not_usable", extra={"model": self._embedder.name, "reason": failure.detail})
+        else:
+            _log.info("model_ready", extra={"model": self._embedder.name})
 
     async def close(self) -> None:
         """Ends the connections."""

@@ -127,7 +127,7 @@ class Gateway:
             raise ModelFailed(ResultStatus.FAILED_MODEL, why) from error
 
     async def prepare(self) -> None:
-        """Loads what a first question would otherwise wait for: SDKs and prices. Logs what is missing."""
+        """Loads what a first question would otherwise wait for: SDKs and prices. Logs what is ready, or missing."""
         for provider in {route.provider for route in self._routes.values()}:
             if provider.prices is None:
                 continue
@@ -143,6 +143,8 @@ class Gateway:
                     await prepare()
             except ModelFailed as failure:
                 _log.error("model_not_usable", extra={"model": provider.model.name, "reason": failure.detail})
+            else:
+                _log.info("model_ready", extra={"model": provider.model.name})
 
     async def close(self) -> None:
         """Ends the calls under way and waits until the ledger knows of them."""

@@ -63,7 +63,8 @@ class _Count(msgspec.Struct, frozen=True):
 class Messages:
     """A connection to one model."""
 
-    def __init__(self, model: str, api_key: str, base_url: str) -> None:
+    def __init__(self, model: str, api_key: str, base_url: str, *, direct: bool = False) -> None:
+        """`direct`: past any proxy that the environment names."""
         self._name = model
         self._nothing = Usage("anthropic", model)
         # Its own retries wait for as long as a provider says, and its spans would send our trace ids there.
@@ -72,7 +73,7 @@ class Messages:
             base_url=base_url,
             max_retries=0,
             open_telemetry=False,
-            http_client=anthropic.DefaultAsyncHttpxClient(**http.client_settings()),
+            http_client=anthropic.DefaultAsyncHttpxClient(**http.client_settings(direct=direct)),
         )
         self._model = DescribedModel()
         self._is_known = False

@@ -57,7 +57,8 @@ class _Completion(msgspec.Struct, frozen=True):
 class Chat:
     """A connection to one model."""
 
-    def __init__(self, model: str, api_key: str, base_url: str) -> None:
+    def __init__(self, model: str, api_key: str, base_url: str, *, direct: bool = False) -> None:
+        """`direct`: past any proxy that the environment names."""
         self._name = model
         self._nothing = Usage("openai_compatible", model)
         self._server = server_at(base_url)
@@ -66,7 +67,7 @@ class Chat:
             api_key=api_key,
             base_url=base_url,
             max_retries=0,
-            http_client=openai.DefaultAsyncHttpxClient(**http.client_settings()),
+            http_client=openai.DefaultAsyncHttpxClient(**http.client_settings(direct=direct)),
         )
 
     async def complete(self, ask: Ask[AnswerT], ends_s: float) -> Completion[AnswerT]:

@@ -37,14 +37,15 @@ class _Made(msgspec.Struct, frozen=True):
 class EmbeddingsEndpoint:
     """A connection to one embedding model."""
 
-    def __init__(self, model: str, api_key: str, base_url: str) -> None:
+    def __init__(self, model: str, api_key: str, base_url: str, *, direct: bool = False) -> None:
+        """`direct`: past any proxy that the environment names."""
         self._name = model
         self._nothing = Usage("openai_compatible", model)
         self._client = openai.AsyncOpenAI(
             api_key=api_key,
             base_url=base_url,
             max_retries=0,
-            http_client=openai.DefaultAsyncHttpxClient(**http.client_settings()),
+            http_client=openai.DefaultAsyncHttpxClient(**http.client_settings(direct=direct)),
         )
 
     async def embed(self, texts: tuple[str, ...], ends_s: float) -> Embeddings:
