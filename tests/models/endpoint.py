@@ -115,6 +115,9 @@ EXPECTED: Mapping[Fault, tuple[str, bool]] = {
     Fault.PROMPT_ECHO_IN_JSON: ("failed_parse", True),
 }
 
+# An answer that says nothing of its usage.
+LEFT_OUT = object()
+
 _PAGE = b"<!doctype html><html><body><h1>Bad gateway</h1></body></html>"
 # (status, headers, body) where that is all that is wrong.
 _STATUSES: Mapping[Fault, tuple[int, Mapping[str, str], bytes]] = {
@@ -167,6 +170,8 @@ class Endpoint:
         self.status_headers: dict[str, str] = {}
         # Instead of the answer that it makes up from the schema.
         self.answer: Mapping[str, Any] | None = None
+        # What stands in the place of an answer's usage, or `LEFT_OUT`.
+        self.usage_of: Callable[[dict[str, Any]], Any] | None = None
         # Which calls get their answer slowly, and how; None: at once.
         self.slow_of: Callable[[Call], Slow | None] | None = None
         # Seconds after which an answer comes that is late.
@@ -272,6 +277,12 @@ class Endpoint:
         except Refusal as refusal:
             return refusal.status, {}, refusal.body
         call.input_tokens, call.output_tokens = given, tokens
+        if self.usage_of is not None and given:
+            answer = json.loads(made)
+            answer["usage"] = self.usage_of(answer["usage"])
+            if answer["usage"] is LEFT_OUT:
+                del answer["usage"]
+            made = json.dumps(answer).encode()
         return 200, {}, made
 
     async def _dawdle(self, writer: asyncio.StreamWriter, call: Call, slow: Slow) -> None:

@@ -7,11 +7,12 @@ import logging
 import time
 
 from sidemirror_server.models.breaker import Breaker, Breakers
-from sidemirror_server.models.embedder import Embedder, Embeddings
+from sidemirror_server.models.embedder import Embedder, Embeddings, most_tokens
 from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.models.ledger import Amount
 from sidemirror_server.models.prices import Prices
 from sidemirror_server.models.spending import Spending
+from sidemirror_server.models.token_counts import believed, estimate
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.scope import Scope
@@ -19,8 +20,6 @@ from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 _log = logging.getLogger(__name__)
 
-# Added by providers around each text.
-_ADDED_TOKENS = 16
 # The call itself ends this much before the caller's time does, so that it is known what was late.
 _GRACE_S = 0.05
 # A model that was given less time is not to blame. Chosen here: half of what a question waits.
@@ -91,13 +90,14 @@ class PaidEmbedder:
             breaker.leave(good)
 
     async def _paid(self, scope: Scope, texts: tuple[str, ...], deadline_s: float) -> Embeddings:
-        # No tokenizer makes two tokens of one byte.
-        most = self._prices.most(sum(len(text.encode()) + _ADDED_TOKENS for text in texts), 0)
+        most = self._prices.most(most_tokens(texts), 0)
         reservation = await self._spending.reserve(scope, Purpose.MEMORY_EMBEDDING, most, deadline_s)
         actual = reservation.most
         try:
             made = await self._embedder.embed(texts, deadline_s)
-            actual = self._prices.of(Usage("", "", input_tokens=made.input_tokens))
+            sent = sum(len(text.encode()) for text in texts)
+            took = believed(made.input_tokens, sent, estimate(sent), most_tokens(texts))
+            actual = self._prices.of(Usage("", "", input_tokens=took))
             return made
         except ModelFailed as failure:
             if failure.usage is not None:  # it is known to have taken nothing
