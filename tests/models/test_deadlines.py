@@ -90,11 +90,13 @@ class Callers:
 
     async def _reflect(self, turn_id: str, text: str) -> common_pb2.ResultStatus:
         request = pb.ReflectRequest(turn_id=turn_id, tool_results=[common_pb2.ToolResult(name="search", error=text)])
-        return (await self._thinking.Reflect(request, timeout=DEADLINE_S)).result.status
+        response: pb.ReflectResponse = await self._thinking.Reflect(request, timeout=DEADLINE_S)
+        return response.result.status
 
     async def _judge(self, text: str) -> common_pb2.ResultStatus:
         request = critique_pb2.CritiqueRequest(user_message="Where is W17?", response=text)
-        return (await self._critique.Critique(request, timeout=DEADLINE_S)).critique.status
+        response: critique_pb2.CritiqueResponse = await self._critique.Critique(request, timeout=DEADLINE_S)
+        return response.critique.status
 
     async def _generate(self, text: str) -> common_pb2.ResultStatus:
         event = memory_pb.ReflectionEvent(event_type=memory_pb.EVENT_TYPE_ERROR_EVENT, content=text)
@@ -104,13 +106,17 @@ class Callers:
 
     async def _revise(self, text: str) -> common_pb2.ResultStatus:
         request = critique_pb2.ReviseRequest(user_message="Where is W17?", response=text)
-        steps = [step async for step in self._critique.Revise(request, timeout=DEADLINE_S)]
+        steps: list[critique_pb2.ReviseResponse] = [
+            step async for step in self._critique.Revise(request, timeout=DEADLINE_S)
+        ]
         assert [step.WhichOneof("step") for step in steps] == ["critique", "result"]
         return steps[0].critique.critique.status
 
     async def _debate(self, text: str) -> common_pb2.ResultStatus:
         request = critique_pb2.DebateRequest(user_message="Where is W17?", response=text)
-        parts = [part async for part in self._critique.Debate(request, timeout=DEADLINE_S)]
+        parts: list[critique_pb2.DebateResponse] = [
+            part async for part in self._critique.Debate(request, timeout=DEADLINE_S)
+        ]
         assert [part.WhichOneof("part") for part in parts] == ["argument"] * 3 + ["verdict"]
         return parts[-1].verdict.critique.status
 
