@@ -21,6 +21,7 @@ from tests.faults.machine import Machine
 from tests.faults.process import Process
 from tests.faults.sidecars import Stub, channel
 from tests.faults.waiting import until
+from tests.memory.dreamers import lesson
 from tests.models.endpoint import KEY, Call, Endpoint, Slow
 from tests.models.talk import PROVIDERS, Talk, settings_of
 
@@ -45,7 +46,7 @@ class Callers:
     def __init__(self, connection: grpc.aio.Channel, endpoint: Endpoint) -> None:
         self._thinking: Stub = pb_grpc.ThinkingServiceStub(connection)
         self._critique: Stub = critique_pb2_grpc.CritiqueServiceStub(connection)
-        self._memory: Stub = ReflectiveMemoryServiceStub(connection)
+        self.memory: Stub = ReflectiveMemoryServiceStub(connection)
         self._talk = Talk(endpoint, self._thinking, Stub)
         self._calls = 0
         endpoint.slow_of = _slow_of
@@ -101,7 +102,7 @@ class Callers:
     async def _generate(self, text: str) -> common_pb2.ResultStatus:
         event = memory_pb.ReflectionEvent(event_type=memory_pb.EVENT_TYPE_ERROR_EVENT, content=text)
         request = memory_pb.GenerateReflectionRequest(events=[event], outcome=common_pb2.TASK_OUTCOME_FAILURE)
-        await self._memory.GenerateReflection(request, timeout=DEADLINE_S)
+        await self.memory.GenerateReflection(request, timeout=DEADLINE_S)
         return common_pb2.RESULT_STATUS_OK
 
     async def _revise(self, text: str) -> common_pb2.ResultStatus:
@@ -176,6 +177,18 @@ async def serving(
         yield process, Callers(connection, endpoint)
 
 
+async def _told(call: AsyncIterator[memory_pb.DreamResponse]) -> list[memory_pb.DreamResponse]:
+    """What a stream says until its end, or until its caller's time is over."""
+    told = []
+    try:
+        async for response in call:
+            told.append(response)  # noqa: PERF401  # what was said before the error counts
+    except grpc.aio.AioRpcError as error:
+        if error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED:
+            raise
+    return told
+
+
 async def ready(process: Process) -> None:
     """Returns once the model's SDK is loaded."""
     await until(lambda: "model_ready" in process.text())
@@ -189,6 +202,24 @@ async def test_answers_come_before_the_deadline(machine: Machine, tmp_path: Path
         await ready(process)
         while tally.held < 2:
             await tally.hold(callers)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("provider", PROVIDERS)
+async def test_a_pass_of_dreams_goes_on_when_its_callers_time_is_over(provider: str, tmp_path: Path) -> None:
+    async with Endpoint() as endpoint, serving(tmp_path, provider, endpoint) as (process, callers):
+        await ready(process)
+        for number in range(3):
+            result = memory_pb.ReflectionResult(**lesson(number))
+            await callers.memory.StoreReflection(memory_pb.StoreReflectionRequest(result=result))
+        endpoint.slow_of = lambda _: Slow.LATE
+        first = await _told(callers.memory.Dream(memory_pb.DreamRequest(), timeout=DEADLINE_S))
+        assert [step.WhichOneof("step") for step in first] == ["progress"] * len(first)
+        assert first, "the pass was not heard of: the test shows nothing"
+        rest = await _told(callers.memory.Dream(memory_pb.DreamRequest(), timeout=60))
+        assert rest[-1].dream.dream_id == first[0].progress.dream_id
+        assert rest[-1].dream.asked_count == 1
+    assert len(endpoint.calls) == 1
 
 
 @pytest.mark.long
