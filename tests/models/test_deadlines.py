@@ -238,7 +238,7 @@ async def test_a_sidecar_at_work_answers_before_the_deadline(provider: str, mach
 async def test_a_sidecar_that_has_just_started_answers_before_the_deadline(
     provider: str, machine: Machine, tmp_path: Path
 ) -> None:
-    """The SDK is loaded meanwhile. Seen to fail when what is loaded is looked through by the garbage collector."""
+    """The SDK is loaded meanwhile."""
     tally, folders, compiled = Tally(machine), itertools.count(), tmp_path / "compiled"
     async with Endpoint() as endpoint:
         async with serving(tmp_path / "compiles", provider, endpoint, compiled) as (process, _):
