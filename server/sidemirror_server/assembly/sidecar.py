@@ -224,7 +224,7 @@ class Sidecar:
         except RuntimeError as error:
             raise CannotListen(f"address {address!r}: it is in use, or not an address of this machine") from error
 
-    async def serve_until(self, stop: Awaitable[object], ready: Callable[[], object] = bool) -> None:
+    async def serve_until(self, stop: Awaitable[object], ready: Callable[[], None] | None = None) -> None:
         """Serves until `stop` is done, then drains. A background task that fails ends the server, loudly. `ready`: is
         called once everything is loaded that models need."""
         async with asyncio.TaskGroup() as group:
@@ -267,11 +267,12 @@ class Sidecar:
         if self.memory.meanings is not None:
             await self.memory.meanings.close()
 
-    async def _prepare(self, ready: Callable[[], object]) -> None:
+    async def _prepare(self, ready: Callable[[], None] | None) -> None:
         await self.gateway.prepare()
         if self.memory.meanings is not None:
             await self.memory.meanings.prepare()
-        ready()
+        if ready is not None:
+            ready()
 
     async def _republish(self) -> None:
         """Publishes again what a Redis has lost."""
