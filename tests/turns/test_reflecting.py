@@ -13,7 +13,7 @@ from tests.faults.sidecars import Stub, running
 from tests.models.endpoint import Endpoint
 from tests.models.talk import Talk
 
-DEADLINE_S = 1.0
+DEADLINE_S = 0.6
 
 
 async def never(*_: Any) -> NoReturn:
