@@ -28,10 +28,27 @@ AnthropicModel("claude-haiku-5-5", "key")
 OpenAICompatibleModel("gpt-5.5-mini", "key", "http://127.0.0.1:11434/v1")
 """
 
+# A first call after that, to an address that refuses it.
 PREPARE = """
-import asyncio, sys
+import asyncio, socket, sys
 from sidemirror_server.models.adapters.anthropic import AnthropicModel
-asyncio.run(AnthropicModel("claude-haiku-5-5", "key").prepare())
+from sidemirror_server.vocabulary.errors import ModelFailed
+from tests.models.providers import real_ask
+
+async def main(address):
+    model = AnthropicModel("claude-haiku-5-5", "key", address)
+    await model.prepare()
+    loaded = set(sys.modules)
+    try:
+        await model.complete(real_ask(), 10.0)
+    except ModelFailed:
+        pass
+    assert sys.modules.keys() == loaded, sys.modules.keys() - loaded
+    await model.close()
+
+with socket.socket() as held:
+    held.bind(("127.0.0.1", 0))
+    asyncio.run(main(f"http://127.0.0.1:{held.getsockname()[1]}"))
 """
 
 
@@ -40,10 +57,11 @@ asyncio.run(AnthropicModel("claude-haiku-5-5", "key").prepare())
     [
         pytest.param(SERVE, "set()", id="serve with no key"),
         pytest.param(MAKE, "set()", id="a model that is made and not asked"),
-        pytest.param(PREPARE, "{'anthropic', 'httpx2', 'pydantic'}", id="a model that is prepared"),
+        pytest.param(PREPARE, "{'anthropic', 'httpx2', 'pydantic'}", id="a model that is prepared, and its first call"),
     ],
 )
 def test_sdks_are_loaded_when_they_are_used(program: str, loaded: str, tmp_path: object) -> None:
+    """A first call was seen to import more when it is not rehearsed."""
     check = f"\nfound = {SDKS} & sys.modules.keys()\nassert found == {loaded}, found"
     done = subprocess.run(
         [sys.executable, "-c", program + check, str(tmp_path)], capture_output=True, text=True, check=False

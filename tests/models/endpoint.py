@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import json
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from enum import StrEnum
 from types import TracebackType
 from typing import Any, Self
@@ -24,7 +24,7 @@ from sidemirror_server.models.answers import MidTurnAnswer
 from tests.models import provider_answers
 from tests.models.provider_answers import CLAUDE, EMBEDDING, GPT, KEY, LOCAL, Refusal
 
-__all__ = ["CLAUDE", "EMBEDDING", "EXPECTED", "GPT", "KEY", "LOCAL", "Call", "Endpoint", "Fault", "unused_url"]
+__all__ = ["CLAUDE", "EMBEDDING", "EXPECTED", "GPT", "KEY", "LOCAL", "Call", "Endpoint", "Fault", "Slow", "unused_url"]
 
 
 class Fault(StrEnum):
@@ -67,6 +67,15 @@ class Fault(StrEnum):
     PROMPT_ECHO_IN_JSON = "the prompt inside an answer"
 
 
+class Slow(StrEnum):
+    """How a provider takes more time than its caller has."""
+
+    HANGS = "nothing comes"
+    HEADERS = "a byte of the headers now and then"
+    BODY = "a byte of the body now and then"
+    LATE = "the whole answer, too late"
+
+
 # What an adapter makes of each: `ok` is an answer, otherwise the status of its failure and whether to ask again.
 EXPECTED: Mapping[Fault, tuple[str, bool]] = {
     Fault.RATE_LIMITED: ("failed_model", True),
@@ -105,6 +114,9 @@ EXPECTED: Mapping[Fault, tuple[str, bool]] = {
     Fault.PROMPT_ECHO: ("failed_parse", True),
     Fault.PROMPT_ECHO_IN_JSON: ("failed_parse", True),
 }
+
+# An answer that says nothing of its usage.
+LEFT_OUT = object()
 
 _PAGE = b"<!doctype html><html><body><h1>Bad gateway</h1></body></html>"
 # (status, headers, body) where that is all that is wrong.
@@ -158,6 +170,12 @@ class Endpoint:
         self.status_headers: dict[str, str] = {}
         # Instead of the answer that it makes up from the schema.
         self.answer: Mapping[str, Any] | None = None
+        # What stands in the place of an answer's usage, or `LEFT_OUT`.
+        self.usage_of: Callable[[dict[str, Any]], Any] | None = None
+        # Which calls get their answer slowly, and how; None: at once.
+        self.slow_of: Callable[[Call], Slow | None] | None = None
+        # Seconds after which an answer comes that is late.
+        self.late_s = 3.0
         # Parameters of Chat Completions that the server does not take; answered as OpenAI does, or as others do.
         self.unsupported: set[str] = set()
         # No question about a model is answered any more.
@@ -234,7 +252,10 @@ class Endpoint:
         self.calls.append(call)
         self.arrived.set()
         await self.gate.wait()
-        if self.status is not None:
+        slow = self.slow_of(call) if self.slow_of is not None else None
+        if slow is not None:
+            await self._dawdle(writer, call, slow)
+        elif self.status is not None:
             await self._send(writer, self.status, self.status_headers, b"")
         elif call.fault is not None and call.fault in _STATUSES:
             await self._send(writer, *_STATUSES[call.fault])
@@ -256,7 +277,29 @@ class Endpoint:
         except Refusal as refusal:
             return refusal.status, {}, refusal.body
         call.input_tokens, call.output_tokens = given, tokens
+        if self.usage_of is not None and given:
+            answer = json.loads(made)
+            answer["usage"] = self.usage_of(answer["usage"])
+            if answer["usage"] is LEFT_OUT:
+                del answer["usage"]
+            made = json.dumps(answer).encode()
         return 200, {}, made
+
+    async def _dawdle(self, writer: asyncio.StreamWriter, call: Call, slow: Slow) -> None:
+        """The right answer, slowly."""
+        status, headers, made = self._made(call)
+        head = _head(status, {"content-length": str(len(made)), **headers})
+        match slow:
+            case Slow.HANGS:
+                await asyncio.Event().wait()
+            case Slow.HEADERS:
+                await _drip(writer, head)
+            case Slow.BODY:
+                writer.write(head)
+                await _drip(writer, made)
+            case Slow.LATE:
+                await asyncio.sleep(self.late_s)
+                await self._send(writer, status, headers, made)
 
     async def _transmit(self, writer: asyncio.StreamWriter, call: Call) -> None:
         status, headers, made = self._made(call)
@@ -279,10 +322,7 @@ class Endpoint:
                 _reset(writer)
             case Fault.SLOW_DRIP:
                 writer.write(_head(200, {"content-length": str(len(made))}))
-                for byte in made:
-                    writer.write(bytes((byte,)))
-                    await writer.drain()
-                    await asyncio.sleep(0.05)  # it is the fault, not a wait for something
+                await _drip(writer, made)
             case Fault.PACKED:
                 await self._send(writer, 200, {"content-encoding": "gzip"}, made)
             case _:
@@ -329,6 +369,13 @@ def _head(status: int, headers: Mapping[str, str]) -> bytes:
     shown = {"content-type": "application/json", "request-id": "req_1", **headers}
     lines = "".join(f"{name}: {value}\r\n" for name, value in shown.items())
     return f"HTTP/1.1 {status} -\r\n{lines}\r\n".encode()
+
+
+async def _drip(writer: asyncio.StreamWriter, data: bytes) -> None:
+    for byte in data:
+        writer.write(bytes((byte,)))
+        await writer.drain()
+        await asyncio.sleep(0.05)  # it is the fault, not a wait for something
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:

@@ -233,6 +233,7 @@ def spoilt(fault: str, path: str, request: Mapping[str, Any], made: bytes) -> tu
         response["choices"][0]["message"]["content"] = None if fault == "REFUSED" else text
         response["choices"][0]["finish_reason"] = finish
         response["usage"]["completion_tokens"] = _count(text)
+        response["usage"]["total_tokens"] = response["usage"]["prompt_tokens"] + _count(text)
     if fault == "PACKED":
         return gzip.compress(b" " * 20_000_000, 1), 0
     return json.dumps(response).encode(), _count(text)

@@ -22,6 +22,7 @@ class Talk(NamedTuple):
     endpoint: Endpoint
     thinking: Stub
     sidecar: Stub
+    address: str = ""
 
     async def turn(self, turn_id: str, *, time_limit_s: float = 0.0, **budget: Any) -> None:
         """A turn in which one call of a tool has failed, and no reflection is due by itself."""
@@ -57,21 +58,25 @@ class Talk(NamedTuple):
         return found
 
 
-@contextlib.asynccontextmanager
-async def talk(folder: Path, provider: str, url: str = "", **more: str) -> AsyncIterator[Talk]:
+def settings_of(provider: str, endpoint: Endpoint, url: str = "") -> dict[str, str]:
+    """What chooses the endpoint (or `url`) as the provider, but for its key."""
     per_input, per_output = PRICES["openai_compatible"]
     own: Mapping[str, str] = {}
     if provider == "openai_compatible":
         own = {"model__input_usd_per_mtok": str(per_input), "model__output_usd_per_mtok": str(per_output)}
+    return {
+        "model__provider": provider,
+        "model__name": CLAUDE if provider == "anthropic" else LOCAL,
+        "model__base_url": url or (endpoint.anthropic_url if provider == "anthropic" else endpoint.openai_url),
+        **own,
+    }
+
+
+@contextlib.asynccontextmanager
+async def talk(folder: Path, provider: str, url: str = "", **more: str) -> AsyncIterator[Talk]:
     async with Endpoint() as endpoint:
-        settings: dict[str, Any] = {
-            "model__provider": provider,
-            "model__name": CLAUDE if provider == "anthropic" else LOCAL,
-            "model__base_url": url or (endpoint.anthropic_url if provider == "anthropic" else endpoint.openai_url),
-            "model__api_key": KEY,
-            **own,
-            **more,
-        }
+        settings: dict[str, Any] = {**settings_of(provider, endpoint, url), "model__api_key": KEY, **more}
         async with running(folder, **settings) as served, channel(served.address) as connection:
             await served.sidecar.gateway.prepare()
-            yield Talk(endpoint, served.stub, sidecar_pb2_grpc.SidecarServiceStub(connection))
+            sidecar_stub = sidecar_pb2_grpc.SidecarServiceStub(connection)
+            yield Talk(endpoint, served.stub, sidecar_stub, served.address)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from sidemirror_server.operations.doctor import examine
+from sidemirror_server.operations.doctor_report import show
 from sidemirror_server.operations.finding import Finding
 from tests.acceptance import product
 from tests.faults.clocks import SetClock
@@ -51,6 +52,21 @@ def test_settings_and_where_they_come_from(tmp_path: Path) -> None:
     assert told["grace_s"] == (9.0, "flag")
     assert told["tenant_id"] == ("default", "default")
     assert "sk-very-secret" not in repr(examination)
+
+
+def test_the_table_names_the_variable_of_a_providers_sdk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    environment = {"ANTHROPIC_API_KEY": "sk-x", "ANTHROPIC_BASE_URL": "http://127.0.0.1:1", "SIDEMIRROR_GRACE_S": "8"}
+    show(found(tmp_path, environment=environment))
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in capsys.readouterr().out.splitlines()]
+    for row in (
+        ["model__base_url", "http://127.0.0.1:1", "ANTHROPIC_BASE_URL"],
+        ["model__api_key", "[secret]", "ANTHROPIC_API_KEY"],
+        ["grace_s", "8.0", "environment"],
+    ):
+        assert row in rows
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,72 @@ def test_what_answers(environment: dict[str, str], provider: str, key: str) -> N
     assert (model.provider, model.api_key.reveal()) == (provider, key)
 
 
+CLAUDE_AT = {"ANTHROPIC_BASE_URL": "http://claude.test"}
+OPENAI_AT = {"OPENAI_BASE_URL": "http://openai.test/v1"}
+EMBEDDING = {"SIDEMIRROR_EMBEDDING__NAME": "x"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "provider", "base_url", "key"),
+    [
+        ({**KEYS, **CLAUDE_AT, **OPENAI_AT}, "anthropic", "http://claude.test", "key-a"),
+        ({**KEYS, **OPENAI, **CLAUDE_AT, **OPENAI_AT}, "openai_compatible", "http://openai.test/v1", "key-o"),
+        # A server of one's own may want no key.
+        ({**OPENAI, **OPENAI_AT}, "openai_compatible", "http://openai.test/v1", ""),
+        ({"SIDEMIRROR_MODEL__API_KEY": "own", **CLAUDE_AT}, "anthropic", "http://claude.test", "own"),
+        # The project's own setting wins, and another server's key is not sent there.
+        ({**KEYS, **OPENAI, **OPENAI_AT, **LOCAL}, "openai_compatible", "http://127.0.0.1:11434/v1", ""),
+        ({**KEYS, **OPENAI_AT, **LOCAL}, "openai_compatible", "http://127.0.0.1:11434/v1", ""),
+        # They are there for other programs: nothing is sent anywhere because of them alone.
+        ({**CLAUDE_AT, **OPENAI_AT}, "rules", "", ""),
+        ({"OPENAI_API_KEY": "key-o", **OPENAI_AT}, "rules", "", ""),
+        ({**KEYS, **CLAUDE_AT, "SIDEMIRROR_MODEL__PROVIDER": "rules"}, "rules", "", ""),
+        ({**KEYS, "ANTHROPIC_BASE_URL": ""}, "anthropic", "", "key-a"),
+    ],
+)
+def test_where_the_sdks_look_for_an_address(
+    environment: dict[str, str], provider: str, base_url: str, key: str
+) -> None:
+    model = load({}, environment).model
+    assert (model.provider, model.base_url, model.api_key.reveal()) == (provider, base_url, key)
+
+
+def test_vectors_are_asked_for_where_openais_sdk_looks() -> None:
+    embedding = load({}, {**KEYS, **EMBEDDING, **OPENAI_AT}).embedding
+    assert (embedding.base_url, embedding.api_key.reveal()) == ("http://openai.test/v1", "key-o")
+    own = {"SIDEMIRROR_EMBEDDING__BASE_URL": "http://127.0.0.1:1/v1"}
+    embedding = load({}, {**KEYS, **EMBEDDING, **OPENAI_AT, **own}).embedding
+    assert (embedding.base_url, embedding.api_key.reveal()) == ("http://127.0.0.1:1/v1", "")
+    assert load({}, {**KEYS, **OPENAI_AT}).embedding.base_url == ""
+
+
+def test_where_a_value_came_from() -> None:
+    def told(environment: dict[str, str], **flags: str) -> dict[str, tuple[str, str]]:
+        found = sources(load(flags, environment), flags, environment)
+        return {source.name: (source.source, source.variable) for source in found if source.source != "default"}
+
+    assert told({**KEYS, **CLAUDE_AT}) == {
+        "model__provider": ("environment", "ANTHROPIC_API_KEY"),
+        "model__base_url": ("environment", "ANTHROPIC_BASE_URL"),
+        "model__api_key": ("environment", "ANTHROPIC_API_KEY"),
+    }
+    assert told({**KEYS, **OPENAI_AT}, model__provider="openai_compatible") == {
+        "model__provider": ("flag", ""),
+        "model__base_url": ("environment", "OPENAI_BASE_URL"),
+        "model__api_key": ("environment", "OPENAI_API_KEY"),
+    }
+    assert told({**EMBEDDING, **OPENAI_AT, "REFLECTIVE_MEMORY_MODE": "LITE"}) == {
+        "embedding__name": ("environment", ""),
+        "embedding__base_url": ("environment", "OPENAI_BASE_URL"),
+        "memory__mode": ("environment", "REFLECTIVE_MEMORY_MODE"),
+    }
+
+
+def test_an_address_that_is_none_is_named_by_the_variable_that_has_it() -> None:
+    with pytest.raises(BadSettings, match=r"^model__base_url \(ANTHROPIC_BASE_URL\): Expected a URL that begins with"):
+        load({}, {**KEYS, "ANTHROPIC_BASE_URL": "claude.test"})
+
+
 def test_a_flag_counts_before_the_environment() -> None:
     assert load({"model__provider": "rules"}, KEYS).model.provider == "rules"
     assert load({"model__base_url": "http://localhost:1/v1"}, KEYS).model.provider == "openai_compatible"
@@ -67,7 +133,7 @@ def test_which_model(environment: dict[str, str], model: str) -> None:
         ({"ANTHROPIC_API_KEY": "two words"}, "the API key for anthropic has characters that no key has"),
         (
             {"SIDEMIRROR_MODEL__BASE_URL": "http://:80/v1", "SIDEMIRROR_MODEL__NAME": "x"},
-            "model__base_url (SIDEMIRROR_MODEL__BASE_URL): the base URL for openai is not an http or https address",
+            "model__base_url (SIDEMIRROR_MODEL__BASE_URL or OPENAI_BASE_URL): the base URL for openai is not an http",
         ),
         ({"SIDEMIRROR_MODEL__PROVIDER": "gpt"}, "there is no 'gpt'; there are rules, anthropic, openai_compatible"),
     ],

@@ -74,7 +74,7 @@ def _check_connection(group: str, service: str, key: Secret, base_url: str) -> N
         return
     own = f"{PREFIX}{group.upper()}__"
     if "base URL" in missing:
-        raise BadSettings(f"{group}__base_url ({own}BASE_URL): {missing}")
+        raise BadSettings(f"{group}__base_url ({own}BASE_URL or {service.upper()}_BASE_URL): {missing}")
     elsewhere = "" if key or service == "anthropic" else f", and no base URL ({own}BASE_URL) of another server"
     raise BadSettings(f"{group}__api_key ({own}API_KEY or {service.upper()}_API_KEY): {missing}{elsewhere}")
 

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import random
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -211,11 +211,12 @@ class Sidecar:
         except RuntimeError as error:
             raise CannotListen(f"address {address!r}: it is in use, or not an address of this machine") from error
 
-    async def serve_until(self, stop: Awaitable[object]) -> None:
-        """Serves until `stop` is done, then drains. A background task that fails ends the server, loudly."""
+    async def serve_until(self, stop: Awaitable[object], ready: Callable[[], None] | None = None) -> None:
+        """Serves until `stop` is done, then drains. A background task that fails ends the server, loudly. `ready`: is
+        called once everything is loaded that models need."""
         async with asyncio.TaskGroup() as group:
             work = [
-                *(self.recorder.run(), self._sweep(), self.gateway.prepare(), self._standing.follow_the_store()),
+                *(self.recorder.run(), self._sweep(), self._prepare(ready), self._standing.follow_the_store()),
                 *(self._worker.run(), self._republish(), self._standing.follow_goals(), self.memory.alikes.run()),
             ]
             if self._lookout is not None:
@@ -252,6 +253,13 @@ class Sidecar:
         await self.gateway.close()
         if self.memory.meanings is not None:
             await self.memory.meanings.close()
+
+    async def _prepare(self, ready: Callable[[], None] | None) -> None:
+        await self.gateway.prepare()
+        if self.memory.meanings is not None:
+            await self.memory.meanings.prepare()
+        if ready is not None:
+            ready()
 
     async def _republish(self) -> None:
         """Publishes again what a Redis has lost."""

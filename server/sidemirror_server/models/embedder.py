@@ -6,10 +6,18 @@ import msgspec
 
 # A body of answers is read up to a megabyte (models/untrusted.py): so many vectors of 3,072 numbers fit into it.
 MOST_TEXTS = 8
+# Added by providers around each text.
+_ADDED_TOKENS = 16
+
+
+def most_tokens(texts: tuple[str, ...]) -> int:
+    """More tokens than the texts can have: no tokenizer makes two tokens of one byte."""
+    return sum(len(text.encode()) + _ADDED_TOKENS for text in texts)
 
 
 class Embeddings(msgspec.Struct, frozen=True):
-    """Vectors of length 1, one for each text in its order, all of the same dimensions; and the tokens they took."""
+    """Vectors of length 1, one for each text in its order, all of the same dimensions; and the tokens that they took, 0
+    where that is not said."""
 
     vectors: tuple[tuple[float, ...], ...]
     input_tokens: int

@@ -3,21 +3,23 @@ goes on waiting, and a question is answered by its words.
 """
 
 import asyncio
+import logging
 import time
 
 from sidemirror_server.models.breaker import Breaker, Breakers
-from sidemirror_server.models.embedder import Embedder, Embeddings
+from sidemirror_server.models.embedder import Embedder, Embeddings, most_tokens
 from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.models.ledger import Amount
 from sidemirror_server.models.prices import Prices
 from sidemirror_server.models.spending import Spending
+from sidemirror_server.models.token_counts import believed, estimate
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
-# Added by providers around each text.
-_ADDED_TOKENS = 16
+_log = logging.getLogger(__name__)
+
 # The call itself ends this much before the caller's time does, so that it is known what was late.
 _GRACE_S = 0.05
 # A model that was given less time is not to blame. Chosen here: half of what a question waits.
@@ -54,6 +56,18 @@ class PaidEmbedder:
             why = f"there were no vectors within {deadline_s:g} s"
             raise ModelFailed(ResultStatus.FAILED_MODEL, why) from error
 
+    async def prepare(self) -> None:
+        """Loads what a first call would otherwise wait for: the SDK and prices. Logs what is ready, or missing."""
+        await self._prices.load()
+        prepare = getattr(self._embedder, "prepare", None)
+        try:
+            if prepare is not None:
+                await prepare()
+        except ModelFailed as failure:
+            _log.error("model_not_usable", extra={"model": self._embedder.name, "reason": failure.detail})
+        else:
+            _log.info("model_ready", extra={"model": self._embedder.name})
+
     async def close(self) -> None:
         """Ends the connections."""
         await self._embedder.close()
@@ -76,13 +90,14 @@ class PaidEmbedder:
             breaker.leave(good)
 
     async def _paid(self, scope: Scope, texts: tuple[str, ...], deadline_s: float) -> Embeddings:
-        # No tokenizer makes two tokens of one byte.
-        most = self._prices.most(sum(len(text.encode()) + _ADDED_TOKENS for text in texts), 0)
+        most = self._prices.most(most_tokens(texts), 0)
         reservation = await self._spending.reserve(scope, Purpose.MEMORY_EMBEDDING, most, deadline_s)
         actual = reservation.most
         try:
             made = await self._embedder.embed(texts, deadline_s)
-            actual = self._prices.of(Usage("", "", input_tokens=made.input_tokens))
+            sent = sum(len(text.encode()) for text in texts)
+            took = believed(made.input_tokens, sent, estimate(sent), most_tokens(texts))
+            actual = self._prices.of(Usage("", "", input_tokens=took))
             return made
         except ModelFailed as failure:
             if failure.usage is not None:  # it is known to have taken nothing

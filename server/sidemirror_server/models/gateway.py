@@ -22,6 +22,7 @@ from sidemirror_server.models.profiles import NO_CAPS, Profile, Within, fitted, 
 from sidemirror_server.models.sharing import SharedCalls
 from sidemirror_server.models.spending import Spending
 from sidemirror_server.models.telemetry import model_call
+from sidemirror_server.models.token_counts import can_be_count, credible
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.scope import Scope
@@ -66,6 +67,8 @@ class Provider:
         self.prices = prices
         self.breakers = Breakers(clock)
         self.slots = asyncio.Semaphore(slots)
+        # Whether all counts of tokens so far could be true.
+        self.is_credible = True
 
 
 class Route(msgspec.Struct, frozen=True):
@@ -127,7 +130,7 @@ class Gateway:
             raise ModelFailed(ResultStatus.FAILED_MODEL, why) from error
 
     async def prepare(self) -> None:
-        """Loads what a first question would otherwise wait for: SDKs and prices. Logs what is missing."""
+        """Loads what a first question would otherwise wait for: SDKs and prices. Logs what is ready, or missing."""
         for provider in {route.provider for route in self._routes.values()}:
             if provider.prices is None:
                 continue
@@ -143,6 +146,8 @@ class Gateway:
                     await prepare()
             except ModelFailed as failure:
                 _log.error("model_not_usable", extra={"model": provider.model.name, "reason": failure.detail})
+            else:
+                _log.info("model_ready", extra={"model": provider.model.name})
 
     async def close(self) -> None:
         """Ends the calls under way and waits until the ledger knows of them."""
@@ -249,8 +254,9 @@ class Gateway:
                 async with asyncio.timeout(left_s):
                     completion = await call.provider.model.complete(call.ask, left_s)
                 told.took(completion.usage, ResultStatus.OK)
-            actual = call.prices.of(completion.usage)
-            return completion
+            usage = _credible(call, completion)
+            actual = call.prices.of(usage)
+            return Completion(completion.answer, usage)
         except ModelFailed as failure:
             if failure.usage is not None:
                 actual = call.prices.of(failure.usage)
@@ -258,14 +264,16 @@ class Gateway:
         except TimeoutError as error:
             raise ModelFailed(ResultStatus.FAILED_MODEL, f"the model did not answer within {left_s:g} s") from error
         finally:
-            self._spending.settle(reservation, actual)
+            self._spending.settle(reservation, actual.at_most(reservation.most))
 
     async def _counted(self, provider: Provider, ask: Ask[Any], ends_s: float) -> int | None:
         """The prompt's tokens as the provider counts them, with room for its error; None where it does not."""
         if not isinstance(provider.model, CountsTokens):
             return None
         counted = await provider.model.count_tokens(ask, max(0.0, ends_s - self._clock.monotonic_s()))
-        return None if counted is None else int(counted * _COUNT_RATIO) + _COUNT_MORE
+        if counted is None or not can_be_count(counted, ask):
+            return None
+        return int(counted * _COUNT_RATIO) + _COUNT_MORE
 
     def _left_s(self, call: _Call) -> float:
         return max(0.0, call.ends_s - self._clock.monotonic_s())
@@ -274,3 +282,12 @@ class Gateway:
         if failure.retry_after_s is not None:
             return failure.retry_after_s
         return float(_PAUSE_S * 2 ** (attempt - 1)) * self._chance()
+
+
+def _credible(call: _Call, completion: Completion[Any]) -> Usage:
+    """What the call took, as far as that can be true. That it cannot is logged once of each model."""
+    usage = credible(completion.usage, call.ask, msgspec.json.encode(completion.answer).decode())
+    if "tokens" in usage.parameters and call.provider.is_credible:
+        call.provider.is_credible = False
+        _log.warning("tokens_estimated", extra={"model": usage.model, "reason": "its own counts cannot be true"})
+    return usage

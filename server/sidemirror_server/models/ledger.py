@@ -27,6 +27,10 @@ class Amount(msgspec.Struct, frozen=True):
     tokens: int = 0
     nano_usd: int = 0
 
+    def at_most(self, most: "Amount") -> "Amount":
+        """This, but no more of either than `most`."""
+        return Amount(min(self.tokens, most.tokens), min(self.nano_usd, most.nano_usd))
+
     @property
     def usd(self) -> float:
         """The price in USD, for people."""

@@ -50,10 +50,15 @@ class Within(msgspec.Struct, frozen=True):
 NO_CAPS = Within()
 
 
+def sent_bytes(ask: Ask[AnswerT]) -> int:
+    """The length of the prompt with the answer's schema."""
+    schema = msgspec.json.encode(msgspec.json.schema(ask.answer_type))
+    return len(ask.system.encode()) + len(ask.prompt.encode()) + len(schema)
+
+
 def most_input_tokens(ask: Ask[AnswerT]) -> int:
     """More tokens than the prompt can have: no tokenizer makes two tokens of one byte."""
-    schema = msgspec.json.encode(msgspec.json.schema(ask.answer_type))
-    return len(ask.system.encode()) + len(ask.prompt.encode()) + len(schema) + _ADDED_TOKENS
+    return sent_bytes(ask) + _ADDED_TOKENS
 
 
 def most_output_tokens(ask: Ask[AnswerT]) -> int:

@@ -15,7 +15,7 @@ def show(examination: Examination) -> None:
         for setting in examination.settings:
             value = "" if setting.value is None else str(setting.value)
             style = "" if setting.source == "default" else "bold"
-            table.add_row(setting.name, Text(value, overflow="fold"), setting.source, style=style)
+            table.add_row(setting.name, Text(value, overflow="fold"), setting.variable or setting.source, style=style)
         console.print(table)
     for finding in examination.findings:
         line = Text("ok   " if finding.ok else "!!   ", style="green" if finding.ok else "red")

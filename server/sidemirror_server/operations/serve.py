@@ -82,11 +82,18 @@ async def _serve(settings: Settings) -> None:
         loop.add_signal_handler(number, _told_to_stop, stop)
     async with assemble(settings) as sidecar:
         await sidecar.start()
-        # What is there now stays until the end. A full collection that looks through all of it held the loop, and with
-        # it every stream, health and SIGTERM, for 50 to 100 ms on a busy machine.
+        # What is there now stays until the end, and so does what is loaded for models next. Full collections that look
+        # through all of it held the loop, and with it every stream, health and SIGTERM, for 50 to 200 ms each on a busy
+        # machine, and an answer that was due with them.
         gc.freeze()
+        gc.disable()
         print(f"sidemirror is serving on {sidecar.address}", file=sys.stderr, flush=True)
-        await sidecar.serve_until(stop.wait())
+        await sidecar.serve_until(stop.wait(), ready=_collect_from_here)
+
+
+def _collect_from_here() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def _told_to_stop(stop: asyncio.Event) -> None:

@@ -23,12 +23,14 @@ class BadSettings(Exception):
     """The settings cannot be used; says which one and why."""
 
 
-class Source(msgspec.Struct, frozen=True):
-    """Where a setting's value came from: `flag`, `environment` or `default`."""
+class Source(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where a setting's value came from: `flag`, `environment` or `default`. `variable`: the one in the environment
+    that says it, where that is not the setting's own."""
 
     name: str
     value: object
     source: str
+    variable: str = ""
 
 
 def load(flags: Mapping[str, str] | None = None, environment: Mapping[str, str] | None = None) -> Settings:
@@ -38,7 +40,7 @@ def load(flags: Mapping[str, str] | None = None, environment: Mapping[str, str] 
     """
     environment = os.environ if environment is None else environment
     given = {**_from_environment(environment), **(flags or {})}
-    given.update(_of_providers(given, environment))
+    given.update({name: said.value for name, said in _from_others(given, environment).items()})
     if level := given.get("log_level"):
         given["log_level"] = level.lower()
     nested: dict[str, object] = {}
@@ -97,8 +99,8 @@ def without_effect(
 
 def _variable(name: str, flags: Mapping[str, str], environment: Mapping[str, str]) -> str:
     """The name in the environment that has said this setting, or else its own."""
-    own, alias = f"{PREFIX}{name.upper()}", _ALIASES.get(name, "")
-    return alias if environment.get(alias) and not environment.get(own) and name not in flags else own
+    other = _from_others({**_from_environment(environment), **flags}, environment).get(name)
+    return f"{PREFIX}{name.upper()}" if other is None else other.variable
 
 
 # Names that clients read; the server leaves them alone.
@@ -138,12 +140,15 @@ def sources(
     """Every setting with its value and where that came from, in the order of their definition."""
     environment = os.environ if environment is None else environment
     given = _from_environment(environment)
-    given.update(_of_providers({**given, **flags}, environment))
+    others = _from_others({**given, **flags}, environment)
     for name in names():
         value: object = settings
         for part in name.split("__"):
             value = getattr(value, part)
-        yield Source(name, value, "flag" if name in flags else "environment" if name in given else "default")
+        if name in others:
+            yield Source(name, value, "environment", others[name].variable)
+        else:
+            yield Source(name, value, "flag" if name in flags else "environment" if name in given else "default")
 
 
 def names(kind: type[msgspec.Struct] = Settings) -> tuple[str, ...]:
@@ -175,28 +180,56 @@ _ALIASES = {
 }
 
 
-def _of_providers(given: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
-    """What the variables of providers and the seeds' alias say of settings that are not given themselves."""
-    told: dict[str, str] = {}
-    anthropic, openai = (environment.get(name, "") for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"))
-    base_url = given.get("model__base_url", "")
-    provider = given.get("model__provider", "")
-    if not provider and (base_url or anthropic or given.get("model__api_key")):
-        provider = told["model__provider"] = "openai_compatible" if base_url else "anthropic"
-    key = anthropic if provider == "anthropic" else ""
-    if provider == "openai_compatible" and not base_url:
+class _Said(msgspec.Struct, frozen=True):
+    """What a variable that is not a setting's own says of it."""
+
+    value: str
+    variable: str
+
+
+# Where the providers' own SDKs look for an address and a key.
+_BASE_URLS = {"anthropic": "ANTHROPIC_BASE_URL", "openai_compatible": "OPENAI_BASE_URL"}
+_KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai_compatible": "OPENAI_API_KEY"}
+
+
+def _from_others(given: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, _Said]:
+    """What the variables of providers' SDKs and the seeds' names say of settings that are not given themselves."""
+    told: dict[str, _Said] = {}
+
+    def tell(name: str, variable: str) -> None:
+        if value := environment.get(variable, ""):
+            told[name] = _Said(value, variable)
+
+    provider, base_url = given.get("model__provider", ""), given.get("model__base_url", "")
+    if not provider:
+        told |= _chosen(base_url, given.get("model__api_key", ""), environment)
+        provider = told["model__provider"].value if told else ""
+    if provider in _KEYS:
+        tell("model__base_url", _BASE_URLS[provider])
         # Somebody else's server is not given a key that it was not meant for.
-        key = openai
-    if key and not given.get("model__api_key"):
-        told["model__api_key"] = key
-    if openai and given.get("embedding__name") and not given.get("embedding__base_url"):
-        told["embedding__api_key"] = openai
-    if model := environment.get(_ALIASES["model__name"], ""):
-        told["model__name"] = model
-    for name in ("memory__enabled", "memory__mode"):
-        if value := environment.get(_ALIASES[name], "").strip().lower():
-            told[name] = value
-    return {name: value for name, value in told.items() if not given.get(name)}
+        if provider == "anthropic" or not base_url:
+            tell("model__api_key", _KEYS[provider])
+    if given.get("embedding__name") and not given.get("embedding__base_url"):
+        tell("embedding__base_url", _BASE_URLS["openai_compatible"])
+        tell("embedding__api_key", _KEYS["openai_compatible"])
+    for name, alias in _ALIASES.items():
+        tell(name, alias)
+        if name in told and name.startswith("memory__"):
+            told[name] = _Said(told[name].value.strip().lower(), alias)
+    return {name: said for name, said in told.items() if said.value and not given.get(name)}
+
+
+def _chosen(base_url: str, api_key: str, environment: Mapping[str, str]) -> dict[str, _Said]:
+    """The provider that an address or a key chooses. The SDKs' addresses choose none: they are there for other
+    programs, and nothing is sent anywhere because of them alone."""
+    for value, variable, provider in (
+        (base_url, f"{PREFIX}MODEL__BASE_URL", "openai_compatible"),
+        (api_key, f"{PREFIX}MODEL__API_KEY", "anthropic"),
+        (environment.get(_KEYS["anthropic"], ""), _KEYS["anthropic"], "anthropic"),
+    ):
+        if value:
+            return {"model__provider": _Said(provider, variable)}
+    return {}
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:

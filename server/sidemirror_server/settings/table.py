@@ -102,10 +102,11 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     provider: str = "rules"
     # The provider's name of the model; when it is not said RAE_LLM_MODEL_DEFAULT, else the provider's small one.
     name: str = ""
-    # Where the provider listens; its own address when empty. Needed for Ollama, vLLM, llama.cpp and proxies.
+    # Where the provider listens, for Ollama, vLLM, llama.cpp and proxies. When it is not said ANTHROPIC_BASE_URL, or
+    # for openai_compatible OPENAI_BASE_URL, else the provider's own address.
     base_url: Annotated[str, Meta(pattern="^(https?://.+)?$")] = ""
-    # When it is not said ANTHROPIC_API_KEY, or for openai_compatible without a base_url OPENAI_API_KEY. In the
-    # environment only: a flag can be read by everyone on the machine.
+    # When it is not said ANTHROPIC_API_KEY, or for openai_compatible without a base_url of this group OPENAI_API_KEY.
+    # In the environment only: a flag can be read by everyone on the machine.
     api_key: Secret = Secret()
     # Calls at once to one model; further ones wait. Chosen here: what the smallest paid tiers take.
     concurrency: Annotated[int, Meta(ge=1)] = 8
@@ -121,9 +122,9 @@ class Embedding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     # The model's name, such as text-embedding-3-small or nomic-embed-text; none when empty.
     name: str = ""
-    # Where it is served, up to and including /v1; OpenAI when empty.
+    # Where it is served, up to and including /v1. When it is not said OPENAI_BASE_URL, else OpenAI's own address.
     base_url: Annotated[str, Meta(pattern="^(https?://.+)?$")] = ""
-    # When it is not said OPENAI_API_KEY, where there is no base_url. In the environment only.
+    # When it is not said OPENAI_API_KEY, where this group has no base_url. In the environment only.
     api_key: Secret = Secret()
     # Calls at once; further ones wait. Chosen here: one for what was written, one for questions, and two to spare.
     concurrency: Annotated[int, Meta(ge=1)] = 4

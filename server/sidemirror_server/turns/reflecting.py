@@ -20,7 +20,7 @@ from sidemirror_server.thinking.turn import due, elapsed_s, left
 from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
-from sidemirror_server.vocabulary.budget import Claim, claim, model_timeout_s
+from sidemirror_server.vocabulary.budget import ANSWER_S, Claim, claim, model_timeout_s
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, new_id
 from sidemirror_server.vocabulary.status import ResultStatus
@@ -33,10 +33,12 @@ _LESSONS_S = 1.0
 
 
 class _Asked(msgspec.Struct, frozen=True):
-    """A reflection's inputs at the time of its claim. `brought`: ids of the lessons that the turn has."""
+    """A reflection's inputs at the time of its claim. `brought`: ids of the lessons that the turn has.
+    `wanted_at_s`: when the caller needs it, on the monotonic clock; None when nobody waits for it."""
 
     material: ReflectionMaterial
     timeout_s: float
+    wanted_at_s: float | None
     within: Within
     failures: tuple[FailedCall, ...]
     brought: frozenset[str]
@@ -80,7 +82,8 @@ class Reflections:
         """Claims a slot and starts a reflection on the turn's state. Else the claim says why, and the id is None.
 
         Nothing is awaited between the check of the budget and the record of the claim, so that concurrent callers never
-        exceed the cap. `extra`: what the agent adds to the turn's state.
+        exceed the cap. `extra`: what the agent adds to the turn's state. `rpc_remaining_s`: what is left of the waiting
+        call's time; the reflection is ready before it ends.
         """
         now_us = self._clock.now_us()
         ran_s = elapsed_s(turn.state, now_us)
@@ -88,14 +91,16 @@ class Reflections:
         if claimed.status is not ResultStatus.OK:
             return claimed, None
         limit_s = turn.state.budget.time_limit_s
-        timeout_s = model_timeout_s(None if limit_s is None else limit_s - ran_s, rpc_remaining_s)
+        within_s = None if rpc_remaining_s is None else max(0.0, rpc_remaining_s - ANSWER_S)
+        timeout_s = model_timeout_s(None if limit_s is None else limit_s - ran_s, within_s)
+        wanted_at_s = None if within_s is None else self._clock.monotonic_s() + within_s
         directive_id = directive_id or DirectiveId(new_id(now_us))
         material = material_of(turn.state, extra)
         unspent = left(turn.state, now_us)
         within = Within(unspent.tokens, unspent.usd)
         turn.record(SlotClaim(directive_id, now_us, reasons, caused_by), now_us)
         self._recorder.submit(turn)
-        asked = _Asked(material, timeout_s, within, _failures(turn, extra), _brought(turn))
+        asked = _Asked(material, timeout_s, wanted_at_s, within, _failures(turn, extra), _brought(turn))
         task = asyncio.create_task(self._run(turn, directive_id, reasons, caused_by, asked))
         turn.tasks[directive_id] = task
         task.add_done_callback(lambda done: self._done(turn, directive_id, done))
@@ -136,7 +141,7 @@ class Reflections:
             reflection = await reflect(
                 self._gateway, self._prompts, turn.scope, asked.material, asked.timeout_s, asked.within
             )
-            await asyncio.wait([lessons], timeout=_LESSONS_S)
+            await asyncio.wait([lessons], timeout=self._patience_s(asked.wanted_at_s))
             if lessons.done():
                 reflection = msgspec.structs.replace(reflection, lessons=lessons.result())
         finally:
@@ -144,6 +149,12 @@ class Reflections:
         self._record(turn, directive_id, reflection, reasons, caused_by)
         # A call that failed while the model was thinking could not start a reflection, so this looks again.
         self.look(turn)
+
+    def _patience_s(self, wanted_at_s: float | None) -> float:
+        """How long a reflection that is made waits for its lessons."""
+        if wanted_at_s is None:
+            return _LESSONS_S
+        return max(0.0, min(_LESSONS_S, wanted_at_s - self._clock.monotonic_s()))
 
     def _done(self, turn: LiveTurn, directive_id: DirectiveId, task: asyncio.Task[None]) -> None:
         turn.tasks.pop(directive_id, None)

@@ -11,6 +11,9 @@ from sidemirror_server.vocabulary.status import ResultStatus
 # Seed reflection-engine, "LLM Call": timeout_s = min(30, max(5, int(budget.remaining_s()))).
 LONGEST_MODEL_CALL_S = 30.0
 SHORTEST_MODEL_CALL_S = 5.0
+# What is left of a call's time when its model has had the rest: for the answer. Chosen here: the gateway's own grace
+# and a write to the store, several times over.
+ANSWER_S = 0.2
 
 
 class TurnBudget(msgspec.Struct, frozen=True):

@@ -3654,9 +3654,10 @@ export declare const ReflectiveMemoryService: GenService<{
    * Starts a dream: a pass that groups the project's new memories with similar ones, asks a model what each group
    * teaches, and stores lessons that at least two distinct episodes support. A dream deletes nothing and rewrites no
    * memory. The stream reports its progress and, last, its entry in the log. A project has one pass at a time: the call
-   * follows a pass that is already in progress, in any sidecar. The pass goes on when the caller leaves. A project also
-   * dreams by itself, 2 hours after its last activity or 24 hours after its last pass. FAILED_PRECONDITION with
-   * REFLECTIVE_MEMORY_MODE=lite, and for a pass that cannot be finished.
+   * follows a pass that is already in progress, in any sidecar. The pass goes on when the caller leaves.
+   * A stream whose deadline comes first ends with OK and without the entry. A project also dreams by itself, 2 hours
+   * after its last activity or 24 hours after its last pass. FAILED_PRECONDITION with REFLECTIVE_MEMORY_MODE=lite, and
+   * for a pass that cannot be finished.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.Dream
    */

@@ -145,6 +145,10 @@ class MemoryMeanings:
             self._waiting[scope] = None
             self._news.set()
 
+    async def prepare(self) -> None:
+        """Loads what a first vector would otherwise wait for."""
+        await self._embedder.prepare()
+
     async def close(self) -> None:
         """Ends the connections to the embedding model."""
         await self._embedder.close()

@@ -6,6 +6,7 @@ reflection generation are logged and raised").
 
 import asyncio
 import logging
+import time
 
 import msgspec
 from opentelemetry import trace
@@ -95,10 +96,11 @@ class Reflector:
         return result
 
     async def _result(self, scope: Scope, context: ReflectionContext, deadline_s: float, now_us: int) -> Result:
+        began_s = time.monotonic()
         # The largest episodes take half a second here and again below: threads let other calls go on.
         ask = await asyncio.to_thread(self._question, context)
         try:
-            completion = await self._model.ask(scope, ask, deadline_s)
+            completion = await self._model.ask(scope, ask, deadline_s - (time.monotonic() - began_s))
         except ModelFailed as failure:
             raise _raised(failure) from failure
         return await asyncio.to_thread(self._made, context, completion.answer, completion.usage, now_us)

@@ -80,10 +80,11 @@ def timeout_until(ends_s: float) -> httpx2.Timeout:
     return httpx2.Timeout(max(0.0, ends_s - time.monotonic()) + 1.0)
 
 
-def client_settings() -> dict[str, Any]:
+def client_settings(*, direct: bool) -> dict[str, Any]:
     """How to make an HTTP client: bodies are bounded and not compressed, and no redirect is followed, so that a prompt
-    goes to the address that was configured and nowhere else."""
+    goes to the address that was configured and nowhere else. `direct`: past any proxy that the environment names."""
     return {
+        "trust_env": not direct,
         "event_hooks": {"response": [_bound]},
         "follow_redirects": False,
         "headers": {"accept-encoding": "identity"},

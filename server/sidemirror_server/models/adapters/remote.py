@@ -1,12 +1,16 @@
 """`RemoteModel`: what a model behind an SDK has in common with the next one: it is loaded late and ends in time."""
 
 import asyncio
+import contextlib
+import socket
 import time
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from sidemirror_server.models.language_model import AnswerT, Ask, Completion
+from sidemirror_server.models.answers import MidTurnAnswer
+from sidemirror_server.models.evidence import Evidence
+from sidemirror_server.models.language_model import AnswerT, Ask, Completion, Purpose
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
@@ -23,6 +27,30 @@ def what_is_missing(service: str, api_key: str | None, base_url: str | None) -> 
     except ValueError:  # a port that is none, half of an IPv6 address
         usable = False
     return "" if usable else f"the base URL for {service} is not an http or https address"
+
+
+def rehearse(call: Callable[[str], Coroutine[Any, Any, object]]) -> None:
+    """Makes a first call, given the address to call, and returns when it has failed; to be run in a thread.
+
+    What an SDK imports and works out for its first call takes up to 0.2 s of CPU, which the first caller would wait
+    for. The address is held here and nobody listens there, so that the call is refused before anything is sent.
+    """
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        with contextlib.suppress(ModelFailed):
+            asyncio.run(call(f"http://127.0.0.1:{held.getsockname()[1]}"))
+
+
+# What a rehearsal asks, and how long it may take.
+_REHEARSED: Ask[MidTurnAnswer] = Ask(
+    purpose=Purpose.MID_TURN_REFLECTION,
+    system="",
+    prompt="Are you there?",
+    answer_type=MidTurnAnswer,
+    evidence=Evidence(),
+    max_tokens=1,
+)
+_REHEARSAL_S = 5.0
 
 
 class Connection(Protocol):
@@ -47,9 +75,10 @@ class RemoteModel:
     A call is one request that is not streamed: an answer is short, and half of one is of no use to anybody.
     """
 
-    def __init__(self, provider: str, name: str, missing: str, connect: Callable[[], Connection]) -> None:
+    def __init__(self, provider: str, name: str, missing: str, connect: Callable[[str | None], Connection]) -> None:
         """`missing`: why there can be no connection, "" if there can. `connect` imports the SDK; it is called in a
-        thread, and raises ImportError where that is not installed."""
+        thread, and raises ImportError where that is not installed. It gets None, or the address of a rehearsal, to
+        which no proxy leads and no key belongs."""
         self.provider = provider
         self.name = name
         self._missing = missing
@@ -58,8 +87,10 @@ class RemoteModel:
         self._connecting = asyncio.Lock()
 
     async def prepare(self) -> None:
-        """Imports the SDK (a second or two) beside the event loop. Raises ModelFailed when that is not possible."""
+        """Imports the SDK (a second or two) and rehearses a call, beside the event loop. Calls wait for the first part
+        only. Raises ModelFailed when the SDK cannot be had."""
         await self._connected()
+        await asyncio.to_thread(rehearse, self._rehearsal)
 
     async def complete(self, ask: Ask[AnswerT], deadline_s: float) -> Completion[AnswerT]:
         """The answer within `deadline_s` seconds. Raises ModelFailed."""
@@ -99,7 +130,14 @@ class RemoteModel:
         why = self._missing
         if not why:
             try:
-                return await asyncio.to_thread(self._connect)
+                return await asyncio.to_thread(self._connect, None)
             except ImportError as error:
                 why = f"the package of {self.provider} is not installed ({error.name})"
         raise ModelFailed(ResultStatus.FAILED_MODEL, why, usage=Usage(self.provider, self.name))
+
+    async def _rehearsal(self, address: str) -> None:
+        connection = self._connect(address)
+        try:
+            await connection.complete(_REHEARSED, time.monotonic() + _REHEARSAL_S)
+        finally:
+            await connection.close()

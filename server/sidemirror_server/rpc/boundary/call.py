@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import grpc
 from msgspec import Struct
 
-from sidemirror_server.vocabulary.budget import LONGEST_MODEL_CALL_S
+from sidemirror_server.vocabulary.budget import ANSWER_S, LONGEST_MODEL_CALL_S
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import derived_id, new_id
@@ -14,9 +14,6 @@ from sidemirror_server.vocabulary.scope import Scope
 
 # gRPC's context of a call. Requests and responses pass gRPC as bytes, streams as iterators of bytes.
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
-# Seconds left for the answer after a model has returned. Chosen here: several times the gateway's own grace period and
-# a write to the store.
-_AFTER_MODEL_S = 0.2
 
 
 class Call(Struct, frozen=True):
@@ -43,7 +40,7 @@ class Call(Struct, frozen=True):
 
     def model_time_s(self) -> float:
         """Seconds that a call to a model may take now."""
-        return self.time_for(LONGEST_MODEL_CALL_S, _AFTER_MODEL_S)
+        return self.time_for(LONGEST_MODEL_CALL_S, ANSWER_S)
 
     def make_id(self, given: str = "", part: str = "") -> str:
         """The id of a record that the call creates: `given` if the client chose one, else derived from request_id and

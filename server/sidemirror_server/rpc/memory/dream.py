@@ -9,6 +9,7 @@ from sidemirror_server.memory.dreams.dreams import dream_in
 from sidemirror_server.memory.dreams.schedule import DreamSchedule
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.memory.dreams import dream_to_wire
+from sidemirror_server.vocabulary.budget import ANSWER_S
 from sidemirror_server.vocabulary.errors import Disabled, WrongState
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.work.queue import Job, JobState, Work
@@ -36,7 +37,10 @@ async def dream(
             return
         if job.state is JobState.DEAD:
             raise WrongState("dream", job_id, "it could not be finished; the next request tries again")
-        await asyncio.sleep(_LOOK_AGAIN_S)
+        pause_s = call.time_for(_LOOK_AGAIN_S, ANSWER_S)
+        if not pause_s:
+            return  # the pass goes on
+        await asyncio.sleep(pause_s)
 
 
 async def _job(work: Work, call: Call, job_id: JobId) -> Job:

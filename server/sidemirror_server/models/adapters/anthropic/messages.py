@@ -2,15 +2,15 @@
 
 import asyncio
 import time
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 import anthropic
 import msgspec
-from msgspec import Meta
 
 from sidemirror_server.models.adapters import http
 from sidemirror_server.models.adapters.anthropic.capabilities import DescribedModel, MessagesRequest, request_of
 from sidemirror_server.models.language_model import AnswerT, Ask, Completion
+from sidemirror_server.models.token_counts import count_in, credible, told, with_reasoning
 from sidemirror_server.models.untrusted import ModelReply, NotJson, accepted, json_of
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
@@ -33,37 +33,41 @@ _PASSING = frozenset({"overloaded_error", "api_error", "rate_limit_error", "time
 
 RecordT = TypeVar("RecordT", bound=msgspec.Struct)
 
-# More than any model takes; a larger number is not a count.
-Tokens = Annotated[int, Meta(ge=0, le=100_000_000)]
-
 
 class _Block(msgspec.Struct, frozen=True):
     type: str
     text: str | None = None
+    thinking: str | None = None
+
+
+class _OutputDetails(msgspec.Struct, frozen=True):
+    thinking_tokens: Any = None
 
 
 class _Took(msgspec.Struct, frozen=True):
-    input_tokens: Tokens
-    output_tokens: Tokens
-    cache_read_input_tokens: Tokens | None = None
-    cache_creation_input_tokens: Tokens | None = None
+    input_tokens: Any = None
+    output_tokens: Any = None
+    output_tokens_details: Any = None
+    cache_read_input_tokens: Any = None
+    cache_creation_input_tokens: Any = None
 
 
 class _Message(msgspec.Struct, frozen=True):
     content: tuple[_Block, ...]
-    usage: _Took
+    usage: Any = None
     stop_reason: str | None = None
     model: str = ""
 
 
 class _Count(msgspec.Struct, frozen=True):
-    input_tokens: Tokens
+    input_tokens: Any = None
 
 
 class Messages:
     """A connection to one model."""
 
-    def __init__(self, model: str, api_key: str, base_url: str) -> None:
+    def __init__(self, model: str, api_key: str, base_url: str, *, direct: bool = False) -> None:
+        """`direct`: past any proxy that the environment names."""
         self._name = model
         self._nothing = Usage("anthropic", model)
         # Its own retries wait for as long as a provider says, and its spans would send our trace ids there.
@@ -72,7 +76,7 @@ class Messages:
             base_url=base_url,
             max_retries=0,
             open_telemetry=False,
-            http_client=anthropic.DefaultAsyncHttpxClient(**http.client_settings()),
+            http_client=anthropic.DefaultAsyncHttpxClient(**http.client_settings(direct=direct)),
         )
         self._model = DescribedModel()
         self._is_known = False
@@ -91,8 +95,9 @@ class Messages:
         applied = request.applied
         if message.model and message.model != self._name:
             applied = {**applied, "served_by": message.model[:128]}
-        usage = self._usage(message.usage, applied, begun_s)
+        thought = "".join(block.thinking or "" for block in message.content)
         text = "".join(block.text or "" for block in message.content if block.type == "text")
+        usage = credible(self._usage(told(message.usage, _Took), applied, begun_s), ask, text + thought)
         ending = _ENDINGS.get(message.stop_reason or "", message.stop_reason or "")
         return Completion(accepted(ModelReply(text, ending, usage), ask, lenient="format" not in applied), usage)
 
@@ -103,7 +108,7 @@ class Messages:
         body = {name: value for name, value in request.body.items() if name != "max_tokens"}
         count = self._client.messages.with_raw_response.count_tokens
         content = await self._send(count(**body, timeout=http.timeout_until(ends_s)), request)
-        return _decoded(content, _Count).input_tokens
+        return count_in(_decoded(content, _Count).input_tokens)
 
     async def close(self) -> None:
         """Ends the connections."""
@@ -126,13 +131,14 @@ class Messages:
             raise ModelFailed(failure.status, why, retryable=True, retry_after_s=0.0, usage=failure.usage) from error
 
     def _usage(self, took: _Took, applied: dict[str, str], begun_s: float) -> Usage:
-        read, written = took.cache_read_input_tokens or 0, took.cache_creation_input_tokens or 0
+        read, written = count_in(took.cache_read_input_tokens), count_in(took.cache_creation_input_tokens)
+        details = told(took.output_tokens_details, _OutputDetails)
         return Usage(
             self._nothing.provider,
             self._name,
             applied,
-            input_tokens=took.input_tokens + read + written,
-            output_tokens=took.output_tokens,
+            input_tokens=count_in(took.input_tokens) + read + written,
+            output_tokens=with_reasoning(count_in(took.output_tokens), count_in(details.thinking_tokens)),
             cache_read_tokens=read,
             cache_write_tokens=written,
             latency_us=int((time.monotonic() - begun_s) * 1e6),

@@ -11,9 +11,11 @@ class AnthropicModel(RemoteModel):
     def __init__(self, model: str, api_key: str | None, base_url: str | None = None) -> None:
         """`base_url`: of a proxy, which may want no key; None is Anthropic itself, which wants one."""
 
-        def connect() -> Connection:
+        def connect(rehearsal_url: str | None) -> Connection:
             from sidemirror_server.models.adapters.anthropic.messages import Messages
 
+            if rehearsal_url is not None:
+                return Messages(model, "none", rehearsal_url, direct=True)
             return Messages(model, api_key or "none", base_url or _OFFICIAL_URL)
 
         super().__init__("anthropic", model, what_is_missing("anthropic", api_key, base_url), connect)

@@ -11,6 +11,7 @@ from msgspec import Meta
 from sidemirror_server.models.adapters import http
 from sidemirror_server.models.adapters.openai_compatible.parameters import ChatRequest, request_of, server_at
 from sidemirror_server.models.language_model import AnswerT, Ask, Completion
+from sidemirror_server.models.token_counts import count_in, credible, told, with_reasoning
 from sidemirror_server.models.untrusted import ModelReply, NotJson, accepted, json_of
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
@@ -18,21 +19,26 @@ from sidemirror_server.vocabulary.status import ResultStatus, Usage
 _ENDINGS = {"stop": "done", "length": "cut", "content_filter": "refused"}
 # What a server calls an unsupported `response_format` (Ollama, vLLM, llama.cpp and OpenAI each in their own words).
 _OTHER_NAMES = {"json_schema": "response_format", "json_object": "response_format", "guided": "response_format"}
-# A server that does not say what a call took: as if it were three characters a token, which is more than it is.
-_CHARS_A_TOKEN = 3
-
-# More than any model takes; a larger number is not a count.
-Tokens = Annotated[int, Meta(ge=0, le=100_000_000)]
 
 
 class _Details(msgspec.Struct, frozen=True):
-    cached_tokens: Tokens | None = None
+    cached_tokens: Any = None
+    reasoning_tokens: Any = None
 
 
 class _Took(msgspec.Struct, frozen=True):
-    prompt_tokens: Tokens
-    completion_tokens: Tokens = 0
-    prompt_tokens_details: _Details | None = None
+    prompt_tokens: Any = None
+    completion_tokens: Any = None
+    total_tokens: Any = None
+    prompt_tokens_details: Any = None
+    completion_tokens_details: Any = None
+
+    def written(self) -> int:
+        """The tokens of the answer and of all reasoning. Some servers count reasoning in the total only."""
+        answer, total = count_in(self.completion_tokens), count_in(self.total_tokens)
+        details = told(self.completion_tokens_details, _Details)
+        beside = total - count_in(self.prompt_tokens) if count_in(self.prompt_tokens) else 0
+        return max(with_reasoning(answer, count_in(details.reasoning_tokens)), beside)
 
 
 class _Message(msgspec.Struct, frozen=True):
@@ -50,14 +56,15 @@ class _Choice(msgspec.Struct, frozen=True):
 
 class _Completion(msgspec.Struct, frozen=True):
     choices: Annotated[tuple[_Choice, ...], Meta(min_length=1)]
-    usage: _Took | None = None
+    usage: Any = None
     model: str | None = None
 
 
 class Chat:
     """A connection to one model."""
 
-    def __init__(self, model: str, api_key: str, base_url: str) -> None:
+    def __init__(self, model: str, api_key: str, base_url: str, *, direct: bool = False) -> None:
+        """`direct`: past any proxy that the environment names."""
         self._name = model
         self._nothing = Usage("openai_compatible", model)
         self._server = server_at(base_url)
@@ -66,7 +73,7 @@ class Chat:
             api_key=api_key,
             base_url=base_url,
             max_retries=0,
-            http_client=openai.DefaultAsyncHttpxClient(**http.client_settings()),
+            http_client=openai.DefaultAsyncHttpxClient(**http.client_settings(direct=direct)),
         )
 
     async def complete(self, ask: Ask[AnswerT], ends_s: float) -> Completion[AnswerT]:
@@ -106,30 +113,27 @@ class Chat:
         choice = completion.choices[0]
         message = choice.message
         text = message.content or ""
+        thought = message.reasoning or message.reasoning_content or ""
         extra: dict[str, str] = {}
         if not text.strip():
-            text = message.reasoning or message.reasoning_content or ""
+            text, thought = thought, ""
             if text:
                 extra["answered_in"] = "reasoning"
         if completion.model and completion.model != self._name:
             extra["served_by"] = completion.model[:128]
-        took = completion.usage
-        if took is None:
-            extra["tokens"] = "estimated"
-            asked = sum(len(told) for told in (ask.system, ask.prompt))
-            took = _Took(1 + asked // _CHARS_A_TOKEN, 1 + len(text) // _CHARS_A_TOKEN)
-        read = (took.prompt_tokens_details.cached_tokens if took.prompt_tokens_details else None) or 0
+        took = told(completion.usage, _Took)
+        prompt_tokens = count_in(took.prompt_tokens)
         usage = Usage(
             self._nothing.provider,
             self._name,
             {**applied, **extra},
-            input_tokens=took.prompt_tokens,
-            output_tokens=took.completion_tokens,
-            cache_read_tokens=min(read, took.prompt_tokens),
+            input_tokens=prompt_tokens,
+            output_tokens=took.written(),
+            cache_read_tokens=min(count_in(told(took.prompt_tokens_details, _Details).cached_tokens), prompt_tokens),
             latency_us=int((time.monotonic() - begun_s) * 1e6),
         )
         ending = "refused" if message.refusal else _ENDINGS.get(choice.finish_reason or "", choice.finish_reason or "")
-        return ModelReply(text, ending, usage)
+        return ModelReply(text, ending, credible(usage, ask, text + thought))
 
 
 def _decoded(body: bytes) -> _Completion:

@@ -5,7 +5,7 @@ import importlib.util
 import time
 from typing import TYPE_CHECKING
 
-from sidemirror_server.models.adapters.remote import what_is_missing
+from sidemirror_server.models.adapters.remote import rehearse, what_is_missing
 from sidemirror_server.models.embedder import MOST_TEXTS, Embeddings
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sidemirror_server.models.adapters.openai_compatible.embeddings import EmbeddingsEndpoint
 
 _OFFICIAL_URL = "https://api.openai.com/v1"
+_REHEARSAL_S = 5.0
 
 
 class OpenAICompatibleEmbedder:
@@ -48,6 +49,11 @@ class OpenAICompatibleEmbedder:
             why = f"the embedding model did not answer within {deadline_s:g} s"
             raise ModelFailed(ResultStatus.FAILED_MODEL, why) from error
 
+    async def prepare(self) -> None:
+        """Imports the SDK and rehearses a call, beside the event loop. Raises ModelFailed when it cannot be had."""
+        await self._connected()
+        await asyncio.to_thread(rehearse, self._rehearsal)
+
     async def close(self) -> None:
         """Ends the connections."""
         if self._connection is not None:
@@ -63,15 +69,24 @@ class OpenAICompatibleEmbedder:
         why = what_is_missing("openai", self._api_key, self._base_url)
         if not why:
             try:
-                return await asyncio.to_thread(self._load)
+                return await asyncio.to_thread(self._load, None)
             except ImportError as error:
                 why = f"a package of the extra `embeddings` is not installed ({error.name})"
         raise ModelFailed(ResultStatus.FAILED_MODEL, why)
 
-    def _load(self) -> "EmbeddingsEndpoint":
+    def _load(self, rehearsal_url: str | None) -> "EmbeddingsEndpoint":
         for name in self._needed:
             if importlib.util.find_spec(name) is None:
                 raise ModuleNotFoundError(name=name)
         from sidemirror_server.models.adapters.openai_compatible.embeddings import EmbeddingsEndpoint
 
+        if rehearsal_url is not None:
+            return EmbeddingsEndpoint(self.name, "none", rehearsal_url, direct=True)
         return EmbeddingsEndpoint(self.name, self._api_key or "none", self._base_url or _OFFICIAL_URL)
+
+    async def _rehearsal(self, address: str) -> None:
+        connection = self._load(address)
+        try:
+            await connection.embed(("Are you there?",), time.monotonic() + _REHEARSAL_S)
+        finally:
+            await connection.close()

@@ -1,7 +1,7 @@
 """Vectors over `/v1/embeddings`. Imports the SDK: only `embedder.py` imports this, when it is first used."""
 
 import math
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import openai
@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from sidemirror_server.models.adapters import http
 from sidemirror_server.models.embedder import Embeddings
+from sidemirror_server.models.token_counts import count_in, told
 from sidemirror_server.models.untrusted import NotJson, json_of
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
@@ -17,7 +18,6 @@ from sidemirror_server.vocabulary.status import ResultStatus, Usage
 _SHORTEST = 1e-9
 # More than any model makes.
 _MOST_DIMENSIONS = 16_384
-_CHARS_A_TOKEN = 3
 
 
 class _Vector(msgspec.Struct, frozen=True):
@@ -26,25 +26,26 @@ class _Vector(msgspec.Struct, frozen=True):
 
 
 class _Took(msgspec.Struct, frozen=True):
-    prompt_tokens: Annotated[int, Meta(ge=0, le=100_000_000)]
+    prompt_tokens: Any = None
 
 
 class _Made(msgspec.Struct, frozen=True):
     data: tuple[_Vector, ...]
-    usage: _Took | None = None
+    usage: Any = None
 
 
 class EmbeddingsEndpoint:
     """A connection to one embedding model."""
 
-    def __init__(self, model: str, api_key: str, base_url: str) -> None:
+    def __init__(self, model: str, api_key: str, base_url: str, *, direct: bool = False) -> None:
+        """`direct`: past any proxy that the environment names."""
         self._name = model
         self._nothing = Usage("openai_compatible", model)
         self._client = openai.AsyncOpenAI(
             api_key=api_key,
             base_url=base_url,
             max_retries=0,
-            http_client=openai.DefaultAsyncHttpxClient(**http.client_settings()),
+            http_client=openai.DefaultAsyncHttpxClient(**http.client_settings(direct=direct)),
         )
 
     async def embed(self, texts: tuple[str, ...], ends_s: float) -> Embeddings:
@@ -58,8 +59,7 @@ class EmbeddingsEndpoint:
         dimensions = {len(vector) for vector in vectors.values()}
         if sorted(vectors) != list(range(len(texts))) or len(made.data) != len(texts) or len(dimensions) != 1:
             raise _failed("the answer does not hold one vector for each text")
-        guessed = 1 + sum(map(len, texts)) // _CHARS_A_TOKEN
-        took = guessed if made.usage is None else made.usage.prompt_tokens
+        took = count_in(told(made.usage, _Took).prompt_tokens)
         return Embeddings(tuple(vectors[place] for place in range(len(texts))), took)
 
     async def close(self) -> None:
