@@ -10,6 +10,7 @@ from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflecti
 from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.origin import Origin
+from sidemirror_server.vocabulary.scope import SERVES_ALL
 from sidemirror_server.work.queue import NewJob
 from tests.adapters.sqlite_store import sqlite_database
 from tests.faults.clocks import SetClock
@@ -24,7 +25,7 @@ async def test_the_newest_are_put_back(tmp_path: Path) -> None:
         work, reflections = SqliteWork(database), SqliteGoalReflections(database)
         for number in range(5):
             await work.put(SCOPE, NewJob(JobId(f"r{number}"), KIND, b"{}"), clock.us + number)
-        jobs = await work.claim((KIND,), 5, 60.0, clock.us + 10, "w")
+        jobs = await work.claim(SERVES_ALL, (KIND,), 5, 60.0, clock.us + 10, "w")
         made_us = dict(zip(("r1", "r2", "r3", "r4", "r0"), range(clock.us, clock.us + 5 * SECOND, SECOND), strict=True))
         for job in jobs:
             made = GoalReflection(

@@ -13,7 +13,7 @@ from sidemirror_server.thinking.store import SessionRecord
 from sidemirror_server.trace.log import TURN_TOPIC, Batch, Draft, TurnHead, TurnStanding
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.ids import JobId, SessionId, TurnId
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from sidemirror_server.work.queue import NewJob
 
 SCOPE = Scope("acme", "shop")
@@ -30,7 +30,7 @@ async def use(url: str, name: str) -> str:
         await log.append(SCOPE, (Batch(head, (Draft(1, 1, b"{}"),)),))
         work = PostgresWork(database)
         await work.put(SCOPE, NewJob(JobId(name), "kind", b"x"), 1)
-        (job,) = await work.claim(["kind"], 1, 30.0, 2, "w")
+        (job,) = await work.claim(SERVES_ALL, ["kind"], 1, 30.0, 2, "w")
         await work.finish(job.scope, job.job_id, job.token, None, 3)
         return ", ".join(entry.key for entry in await log.tail(SCOPE, TURN_TOPIC, None, 0, 100, 10**6))
     finally:

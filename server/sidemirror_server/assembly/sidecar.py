@@ -31,6 +31,7 @@ from sidemirror_server.entrance import (
     check_listeners,
     credentials_of,
     identity_of,
+    serves_of,
 )
 from sidemirror_server.goals.context import GoalContexts
 from sidemirror_server.goals.publish import GoalRecords, Publisher
@@ -113,7 +114,8 @@ class Sidecar:
         self._settings = settings
         self._stores = stores
         self._clock = clock
-        self.retention = KeptFor(settings.retention, stores, clock)
+        self.serves = serves_of(settings)
+        self.retention = KeptFor(settings.retention, self.serves, stores, clock)
         self._socket = socket
         self.port = 0
         self._health_listener: HealthListener | None = None
@@ -122,7 +124,9 @@ class Sidecar:
         self.recorder = Recorder(stores.log, bell, limits.backlog_bytes)
         spending = Spending(stores.ledger, caps_of(settings), clock)
         self.gateway = Gateway(routes, spending, clock)
-        self.memory = memory = ReflectiveMemory(settings, stores, embedder_of(settings, spending, clock), clock)
+        self.memory = memory = ReflectiveMemory(
+            *(settings, stores, embedder_of(settings, spending, clock), clock, self.serves)
+        )
         own_prompts = templates_of(settings)
         prompts = ReflectionPrompts(own_prompts)
         contexts = GoalContexts(stores.goal_reflections, stores.receipts)
@@ -135,7 +139,8 @@ class Sidecar:
         )
         publisher = Publisher(self.gateway, stores.goal_reflections, stores.journal, bell, clock)
         handlers = {GOAL_REPORT: publisher.handle, **memory.handlers(self.gateway, own_prompts)}
-        self._worker = Worker(stores.work, handlers, clock, random.Random(), new_id(clock.now_us()), pace)
+        worker = (stores.work, handlers, clock, random.Random(), new_id(clock.now_us()), pace, self.serves)
+        self._worker = Worker(*worker)
         streams = Streams(StreamLimits(settings.heartbeat_s, limits.idle_stream_s, limits.stream_age_s))
         own = Scope(settings.tenant_id, settings.project_id)
         self._refusals = Refusals(clock)
@@ -270,7 +275,9 @@ class Sidecar:
         """Publishes again what a Redis has lost."""
         stores = self._stores
         if stores.redis is not None:
-            republisher = Republisher(stores.work, GOAL_REPORT, reflection_of, stores.goal_reflections, self._clock)
+            republisher = Republisher(
+                *(stores.work, GOAL_REPORT, reflection_of, stores.goal_reflections, self._clock, self.serves)
+            )
             await republisher.run(stores.redis.may_have_forgotten)
 
     async def _sweep(self) -> None:
@@ -279,7 +286,7 @@ class Sidecar:
             try:
                 if is_measured(self._settings):
                     await self._queue.count_again()
-                await self.conductor.sweep()
+                await self.conductor.sweep(self.serves)
                 await self.retention.forget()
             except SidemirrorError as error:
                 _log.warning("sweep_failed", extra={"reason": str(error)})
@@ -312,6 +319,7 @@ async def assemble(
     )
     check_listeners(settings)
     check_files(settings)
+    serves_of(settings)
     routes = routes_of(settings, clock) if model is None else stand_in(model, clock)
     check_embedding(settings)
     async with contextlib.AsyncExitStack() as stack:

@@ -2,7 +2,8 @@
 
 `assembly` runs it where goal reflections are kept apart from the reports that they are made from. Such a store may
 evict, be emptied, or forget on a restart, and says when that may have happened; besides, it is looked through now and
-then. A `put` of what is there, was deleted, or is too old changes nothing, so everything is put, by every sidecar.
+then. A `put` of what is there, was deleted, or is too old changes nothing, so everything is put, by every sidecar
+that serves it.
 """
 
 import asyncio
@@ -13,7 +14,7 @@ from sidemirror_server.goals.record import GoalReflection
 from sidemirror_server.goals.store import KEPT_FOR_US, MOST_PER_GOAL, GoalReflections
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import PlaceTaken, SidemirrorError
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves
 from sidemirror_server.work.queue import Job, JobKey, JobState, Work
 
 _log = logging.getLogger(__name__)
@@ -34,13 +35,16 @@ class Republisher:
         reflection_of: Callable[[Job], GoalReflection | None],
         reflections: GoalReflections,
         clock: Clock,
+        serves: Serves = SERVES_ALL,
     ) -> None:
-        """`kind`: of the jobs that make reflections; `reflection_of`: the one that such a job has made, if any."""
+        """`kind`: of the jobs that make reflections; `reflection_of`: the one that such a job has made, if any;
+        `serves`: whose."""
         self._work = work
         self._kind = kind
         self._reflection_of = reflection_of
         self._reflections = reflections
         self._clock = clock
+        self._serves = serves
 
     async def run(self, may_have_forgotten: asyncio.Event) -> None:
         """Publishes again whenever the event is set, which it clears, and every hour; until cancelled."""
@@ -67,7 +71,7 @@ class Republisher:
         Raises StoreUnavailable, StoreFull.
         """
         count = 0
-        for scope in await self._work.scopes((self._kind,)):
+        for scope in await self._work.scopes(self._serves, (self._kind,)):
             # When the newest ones of each goal were made. Another try may make of an early report the newest of all.
             newest: dict[str, list[int]] = {}
             async for reflection in self._finished(scope):

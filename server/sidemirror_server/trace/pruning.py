@@ -10,7 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 
 class PrunedKind(StrEnum):
@@ -34,7 +34,7 @@ class Pruned(msgspec.Struct, frozen=True):
 
 
 class Pruning(Protocol):
-    """Removes what is old, of every scope.
+    """Removes what is old, of the scopes served.
 
     PU1  `prune_memories` removes memories that matter less than `below` and were neither made, changed nor strengthened
          since `before_us`, as `Memories.delete` does; at most `limit`. It returns how many.
@@ -53,14 +53,15 @@ class Pruning(Protocol):
          returns how many.
     PU10  `turns_gone_up_to` is the highest position in the log of an entry that `prune_turns` has removed of a scope; 0
           when it has removed none.
+    PU11 What belongs to a scope that is not served stays, and does not count towards `limit`.
     Raises StoreUnavailable, StoreFull.
     """
 
-    async def prune_memories(self, below: float, before_us: int, limit: int, now_us: int) -> int: ...
+    async def prune_memories(self, serves: Serves, below: float, before_us: int, limit: int, now_us: int) -> int: ...
 
-    async def prune_surplus(self, most: int, limit: int, now_us: int) -> int: ...
+    async def prune_surplus(self, serves: Serves, most: int, limit: int, now_us: int) -> int: ...
 
-    async def prune_turns(self, before_us: int, limit: int, now_us: int) -> int: ...
+    async def prune_turns(self, serves: Serves, before_us: int, limit: int, now_us: int) -> int: ...
 
     async def turns_gone_up_to(self, scope: Scope) -> int: ...
 

@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 
 from sidemirror_server.vocabulary.block import BlockItem, text_hash
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 # How long a receipt is kept. Chosen here: a task whose outcome is not known after a month has none.
 KEPT_FOR_US = 30 * 24 * 3600 * 1_000_000
@@ -64,10 +64,11 @@ class Receipts(Protocol):
     RC3  `shown` returns those of `hashes` that are an item's in a receipt of the scope; `held_back` does not count.
     RC4  `list` returns the newest first, of one kind or of all, at most `limit`, after `after`; the order stays while
          receipts are issued.
-    RC5  `forget` removes receipts from before `before_us`, of every scope, the oldest first, at most `limit`, and
+    RC5  `forget` removes receipts from before `before_us`, of the scopes served, the oldest first, at most `limit`, and
          returns how many; their items count as shown no more, unless a later receipt has them too.
     RC6  Scopes never meet: the same id in two scopes is two receipts.
     RC7  `of_turn` returns a turn's receipts, the oldest first, at most `limit`; none for an empty id.
+    RC8  `forget` leaves receipts of scopes that are not served; they do not count towards `limit`.
     Raises StoreUnavailable, StoreFull.
     """
 
@@ -83,7 +84,7 @@ class Receipts(Protocol):
 
     async def of_turn(self, scope: Scope, turn_id: str, limit: int) -> tuple[Receipt, ...]: ...
 
-    async def forget(self, before_us: int, limit: int) -> int: ...
+    async def forget(self, serves: Serves, before_us: int, limit: int) -> int: ...
 
 
 def receipt_items(items: Collection[BlockItem]) -> tuple[ReceiptItem, ...]:

@@ -18,7 +18,7 @@ from typing import Protocol
 import msgspec
 
 from sidemirror_server.vocabulary.ids import JobId
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 # Chosen here: with the worker's waits (about 2, 4, 8 and 16 s) an outage of half a minute kills no job.
 MAX_ATTEMPTS = 5
@@ -86,8 +86,8 @@ class Work(Protocol):
     WQ3  `put` of an id that the scope has, with another kind or payload, is refused (AlreadyExists), changing nothing.
     WQ4  Scopes never meet: the same id in two scopes is two jobs; `get`, `list` and `count` show their scope only, and
          `get` of an id that the scope does not have returns None.
-    WQ5  `claim` takes jobs of the given kinds that are due, of every scope, the longest due first, at most `limit`.
-         Each becomes RUNNING with one attempt more, a higher token, and a lease until `now_us` plus `lease_s`.
+    WQ5  `claim` takes jobs of the given kinds that are due, of the scopes served, the longest due first, at most
+         `limit`. Each becomes RUNNING with one attempt more, a higher token, and a lease until `now_us` plus `lease_s`.
     WQ6  A claimed job is not claimed again while its lease lasts; concurrent claims never get the same job.
     WQ7  A job whose lease has ended is claimed again: one attempt more, a higher token, its checkpoint kept.
     WQ8  A job whose lease has ended and whose attempts are used up becomes DEAD, with `last_error` VANISHED, instead
@@ -108,16 +108,18 @@ class Work(Protocol):
          when empty); pages stay in step while jobs are put, change and are purged. None comes after those whose
          payloads add up to LIST_BYTES, so a page may be short although another one follows; it is never empty then.
     WQ20 `count` tells how many jobs of a kind are in each state; every state is there.
-    WQ21 `purge` removes jobs of the given kinds that are DONE since before `done_before_us`, of every scope, at most
-         `limit`, and returns how many; a job in another state is never removed.
+    WQ21 `purge` removes jobs of the given kinds that are DONE since before `done_before_us`, of the scopes served, at
+         most `limit`, and returns how many; a job in another state is never removed.
     WQ22 `arrived` is set when a `put` or `revive` of this object has made a job due; whoever waits for it clears it.
-    WQ23 `scopes` returns every scope that has jobs of the given kinds that are DONE, each once, in order.
+    WQ23 `scopes` returns every scope served that has jobs of the given kinds that are DONE, each once, in order.
     WQ24 `forget` removes a job that is DONE or DEAD; a job in another state is refused (WrongState), an unknown one
          too (NotFound).
     WQ25 `waiting` tells how many jobs of a kind are QUEUED, RUNNING or RETRYING, without looking at those that have
          ended.
-    WQ26 `purge_dead` removes jobs of the given kinds that are DEAD since before `dead_before_us`, of every scope, at
-         most `limit`, and returns how many; a job in another state is never removed.
+    WQ26 `purge_dead` removes jobs of the given kinds that are DEAD since before `dead_before_us`, of the scopes served,
+         at most `limit`, and returns how many; a job in another state is never removed.
+    WQ27 Jobs of a scope that is not served are neither claimed nor made DEAD, and do not count towards `limit`.
+    WQ28 Jobs of a scope that is not served are neither purged nor listed by `scopes`.
     Raises StoreUnavailable (what was asked may or may not have happened), StoreFull (it has not).
     """
 
@@ -127,7 +129,7 @@ class Work(Protocol):
     async def put(self, scope: Scope, job: NewJob, now_us: int) -> Job: ...
 
     async def claim(
-        self, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
+        self, serves: Serves, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
     ) -> tuple[Job, ...]: ...
 
     async def extend(self, scope: Scope, job_id: JobId, token: int, lease_s: float, now_us: int) -> None: ...
@@ -154,10 +156,10 @@ class Work(Protocol):
 
     async def waiting(self, scope: Scope, kind: str) -> int: ...
 
-    async def purge(self, kinds: Collection[str], done_before_us: int, limit: int) -> int: ...
+    async def purge(self, serves: Serves, kinds: Collection[str], done_before_us: int, limit: int) -> int: ...
 
-    async def purge_dead(self, kinds: Collection[str], dead_before_us: int, limit: int) -> int: ...
+    async def purge_dead(self, serves: Serves, kinds: Collection[str], dead_before_us: int, limit: int) -> int: ...
 
-    async def scopes(self, kinds: Collection[str]) -> tuple[Scope, ...]: ...
+    async def scopes(self, serves: Serves, kinds: Collection[str]) -> tuple[Scope, ...]: ...
 
     async def forget(self, scope: Scope, job_id: JobId) -> None: ...

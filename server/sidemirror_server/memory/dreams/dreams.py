@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 _HOUR_US = 3600 * 1_000_000
@@ -136,10 +136,11 @@ class Dreams(Protocol):
     DR5  `close` of a number that is not the next one of its project is refused (WrongState) and changes nothing.
     DR6  `standing` tells how a project stands; `idle_dreams` counts the last passes in a row that changed nothing,
          those aside that had nothing to read.
-    DR7  `waiting` returns the projects of every scope that have unread memories, the longest waiting first, at most
-         `limit`; not those that are left alone beyond `now_us`.
+    DR7  `waiting` returns the projects served that have unread memories, the longest waiting first, at most `limit`;
+         not those that are left alone beyond `now_us`.
     DR8  `list` returns the log, the newest first, below `before`, at most `limit`; nothing is ever removed from it.
     DR9  Scopes never meet.
+    DR10 `waiting` leaves out projects that are not served; they do not count towards `limit`.
     Raises StoreUnavailable, StoreFull.
     """
 
@@ -149,6 +150,6 @@ class Dreams(Protocol):
 
     async def standing(self, scope: Scope) -> DreamHistory: ...
 
-    async def waiting(self, now_us: int, limit: int) -> tuple[Waiting, ...]: ...
+    async def waiting(self, serves: Serves, now_us: int, limit: int) -> tuple[Waiting, ...]: ...
 
     async def list(self, scope: Scope, before: int | None, limit: int) -> tuple[Dream, ...]: ...

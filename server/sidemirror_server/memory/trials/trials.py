@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from sidemirror_server.memory.trials.evidence import Arm, ArmTally
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 # How long a trial counts. Chosen here: what helped an agent a year ago says little of what it is now; a receipt,
 # without which no outcome comes any more, is kept for a month.
@@ -42,9 +42,10 @@ class Trials(Protocol):
          assigned; one that was not is from then on, at that time.
     LT4  `tallies` counts a lesson's trials, from a version on, by fraction and arm; nothing for an unknown lesson.
     LT5  `lessons` returns the ids of lessons that have trials, downwards, at most `limit`, below `before`.
-    LT6  `forget` removes trials assigned before `before_us`, of every scope, the oldest first, at most `limit`, and
-         returns how many.
+    LT6  `forget` removes trials assigned before `before_us`, of the scopes served, the oldest first, at most `limit`,
+         and returns how many.
     LT7  Scopes never meet.
+    LT8  `forget` leaves trials of scopes that are not served; they do not count towards `limit`.
     Raises StoreUnavailable, StoreFull.
     """
 
@@ -58,4 +59,4 @@ class Trials(Protocol):
 
     async def lessons(self, scope: Scope, before: str | None, limit: int) -> tuple[str, ...]: ...
 
-    async def forget(self, before_us: int, limit: int) -> int: ...
+    async def forget(self, serves: Serves, before_us: int, limit: int) -> int: ...

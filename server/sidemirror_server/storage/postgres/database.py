@@ -22,13 +22,14 @@ from hashlib import blake2b
 from typing import Any, Self
 
 import asyncpg
+from msgspec.structs import astuple
 
 from sidemirror_server.storage.postgres.admission import PostgresFacts, admit
 from sidemirror_server.storage.postgres.connections import Connections
 from sidemirror_server.storage.postgres.failures import PostgresFailureKind, connect_failure, meaning_of, store_failure
 from sidemirror_server.storage.postgres.migrate import DRIVER_ERRORS, PostgresMigration, connect, read_migrations
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused, StoreUnavailable
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _log = logging.getLogger(__name__)
 
@@ -64,6 +65,15 @@ class Transaction:
     async def fetch(self, statement: str, *values: Any) -> list[asyncpg.Record]:
         """Every row."""
         rows: list[asyncpg.Record] = await self._connection.fetch(statement, *values)
+        return rows
+
+    async def fetch_served(self, serves: Serves, limit: int, statement: str, *values: Any) -> list[asyncpg.Record]:
+        """Rows of what is served, entry by entry, at most `limit`. The statement's last values are how many rows, and
+        the entry's tenant and project, NULL for all."""
+        rows: list[asyncpg.Record] = []
+        for entry in serves.entries:
+            if len(rows) < limit:
+                rows += await self.fetch(statement, *values, limit - len(rows), *astuple(entry))
         return rows
 
     async def first(self, statement: str, *values: Any) -> asyncpg.Record | None:
