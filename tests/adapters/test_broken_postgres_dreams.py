@@ -27,8 +27,8 @@ CLAUSES = {**clauses_of(dreams), **clauses_of(pruning)}
 # (clause that must notice, statement, a piece of it, what stands there instead), by adapter
 BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
     dreams_adapter: [
-        ("DR10", "waiting", "tenant_id = $3)", "TRUE)"),
-        ("DR10", "waiting", "project_id = $4)", "TRUE)"),
+        ("DR10", "waiting", "tenant_id = $3)", "tenant_id IS NOT NULL)"),
+        ("DR10", "waiting", "project_id = $4)", "project_id IS NOT NULL)"),
         ("DR2", "unread", "ORDER BY created_us DESC, memory_id DESC", "ORDER BY created_us DESC, memory_id"),
         ("DR2", "unread", "LIMIT $3", "LIMIT $3 + 1"),
         ("DR3", "read", "memories.memory_id = ANY ($3::text[])", "memories.memory_id <> ALL ($3::text[])"),
