@@ -9,7 +9,6 @@ from sidemirror_server.memory.trials.trials import KEPT_FOR_US as TRIALS_KEPT_FO
 from sidemirror_server.models.ledger import US_PER_DAY, day_of
 from sidemirror_server.settings import Retention
 from sidemirror_server.trace.receipts import KEPT_FOR_US as RECEIPTS_KEPT_FOR_US
-from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Serves
 
 _log = logging.getLogger(__name__)
@@ -34,19 +33,23 @@ class KeptFor:
     """Forgets, of the scopes served, what nobody needs any more and what the settings say.
 
     What the settings say holds in a store of this sidecar's own, and in a shared one only where the operator has said
-    whom the sidecar serves: else a sidecar that was not told would shorten what others keep for longer.
+    whom the sidecar serves: else a sidecar that was not told would shorten what others keep for longer. While the time
+    is in doubt, nothing is forgotten.
     """
 
-    def __init__(self, kept: Retention, serves: Serves, stores: Stores, clock: Clock) -> None:
+    def __init__(self, kept: Retention, serves: Serves, stores: Stores) -> None:
         self._kept = kept
         self._serves = serves
         self._is_policy = serves.said or not stores.is_shared
         self._stores = stores
-        self._clock = clock
-        self._prune_at_s = clock.monotonic_s()
+        self._clock = stores.clock
+        self._prune_at_s = stores.clock.monotonic_s()
+        self._told = ""
 
     async def forget(self) -> None:
         """Removes what is kept no longer. Raises what the stores raise."""
+        if self._is_in_doubt():
+            return
         stores, serves, now_us = self._stores, self._serves, self._clock.now_us()
         counts = {
             "requests": await stores.requests.forget(serves, now_us, _AT_ONCE),
@@ -60,6 +63,18 @@ class KeptFor:
             counts |= await self._as_chosen(now_us)
         if any(counts.values()):
             _log.info("forgotten", extra=counts)
+
+    def _is_in_doubt(self) -> bool:
+        """Whether the time is; says so when that changes."""
+        doubt = self._clock.doubt
+        if bool(doubt) != bool(self._told):
+            _log.log(
+                logging.ERROR if doubt else logging.INFO,
+                "retention_stopped" if doubt else "retention_goes_on",
+                extra={"reason": doubt},
+            )
+        self._told = doubt
+        return bool(doubt)
 
     async def _as_chosen(self, now_us: int) -> dict[str, int]:
         """Removes what the settings say."""

@@ -73,7 +73,7 @@ from sidemirror_server.turns.reflecting import Reflections
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import new_id
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 from sidemirror_server.work.bounded_queue import Bounded
 from sidemirror_server.work.queue import Work
 from sidemirror_server.work.worker import Pace, Worker
@@ -113,9 +113,12 @@ class Sidecar:
         limits = settings.limits
         self._settings = settings
         self._stores = stores
-        self._clock = clock
+        # This machine's, for what is nobody else's: tokens and certificates.
+        own_clock = clock
+        # The store's, for all that other sidecars see.
+        self._clock = clock = stores.clock
         self.serves = serves_of(settings)
-        self.retention = KeptFor(settings.retention, self.serves, stores, clock)
+        self.retention = KeptFor(settings.retention, self.serves, stores)
         self._socket = socket
         self.port = 0
         self._health_listener: HealthListener | None = None
@@ -139,14 +142,15 @@ class Sidecar:
         )
         publisher = Publisher(self.gateway, stores.goal_reflections, stores.journal, bell, clock)
         handlers = {GOAL_REPORT: publisher.handle, **memory.handlers(self.gateway, own_prompts)}
-        worker = (stores.work, handlers, clock, random.Random(), new_id(clock.now_us()), pace, self.serves)
-        self._worker = Worker(*worker)
+        self._worker = Worker(
+            *(stores.work, handlers, clock, random.Random(), new_id(clock.now_us()), pace, self.serves)
+        )
         streams = Streams(StreamLimits(settings.heartbeat_s, limits.idle_stream_s, limits.stream_age_s))
         own = Scope(settings.tenant_id, settings.project_id)
-        self._refusals = Refusals(clock)
+        self._refusals = Refusals(own_clock)
         self.admission = Admission(call_limits(settings), clock)
         self._boundary = Boundary(
-            identity_of(settings, self._refusals, clock),
+            identity_of(settings, self._refusals, own_clock),
             self._refusals,
             self.admission,
             Once(stores.requests, clock),
@@ -185,7 +189,7 @@ class Sidecar:
             rpc_server.SIDECAR: (SidecarCalls(info_of(settings, own, stores.facts, routes), spending),),
         }
         self.server.register(self._boundary, served)
-        self._credentials = credentials_of(settings, clock)
+        self._credentials = credentials_of(settings, own_clock)
         self._open_to_view()
 
     def _open_to_view(self) -> None:
@@ -221,6 +225,15 @@ class Sidecar:
             await self._health_listener.start()
             _log.info("health_served", extra={"port": self._health_listener.port})
         _log.info("serving", extra={"address": address, "port": self.port, "socket": self._socket or ""})
+        self._say_whom_it_serves()
+
+    def _say_whom_it_serves(self) -> None:
+        told = {"scopes": str(self.serves)}
+        if self.serves.said or not self._stores.is_shared:
+            _log.info("serves", extra=told)
+        else:
+            # For one operator with one set of keys: every tenant's texts go to this sidecar's models.
+            _log.warning("serves_everybody", extra={**told, "prunes": False, "setting": "serves (SIDEMIRROR_SERVES)"})
 
     def _listen(self, address: str) -> None:
         check_free("address", address)
@@ -286,7 +299,8 @@ class Sidecar:
             try:
                 if is_measured(self._settings):
                     await self._queue.count_again()
-                await self.conductor.sweep(self.serves)
+                # Whose time is in doubt says of no turn of another process that it was silent for too long.
+                await self.conductor.sweep(Serves(()) if self._clock.doubt else self.serves)
                 await self.retention.forget()
             except SidemirrorError as error:
                 _log.warning("sweep_failed", extra={"reason": str(error)})
