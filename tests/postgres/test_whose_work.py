@@ -97,7 +97,7 @@ class Agents:
     async def round(self, scope: Scope) -> None:
         """A turn with a reflection, a goal, a lesson and a dream, of one scope; and more jobs than one worker takes."""
         number = next(self._numbers)
-        at = {"tenant_id": scope.tenant_id, "project_id": scope.project_id}
+        at: dict[str, Any] = {"tenant_id": scope.tenant_id, "project_id": scope.project_id}
         own = canary(scope.tenant_id)
 
         async def turn(team: Team) -> None:
@@ -138,7 +138,7 @@ class Agents:
 
 @contextlib.asynccontextmanager
 async def team(tenant_id: str, endpoint: Endpoint, url: str, folder: Path) -> AsyncIterator[Team]:
-    settings = {
+    settings: dict[str, Any] = {
         **SERVES[tenant_id],
         **PRICES,
         "database_url": url,
@@ -175,7 +175,7 @@ async def all_is_done(url: str) -> None:
     connection = await asyncpg.connect(url)
     try:
         async with asyncio.timeout(120):
-            while await connection.fetchval(
+            while await connection.fetchval(  # noqa: ASYNC110 - the database tells nobody
                 "SELECT (SELECT count(*) FROM sidemirror.jobs WHERE state NOT IN ('done', 'dead'))"
                 " + (SELECT count(*) FROM sidemirror.memories AS memory"
                 "    WHERE NOT EXISTS (SELECT FROM sidemirror.memory_vectors AS vector"
@@ -195,8 +195,7 @@ async def tended(teams: list[Team], until_s: float) -> None:
     while time.monotonic() < until_s:
         for one in teams:
             sidecar = one.served.sidecar
-            await sidecar.conductor.sweep(sidecar.serves)
-            await sidecar.retention.forget()
+            await sidecar.sweep()
             assert sidecar.memory.schedule is not None
             await sidecar.memory.schedule.look()
         await asyncio.sleep(0.2)

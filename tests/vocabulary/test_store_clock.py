@@ -97,6 +97,17 @@ def test_a_leap_is_not_followed_and_stays_in_doubt(leap_us: int, caplog: pytest.
     assert [record.levelno for record in caplog.records if record.message == "database_clock_leapt"] == [logging.ERROR]
 
 
+def test_a_leap_is_not_followed_later_either() -> None:
+    """Neither when it was measured before, nor when this machine's clock was as wrong all the time."""
+    machine = Machine(T0 + 100 * DAY)
+    clock = StoreClock(machine)
+    measure(clock, machine, T0)
+    for passed_s in (60, 120, 180):
+        machine.passes(60)
+        measure(clock, machine, T0 + passed_s * SECOND + 100 * DAY)
+        assert clock.now_us() == T0 + passed_s * SECOND
+
+
 def test_leaps_by_half_a_day_add_up() -> None:
     machine = Machine()
     clock = StoreClock(machine)

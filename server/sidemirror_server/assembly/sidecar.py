@@ -297,13 +297,18 @@ class Sidecar:
         while True:
             await asyncio.sleep(_SWEEP_EVERY_S)
             try:
-                if is_measured(self._settings):
-                    await self._queue.count_again()
-                # Whose time is in doubt says of no turn of another process that it was silent for too long.
-                await self.conductor.sweep(Serves(()) if self._clock.doubt else self.serves)
-                await self.retention.forget()
+                await self.sweep()
             except SidemirrorError as error:
                 _log.warning("sweep_failed", extra={"reason": str(error)})
+
+    async def sweep(self) -> None:
+        """Lets go of turns that need no memory, abandons idle ones and removes what is too old. Raises what the stores
+        raise."""
+        if is_measured(self._settings):
+            await self._queue.count_again()
+        # While the time is in doubt, it says of no other process's turn that it was silent for too long.
+        await self.conductor.sweep(Serves(()) if self._clock.doubt else self.serves)
+        await self.retention.forget()
 
 
 def _turned_off(settings: Settings) -> tuple[str, ...]:

@@ -35,7 +35,9 @@ class StoreClock:
         self._first: tuple[int, float] | None = None
         self._last: tuple[int, float] | None = None
         self._leapt_us = 0
+        # How far this machine's clock is ahead: now, and when the store's time was followed last.
         self._ahead_us = 0
+        self._followed_ahead_us = 0
         self._told_us = 0
 
     def now_us(self) -> int:
@@ -63,10 +65,10 @@ class StoreClock:
         if abs(leapt_us) >= _DAY_US and not self._leapt_us:
             self._leapt_us = leapt_us
             _log.error("database_clock_leapt", extra={"leapt_s": round(leapt_us / 1e6, 1)})
-        if abs(leapt_us) < _DAY_US or abs(self._ahead_us) < _DAY_US or self._last is None:
-            self._last = (theirs_us, at_s)
+        if abs(leapt_us) < _DAY_US or abs(self._ahead_us - self._followed_ahead_us) < _DAY_US:
+            self._last, self._followed_ahead_us = (theirs_us, at_s), self._ahead_us
         else:
-            self._last = (self._since(self._last, at_s), at_s)
+            self._last = (self._since(self._last or self._first, at_s), at_s)
         if abs(self._ahead_us - self._told_us) >= _TOLD_US:
             self._told_us = self._ahead_us
             level = logging.WARNING if abs(self._ahead_us) >= _TOLD_US else logging.INFO
