@@ -118,12 +118,12 @@ def gauges(
             "sidemirror.store.clock.ahead",
             "s",
             "How far this machine's clock is ahead of the store's; negative when it is behind.",
-            lambda: [(clock.ahead_us / 1e6, {})],
+            lambda: [(clock.ahead_us / 1e6, {})] if clock.is_measured else [],
         ),
         (
             "sidemirror.retention.stopped",
             "1",
             "1 while nothing is forgotten, because the store's time is in doubt.",
-            lambda: [(int(bool(clock.doubt)), {})],
+            lambda: [(int(bool(clock.doubt)), {})] if clock.is_measured else [],
         ),
     )

@@ -198,7 +198,7 @@ async def tended(teams: list[Team], until_s: float) -> None:
             await sidecar.sweep()
             assert sidecar.memory.schedule is not None
             await sidecar.memory.schedule.look()
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(0.5)
 
 
 @pytest.mark.parametrize(
@@ -208,6 +208,7 @@ async def tended(teams: list[Team], until_s: float) -> None:
         pytest.param(600.0, id="10-minutes", marks=[pytest.mark.long, pytest.mark.timeout(1200)]),
     ],
 )
+@pytest.mark.usefixtures("patient_postgres")
 async def test_nobody_does_anothers_work(databases: Databases, tmp_path: Path, seconds: float) -> None:
     """Agents of three tenants speak to whichever of three sidecars they find, and jobs come from elsewhere as well.
     No request reaches a provider with another tenant's words, and each tenant is billed what its own provider has

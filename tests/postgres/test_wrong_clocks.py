@@ -179,6 +179,7 @@ async def leap(
         pytest.param(100, 100, id="many", marks=[pytest.mark.long, pytest.mark.timeout(1800)]),
     ],
 )
+@pytest.mark.usefixtures("patient_postgres")
 async def test_nobody_removes_what_others_keep(
     databases: Databases,
     tmp_path: Path,
@@ -187,9 +188,9 @@ async def test_nobody_removes_what_others_keep(
     each: int,
     rounds: int,
 ) -> None:
-    """Seen to fail when stores are given each sidecar's own clock (the one that is ahead removes its tenant's rows, and
-    spends on another day), when retention does not look at what is served (the sidecar that keeps a day removes
-    everybody's), and when the clock follows the leap (everybody's turns go)."""
+    """Seen to fail when the store's clock is each sidecar's own (the one that is ahead spends on another day), when
+    retention does not look at what is served, or at whether that was said (those that keep a day remove everybody's),
+    and when the clock follows the leap (everybody's rows go)."""
     caplog.set_level(logging.INFO)
     # The time is measured with each transaction instead of each minute.
     monkeypatch.setattr(store_clock, "_MEASURE_EVERY_S", 0.0)

@@ -75,6 +75,11 @@ class StoreClock:
             _log.log(level, "clock_differs_from_database", extra={"ahead_s": round(self._ahead_us / 1e6, 1)})
 
     @property
+    def is_measured(self) -> bool:
+        """Whether the store has said what time it is."""
+        return self._last is not None
+
+    @property
     def ahead_us(self) -> int:
         """How far this machine's clock is ahead of the store's; negative when it is behind."""
         return self._ahead_us
