@@ -33,6 +33,7 @@ class Identity:
         self.own = own
         self._refusals = refusals
         self._serves = serves
+        self._serves_own = serves.covers(own)
         self._tokens = tokens
         # Whether a call needs a token.
         self.asks = tokens is not None
@@ -63,7 +64,7 @@ class Identity:
         token that is good for exactly one other, that one. Raises NotPermitted."""
         own = self.own
         if caller is None:
-            if not tenant_id and not project_id:
+            if not tenant_id and not project_id and self._serves_own:
                 return own
         elif not caller.covers(own):
             own = caller.only_scope() or own
