@@ -155,6 +155,8 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
     work: {
         "put": ((*PLACE, "new", "goal", b"x", 3, 1, 1), 0),
         "get": ((*PLACE, "000500"), 1),
+        # Of each tenant the first that is due, of those kinds.
+        "any_due": ((50, ["goal", "dream"], ["t1", "t2"]), 2),
         "used_up": ((50, ["goal"], *EVERYTHING), SCOPES * 50),
         "bury": ((*PLACE, ["000002"], LATE, "e"), 2),
         "due": ((LATE, ["goal", "dream"], 5, *EVERYTHING), 20),

@@ -18,6 +18,7 @@ from tests.wire.test_tls import serving
 # The clock of these tests is 2027-01-15.
 SOON = "2027-01-20T00:00:00Z"
 LATER = "2028-01-20T00:00:00Z"
+SERVED = "it answers calls and does background work for"
 
 
 def told(folder: Path, subject: str, **flags: Any) -> list[tuple[str, str]]:
@@ -33,9 +34,12 @@ def test_without_tokens_it_says_who_may_call(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        ({}, "it answers calls and does background work for every tenant"),
-        ({"serves": "globex/shop, acme/*"}, "it answers calls and does background work for acme/*, globex/shop"),
-        ({"pin_scope": "true", "serves": "default/*"}, "it answers calls and does background work for default/default"),
+        ({}, f"{SERVED} every tenant"),
+        (
+            {"serves": "globex/shop, acme/*"},
+            f"{SERVED} acme/*, globex/shop; calls that name no tenant and project are refused",
+        ),
+        ({"pin_scope": "true", "serves": "default/*"}, f"{SERVED} default/default"),
     ],
 )
 def test_whom_it_serves(flags: dict[str, str], said: str, tmp_path: Path) -> None:

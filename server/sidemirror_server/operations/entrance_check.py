@@ -12,6 +12,7 @@ from sidemirror_server.rpc.listening import is_local
 from sidemirror_server.rpc.secret_files import CannotUse
 from sidemirror_server.settings import BadSettings, Settings
 from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.scope import Scope
 
 # Long enough before its end to replace a certificate or a token in working hours.
 _SOON_US = 14 * 24 * 3600 * 1_000_000
@@ -38,7 +39,9 @@ def _serves(settings: Settings) -> Finding:
     except BadSettings as error:
         return _found("serves", str(error), "change or remove this setting")
     if serves.said:
-        return _found("serves", f"it answers calls and does background work for {serves}")
+        own = Scope(settings.tenant_id, settings.project_id)
+        refused = "" if serves.covers(own) else "; calls that name no tenant and project are refused"
+        return _found("serves", f"it answers calls and does background work for {serves}{refused}")
     told = "it answers calls and does background work for every tenant"
     if settings.database_url:
         told += " in the shared store, with this sidecar's models, and prunes nothing there by `retention`"

@@ -44,6 +44,8 @@ class PostgresWork:
         due = (now_us, list(kinds))
         claimed: dict[tuple[Scope, JobId], Job] = {}
         async with self._database.transaction(None) as transaction:
+            if not await transaction.fetch(_SQL["any_due"], *due, _tenants(serves)):
+                return ()
             found = []
             for entry in map(astuple, serves.entries):
                 for scope, job_ids in _by_scope(await transaction.fetch(_SQL["used_up"], *due, *entry)):
@@ -184,6 +186,12 @@ def _jobs(rows: Iterable[asyncpg.Record]) -> tuple[Job, ...]:
         Job(Scope(tenant_id, project_id), job_id, kind, payload, JobState(state), *others)
         for tenant_id, project_id, job_id, kind, payload, state, *others in rows
     )
+
+
+def _tenants(serves: Serves) -> list[str] | None:
+    """The tenants of which something is served; None for all."""
+    named = {entry.tenant_id for entry in serves.entries}
+    return None if None in named else sorted(tenant_id for tenant_id in named if tenant_id is not None)
 
 
 def _by_scope(rows: Iterable[asyncpg.Record]) -> Iterable[tuple[Scope, list[JobId]]]:

@@ -19,6 +19,14 @@ SELECT tenant_id, project_id, job_id, kind, payload, state, attempts, max_attemp
 FROM sidemirror.jobs
 WHERE tenant_id = $1 AND project_id = $2 AND job_id = $3
 
+-- name: any_due
+-- Across scopes: one row when one of these tenants ($3; NULL for all) may have something to claim. Asked first: a worker
+-- with nothing to do asks nothing else, however many entries it serves.
+SELECT 1
+FROM sidemirror.job_envelopes
+WHERE due_us <= $1 AND kind = ANY ($2::text[]) AND ($3::text[] IS NULL OR tenant_id = ANY ($3::text[]))
+LIMIT 1
+
 -- name: used_up
 -- Across scopes: jobs whose worker vanished with their last attempt.
 SELECT tenant_id, project_id, job_id
