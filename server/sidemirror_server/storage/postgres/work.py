@@ -44,7 +44,8 @@ class PostgresWork:
         due = (now_us, list(kinds))
         claimed: dict[tuple[Scope, JobId], Job] = {}
         async with self._database.transaction(None) as transaction:
-            if not await transaction.fetch(_SQL["any_due"], *due, _tenants(serves)):
+            tenants = _tenants(serves)
+            if tenants and not await transaction.fetch(_SQL["any_due"], *due, tenants):
                 return ()
             found = []
             for entry in map(astuple, serves.entries):
@@ -188,10 +189,9 @@ def _jobs(rows: Iterable[asyncpg.Record]) -> tuple[Job, ...]:
     )
 
 
-def _tenants(serves: Serves) -> list[str] | None:
-    """The tenants of which something is served; None for all."""
-    named = {entry.tenant_id for entry in serves.entries}
-    return None if None in named else sorted(tenant_id for tenant_id in named if tenant_id is not None)
+def _tenants(serves: Serves) -> list[str]:
+    """The tenants of which something is served; none where that is everything."""
+    return sorted({entry.tenant_id for entry in serves.entries if entry.tenant_id is not None})
 
 
 def _by_scope(rows: Iterable[asyncpg.Record]) -> Iterable[tuple[Scope, list[JobId]]]:

@@ -20,11 +20,15 @@ FROM sidemirror.jobs
 WHERE tenant_id = $1 AND project_id = $2 AND job_id = $3
 
 -- name: any_due
--- Across scopes: one row when one of these tenants ($3; NULL for all) may have something to claim. Asked first: a worker
--- with nothing to do asks nothing else, however many entries it serves.
+-- Across scopes: one row when one of these tenants ($3) may have something to claim. Asked first: a worker with nothing
+-- to do asks nothing else, however many entries it serves. The order leads along the tenant's own index.
 SELECT 1
-FROM sidemirror.job_envelopes
-WHERE due_us <= $1 AND kind = ANY ($2::text[]) AND ($3::text[] IS NULL OR tenant_id = ANY ($3::text[]))
+FROM unnest($3::text[]) AS served (tenant_id)
+CROSS JOIN LATERAL (SELECT
+                    FROM sidemirror.job_envelopes AS envelope
+                    WHERE envelope.tenant_id = served.tenant_id AND due_us <= $1 AND kind = ANY ($2::text[])
+                    ORDER BY due_us, position
+                    LIMIT 1) AS first
 LIMIT 1
 
 -- name: used_up
