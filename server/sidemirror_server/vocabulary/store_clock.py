@@ -60,15 +60,17 @@ class StoreClock:
             return
         at_s = (asked_s + answered_s) / 2
         self._ahead_us = self._own.now_us() - round((answered_s - at_s) * 1e6) - theirs_us
-        self._first = self._first or (theirs_us, at_s)
+        if self._first is None or self._last is None:
+            self._first = self._last = (theirs_us, at_s)
+            self._followed_ahead_us = self._ahead_us
         leapt_us = theirs_us - self._since(self._first, at_s)
         if abs(leapt_us) >= _DAY_US and not self._leapt_us:
             self._leapt_us = leapt_us
             _log.error("database_clock_leapt", extra={"leapt_s": round(leapt_us / 1e6, 1)})
-        if abs(leapt_us) < _DAY_US or abs(self._ahead_us - self._followed_ahead_us) < _DAY_US:
-            self._last, self._followed_ahead_us = (theirs_us, at_s), self._ahead_us
-        else:
-            self._last = (self._since(self._last or self._first, at_s), at_s)
+        is_followed = abs(leapt_us) < _DAY_US or abs(self._ahead_us - self._followed_ahead_us) < _DAY_US
+        if is_followed:
+            self._followed_ahead_us = self._ahead_us
+        self._last = (theirs_us if is_followed else self._since(self._last, at_s), at_s)
         if abs(self._ahead_us - self._told_us) >= _TOLD_US:
             self._told_us = self._ahead_us
             level = logging.WARNING if abs(self._ahead_us) >= _TOLD_US else logging.INFO
