@@ -23,7 +23,7 @@ from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 # Design section 6.
-FEWEST_CRITICS, MOST_CRITICS, DEFAULT_CRITICS = 2, 5, 3
+FEWEST_CRITICS, DEFAULT_CRITICS = 2, 3
 MOST_ROUNDS = 2
 # Chosen here: an argument of some sentences and the issues that it rests on.
 _ARGUMENT_TOKENS = 1_024

@@ -5,9 +5,9 @@ data, as in `thinking/prompts.py`: the fence is derived from what it encloses, s
 """
 
 from collections.abc import Sequence
-from hashlib import blake2b
 
 from sidemirror_server.critique.material import CritiqueMaterial, ToolEvidence
+from sidemirror_server.models.fence import fenced
 from sidemirror_server.vocabulary.text import clip
 
 # In code points. Chosen here: about 20,000 tokens at the most, and the answer itself nearly always whole.
@@ -96,30 +96,30 @@ def brief_system(brief: str) -> str:
 
 def critique_prompt(material: CritiqueMaterial) -> str:
     """The user text of a critique: task, evidence, then the answer."""
-    return _fenced([*_given(material), ("The answer", clip(material.response, _RESPONSE_CHARS))])
+    return fenced([*_given(material), ("The answer", clip(material.response, _RESPONSE_CHARS))])
 
 
 def comparison_prompt(material: CritiqueMaterial, first: str, second: str) -> str:
     """The user text of a comparison; nothing in it tells which answer came earlier."""
     answers = [("First answer", clip(first, _RESPONSE_CHARS)), ("Second answer", clip(second, _RESPONSE_CHARS))]
-    return _fenced([*_given(material), *answers])
+    return fenced([*_given(material), *answers])
 
 
 def revision_prompt(material: CritiqueMaterial, problems: str) -> str:
     """The user text of a revision."""
     answer = ("The answer to revise", clip(material.response, _RESPONSE_CHARS))
-    return _fenced([*_given(material), answer, ("What the review found", problems)])
+    return fenced([*_given(material), answer, ("What the review found", problems)])
 
 
 def evaluation_prompt(task: str, steps: Sequence[str], response: str) -> str:
     """The user text of an evaluation. `steps`: what happened, oldest first, one text each."""
     record = [("The task", clip(task, _TASK_CHARS)), ("What happened", clip("\n".join(steps), _RESPONSE_CHARS))]
-    return _fenced([*record, ("The answer", clip(response, _RESPONSE_CHARS))])
+    return fenced([*record, ("The answer", clip(response, _RESPONSE_CHARS))])
 
 
 def debate_prompt(material: CritiqueMaterial, arguments: Sequence[str]) -> str:
     """The user text of a critic in one round. `arguments`: of the others in the round before; none in a blind round."""
-    return _fenced([*_given(material), ("The answer", clip(material.response, _RESPONSE_CHARS)), *_argued(arguments)])
+    return fenced([*_given(material), ("The answer", clip(material.response, _RESPONSE_CHARS)), *_argued(arguments)])
 
 
 def judge_prompt(material: CritiqueMaterial, arguments: Sequence[str]) -> str:
@@ -143,10 +143,3 @@ def _given(material: CritiqueMaterial) -> list[tuple[str, str]]:
 def _shown(result: ToolEvidence) -> str:
     called = f"{result.tool}({clip(result.arguments, 400)})" if result.arguments else result.tool or "(tool not named)"
     return f"{called}\n{clip(result.text, _RESULT_CHARS)}"
-
-
-def _fenced(parts: Sequence[tuple[str, str]]) -> str:
-    shown = [(heading, text) for heading, text in parts if text.strip()]
-    digest = blake2b("\x00".join(text for _, text in shown).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-    fence = f"data-{digest}"
-    return "\n\n".join(f"{heading}:\n<{fence}>\n{text}\n</{fence}>" for heading, text in shown)

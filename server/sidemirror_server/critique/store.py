@@ -1,6 +1,6 @@
-"""The port behind stored critiques. Adapters: `storage/sqlite/critiques.py`."""
+"""The port behind stored critiques. Adapters: `storage/*/critiques.py`."""
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -26,11 +26,30 @@ class CritiqueRecord(msgspec.Struct, frozen=True):
     outcome: CritiqueOutcome | None = None
 
 
+def critique_of(*row: Any) -> CritiqueRecord:
+    """A critique out of a row: its fields in their order, those of its outcome last, all NULL when there is none."""
+    critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, *reported = row
+    return CritiqueRecord(
+        critique_id=critique_id,
+        created_us=created_us,
+        provider=provider,
+        confidence_ppm=confidence_ppm,
+        revise=bool(revise),
+        turn_id=turn_id,
+        session_id=session_id,
+        body=body,
+        outcome=None if reported[0] is None else CritiqueOutcome(*reported),
+    )
+
+
 class CritiqueKey(msgspec.Struct, frozen=True):
     """A place in the order of critiques: newest first, then by id downwards."""
 
     created_us: int
     critique_id: str
+
+
+FIRST_CRITIQUE = CritiqueKey(2**63 - 1, "")  # before every critique there can be
 
 
 class Critiques(Protocol):
@@ -41,7 +60,8 @@ class Critiques(Protocol):
     CR3  `list` returns the newest first, at most `limit`, after `after`; the order stays while critiques are added.
     CR4  `list` takes only those of the turn, and of the session, that are asked for.
     CR5  `report` keeps an outcome with its critique, in place of an earlier one; an unknown id is refused (NotFound).
-    CR6  `figures` are those of `statistics.figures_of` over the critiques made from `start_us` on and before `end_us`.
+    CR6  `figures` are what `statistics.Figures` says of the critiques made from `start_us` on and before `end_us`, by
+         bucket and provider, in that order; by provider alone, all at `start_us`, without a bucket.
     CR7  `figures` of one provider leave the others out.
     CR8  Scopes never meet.
     CR9  `forget` removes critiques of the scopes served made before `before_us`, the oldest first, at most `limit`,

@@ -11,7 +11,7 @@ from sidemirror_server.assembly import examine_redis, examine_shared_store, exam
 from sidemirror_server.operations.address_check import AddressAnswer, answers, check_places
 from sidemirror_server.operations.choices_check import check_choices
 from sidemirror_server.operations.entrance_check import check_entrance
-from sidemirror_server.operations.finding import Finding
+from sidemirror_server.operations.finding import Examination, Finding
 from sidemirror_server.operations.loop import run
 from sidemirror_server.settings import (
     BadSettings,
@@ -34,14 +34,6 @@ _EARLIEST_US = 1_767_225_600_000_000
 _AHEAD_US = 5_000_000
 # From here on a sidecar removes nothing (vocabulary/store_clock.py).
 _DAY_US = 24 * 3600 * 1_000_000
-
-
-class Examination(msgspec.Struct, frozen=True):
-    """Everything that was found; `settings` is empty when they cannot be read."""
-
-    ok: bool
-    settings: tuple[Source, ...]
-    findings: tuple[Finding, ...]
 
 
 def doctor(flags: Mapping[str, str], *, ask_models: bool, as_json: bool) -> int:

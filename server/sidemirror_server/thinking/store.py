@@ -1,4 +1,4 @@
-"""The port behind sessions. Adapters: `storage/sqlite/sessions.py`."""
+"""The port behind sessions. Adapters: `storage/*/sessions.py`."""
 
 from typing import Protocol
 
@@ -28,6 +28,9 @@ class SessionKey(msgspec.Struct, frozen=True):
 
     created_us: int
     session_id: SessionId
+
+
+FIRST_SESSION = SessionKey(2**63 - 1, SessionId(""))  # before every session there can be
 
 
 class Sessions(Protocol):

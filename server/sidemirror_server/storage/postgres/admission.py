@@ -10,7 +10,7 @@ from pathlib import Path
 import asyncpg
 import msgspec
 
-from sidemirror_server.storage.postgres.migrate import PostgresMigration, Recorded, check_schema, refused
+from sidemirror_server.storage.postgres.migrate import PostgresApplied, PostgresMigration, check_schema, refused
 from sidemirror_server.storage.sql import load_statements
 
 _SQL = load_statements(Path(__file__).with_name("database.sql"))
@@ -47,9 +47,9 @@ async def look(connection: asyncpg.Connection) -> tuple[PostgresFacts, tuple[str
     return standing, tuple(_reasons(found))
 
 
-async def recorded(connection: asyncpg.Connection) -> list[Recorded]:
+async def recorded(connection: asyncpg.Connection) -> list[PostgresApplied]:
     """The migrations that were applied, in order."""
-    return [Recorded(*row) for row in await connection.fetch(_SQL["migrations"])]
+    return [PostgresApplied(*row) for row in await connection.fetch(_SQL["migrations"])]
 
 
 async def database_time(connection: asyncpg.Connection) -> int:
