@@ -17,7 +17,7 @@ from sidemirror_server.rpc.boundary.secret_files import CannotUse, Reread, read_
 from sidemirror_server.rpc.listening.addresses import UNIX, CannotListen, check_address, group_id, is_local
 from sidemirror_server.settings import PREFIX, BadSettings, Settings
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves, serves_listed, serves_only
 
 if TYPE_CHECKING:
     from sidemirror_server.rpc.listening.tls import Credentials, TlsFiles
@@ -96,7 +96,22 @@ def identity_of(settings: Settings, refusals: Refusals, clock: Clock) -> Identit
         path = Path(settings.access_file)
         with _named("access_file"):
             tokens = Reread((path,), lambda: read_access(path), clock, _access_told).current
-    return Identity(refusals, own, pinned=settings.pin_scope, tokens=tokens, clock=clock)
+    return Identity(refusals, own, serves=serves_of(settings), tokens=tokens, clock=clock)
+
+
+def serves_of(settings: Settings) -> Serves:
+    """Whose calls are answered and whose work is done: the pinned scope, else what is listed, else everything. Raises
+    BadSettings."""
+    try:
+        listed = serves_listed(settings.serves)
+    except ValueError as error:
+        raise BadSettings(f"serves ({PREFIX}SERVES): {error}") from error
+    own = Scope(settings.tenant_id, settings.project_id)
+    if not settings.pin_scope:
+        return listed
+    if not listed.covers(own):
+        raise BadSettings(f"serves ({PREFIX}SERVES): {listed} leaves out what pin_scope pins this sidecar to")
+    return serves_only(own)
 
 
 def _access_told(error: CannotUse | None) -> None:

@@ -16,7 +16,7 @@ from sidemirror_server.rpc.boundary.admission import Admission
 from sidemirror_server.rpc.sidecar.info import StoreFacts
 from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.recorder import Recorder
-from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.store_clock import StoreClock
 from sidemirror_server.vocabulary.telemetry import METER, STORE
 from sidemirror_server.work.bounded_queue import Bounded
 
@@ -73,7 +73,7 @@ def gauges(
     recorder: Recorder,
     queue: Bounded,
     stores: Sequence[StoreFacts],
-    clock: Clock,
+    clock: StoreClock,
 ) -> Iterable[Gauge]:
     """What metrics tell of the state of things, beside what is counted as it happens."""
     loop = asyncio.get_running_loop()
@@ -100,5 +100,17 @@ def gauges(
             "1",
             "1 when the store answered when it was asked last.",
             lambda: [(int(store.is_available()), {"store": store.kind}) for store in stores],
+        ),
+        (
+            "sidemirror.store.clock.ahead",
+            "s",
+            "How far this machine's clock is ahead of the store's; negative when it is behind.",
+            lambda: [(clock.ahead_us / 1e6, {})] if clock.is_measured else [],
+        ),
+        (
+            "sidemirror.retention.stopped",
+            "1",
+            "1 while nothing is forgotten, because the store's time is in doubt.",
+            lambda: [(int(bool(clock.doubt)), {})] if clock.is_measured else [],
         ),
     )

@@ -3,16 +3,17 @@
 import asyncio
 import sqlite3
 from collections.abc import Collection
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from sidemirror_server.storage.sqlite import work as adapter
+from sidemirror_server.storage.sqlite.served import fetch_served
 from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.vocabulary.errors import AlreadyExists
 from sidemirror_server.vocabulary.ids import JobId
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 from sidemirror_server.work.queue import Job, JobKey, JobState, NewJob, lease_until_us
 from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance import work as suite
@@ -22,6 +23,16 @@ CLAUSES = clauses_of(suite)
 
 # (clause that must notice, statement of work.sql, a piece of it, what stands there instead)
 BROKEN_STATEMENTS = [
+    ("WQ27", "due", "(:tenant_id IS NULL OR tenant_id = :tenant_id)", "TRUE"),
+    ("WQ27", "due", "(:project_id IS NULL OR project_id = :project_id)", "TRUE"),
+    ("WQ27", "bury", "(:tenant_id IS NULL OR tenant_id = :tenant_id)", "TRUE"),
+    ("WQ27", "bury", "(:project_id IS NULL OR project_id = :project_id)", "TRUE"),
+    ("WQ28", "purge", "(:tenant_id IS NULL OR tenant_id = :tenant_id)", "TRUE"),
+    ("WQ28", "purge", "(:project_id IS NULL OR project_id = :project_id)", "TRUE"),
+    ("WQ28", "purge_dead", "(:tenant_id IS NULL OR tenant_id = :tenant_id)", "TRUE"),
+    ("WQ28", "purge_dead", "(:project_id IS NULL OR project_id = :project_id)", "TRUE"),
+    ("WQ28", "scopes", "(:tenant_id IS NULL OR tenant_id = :tenant_id)", "TRUE"),
+    ("WQ28", "scopes", "(:project_id IS NULL OR project_id = :project_id)", "TRUE"),
     ("WQ1", "put", "due_us, attempts", "lease_until_us, attempts"),
     ("WQ4", "get", "project_id = :project_id", "project_id IS NOT NULL"),
     ("WQ5", "due", "ORDER BY due_us, position", "ORDER BY position"),
@@ -90,12 +101,12 @@ class ClaimInTwoSteps(SqliteWork):
     """Reads what is due in one transaction and takes it in another."""
 
     async def claim(
-        self, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
+        self, serves: Serves, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
     ) -> tuple[Job, ...]:
-        due: dict[str, Any] = {"kinds": adapter._array(kinds), "now_us": now_us, "limit": limit}
-        rows = self._database.read(lambda connection: connection.execute(adapter._SQL["due"], due).fetchall())
+        due = {"kinds": adapter._array(kinds), "now_us": now_us}
+        rows = self._database.read(partial(fetch_served, serves, limit, adapter._SQL["due"], due))
         await asyncio.sleep(0)
-        positions = "[" + ",".join(str(position) for (position,) in rows) + "]"
+        positions = "[" + ",".join(str(position) for _, position in rows) + "]"
         lease = {"lease_until_us": lease_until_us(now_us, lease_s), "worker": worker, "now_us": now_us}
         await self._database.write(
             lambda connection: connection.execute(adapter._SQL["claim"], {**lease, "positions": positions})

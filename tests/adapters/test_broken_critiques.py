@@ -20,6 +20,8 @@ ITS_SCOPE = "tenant_id = :tenant_id AND project_id = :project_id"
 
 # (clause that must notice, statement of critiques.sql, a piece of it, what stands there instead)
 BROKEN = [
+    ("CR10", "forget", "(:tenant_id IS NULL OR tenant_id = :tenant_id)", "TRUE"),
+    ("CR10", "forget", "(:project_id IS NULL OR project_id = :project_id)", "TRUE"),
     ("CR1", "keep", "DO NOTHING", "DO UPDATE SET body = excluded.body"),
     ("CR2", "get", "critique_id = :critique_id", "lower(critique_id) = lower(:critique_id)"),
     ("CR3", "list", "ORDER BY created_us DESC, critique_id DESC", "ORDER BY created_us DESC, critique_id"),

@@ -23,6 +23,14 @@ NO_SCOPE = ":tenant_id IS NOT NULL AND :project_id IS NOT NULL"
 
 # (clause that must notice, statement of dreams.sql or pruning.sql, a piece of it, what stands there instead)
 BROKEN = [
+    ("DR10", "waiting", "(:tenant_id IS NULL OR tenant_id = :tenant_id)", "TRUE"),
+    ("DR10", "waiting", "(:project_id IS NULL OR project_id = :project_id)", "TRUE"),
+    ("PU11", "old_turns", "(:tenant_id IS NULL OR tenant_id = :tenant_id)", "TRUE"),
+    ("PU11", "old_turns", "(:project_id IS NULL OR project_id = :project_id)", "TRUE"),
+    ("PU11", "old_memories", "(:tenant_id IS NULL OR tenant_id = :tenant_id)", "TRUE"),
+    ("PU11", "old_memories", "(:project_id IS NULL OR project_id = :project_id)", "TRUE"),
+    ("PU11", "crowded", "(:tenant_id IS NULL OR tenant_id = :tenant_id)", "TRUE"),
+    ("PU11", "crowded", "(:project_id IS NULL OR project_id = :project_id)", "TRUE"),
     ("DR2", "unread", "ORDER BY created_us DESC, memory_id DESC", "ORDER BY created_us DESC, memory_id"),
     ("DR2", "unread", "LIMIT :limit", "LIMIT :limit + 1"),
     ("DR3", "read", "DELETE FROM dream_unread\nWHERE", "DELETE FROM dream_unread\nWHERE FALSE AND"),
@@ -33,7 +41,7 @@ BROKEN = [
     ("DR6", "count", "idle_dreams + :was_idle", "idle_dreams + 1"),
     ("DR6", "count", "iif(:changed, 0, idle_dreams + :was_idle)", "idle_dreams + :was_idle"),
     ("DR7", "waiting", "rest_until_us <= :now_us", "rest_until_us < :now_us"),
-    ("DR7", "waiting", "ORDER BY first_us", "ORDER BY last_us"),
+    ("DR7", "waiting", "ORDER BY first_us", "ORDER BY -first_us"),
     ("DR8", "list", "ORDER BY number DESC", "ORDER BY number"),
     ("DR8", "list", "number < :before", "number <= :before"),
     ("DR9", "unread", ITS_SCOPE, "tenant_id = :tenant_id AND :project_id IS NOT NULL"),

@@ -43,7 +43,7 @@ from sidemirror_server.storage.postgres.work import PostgresWork
 from sidemirror_server.trace.log import Batch, Entry
 from sidemirror_server.vocabulary.errors import WrongState
 from sidemirror_server.vocabulary.ids import JobId
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 from sidemirror_server.work.queue import Job, NewJob, lease_until_us
 from tests.conformance import critiques as critiques_suite
 from tests.conformance import journal as journal_suite
@@ -72,6 +72,8 @@ CLAUSES = {
 # (clause that must notice, statement, a piece of it, what stands there instead), by adapter
 BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
     turn_log: [
+        ("TL14", "idle", "tenant_id = $3)", "TRUE)"),
+        ("TL14", "idle", "project_id = $4)", "TRUE)"),
         ("LG1", "tail", "position > $4", "position >= $4"),
         ("LG1", "tail", "topic = $3", "topic IS NOT NULL AND $3::text IS NOT NULL"),
         ("LG1", "put", "ORDER BY place", "ORDER BY place DESC"),
@@ -106,6 +108,8 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("SE7", "any_open", "standing = 'open'", "FALSE"),
     ],
     requests: [
+        ("RQ6", "expired", "tenant_id = $3)", "TRUE)"),
+        ("RQ6", "expired", "project_id = $4)", "TRUE)"),
         ("RQ1", "recall", "expires_us > $5", "expires_us >= $5"),
         ("RQ2", "remember", "WHERE requests.expires_us <= $5", "WHERE $5::bigint IS NOT NULL"),
         ("RQ3", "remember", "requests.expires_us <= $5", "requests.expires_us < $5"),
@@ -114,6 +118,16 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("RQ5", "recall", "method = $3", "$3::text IS NOT NULL"),
     ],
     work: [
+        ("WQ27", "due", "tenant_id = $4)", "TRUE)"),
+        ("WQ27", "due", "project_id = $5)", "TRUE)"),
+        ("WQ27", "used_up", "tenant_id = $3)", "TRUE)"),
+        ("WQ27", "used_up", "project_id = $4)", "TRUE)"),
+        ("WQ28", "done", "tenant_id = $4)", "TRUE)"),
+        ("WQ28", "done", "project_id = $5)", "TRUE)"),
+        ("WQ28", "dead", "tenant_id = $4)", "TRUE)"),
+        ("WQ28", "dead", "project_id = $5)", "TRUE)"),
+        ("WQ28", "scopes", "tenant_id = $2)", "TRUE)"),
+        ("WQ28", "scopes", "project_id = $3)", "TRUE)"),
         ("WQ1", "put", "$7, 0, $6, $7, 0", "$8, 0, $6, $7, 0"),
         ("WQ5", "due", "ORDER BY due_us, position", "ORDER BY position"),
         ("WQ5", "due", "kind = ANY ($2::text[])", "$2::text[] IS NOT NULL"),
@@ -141,6 +155,8 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("WQ24", "forget", "('done', 'dead')", "('done')"),
     ],
     critiques: [
+        ("CR10", "old", "tenant_id = $3)", "TRUE)"),
+        ("CR10", "old", "project_id = $4)", "TRUE)"),
         ("CR1", "keep", "DO NOTHING", "DO UPDATE SET turn_id = excluded.turn_id"),
         ("CR2", "get", "critique_id = $3", "lower(critique_id) = lower($3)"),
         ("CR3", "list", "ORDER BY created_us DESC, critique_id DESC", "ORDER BY created_us DESC, critique_id"),
@@ -163,6 +179,10 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("JO6", "gone_up_to", "topic = $3 || '/gone'", "$3::text IS NOT NULL"),
     ],
     receipts: [
+        ("RC8", "oldest", "tenant_id = $3)", "TRUE)"),
+        ("RC8", "oldest", "project_id = $4)", "TRUE)"),
+        ("RC8", "oldest", "sidemirror.receipt_envelopes",
+         "(SELECT * FROM sidemirror.receipt_envelopes ORDER BY time_us LIMIT $2) AS first"),
         ("RC1", "issue", "DO NOTHING", "DO UPDATE SET goal_id = excluded.goal_id"),
         ("RC2", "get", "receipt_id = $3", "lower(receipt_id) = lower($3)"),
         ("RC3", "shown", "text_hash = ANY ($3::bytea[])", "$3::bytea[] IS NOT NULL"),
@@ -191,6 +211,8 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("MS12", "outcome", "receipt_id = $3", "receipt_id >= $3"),
     ],
     trials: [
+        ("LT8", "old", "tenant_id = $3)", "TRUE)"),
+        ("LT8", "old", "project_id = $4)", "TRUE)"),
         ("LT1", "assign", "DO NOTHING", "DO UPDATE SET arm = excluded.arm"),
         ("LT2", "of_receipt", "ORDER BY memory_id", "ORDER BY lower(memory_id)"),
         ("LT2", "of_receipt", "receipt_id = $3", "lower(receipt_id) = lower($3)"),
@@ -207,6 +229,9 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("LT6", "forget", "trial.receipt_id = gone.receipt_id", "trial.receipt_id <> gone.receipt_id"),
     ],
     ledger: [
+        ("LE11", "old", "tenant_id = $3)", "TRUE)"),
+        ("LE11", "old", "project_id = $4)", "TRUE)"),
+        ("LE11", "forget_sums", "AND NOT EXISTS", "AND EXISTS"),
         ("LE1", "used", "settled_tokens + reserved_tokens", "settled_tokens"),
         ("LE4", "used", "('', $4)", "('', coalesce('none', $4))"),
         ("LE5", "replace", "reserved_nano_usd - $6", "reserved_nano_usd"),
@@ -257,14 +282,14 @@ class ClaimsWhatIsTaken(PostgresWork):
     """Reads what is due in one transaction and takes it in another."""
 
     async def claim(
-        self, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
+        self, serves: Serves, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
     ) -> tuple[Job, ...]:
         jobs: list[Job] = []
         async with self._database.transaction(None) as transaction:
-            found = await transaction.fetch(work._SQL["due"], now_us, list(kinds), limit)
+            found = await transaction.fetch_served(serves, limit, work._SQL["due"], now_us, list(kinds))
         await asyncio.sleep(0)
         statement = work._SQL["claim"].replace("due_us <= $4", "$4::bigint IS NOT NULL")
-        for tenant_id, project_id, job_id in found:
+        for tenant_id, project_id, job_id, *_ in found:
             scope = Scope(tenant_id, project_id)
             async with self._database.transaction(scope) as transaction:
                 values = ([JobId(job_id)], now_us, lease_until_us(now_us, lease_s), worker)

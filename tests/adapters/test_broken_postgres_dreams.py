@@ -27,6 +27,8 @@ CLAUSES = {**clauses_of(dreams), **clauses_of(pruning)}
 # (clause that must notice, statement, a piece of it, what stands there instead), by adapter
 BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
     dreams_adapter: [
+        ("DR10", "waiting", "tenant_id = $3)", "tenant_id IS NOT NULL)"),
+        ("DR10", "waiting", "project_id = $4)", "project_id IS NOT NULL)"),
         ("DR2", "unread", "ORDER BY created_us DESC, memory_id DESC", "ORDER BY created_us DESC, memory_id"),
         ("DR2", "unread", "LIMIT $3", "LIMIT $3 + 1"),
         ("DR3", "read", "memories.memory_id = ANY ($3::text[])", "memories.memory_id <> ALL ($3::text[])"),
@@ -37,11 +39,17 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("DR6", "count", "idle_dreams + $5", "idle_dreams + 1 + 0 * $5::bigint"),
         ("DR6", "count", "CASE WHEN $4 THEN 0 ELSE", "CASE WHEN $4 AND FALSE THEN 0 ELSE"),
         ("DR7", "waiting", "rest_until_us <= $1", "rest_until_us < $1"),
-        ("DR7", "waiting", "ORDER BY first_us", "ORDER BY last_us"),
+        ("DR7", "waiting", "ORDER BY first_us", "ORDER BY -first_us"),
         ("DR8", "list", "ORDER BY number DESC", "ORDER BY number"),
         ("DR8", "list", "number < $3", "number <= $3"),
     ],
     pruning_adapter: [
+        ("PU11", "projects", "tenant_id = $2)", "TRUE)"),
+        ("PU11", "projects", "project_id = $3)", "TRUE)"),
+        ("PU11", "projects_after", "tenant_id = $4)", "TRUE)"),
+        ("PU11", "projects_after", "project_id = $5)", "TRUE)"),
+        ("PU11", "old_turns", "tenant_id = $3)", "TRUE)"),
+        ("PU11", "old_turns", "project_id = $4)", "TRUE)"),
         ("PU1", "old_memories", "importance < $3", "importance <= $3"),
         ("PU1", "old_memories", "AND updated_us < $4", "AND updated_us <= $4"),
         ("PU1", "old_memories", "::bigint, 0) < $4", "::bigint, 0) < 2 * $4"),

@@ -17,7 +17,7 @@ from sidemirror_server.trace.log import Batch, Entry, TurnHead
 from sidemirror_server.trace.requests import Answered
 from sidemirror_server.vocabulary.errors import NotFound, WrongState
 from sidemirror_server.vocabulary.ids import RequestId, SessionId, TurnId
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance import requests as requests_suite
 from tests.conformance import sessions as sessions_suite
@@ -33,6 +33,8 @@ TENANT, ANY_TENANT = "tenant_id = :tenant_id", "tenant_id IS NOT NULL"
 
 # (clause that must notice, statement, a piece of it, what stands there instead), by adapter
 BROKEN_TURN_LOG = [
+    ("TL14", "idle", "(:tenant_id IS NULL OR tenant_id = :tenant_id)", "TRUE"),
+    ("TL14", "idle", "(:project_id IS NULL OR project_id = :project_id)", "TRUE"),
     ("LG1", "tail", "ORDER BY position", "ORDER BY position DESC"),
     ("LG1", "tail", "position > :after", "position >= :after"),
     ("LG1", "tail", "LIMIT :limit", ""),
@@ -101,6 +103,8 @@ BROKEN_SESSIONS = [
     ("SE8", "delete", TENANT, ANY_TENANT),
 ]
 BROKEN_REQUESTS = [
+    ("RQ6", "forget", "(:tenant_id IS NULL OR tenant_id = :tenant_id)", "TRUE"),
+    ("RQ6", "forget", "(:project_id IS NULL OR project_id = :project_id)", "TRUE"),
     ("RQ1", "recall", "expires_us > :now_us", "expires_us >= :now_us"),
     ("RQ1", "recall", "request_id = :request_id", "request_id IS NOT NULL"),
     ("RQ2", "remember", "requests.expires_us <= :now_us", "TRUE"),
@@ -248,8 +252,8 @@ class MovesTurns(SqliteTurnLog):
 
 
 class SeesOneScope(SqliteTurnLog):
-    async def idle(self, before_us: int, limit: int) -> tuple[tuple[Scope, TurnHead], ...]:
-        found = await super().idle(before_us, limit)
+    async def idle(self, serves: Serves, before_us: int, limit: int) -> tuple[tuple[Scope, TurnHead], ...]:
+        found = await super().idle(serves, before_us, limit)
         return tuple((scope, head) for scope, head in found if scope == turn_log_suite.ONE)
 
 

@@ -43,7 +43,7 @@ from sidemirror_server.trace.requests import Answered
 from sidemirror_server.vocabulary.errors import NotFound, SidemirrorError
 from sidemirror_server.vocabulary.ids import JobId, RequestId, SessionId, TurnId
 from sidemirror_server.vocabulary.origin import Origin
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from sidemirror_server.work.queue import NewJob
 from tests.conformance.turn_log import EVERYTHING, T0, batch, head, start
 from tests.postgres.databases import Databases
@@ -173,7 +173,7 @@ async def test_nobody_sees_nothing(database: PostgresDatabase) -> None:
 async def test_changes_touch_their_scope_alone(database: PostgresDatabase) -> None:
     others = {scope: await everything(database, scope) for scope in (SIBLING, FOREIGN)}
     work_ = PostgresWork(database)
-    (job,) = [job for job in await work_.claim(("goal",), 10, 30.0, T0, "w") if job.scope == MINE]
+    (job,) = [job for job in await work_.claim(SERVES_ALL, ("goal",), 10, 30.0, T0, "w") if job.scope == MINE]
     for scope in others:  # the claim took theirs too, each in its own scope
         others[scope] = await everything(database, scope)
     await work_.finish(MINE, J1, job.token, b"r", T0)

@@ -42,6 +42,8 @@ pytestmark = pytest.mark.timeout(600)
 SCOPES, ROWS = 10, 2_000
 ONE = Scope("t1", "p")
 PLACE = ("t1", "p")
+# What a sidecar serves, as the last two values of what looks across scopes.
+EVERYTHING, TENANT = (None, None), ("t1", None)
 LATE = 2**62
 
 # Everything that grows: as many rows in each scope, one session for each 20 turns, everything one apart in time.
@@ -130,7 +132,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "heads_standing": ((*PLACE, LATE, "", 5, "open"), 5),
         "heads_of_session": ((*PLACE, LATE, "", 5, "open", "s000050"), 20),
         "newest": ((*PLACE, "s000050"), 1),
-        "idle": ((LATE, 5), 5),
+        "idle": ((LATE, 5, *EVERYTHING), 5),
         "open_heads": ((*PLACE, ["000500", "000501"]), 2),
     },
     sessions: {
@@ -147,15 +149,17 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "recall": ((*PLACE, "m", "000500", 1), 1),
         "remember": ((*PLACE, "m", "000500", LATE, LATE, b"d", b"a"), 1),
         "kept": ((*PLACE, "m", "000500"), 1),
-        "expired": ((LATE, 5), 5),
+        "expired": ((LATE, 5, *EVERYTHING), 5),
         "forget": ((*PLACE, LATE, ["m", "m"], ["000500", "000501"]), 2),
     },
     work: {
         "put": ((*PLACE, "new", "goal", b"x", 3, 1, 1), 0),
         "get": ((*PLACE, "000500"), 1),
-        "used_up": ((50, ["goal"]), SCOPES * 50),
+        # Of each tenant the first that is due, of those kinds.
+        "any_due": ((50, ["goal", "dream"], ["t1", "t2"]), 2),
+        "used_up": ((50, ["goal"], *EVERYTHING), SCOPES * 50),
         "bury": ((*PLACE, ["000002"], LATE, "e"), 2),
-        "due": ((LATE, ["goal", "dream"], 5), 20),
+        "due": ((LATE, ["goal", "dream"], 5, *EVERYTHING), 20),
         "claim": ((*PLACE, ["000500", "000505"], LATE, LATE, "w"), 4),
         "extend": ((*_CLAIM, LATE), 1),
         "checkpoint": ((*_CLAIM, b"n"), 1),
@@ -168,12 +172,12 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "count": ((*PLACE, "goal"), ROWS),
         # What waits: three fifths of the kind's.
         "waiting": ((*PLACE, "goal"), 600),
-        "dead": ((LATE, ["goal", "dream"], 5), 5),
+        "dead": ((LATE, ["goal", "dream"], 5, *EVERYTHING), 5),
         "purge_dead": ((*PLACE, ["000004", "000009"], LATE), 2),
-        "done": ((LATE, ["goal", "dream"], 5), 5),
+        "done": ((LATE, ["goal", "dream"], 5, *EVERYTHING), 5),
         "purge": ((*PLACE, ["000003", "000008"], LATE), 2),
         # Every envelope that is done: asked by what puts lost reflections back, once an hour.
-        "scopes": ((["goal"],), SCOPES * ROWS),
+        "scopes": ((["goal"], *EVERYTHING), SCOPES * ROWS),
         "forget": ((*PLACE, "000004"), 1),
     },
     goal_reflections: {
@@ -208,7 +212,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "list": ((*PLACE, LATE, "", 5), 5),
         "list_of_kind": ((*PLACE, LATE, "", 5, "goal"), 5),
         "of_turn": ((*PLACE, "k50", 5), 5),
-        "oldest": ((LATE, 5), 5),
+        "oldest": ((LATE, 5, *EVERYTHING), 5),
         "forget_items": ((*PLACE, ["000500", "000501"]), 2),
         "forget": ((*PLACE, ["000500", "000501"]), 2),
     },
@@ -220,7 +224,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "tallies": ((*PLACE, ["m1"], [1]), 200),
         # From each lesson to the next.
         "lessons": ((*PLACE, None, 5), 5),
-        "old": ((LATE, 5), 5),
+        "old": ((LATE, 5, *EVERYTHING), 5),
         "forget": ((*PLACE, ["r50", "r50"], ["m1", "m2"]), 2),
     },
     critiques: {
@@ -232,7 +236,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "report": ((*PLACE, "000500", "success", 1.0, 1), 1),
         # All of the time asked for.
         "figures": ((*PLACE, 100, 200, None, None), 100),
-        "old": ((LATE, 5), 5),
+        "old": ((LATE, 5, *EVERYTHING), 5),
         "forget": ((*PLACE, ["000500", "000501"]), 2),
     },
     memories: {
@@ -302,18 +306,18 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "read": ((*PLACE, ["000501", "000503"]), 4),
         "list": ((*PLACE, LATE, 5), 5),
         # Each project that has something unread, and the first and the last of that.
-        "waiting": ((LATE, 5), 3 * SCOPES),
+        "waiting": ((LATE, 5, *EVERYTHING), 3 * SCOPES),
     },
     pruning: {
-        "projects": ((5,), 5),
+        "projects": ((5, *EVERYTHING), 5),
         "looked_through": ((*PLACE, 5), 1),
         # Those that matter little, of which none is old enough; what is important is not looked at.
         "old_memories": ((*PLACE, 0.4, LATE, 5), 5),
-        "projects_after": ((*PLACE, 5), 5),
+        "projects_after": ((*PLACE, 5, *EVERYTHING), 5),
         # All of a project, by an index alone.
         "count": (PLACE, ROWS),
         "surplus": ((*PLACE, 5), 5),
-        "old_turns": ((LATE, 5), 5),
+        "old_turns": ((LATE, 5, *EVERYTHING), 5),
         "forget_entries": ((*PLACE, ["k50", "k51"]), 40),
         "forget_turns": ((*PLACE, ["000500", "000501"]), 2),
         "forget_sessions": ((*PLACE, ["s000050", "none"], LATE), 22),
@@ -327,12 +331,32 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "strike": ((*PLACE, "000500"), 1),
         "replace": ((*PLACE, 100, "reflect", 1, 1, 1, 1), 4),
         "spent": ((*PLACE, ROWS - 1, 1), 44),
-        "old": ((LATE, 5), 5),
+        "old": ((LATE, 5, *EVERYTHING), 5),
         "forget": ((*PLACE, [100, 101], ["reflect", "reflect"]), 2),
         "forget_reservations": ((*PLACE, [50, 51], ["reflect", "reflect"]), 40),
         # The sums of the oldest two days, and whether something is left of each.
-        "forget_sums": ((3,), 4 * SCOPES),
+        "forget_sums": ((3, None), 4 * SCOPES),
     },
+}
+# The same for a sidecar that serves one tenant, or one project: what it may read then. Others have as much everywhere.
+SERVED: dict[tuple[ModuleType, str], int] = {
+    # The open turns of the tenant, of which there are as many as agents at work.
+    (turn_log, "idle"): ROWS // 10,
+    (requests, "expired"): 5,
+    (work, "used_up"): 50,
+    (work, "due"): 20,
+    (work, "dead"): 5,
+    (work, "done"): 5,
+    (work, "scopes"): ROWS,
+    (receipts, "oldest"): 5,
+    (trials, "old"): 5,
+    (critiques, "old"): 5,
+    # What the project has spent by day and purpose.
+    (ledger, "old"): 5,
+    (pruning, "projects"): 1,
+    (pruning, "projects_after"): 1,
+    (pruning, "old_turns"): 5,
+    (dreams, "waiting"): 3,
 }
 STATEMENTS = [(adapter, name) for adapter, every in VALUES.items() for name in every]
 # What reads envelopes of every scope.
@@ -395,6 +419,26 @@ async def test_no_statement_reads_more_than_it_answers(
             assert "tenant_id" in node["Index Cond"], "goes beyond the scope"
         assert "tenant_id()" not in node.get("Filter", ""), "the policy is asked once a row"
     assert sum(read_by(node) for node in scans) <= most, scans
+
+
+@pytest.mark.parametrize("served", [TENANT, PLACE], ids=["tenant", "project"])
+@pytest.mark.parametrize(("adapter", "name"), SERVED, ids=lambda given: getattr(given, "__name__", given))
+async def test_what_others_have_is_not_read(
+    adapter: ModuleType, name: str, served: tuple[str, str | None], databases: Databases, filled: str
+) -> None:
+    values, _ = VALUES[adapter][name]
+    assert values[-2:] == EVERYTHING
+    if name == "projects_after":
+        values = ("", "", *values[2:])
+    plan = await explained(databases, filled, adapter._SQL[name], (*values[:-2], *served))
+    scans = scans_of(plan)
+    assert {node["Node Type"] for node in scans} <= {"Index Scan", "Index Only Scan", "Bitmap Heap Scan"}
+    assert sum(read_by(node) for node in scans) <= SERVED[adapter, name], scans
+
+
+def test_everything_that_takes_what_is_served_is_looked_at() -> None:
+    taking = {(adapter, name) for adapter, name in STATEMENTS if "text IS NULL OR project_id = " in adapter._SQL[name]}
+    assert taking == SERVED.keys()
 
 
 # A setting has no plan. The index of vectors is shared by all scopes, which test_postgres_memory_search.py looks at.

@@ -42,7 +42,7 @@ from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKey, R
 from sidemirror_server.trace.requests import Answered, Requests
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import JobId, RequestId, SessionId, TurnId
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from sidemirror_server.work.queue import Job, JobKey, JobState, NewJob, Work
 from tests.postgres.databases import Databases
 
@@ -253,7 +253,7 @@ class SameAnswers(RuleBasedStateMachine):
 
     @rule(before=times)
     def idle(self, before: int) -> None:
-        found = [self.runner.run(_awaited(stores.log.idle(before, ALL))) for stores in self.stores]
+        found = [self.runner.run(_awaited(stores.log.idle(SERVES_ALL, before, ALL))) for stores in self.stores]
         assert sorted(found[0], key=_age) == sorted(found[1], key=_age)
         assert [head.updated_us for _, head in found[0]] == [head.updated_us for _, head in found[1]]
 
@@ -307,7 +307,7 @@ class SameAnswers(RuleBasedStateMachine):
 
     @rule(now=times)
     def forget(self, now: int) -> None:
-        self.ask(lambda stores: stores.requests.forget(now, 1000))
+        self.ask(lambda stores: stores.requests.forget(SERVES_ALL, now, 1000))
 
     # --- work --------------------------------------------------------------------------------------------------------
 
@@ -319,7 +319,7 @@ class SameAnswers(RuleBasedStateMachine):
 
     @rule(of=st.sets(kinds), limit=st.integers(0, 4), lease=st.sampled_from([1.0, 2.5]), now=times, worker=texts)
     def claim(self, of: set[str], limit: int, lease: float, now: int, worker: str) -> None:
-        jobs = self.one(lambda stores: stores.work.claim(sorted(of), limit, lease, now, worker))
+        jobs = self.one(lambda stores: stores.work.claim(SERVES_ALL, sorted(of), limit, lease, now, worker))
         self.claimed += jobs
 
     @rule(
@@ -370,9 +370,9 @@ class SameAnswers(RuleBasedStateMachine):
 
     @rule(of=st.sets(kinds), before=times)
     def purge(self, of: set[str], before: int) -> None:
-        self.ask(lambda stores: stores.work.purge(sorted(of), before, 1000))
-        self.ask(lambda stores: stores.work.purge_dead(sorted(of), before, 1000))
-        self.ask(lambda stores: stores.work.scopes(sorted(of)))
+        self.ask(lambda stores: stores.work.purge(SERVES_ALL, sorted(of), before, 1000))
+        self.ask(lambda stores: stores.work.purge_dead(SERVES_ALL, sorted(of), before, 1000))
+        self.ask(lambda stores: stores.work.scopes(SERVES_ALL, sorted(of)))
 
     # --- the ledger --------------------------------------------------------------------------------------------------
 
@@ -407,7 +407,7 @@ class SameAnswers(RuleBasedStateMachine):
     def forget_spend(self, days: int, today: int) -> None:
         now = T0 + today * 86_400 * SECOND
         # All or none: which of one day's entries go first is left open.
-        self.ask(lambda stores: stores.ledger.forget(T0 // (86_400 * SECOND) + days - 1, 1000, now))
+        self.ask(lambda stores: stores.ledger.forget(SERVES_ALL, T0 // (86_400 * SECOND) + days - 1, 1000, now))
 
     # --- critiques ---------------------------------------------------------------------------------------------------
 
@@ -472,7 +472,7 @@ class SameAnswers(RuleBasedStateMachine):
 
     @rule(before=times)
     def forget_critiques(self, before: int) -> None:
-        self.ask(lambda stores: stores.critiques.forget(before, 1000))
+        self.ask(lambda stores: stores.critiques.forget(SERVES_ALL, before, 1000))
 
     # --- receipts ----------------------------------------------------------------------------------------------------
 
@@ -499,7 +499,7 @@ class SameAnswers(RuleBasedStateMachine):
 
     @rule(before=times)
     def forget_receipts(self, before: int) -> None:
-        self.ask(lambda stores: stores.receipts.forget(before, 1000))
+        self.ask(lambda stores: stores.receipts.forget(SERVES_ALL, before, 1000))
 
     @rule()
     def envelopes_are_in_step(self) -> None:

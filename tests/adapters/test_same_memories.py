@@ -41,7 +41,7 @@ from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
 from sidemirror_server.storage.sqlite.trials import SqliteTrials
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.origin import Origin
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from sidemirror_server.vocabulary.terms import terms_of
 from tests.adapters.test_same_answers import ALL, limits, names, scopes, texts, times
 from tests.postgres.databases import Databases
@@ -259,7 +259,7 @@ class SameMemories(BothStores):
 
     @rule(before=times)
     def forget_trials(self, before: int) -> None:
-        self.one(lambda stores: stores.trials.forget(before, 1_000))
+        self.one(lambda stores: stores.trials.forget(SERVES_ALL, before, 1_000))
 
     @rule(scope=scopes, ids=st.lists(names, max_size=4, unique=True))
     def terms_in(self, scope: Scope, ids: list[str]) -> None:

@@ -19,6 +19,8 @@ ANY_PROJECT = "tenant_id = :tenant_id AND :project_id IS NOT NULL"
 
 # (clause that must notice, statement of receipts.sql, a piece of it, what stands there instead)
 BROKEN = [
+    ("RC8", "oldest", "(:tenant_id IS NULL OR tenant_id = :tenant_id)", "TRUE"),
+    ("RC8", "oldest", "(:project_id IS NULL OR project_id = :project_id)", "TRUE"),
     ("RC1", "issue", "DO NOTHING", "DO UPDATE SET goal_id = excluded.goal_id"),
     ("RC2", "get", "receipt_id = :receipt_id", "lower(receipt_id) = lower(:receipt_id)"),
     ("RC3", "shown", " AND text_hash = :text_hash", ""),

@@ -17,6 +17,8 @@ ANY_PROJECT = "tenant_id = :tenant_id AND :project_id IS NOT NULL"
 
 # (clause that must notice, statement of trials.sql, a piece of it, what stands there instead)
 BROKEN = [
+    ("LT8", "forget", "(:tenant_id IS NULL OR tenant_id = :tenant_id)", "TRUE"),
+    ("LT8", "forget", "(:project_id IS NULL OR project_id = :project_id)", "TRUE"),
     ("LT1", "assign", "DO NOTHING", "DO UPDATE SET arm = excluded.arm"),
     ("LT2", "of_receipt", "ORDER BY memory_id", "ORDER BY lower(memory_id)"),
     ("LT2", "of_receipt", "receipt_id = :receipt_id", "lower(receipt_id) = lower(:receipt_id)"),

@@ -14,8 +14,9 @@ from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.statistics import DAY_US, HOUR_US
 from sidemirror_server.critique.store import CritiqueKey, CritiqueRecord, Critiques
 from sidemirror_server.vocabulary.errors import NotFound
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from tests.conformance.figures import Counted, figures_of
+from tests.conformance.served import ACME, REST, SHOP
 
 OpenCritiques = Callable[[], Critiques]
 
@@ -185,17 +186,31 @@ async def cr8_scopes_never_meet(open_critiques: OpenCritiques) -> None:
 
 async def cr9_old_ones_are_forgotten(open_critiques: OpenCritiques) -> None:
     critiques = open_critiques()
-    assert await critiques.forget(T0, 10) == 0
+    assert await critiques.forget(SERVES_ALL, T0, 10) == 0
     for number, scope in enumerate((ONE, OTHER, THIRD, ONE, OTHER)):
         await critiques.keep(scope, critique(f"c{number}", T0 + number, turn_id="t"))
     await critiques.report(OTHER, "c1", CritiqueOutcome("success"))
-    assert await critiques.forget(T0 + 4, 3) == 3
+    assert await critiques.forget(SERVES_ALL, T0 + 4, 3) == 3
     assert await critiques.get(ONE, "c3") == critique("c3", T0 + 3, turn_id="t")
-    assert await critiques.forget(T0 + 4, 3) == 1
-    assert await critiques.forget(T0 + 4, 3) == 0
+    assert await critiques.forget(SERVES_ALL, T0 + 4, 3) == 1
+    assert await critiques.forget(SERVES_ALL, T0 + 4, 3) == 0
     assert await critiques.list(ONE, None, None, None, 10) == ()
     assert await critiques.list(THIRD, "t", None, None, 10) == ()
     assert await critiques.list(OTHER, None, None, None, 10) == (critique("c4", T0 + 4, turn_id="t"),)
     # An id is free again.
     again = critique("c1", T0 + 5)
     assert await critiques.keep(OTHER, again) == again
+
+
+async def cr10_critiques_of_others_stay(open_critiques: OpenCritiques) -> None:
+    critiques = open_critiques()
+    for number, scope in enumerate((OTHER, THIRD, ONE, ONE)):
+        await critiques.keep(scope, critique(f"c{number}", T0 + number))
+    # What others have is older, and there is no room for it in the limit.
+    assert await critiques.forget(SHOP, T0 + 9, 1) == 1
+    assert await critiques.list(ONE, None, None, None, 9) == (critique("c3", T0 + 3),)
+    assert await critiques.forget(SHOP, T0 + 9, 9) == 1
+    assert await critiques.list(OTHER, None, None, None, 9) == (critique("c0", T0),)
+    assert await critiques.forget(ACME, T0 + 9, 9) == 1
+    assert await critiques.list(THIRD, None, None, None, 9) == (critique("c1", T0 + 1),)
+    assert await critiques.forget(REST, T0 + 9, 9) == 1

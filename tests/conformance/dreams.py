@@ -15,8 +15,9 @@ from sidemirror_server.memory.record import Change, Lesson, MemoryHistory, Memor
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.vocabulary.errors import WrongState
 from sidemirror_server.vocabulary.origin import Origin
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
+from tests.conformance.served import ACME, REST, SHOP
 
 ONE, OTHER, THIRD = Scope("acme", "shop"), Scope("acme", "blog"), Scope("other", "shop")
 T0 = 1_700_000_000_000_000
@@ -152,20 +153,20 @@ async def dr6_how_a_project_stands(open_stores: Open) -> None:
 
 async def dr7_projects_that_wait(open_stores: Open) -> None:
     stores = open_stores()
-    assert await stores.dreams.waiting(LATE, 10) == ()
+    assert await stores.dreams.waiting(SERVES_ALL, LATE, 10) == ()
     await keep(stores, OTHER, memory("a", T0 + 5), memory("b", T0 + 9))
     await keep(stores, ONE, memory("a", T0 + 3), memory("b", T0 + 4), memory("c", T0 + 7))
     await keep(stores, THIRD, memory("a", T0 + 1))
     third = Waiting(THIRD, DreamHistory(), T0 + 1, T0 + 1)
     one = Waiting(ONE, DreamHistory(), T0 + 3, T0 + 7)
     other = Waiting(OTHER, DreamHistory(), T0 + 5, T0 + 9)
-    assert await stores.dreams.waiting(T0, 10) == (third, one, other)
-    assert await stores.dreams.waiting(T0, 2) == (third, one)
+    assert await stores.dreams.waiting(SERVES_ALL, T0, 10) == (third, one, other)
+    assert await stores.dreams.waiting(SERVES_ALL, T0, 2) == (third, one)
     await stores.dreams.close(THIRD, dream(), ("a",), T0)
     await stores.dreams.close(ONE, dream(), ("a", "b"), T0 + 500)
     resting = Waiting(ONE, DreamHistory(1, 1, T0 + 6, T0 + 500), T0 + 7, T0 + 7)
-    assert await stores.dreams.waiting(T0 + 499, 10) == (other,)
-    assert await stores.dreams.waiting(T0 + 500, 10) == (other, resting)
+    assert await stores.dreams.waiting(SERVES_ALL, T0 + 499, 10) == (other,)
+    assert await stores.dreams.waiting(SERVES_ALL, T0 + 500, 10) == (other, resting)
 
 
 async def dr8_the_log_from_the_newest(open_stores: Open) -> None:
@@ -196,3 +197,14 @@ async def dr9_scopes_never_meet(open_stores: Open) -> None:
         assert await stores.dreams.list(scope, None, 10) == (dream(read=number + 1),)
         assert await stores.dreams.unread(scope, 10) == ("b",)
         assert await stores.dreams.standing(scope) == DreamHistory(1, 1, T0 + 6, T0 + number)
+
+
+async def dr10_projects_of_others_wait_for_them(open_stores: Open) -> None:
+    stores = open_stores()
+    for number, scope in enumerate((OTHER, THIRD, ONE)):
+        await keep(stores, scope, memory("a", T0 + number))
+    # What others have waits longer, and there is no room for it in the limit.
+    assert [one.scope for one in await stores.dreams.waiting(SHOP, T0, 1)] == [ONE]
+    assert [one.scope for one in await stores.dreams.waiting(ACME, T0, 9)] == [OTHER, ONE]
+    assert [one.scope for one in await stores.dreams.waiting(REST, T0, 9)] == [OTHER, THIRD]
+    assert [one.scope for one in await stores.dreams.waiting(REST, T0, 1)] == [OTHER]

@@ -7,7 +7,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from sidemirror_server.models.ledger import Amount, Cap, Ledger, Level, Refusal, Reservation, Spend
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
+from tests.conformance.served import ACME, REST, SHOP
 
 OpenLedger = Callable[[], Ledger]
 
@@ -151,7 +152,7 @@ async def le9_spent_has_one_entry_per_day_and_purpose(open_ledger: OpenLedger) -
 
 async def le10_old_days_are_forgotten(open_ledger: OpenLedger) -> None:
     ledger = open_ledger()
-    assert await ledger.forget(DAY, 10, T0) == 0
+    assert await ledger.forget(SERVES_ALL, DAY, 10, T0) == 0
     places = ((0, ONE, "a"), (0, OTHER, "a"), (1, THIRD, "a"), (1, ONE, "b"), (2, ONE, "a"), (3, ONE, "a"))
     given = [await reserved(ledger, scope, purpose, T0 + days * DAY_US) for days, scope, purpose in places]
     later_us = T0 + 3 * DAY_US
@@ -160,18 +161,41 @@ async def le10_old_days_are_forgotten(open_ledger: OpenLedger) -> None:
         return [spend.day - DAY for spend in await open_ledger().spent(scope, 0, later_us)]
 
     # The oldest first, whosever they are.
-    assert await ledger.forget(DAY + 2, 3, later_us) == 3
+    assert await ledger.forget(SERVES_ALL, DAY + 2, 3, later_us) == 3
     assert await days_of(OTHER) == []
     assert sorted(await days_of(ONE) + await days_of(THIRD)) == [1, 2, 3]
-    assert await ledger.forget(DAY + 2, 3, later_us) == 1
+    assert await ledger.forget(SERVES_ALL, DAY + 2, 3, later_us) == 1
     assert (await days_of(ONE), await days_of(THIRD)) == ([3, 2], [])
     # Nothing is left of those days, also not what was never settled.
     for day in (DAY, DAY + 1):
         assert await ledger.used(ONE, "a", day) == dict.fromkeys(Level, Amount())
     assert await ledger.settle(given[0], Amount()) is False
     # Neither the day from which on they are kept nor today, whatever is asked for.
-    assert await ledger.forget(DAY + 2, 3, later_us) == 0
-    assert await ledger.forget(DAY + 9, 3, later_us) == 1
+    assert await ledger.forget(SERVES_ALL, DAY + 2, 3, later_us) == 0
+    assert await ledger.forget(SERVES_ALL, DAY + 9, 3, later_us) == 1
     assert await days_of(ONE) == [3]
     assert await ledger.used(ONE, "a", DAY + 3) == dict.fromkeys(Level, TEN_CENTS)
     assert await ledger.settle(given[-1], Amount(1, 1))
+
+
+async def le11_what_others_spent_stays(open_ledger: OpenLedger) -> None:
+    ledger = open_ledger()
+    for days, scope in enumerate((OTHER, THIRD, ONE, ONE)):
+        await reserved(ledger, scope, "a", T0 + days * DAY_US)
+    await reserved(ledger, ONE, "a", T0)
+    later_us = T0 + 9 * DAY_US
+
+    async def days_of(scope: Scope) -> list[int]:
+        return [spend.day - DAY for spend in await open_ledger().spent(scope, 0, later_us)]
+
+    # Others' days are as old, and there is no room for them in the limit.
+    assert await ledger.forget(SHOP, DAY + 9, 2, later_us) == 2
+    assert (await days_of(ONE), await days_of(OTHER), await days_of(THIRD)) == ([3], [0], [1])
+    assert await ledger.forget(SHOP, DAY + 9, 2, later_us) == 1
+    # A day that another has spent on is still summed up.
+    assert (await ledger.used(OTHER, "a", DAY))[Level.TENANT].tokens > 0
+    assert (await ledger.used(THIRD, "a", DAY + 1))[Level.PURPOSE].tokens > 0
+    assert await ledger.used(ONE, "a", DAY + 3) == dict.fromkeys(Level, Amount())
+    assert await ledger.forget(ACME, DAY + 9, 9, later_us) == 1
+    assert (await days_of(OTHER), await days_of(THIRD)) == ([], [1])
+    assert await ledger.forget(REST, DAY + 9, 9, later_us) == 1

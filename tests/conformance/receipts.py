@@ -9,7 +9,8 @@ from collections.abc import Callable
 import msgspec
 
 from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKey, ReceiptKind, Receipts
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
+from tests.conformance.served import ACME, REST, SHOP
 
 OpenReceipts = Callable[[], Receipts]
 
@@ -87,17 +88,17 @@ async def rc4_lists_page_from_the_newest(open_receipts: OpenReceipts) -> None:
 
 async def rc5_forget_removes_the_oldest(open_receipts: OpenReceipts) -> None:
     receipts = open_receipts()
-    assert await receipts.forget(T0, 10) == 0
+    assert await receipts.forget(SERVES_ALL, T0, 10) == 0
     for number, scope in ((4, ONE), (2, THIRD), (1, OTHER), (0, ONE), (3, ONE)):
         await receipts.issue(scope, receipt(f"r{number}", T0 + number, A, *([B] if number == 3 else [])))
-    assert await receipts.forget(T0 + 4, 2) == 2
+    assert await receipts.forget(SERVES_ALL, T0 + 4, 2) == 2
     assert await receipts.get(ONE, "r0") is None
     assert await receipts.get(OTHER, "r1") is None
     assert await receipts.get(THIRD, "r2") == receipt("r2", T0 + 2, A)
     assert await receipts.shown(OTHER, [A]) == frozenset()
     assert await receipts.shown(ONE, [A, B]) == {A, B}
-    assert await receipts.forget(T0 + 4, 10) == 2
-    assert await receipts.forget(T0 + 4, 10) == 0
+    assert await receipts.forget(SERVES_ALL, T0 + 4, 10) == 2
+    assert await receipts.forget(SERVES_ALL, T0 + 4, 10) == 0
     assert await receipts.get(ONE, "r4") == receipt("r4", T0 + 4, A)
     assert await receipts.shown(ONE, [A, B]) == {A}
     assert await receipts.shown(THIRD, [A]) == frozenset()
@@ -117,7 +118,7 @@ async def rc6_scopes_never_meet(open_receipts: OpenReceipts) -> None:
         assert await receipts.list(scope, ReceiptKind.GOAL, None, 10) == (own,)
         assert await receipts.shown(scope, [A, B, C]) == {one}
     await receipts.issue(THIRD, receipt("late", T0 + 9, C))
-    assert await receipts.forget(T0 + 1, 10) == 3
+    assert await receipts.forget(SERVES_ALL, T0 + 1, 10) == 3
     assert await receipts.list(THIRD, None, None, 10) == (receipt("late", T0 + 9, C),)
 
 
@@ -134,3 +135,17 @@ async def rc7_receipts_of_a_turn(open_receipts: OpenReceipts) -> None:
     assert await receipts.of_turn(ONE, "t", 3) == tuple(made[:3])
     assert await receipts.of_turn(ONE, "", 10) == ()
     assert await receipts.of_turn(THIRD, "t", 10) == ()
+
+
+async def rc8_receipts_of_others_stay(open_receipts: OpenReceipts) -> None:
+    receipts = open_receipts()
+    for number, scope in enumerate((OTHER, THIRD, ONE, ONE)):
+        await receipts.issue(scope, receipt(f"r{number}", T0 + number, A))
+    # What others have is older, and there is no room for it in the limit.
+    assert await receipts.forget(SHOP, T0 + 9, 1) == 1
+    assert [one.receipt_id for one in await receipts.list(ONE, None, None, 9)] == ["r3"]
+    assert await receipts.forget(SHOP, T0 + 9, 9) == 1
+    assert await receipts.shown(OTHER, [A]) == await receipts.shown(THIRD, [A]) == {A}
+    assert await receipts.forget(ACME, T0 + 9, 9) == 1
+    assert await receipts.get(THIRD, "r1") == receipt("r1", T0 + 1, A)
+    assert await receipts.forget(REST, T0 + 9, 9) == 1

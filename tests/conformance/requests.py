@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 from sidemirror_server.trace.requests import Answered, Requests
 from sidemirror_server.vocabulary.ids import RequestId
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
+from tests.conformance.served import ACME, REST, SHOP
 
 OpenRequests = Callable[[], Requests]
 
@@ -52,12 +53,12 @@ async def rq3_an_expired_answer_is_replaced(open_requests: OpenRequests) -> None
 
 async def rq4_forget_removes_what_has_expired(open_requests: OpenRequests) -> None:
     requests = open_requests()
-    assert await requests.forget(T0, 10) == 0
+    assert await requests.forget(SERVES_ALL, T0, 10) == 0
     for number, scope in enumerate((ONE, OTHER, THIRD, ONE, OTHER)):
         await requests.remember(scope, METHOD, RequestId(f"r{number}"), FIRST, T0, T0 + number)
-    assert await requests.forget(T0 + 3, 3) == 3
-    assert await requests.forget(T0 + 3, 3) == 1
-    assert await requests.forget(T0 + 3, 3) == 0
+    assert await requests.forget(SERVES_ALL, T0 + 3, 3) == 3
+    assert await requests.forget(SERVES_ALL, T0 + 3, 3) == 1
+    assert await requests.forget(SERVES_ALL, T0 + 3, 3) == 0
     assert await requests.recall(OTHER, METHOD, RequestId("r4"), T0) == FIRST
     for number, scope in enumerate((ONE, OTHER, THIRD, ONE)):
         assert await requests.recall(scope, METHOD, RequestId(f"r{number}"), T0 - 1) is None
@@ -74,3 +75,16 @@ async def rq5_scopes_and_methods_never_meet(open_requests: OpenRequests) -> None
         answered = Answered(b"%d" % number, b"")
         assert await requests.recall(scope, method, R1, T0) == answered
         assert await requests.remember(scope, method, R1, Answered(b"later", b""), T0, T0 + 10) == answered
+
+
+async def rq6_answers_of_others_stay(open_requests: OpenRequests) -> None:
+    requests = open_requests()
+    for number, scope in enumerate((OTHER, THIRD, ONE, ONE)):
+        await requests.remember(scope, METHOD, RequestId(f"r{number}"), FIRST, T0, T0 + number)
+    # What others have is older, and there is no room for it in the limit.
+    assert await requests.forget(SHOP, T0 + 9, 1) == 1
+    assert await requests.forget(SHOP, T0 + 9, 9) == 1
+    assert await requests.forget(SHOP, T0 + 9, 9) == 0
+    assert await requests.forget(ACME, T0 + 9, 9) == 1
+    assert await requests.forget(ACME, T0 + 9, 9) == 0
+    assert await requests.forget(REST, T0 + 9, 9) == 1

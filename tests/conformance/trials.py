@@ -10,7 +10,8 @@ import msgspec
 
 from sidemirror_server.memory.trials.evidence import Arm, ArmTally
 from sidemirror_server.memory.trials.trials import Settled, Trial, Trials
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
+from tests.conformance.served import ACME, REST, SHOP
 
 OpenTrials = Callable[[], Trials]
 
@@ -124,14 +125,14 @@ async def lt6_the_oldest_are_forgotten(open_trials: OpenTrials) -> None:
     for number, scope in enumerate((ONE, OTHER, THIRD, ONE)):
         await trials.assign(scope, f"r{number}", [drawn("a"), drawn("b")], T0 + number)
     await trials.settle(ONE, "r9", [Settled(Trial("a", 1), succeeded=True)], T0 + 9)
-    assert await trials.forget(T0, 10) == 0
-    assert await trials.forget(T0 + 3, 2) == 2
+    assert await trials.forget(SERVES_ALL, T0, 10) == 0
+    assert await trials.forget(SERVES_ALL, T0 + 3, 2) == 2
     assert [len(await trials.of_receipt(ONE, name)) for name in ("r0", "r3", "r9")] == [0, 2, 1]
     assert len(await trials.of_receipt(OTHER, "r1")) == 2
-    assert await open_trials().forget(T0 + 3, 10) == 4
+    assert await open_trials().forget(SERVES_ALL, T0 + 3, 10) == 4
     assert await trials.lessons(OTHER, None, 10) == await trials.lessons(THIRD, None, 10) == ()
     assert await counts(trials, "a") == [ArmTally(Arm.SHOWN, 0.0, 1, 1), ArmTally(Arm.SHOWN, 0.5, 1)]
-    assert await trials.forget(T0 + 3, 10) == 0
+    assert await trials.forget(SERVES_ALL, T0 + 3, 10) == 0
 
 
 async def lt7_scopes_never_meet(open_trials: OpenTrials) -> None:
@@ -148,3 +149,17 @@ async def lt7_scopes_never_meet(open_trials: OpenTrials) -> None:
     assert await trials.lessons(ONE, None, 10) == ("a",)
     assert await trials.lessons(OTHER, None, 10) == ("b", "a")
     assert await counts(trials, "b") == []
+
+
+async def lt8_trials_of_others_stay(open_trials: OpenTrials) -> None:
+    trials = open_trials()
+    for number, scope in enumerate((OTHER, THIRD, ONE, ONE)):
+        await trials.assign(scope, f"r{number}", [drawn("a")], T0 + number)
+    # What others have is older, and there is no room for it in the limit.
+    assert await trials.forget(SHOP, T0 + 9, 1) == 1
+    assert [len(await trials.of_receipt(ONE, name)) for name in ("r2", "r3")] == [0, 1]
+    assert await trials.forget(SHOP, T0 + 9, 9) == 1
+    assert len(await trials.of_receipt(OTHER, "r0")) == len(await trials.of_receipt(THIRD, "r1")) == 1
+    assert await trials.forget(ACME, T0 + 9, 9) == 1
+    assert len(await trials.of_receipt(THIRD, "r1")) == 1
+    assert await trials.forget(REST, T0 + 9, 9) == 1

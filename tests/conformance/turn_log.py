@@ -14,7 +14,8 @@ from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.trace.log import TURN_TOPIC, Batch, Draft, Entry, HeadKey, TurnHead, TurnLog, TurnStanding
 from sidemirror_server.vocabulary.errors import WrongState
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
+from tests.conformance.served import ACME, REST, SHOP
 
 
 class Stores(NamedTuple):
@@ -342,7 +343,7 @@ async def tl10_newest_has_the_highest_count(open_stores: OpenStores) -> None:
 
 async def tl11_idle_turns_of_every_scope(open_stores: OpenStores) -> None:
     log = open_stores().log
-    assert await log.idle(T0 + 100, 10) == ()
+    assert await log.idle(SERVES_ALL, T0 + 100, 10) == ()
     made = [
         (ONE, head("a", updated=T0 + 3, started=T0 - 9)),
         (OTHER, head("b", updated=T0 + 1)),
@@ -353,12 +354,12 @@ async def tl11_idle_turns_of_every_scope(open_stores: OpenStores) -> None:
     ]
     for scope, kept in made:
         await log.append(scope, (batch(kept, b"{}"),))
-    assert await log.idle(T0 + 10, 10) == (made[1], made[2], made[0])
-    assert await log.idle(T0 + 10, 2) == (made[1], made[2])
-    assert await log.idle(T0 + 1, 10) == ()
+    assert await log.idle(SERVES_ALL, T0 + 10, 10) == (made[1], made[2], made[0])
+    assert await log.idle(SERVES_ALL, T0 + 10, 2) == (made[1], made[2])
+    assert await log.idle(SERVES_ALL, T0 + 1, 10) == ()
     await log.append(OTHER, (batch(head("b", 2, updated=T0 + 50), b"{}"),))
     await log.append(ONE, (batch(head("a", 2, updated=T0 + 3, standing=TurnStanding.ABANDONED), b"{}"),))
-    assert await log.idle(T0 + 10, 10) == (made[2],)
+    assert await log.idle(SERVES_ALL, T0 + 10, 10) == (made[2],)
 
 
 async def tl12_a_turn_belongs_to_one_session(open_stores: OpenStores) -> None:
@@ -392,3 +393,13 @@ async def tl13_scopes_never_meet(open_stores: OpenStores) -> None:
         assert await log.newest(scope, SessionId("s9")) is None
     assert await log.newest(OTHER, SessionId("s1")) is None
     assert await log.heads(OTHER, SessionId("s1"), None, None, 10) == ()
+
+
+async def tl14_turns_of_others_are_left_to_them(open_stores: OpenStores) -> None:
+    log = open_stores().log
+    for number, scope in enumerate((OTHER, THIRD, ONE)):
+        await log.append(scope, (batch(head(f"t{number}", updated=T0 + number), b"{}"),))
+    # What others have is silent for longer, and there is no room for it in the limit.
+    assert [scope for scope, _ in await log.idle(SHOP, T0 + 9, 1)] == [ONE]
+    assert [scope for scope, _ in await log.idle(ACME, T0 + 9, 9)] == [OTHER, ONE]
+    assert {scope for scope, _ in await log.idle(REST, T0 + 9, 9)} == {OTHER, THIRD}

@@ -11,12 +11,13 @@ import pytest
 
 from sidemirror_server.vocabulary.errors import AlreadyExists, LostClaim, NotFound, WrongState
 from sidemirror_server.vocabulary.ids import JobId
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from sidemirror_server.work.queue import LIST_BYTES, Job, JobKey, JobState, NewJob, Work
+from tests.conformance.served import ACME, REST, SHOP
 
 OpenWork = Callable[[], Work]
 
-ONE, OTHER = Scope("acme", "shop"), Scope("acme", "blog")
+ONE, OTHER, THIRD = Scope("acme", "shop"), Scope("acme", "blog"), Scope("other", "shop")
 T0 = 1_700_000_000_000_000
 SECOND = 1_000_000
 
@@ -26,7 +27,7 @@ def new(job_id: str, payload: bytes = b"{}", *, kind: str = "goal", attempts: in
 
 
 async def claim(work: Work, now_us: int, limit: int = 10, kinds: tuple[str, ...] = ("goal",)) -> tuple[Job, ...]:
-    return await work.claim(kinds, limit, 30.0, now_us, "w1")
+    return await work.claim(SERVES_ALL, kinds, limit, 30.0, now_us, "w1")
 
 
 async def claim_one(work: Work, now_us: int = T0) -> Job:
@@ -112,13 +113,13 @@ async def wq5_claim_takes_what_is_due(open_work: OpenWork) -> None:
     await work.put(ONE, new("second", at=T0 - 20), T0 - 30)
     await work.put(ONE, new("not yet", at=T0 + 1), T0 - 30)
     await work.put(ONE, new("foreign", kind="dream", at=T0 - 40), T0 - 40)
-    claimed = await work.claim(("goal", "unused"), 2, 7.5, T0, "w7")
+    claimed = await work.claim(SERVES_ALL, ("goal", "unused"), 2, 7.5, T0, "w7")
     assert [(job.scope, job.job_id) for job in claimed] == [(OTHER, "first"), (ONE, "second")]
     assert [(job.state, job.attempts, job.worker) for job in claimed] == [(JobState.RUNNING, 1, "w7")] * 2
     assert all(job.token > 0 and job.lease_until_us == T0 + 7_500_000 for job in claimed)
     assert await kept(work, "second") == claimed[1]
     assert [job.job_id for job in await claim(work, T0)] == ["third"]
-    assert await work.claim((), 10, 30.0, T0, "w1") == ()
+    assert await work.claim(SERVES_ALL, (), 10, 30.0, T0, "w1") == ()
 
 
 async def wq6_a_claimed_job_is_one_workers(open_work: OpenWork) -> None:
@@ -296,7 +297,7 @@ async def wq19_list_is_newest_first(open_work: OpenWork) -> None:
     last = first[-1]
     for job in await claim(work, T0 + 1, limit=4):
         await work.finish(ONE, job.job_id, job.token, None, T0 + 10)
-    assert await work.purge(("goal",), T0 + 11, 4) == 4  # j3, where the page ended, is among them
+    assert await work.purge(SERVES_ALL, ("goal",), T0 + 11, 4) == 4  # j3, where the page ended, is among them
     await work.put(ONE, new("j6"), T0 + 20)
     assert await work.list(ONE, "goal", (), JobKey(last.created_us, last.job_id), 3) == ()
     assert [job.job_id for job in await work.list(ONE, "goal", (JobState.QUEUED,), None, 10)] == ["j6", "j5", "j4"]
@@ -333,9 +334,9 @@ async def wq21_purge_removes_old_done_jobs(open_work: OpenWork) -> None:
     await work.fail(jobs[4].scope, jobs[4].job_id, jobs[4].token, "e", None, T0)
     (dream,) = await claim(work, T0, kinds=("dream",))
     await work.finish(ONE, dream.job_id, dream.token, None, T0)
-    assert await work.purge(("goal",), T0 + 3, 2) == 2
-    assert await work.purge(("goal",), T0 + 3, 2) == 1
-    assert await work.purge(("goal",), T0 + 3, 2) == 0
+    assert await work.purge(SERVES_ALL, ("goal",), T0 + 3, 2) == 2
+    assert await work.purge(SERVES_ALL, ("goal",), T0 + 3, 2) == 1
+    assert await work.purge(SERVES_ALL, ("goal",), T0 + 3, 2) == 0
     left = [job async for job in _everything(work)]
     assert sorted((job.job_id, job.state.value) for job in left) == [
         ("d", "done"),
@@ -382,9 +383,9 @@ async def wq26_purge_dead_removes_old_dead_jobs(open_work: OpenWork) -> None:
     await work.finish(jobs[4].scope, jobs[4].job_id, jobs[4].token, None, T0)
     (dream,) = await claim(work, T0, kinds=("dream",))
     await work.fail(ONE, dream.job_id, dream.token, "e", None, T0)
-    assert await work.purge_dead(("goal",), T0 + 3, 2) == 2
-    assert await work.purge_dead(("goal",), T0 + 3, 2) == 1
-    assert await work.purge_dead(("goal",), T0 + 3, 2) == 0
+    assert await work.purge_dead(SERVES_ALL, ("goal",), T0 + 3, 2) == 2
+    assert await work.purge_dead(SERVES_ALL, ("goal",), T0 + 3, 2) == 1
+    assert await work.purge_dead(SERVES_ALL, ("goal",), T0 + 3, 2) == 0
     left = [job async for job in _everything(work)]
     assert sorted((job.job_id, job.state.value) for job in left) == [
         ("d", "dead"),
@@ -394,11 +395,11 @@ async def wq26_purge_dead_removes_old_dead_jobs(open_work: OpenWork) -> None:
     ]
     # One that was tried again is not dead any more, and is dead anew.
     await work.revive(jobs[3].scope, jobs[3].job_id, T0 + 5)
-    assert await work.purge_dead(("goal",), T0 + 99, 9) == 0
+    assert await work.purge_dead(SERVES_ALL, ("goal",), T0 + 99, 9) == 0
     (again,) = [job for job in await claim(work, T0 + 6) if job.job_id == jobs[3].job_id]
     await work.fail(again.scope, again.job_id, again.token, "e", None, T0 + 7)
-    assert await work.purge_dead(("goal",), T0 + 7, 9) == 0
-    assert await work.purge_dead(("goal",), T0 + 8, 9) == 1
+    assert await work.purge_dead(SERVES_ALL, ("goal",), T0 + 7, 9) == 0
+    assert await work.purge_dead(SERVES_ALL, ("goal",), T0 + 8, 9) == 1
 
 
 async def wq22_arrived_tells_of_new_work(open_work: OpenWork) -> None:
@@ -420,13 +421,17 @@ async def wq23_scopes_that_have_done_jobs(open_work: OpenWork) -> None:
     for scope in (*scopes, OTHER):
         for number in range(2):
             await work.put(scope, new(f"j{number}", kind="dream" if scope == OTHER else "goal"), T0)
-    assert await work.scopes(("goal", "dream")) == ()
+    assert await work.scopes(SERVES_ALL, ("goal", "dream")) == ()
     for job in await claim(work, T0):
         await work.finish(job.scope, job.job_id, job.token, None, T0)
     (dream, _) = await claim(work, T0, kinds=("dream",))
     await work.fail(dream.scope, dream.job_id, dream.token, "e", None, T0)
-    assert await work.scopes(("goal",)) == await open_work().scopes(("goal", "dream")) == tuple(sorted(scopes))
-    assert await work.scopes(("dream",)) == await work.scopes(()) == ()
+    assert (
+        await work.scopes(SERVES_ALL, ("goal",))
+        == await open_work().scopes(SERVES_ALL, ("goal", "dream"))
+        == tuple(sorted(scopes))
+    )
+    assert await work.scopes(SERVES_ALL, ("dream",)) == await work.scopes(SERVES_ALL, ()) == ()
 
 
 async def wq24_forget_removes_what_has_ended(open_work: OpenWork) -> None:
@@ -451,3 +456,46 @@ async def wq24_forget_removes_what_has_ended(open_work: OpenWork) -> None:
         assert await work.get(OTHER, JobId(name)) is not None
         with pytest.raises(NotFound):
             await work.forget(ONE, JobId(name))
+
+
+async def wq27_jobs_of_others_are_left_to_them(open_work: OpenWork) -> None:
+    work = open_work()
+    for number, scope in enumerate((OTHER, THIRD, ONE, ONE)):
+        await work.put(scope, new(f"j{number}", at=T0 + number, attempts=1), T0)
+    claimed: list[str] = []
+    # What others have is due for longer, and there is no room for it in the limit.
+    for serves, limit, found in ((SHOP, 1, ["j2"]), (SHOP, 9, ["j3"]), (ACME, 9, ["j0"]), (REST, 9, ["j1"])):
+        jobs = await work.claim(serves, ("goal",), limit, 7.5, T0 + 9, "w")
+        assert [job.job_id for job in jobs] == found
+        claimed += found
+    assert len(claimed) == 4
+    # Their leases are over now, and no attempt is left.
+    late_us = T0 + 60_000_000
+    assert await work.claim(SHOP, ("goal",), 9, 7.5, late_us, "w") == ()
+    states = [(await kept(work, f"j{number}", scope)).state for number, scope in enumerate((OTHER, THIRD, ONE, ONE))]
+    assert states == [JobState.RUNNING, JobState.RUNNING, JobState.DEAD, JobState.DEAD]
+    # The longest due first, whichever entry it is of.
+    for name, scope, at_us in (("c", THIRD, T0 + 1), ("b", OTHER, T0 + 2), ("a", THIRD, T0 + 3)):
+        await work.put(scope, new(name, kind="dream", at=at_us), T0)
+    jobs = await work.claim(REST, ("dream",), 2, 7.5, T0 + 9, "w")
+    assert [job.job_id for job in jobs] == ["c", "b"]
+
+
+async def wq28_ended_jobs_of_others_stay(open_work: OpenWork) -> None:
+    work = open_work()
+    for scope in (OTHER, THIRD, ONE):
+        for name in ("done", "dead"):
+            await work.put(scope, new(name), T0)
+    for job in await claim(work, T0):
+        if job.job_id == "done":
+            await work.finish(job.scope, job.job_id, job.token, None, T0)
+        else:
+            await work.fail(job.scope, job.job_id, job.token, "e", None, T0)
+    assert await work.scopes(SHOP, ("goal",)) == (ONE,)
+    assert await work.scopes(ACME, ("goal",)) == (OTHER, ONE)
+    assert await work.scopes(REST, ("goal",)) == (OTHER, THIRD)
+    for purge in (work.purge, work.purge_dead):
+        assert await purge(SHOP, ("goal",), T0 + 9, 9) == 1
+        assert await purge(SHOP, ("goal",), T0 + 9, 9) == 0
+        assert await purge(ACME, ("goal",), T0 + 9, 9) == 1
+        assert await purge(REST, ("goal",), T0 + 9, 9) == 1

@@ -21,7 +21,7 @@ from sidemirror_server.trace.log import Note
 from sidemirror_server.vocabulary.errors import LostClaim, ModelFailed, NotFound, StoreUnavailable, WrongState
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.origin import Origin
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from sidemirror_server.work.queue import Job, JobState, NewJob
 from sidemirror_server.work.worker import ClaimedJob, Hopeless, NotNow
@@ -112,7 +112,7 @@ class House:
     async def run(self) -> bytes:
         """Claims what is due, as the next process would, and handles it."""
         self.clock.us += 3600 * SECOND
-        (job,) = await self.work.claim((KIND,), 1, 1.0, self.clock.now_us(), "w")
+        (job,) = await self.work.claim(SERVES_ALL, (KIND,), 1, 1.0, self.clock.now_us(), "w")
         return await self.handle(job)
 
     async def handle(self, job: Job) -> bytes:
@@ -221,7 +221,7 @@ async def test_what_was_deleted_meanwhile_is_neither_kept_nor_told(tmp_path: Pat
         with pytest.raises(Crash):
             await made.run()
         assert await made.records.delete(SCOPE, "g", made.clock.now_us()) == 1
-        (job,) = await made.work.claim((KIND,), 1, 1.0, made.clock.now_us() + 10 * SECOND, "w")
+        (job,) = await made.work.claim(SERVES_ALL, (KIND,), 1, 1.0, made.clock.now_us() + 10 * SECOND, "w")
         assert job.checkpoint is not None
         await made.handle(job)
         assert await made.kept() == ()
@@ -266,7 +266,7 @@ async def test_a_deletion_takes_ended_reports_and_the_journal_along(tmp_path: Pa
             await made.run()
         await made.put("waits", "g")
         await made.put("dead", "g")
-        (first, second) = await made.work.claim((KIND,), 2, 1.0, made.clock.now_us(), "w")
+        (first, second) = await made.work.claim(SERVES_ALL, (KIND,), 2, 1.0, made.clock.now_us(), "w")
         dead, waits = (first, second) if first.job_id == "dead" else (second, first)
         await made.work.fail(SCOPE, dead.job_id, dead.token, "x", None, made.clock.now_us())
         await made.work.release(SCOPE, waits.job_id, waits.token, made.clock.now_us())

@@ -32,7 +32,7 @@ from sidemirror_server.storage.sqlite.pruning import SqlitePruning
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.vocabulary.origin import Origin
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from sidemirror_server.vocabulary.status import Usage
 from sidemirror_server.work.queue import Job
 from sidemirror_server.work.worker import ClaimedJob
@@ -177,7 +177,7 @@ class Life:
         """Runs every pass that is due."""
         await self._schedule.look()
         ended: list[Dream] = []
-        while jobs := await self._work.claim((KIND,), 10, 30.0, self.clock.now_us(), "month"):
+        while jobs := await self._work.claim(SERVES_ALL, (KIND,), 10, 30.0, self.clock.now_us(), "month"):
             ended += [await self._run(job) for job in jobs]
         return ended
 
@@ -190,7 +190,9 @@ class Life:
         now_us = self.clock.now_us()
         before_us = now_us - self._settings.memory_days * US_PER_DAY
         pruned = 0
-        while count := await self._pruning.prune_memories(self._settings.memory_importance, before_us, 1_000, now_us):
+        while count := await self._pruning.prune_memories(
+            SERVES_ALL, self._settings.memory_importance, before_us, 1_000, now_us
+        ):
             pruned += count
         return pruned
 

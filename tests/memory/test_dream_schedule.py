@@ -19,7 +19,7 @@ from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreUnavailable, WrongState
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from sidemirror_server.work.queue import Job, JobState, NewJob
 from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance import dreams as suite
@@ -56,14 +56,14 @@ async def test_a_pass_that_could_not_be_finished_rests(tmp_path: Path) -> None:
         schedule = DreamSchedule(SqliteDreams(database), work, SqliteTurnLog(database), clock)
         await suite.keep(suite.Stores(SqliteMemories(database), SqliteDreams(database)), ONE, memory("a"))
         assert await schedule.look() == 1
-        (job,) = await work.claim((KIND,), 1, 30.0, clock.now_us(), "test")
+        (job,) = await work.claim(SERVES_ALL, (KIND,), 1, 30.0, clock.now_us(), "test")
         assert job.max_attempts == MAX_ATTEMPTS
         await work.fail(ONE, job.job_id, job.token, "poison", None, clock.now_us())
         assert await schedule.look() == 0
         assert (await work.count(ONE, KIND))[JobState.DEAD] == 1
         # Who asks for it does not wait.
         assert await schedule.start(ONE) == job.job_id
-        (job,) = await work.claim((KIND,), 1, 30.0, clock.now_us(), "test")
+        (job,) = await work.claim(SERVES_ALL, (KIND,), 1, 30.0, clock.now_us(), "test")
         await work.fail(ONE, job.job_id, job.token, "poison", None, clock.now_us())
         clock.advance(FIRST_REST_US / 1_000_000)
         assert await schedule.look() == 1

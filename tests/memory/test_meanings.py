@@ -11,7 +11,7 @@ from sidemirror_server.models.embedder import Embeddings
 from sidemirror_server.models.embedding import PaidEmbedder
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 from sidemirror_server.vocabulary.errors import ModelFailed
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves, serves_only
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from tests.faults.clocks import SetClock
 from tests.faults.waiting import until
@@ -84,10 +84,16 @@ class Pauses:
 
 @contextlib.asynccontextmanager
 async def made(
-    model: Model, search: Search, pauses: Pauses, clock: Clock | None = None, *, shared: bool = True
+    model: Model,
+    search: Search,
+    pauses: Pauses,
+    clock: Clock | None = None,
+    *,
+    shared: bool = True,
+    serves: Serves = SERVES_ALL,
 ) -> AsyncIterator[MemoryMeanings]:
-    clock = clock or SystemClock()
-    meanings = MemoryMeanings(cast("PaidEmbedder", model), cast("MemorySearch", search), clock, pauses, shared=shared)
+    parts = (cast("PaidEmbedder", model), cast("MemorySearch", search), clock or SystemClock(), pauses)
+    meanings = MemoryMeanings(*parts, shared=shared, serves=serves)
     running = asyncio.create_task(meanings.run())
     try:
         yield meanings
@@ -114,6 +120,18 @@ async def test_a_text_that_is_refused_holds_up_no_other() -> None:
         await until(lambda: (HERE, "good 9") in search.kept, within_s=60)
         assert model.calls[before:] == [(HERE, ("good 9",))]
         assert not pauses.many
+
+
+async def test_texts_of_others_go_to_no_model() -> None:
+    """Seen to fail when `wake` takes every scope."""
+    model, pauses = Model(), Pauses()
+    search = Search({THERE: ["another's"], HERE: ["one's own"]})
+    async with made(model, search, pauses, serves=serves_only(HERE)) as meanings:
+        meanings.wake(THERE)
+        meanings.wake(HERE)
+        await until(lambda: (HERE, "one's own") in search.kept, within_s=60)
+        await until(lambda: not meanings._waiting, within_s=60)
+    assert {scope for scope, texts in model.calls if texts != ("memory",)} == {HERE}
 
 
 async def test_a_refused_text_that_comes_alone_is_set_aside() -> None:

@@ -38,6 +38,7 @@ def test_a_folder_that_is_not_made_yet_is_well_and_stays_unmade(tmp_path: Path) 
         ("address", True),
         ("store", True),
         ("clock", True),
+        ("serves", True),
         ("access", True),
     ]
     assert "not made yet, schema 0 of " in examination.findings[0].found

@@ -2,11 +2,15 @@
 
 import asyncio
 import datetime
+import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sidemirror_server.settings import BadSettings
+from tests.faults.sidecars import running
 from tests.operations.test_doctor import NOW_US, found, wrong
 from tests.wire.access import ACME, INTRUDER, Certificates, entry, write_access
 from tests.wire.test_tls import serving
@@ -14,6 +18,7 @@ from tests.wire.test_tls import serving
 # The clock of these tests is 2027-01-15.
 SOON = "2027-01-20T00:00:00Z"
 LATER = "2028-01-20T00:00:00Z"
+SERVED = "it answers calls and does background work for"
 
 
 def told(folder: Path, subject: str, **flags: Any) -> list[tuple[str, str]]:
@@ -24,6 +29,43 @@ def told(folder: Path, subject: str, **flags: Any) -> list[tuple[str, str]]:
 def test_without_tokens_it_says_who_may_call(tmp_path: Path) -> None:
     ((said, advice),) = told(tmp_path, "access")
     assert (said, advice) == ("every user of this machine who reaches the server may call: there is no access_file", "")
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ({}, f"{SERVED} every tenant"),
+        (
+            {"serves": "globex/shop, acme/*"},
+            f"{SERVED} acme/*, globex/shop; calls that name no tenant and project are refused",
+        ),
+        ({"pin_scope": "true", "serves": "default/*"}, f"{SERVED} default/default"),
+    ],
+)
+def test_whom_it_serves(flags: dict[str, str], said: str, tmp_path: Path) -> None:
+    assert told(tmp_path, "serves", **flags) == [(said, "")]
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (
+            {"serves": "acme/*, globex"},
+            "serves (SIDEMIRROR_SERVES): 'globex': tenant/project, tenant/* or * is expected",
+        ),
+        (
+            {"serves": "acme/*", "pin_scope": "true"},
+            "serves (SIDEMIRROR_SERVES): acme/* leaves out what pin_scope pins this sidecar to",
+        ),
+    ],
+)
+async def test_a_list_that_cannot_be_served(flags: dict[str, Any], said: str, tmp_path: Path) -> None:
+    """`doctor` says it, and `serve` does not start, before it touches its store."""
+    assert await asyncio.to_thread(told, tmp_path, "serves", **flags) == [(said, "change or remove this setting")]
+    with pytest.raises(BadSettings, match=re.escape(said)):
+        async with running(tmp_path, **flags):
+            pass
+    assert not await asyncio.to_thread(os.listdir, tmp_path)
 
 
 def test_tokens_that_are_good_end_soon_or_have_ended(tmp_path: Path) -> None:

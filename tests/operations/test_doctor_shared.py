@@ -127,6 +127,9 @@ async def test_clocks_that_differ(databases: Databases, name: str, tmp_path: Pat
     behind_us = SystemClock().now_us() + 3_600_000_000
     (finding,) = await wrong(tmp_path, databases.cluster.url("sidecar", name), clock_us=behind_us)
     assert (finding.subject, finding.found) == ("clock", "the database's clock is 3,600 s behind")
+    day_behind_us = behind_us + 86_400 * 1_000_000
+    (finding,) = await wrong(tmp_path, databases.cluster.url("sidecar", name), clock_us=day_behind_us)
+    assert finding.found == "the database's clock is 90,000 s behind; sidecars remove nothing meanwhile"
 
 
 @pytest.mark.skipif(found() is None, reason="PgBouncer is not installed (apt-get install pgbouncer)")

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import grpc
 import pytest
@@ -27,8 +27,11 @@ from sidemirror.v1 import (
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1 import thinking_pb2_grpc as pb_grpc
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+from sidemirror_server.observing import gauges
+from sidemirror_server.vocabulary.store_clock import StoreClock
 from tests.acceptance.product import Serving, serving
 from tests.architecture.repository import ROOT
+from tests.faults.clocks import SetClock
 from tests.faults.process import Process
 from tests.memory import told
 from tests.operations.scrape import labelled, metrics_address, scraped, text_of
@@ -212,3 +215,20 @@ def test_an_address_that_is_taken_ends_the_start(scrape: str, tmp_path: Path) ->
     told = run("serve", "--address", "127.0.0.1:0", "--metrics-address", scrape, cwd=tmp_path)
     assert told.returncode == 1
     assert told.stderr == f"sidemirror: metrics_address '{scrape}': Address already in use\n"
+
+
+async def test_a_clock_that_differs_from_the_database_has_its_figures() -> None:
+    """None where there is no other clock, as in an embedded store."""
+    machine, nothing = SetClock(), cast("Any", None)
+    clock = StoreClock(machine)
+    every = {name: read for name, _, _, read in gauges(nothing, nothing, nothing, nothing, (), clock)}
+
+    def told() -> list[list[float]]:
+        names = ("sidemirror.store.clock.ahead", "sidemirror.retention.stopped")
+        return [[value for value, _ in every[name]()] for name in names]
+
+    assert told() == [[], []]
+    clock.measured(machine.us - 2_500_000, machine.s)
+    assert told() == [[2.5], [0]]
+    clock.measured(machine.us + 100 * 24 * 3600 * 1_000_000, machine.s)
+    assert told() == [[-100.0 * 24 * 3600], [1]]

@@ -3,20 +3,26 @@ what every build since the first on Postgres has. Arguments: the store's URL, an
 
 import asyncio
 import sys
+from typing import Any
 
-from sidemirror_server.storage.postgres.database import PostgresDatabase
+from sidemirror_server.storage.postgres import database as databases
 from sidemirror_server.storage.postgres.migrate import read_migrations
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 from sidemirror_server.storage.postgres.work import PostgresWork
 from sidemirror_server.thinking.store import SessionRecord
 from sidemirror_server.trace.log import TURN_TOPIC, Batch, Draft, TurnHead, TurnStanding
+from sidemirror_server.vocabulary import scope as scopes
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.ids import JobId, SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.queue import NewJob
 
 SCOPE = Scope("acme", "shop")
+# Earlier builds had another name for it.
+PostgresDatabase: Any = vars(databases).get("PostgresDatabase") or vars(databases)["Database"]
+# Whose jobs a claim takes: earlier builds took everybody's, and were not asked.
+SERVES = (scopes.SERVES_ALL,) if hasattr(scopes, "SERVES_ALL") else ()
 
 
 async def use(url: str, name: str) -> str:
@@ -28,9 +34,9 @@ async def use(url: str, name: str) -> str:
         head = TurnHead(turn_id, session_id, 1, TurnStanding.OPEN, 1, 1, 1, b"{}")
         log = PostgresTurnLog(database)
         await log.append(SCOPE, (Batch(head, (Draft(1, 1, b"{}"),)),))
-        work = PostgresWork(database)
+        work: Any = PostgresWork(database)
         await work.put(SCOPE, NewJob(JobId(name), "kind", b"x"), 1)
-        (job,) = await work.claim(["kind"], 1, 30.0, 2, "w")
+        (job,) = await work.claim(*SERVES, ["kind"], 1, 30.0, 2, "w")
         await work.finish(job.scope, job.job_id, job.token, None, 3)
         return ", ".join(entry.key for entry in await log.tail(SCOPE, TURN_TOPIC, None, 0, 100, 10**6))
     finally:

@@ -18,7 +18,7 @@ from sidemirror_server.storage.postgres.work import PostgresWork
 from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.ids import JobId, SessionId, TurnId
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from sidemirror_server.work.queue import NewJob, Work
 from tests.conformance.critiques import critique
 from tests.conformance.dreams import memory
@@ -70,7 +70,7 @@ async def test_the_sweep_removes_what_is_too_old(
 async def dead_report(work: Work, scope: Scope, name: str, died_us: int) -> None:
     late_us = 2**60  # not due for the sidecar's own worker
     await work.put(scope, NewJob(JobId(name), KIND, b"x", run_at_us=late_us), died_us)
-    (job,) = await work.claim((KIND,), 1, 10.0, late_us, "w")
+    (job,) = await work.claim(SERVES_ALL, (KIND,), 1, 10.0, late_us, "w")
     await work.fail(scope, job.job_id, job.token, "e", None, died_us)
 
 
@@ -112,9 +112,9 @@ async def test_a_shared_store_with_records_begins_to_forget(databases: Databases
         assert await databases.strays(name) == []
         # Opening it looks at row level security.
         after = await PostgresDatabase.open(url)
-        assert await PostgresCritiques(after).forget(T0 + 1, 10) == 1
-        assert await PostgresWork(after).purge_dead((KIND,), T0 + 1, 10) == 1
-        assert await PostgresLedger(after).forget(DAY + 1, 10, T0 + DAY_US) == 1
+        assert await PostgresCritiques(after).forget(SERVES_ALL, T0 + 1, 10) == 1
+        assert await PostgresWork(after).purge_dead(SERVES_ALL, (KIND,), T0 + 1, 10) == 1
+        assert await PostgresLedger(after).forget(SERVES_ALL, DAY + 1, 10, T0 + DAY_US) == 1
         await after.close()
 
 

@@ -426,6 +426,18 @@ def test_a_pinned_scope_serves_no_other(tmp_path: Any) -> None:
         assert len(stub.ListTurns(pb.ListTurnsRequest()).turns) == 1
 
 
+def test_a_sidecar_serves_what_is_listed(tmp_path: Any) -> None:
+    not_permitted = Refusal(ANY.PERMISSION_DENIED, "SCOPE_NOT_PERMITTED")
+    listed = {"serves": "acme/*, globex/shop"}
+    with sidecar(tmp_path, settings=listed) as server, thinking(server) as stub:
+        for tenant_id, project_id in (("acme", "shop"), ("acme", "blog"), ("globex", "shop")):
+            request = pb.StartTurnRequest(tenant_id=tenant_id, project_id=project_id)
+            assert stub.StartTurn(request).plan.turn_count == 1
+        for tenant_id, project_id in (("globex", "blog"), ("other", "shop"), ("", "")):
+            request = pb.StartTurnRequest(tenant_id=tenant_id, project_id=project_id)
+            assert refused(stub.StartTurn, request) == not_permitted
+
+
 def test_a_method_that_is_not_there(grpc_channel: grpc.Channel) -> None:
     for path in ("/sidemirror.v1.ThinkingService/Nope", "/sidemirror.v1.NopeService/Nope"):
         call: Any = grpc_channel.unary_unary(path, request_serializer=bytes, response_deserializer=bytes)

@@ -1,5 +1,6 @@
 """The same request_id: the same content is answered the same for 24 hours, other content is refused."""
 
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -33,13 +34,16 @@ HOURS = 3600.0
 
 
 class ShiftedClock(SystemClock):
-    """The machine's clock, moved on by hand."""
+    """The machine's clocks, moved on by hand: time passes, for a database that goes on with them too."""
 
     def __init__(self) -> None:
         self.ahead_s = 0.0
 
     def now_us(self) -> int:
         return super().now_us() + int(self.ahead_s * 1e6)
+
+    def monotonic_s(self) -> float:
+        return time.monotonic() + self.ahead_s
 
 
 def raw_method(channel: grpc.Channel, name: str) -> Raw:

@@ -13,7 +13,7 @@ from sidemirror_server.operations.logs import JsonLines
 from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.ids import JobId
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves
 from sidemirror_server.work.queue import Job, JobState, NewJob, Work
 from sidemirror_server.work.worker import ClaimedJob, Handler, Hopeless, NotNow, Pace, Worker
 from tests.adapters.sqlite_store import sqlite_database
@@ -99,9 +99,9 @@ class EmptyAtFirst(SqliteWork):
     found_nothing = asyncio.Event()
 
     async def claim(
-        self, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
+        self, serves: Serves, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
     ) -> tuple[Job, ...]:
-        jobs = await super().claim(kinds, limit, lease_s, now_us, worker)
+        jobs = await super().claim(serves, kinds, limit, lease_s, now_us, worker)
         if not jobs:
             asyncio.get_running_loop().call_soon(self.found_nothing.set)
         return jobs
@@ -186,7 +186,7 @@ async def test_stopping_gives_jobs_back_unattempted(work: SqliteWork) -> None:
         job = await work.get(SCOPE, JobId(f"j{number}"))
         assert job is not None
         assert (job.state, job.attempts) == (JobState.QUEUED, 0)
-    assert len(await work.claim(("kind",), 10, 30.0, T0, "w2")) == 3
+    assert len(await work.claim(SERVES_ALL, ("kind",), 10, 30.0, T0, "w2")) == 3
 
 
 class SlowToClaim(SqliteWork):
@@ -195,9 +195,9 @@ class SlowToClaim(SqliteWork):
     handed_out = asyncio.Event()
 
     async def claim(
-        self, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
+        self, serves: Serves, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
     ) -> tuple[Job, ...]:
-        jobs = await super().claim(kinds, limit, lease_s, now_us, worker)
+        jobs = await super().claim(serves, kinds, limit, lease_s, now_us, worker)
         self.handed_out.set()
         await asyncio.sleep(0.05)
         return jobs
@@ -255,7 +255,7 @@ async def test_a_lost_lease_stops_the_handler(work: SqliteWork) -> None:
 
     async with working(work, {"kind": handle}, lease_s=0.09):
         first = await when(work, lambda job: job.state is JobState.RUNNING)
-        (taken,) = await work.claim(("kind",), 1, 3600.0, T0 + 3600_000_000, "w2")
+        (taken,) = await work.claim(SERVES_ALL, ("kind",), 1, 3600.0, T0 + 3600_000_000, "w2")
         async with asyncio.timeout(60):
             await stopped.wait()
     assert taken.token > first.token
@@ -290,10 +290,10 @@ class OftenAway(SqliteWork):
             raise StoreUnavailable(store="test")
 
     async def claim(
-        self, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
+        self, serves: Serves, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
     ) -> tuple[Job, ...]:
         self._answer()
-        return await super().claim(kinds, limit, lease_s, now_us, worker)
+        return await super().claim(serves, kinds, limit, lease_s, now_us, worker)
 
     async def finish(self, scope: Scope, job_id: JobId, token: int, result: bytes | None, now_us: int) -> None:
         self._answer()

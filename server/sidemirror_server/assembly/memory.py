@@ -30,6 +30,7 @@ from sidemirror_server.rpc.boundary.services import MEMORY, ServiceTable
 from sidemirror_server.rpc.memory.service import memory_service
 from sidemirror_server.settings import BadSettings, Settings
 from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.scope import Serves
 from sidemirror_server.work.worker import Handler
 
 # Where another package offers a scorer of memories: a callable `memory.scoring.Scored` → `memory.scoring.Scores`.
@@ -40,7 +41,9 @@ class ReflectiveMemory:
     """The room. `meanings` makes vectors while it runs; None when there is no embedding model. `alikes` makes links.
     `schedule` says when projects dream; None when none does."""
 
-    def __init__(self, settings: Settings, stores: Stores, embedder: PaidEmbedder | None, clock: Clock) -> None:
+    def __init__(
+        self, settings: Settings, stores: Stores, embedder: PaidEmbedder | None, clock: Clock, serves: Serves
+    ) -> None:
         self._settings = settings
         self._stores = stores
         self._clock = clock
@@ -48,7 +51,7 @@ class ReflectiveMemory:
         self.meanings: MemoryMeanings | None = None
         if embedder is not None:
             shared = bool(settings.database_url)
-            self.meanings = MemoryMeanings(embedder, stores.memory_search, clock, shared=shared)
+            self.meanings = MemoryMeanings(embedder, stores.memory_search, clock, shared=shared, serves=serves)
             self._memories = WakingMemories(stores.memories, self.meanings.wake)
         self.alikes = Alikes(stores.memory_graph, stores.memories, stores.memory_search)
         self._recall = Recall(self._memories, stores.memory_search, self.meanings, clock)
@@ -57,7 +60,7 @@ class ReflectiveMemory:
         )
         self.schedule: DreamSchedule | None = None
         if settings.memory.enabled and settings.memory.mode == "full":
-            self.schedule = DreamSchedule(stores.dreams, stores.work, stores.log, clock)
+            self.schedule = DreamSchedule(stores.dreams, stores.work, stores.log, clock, serves)
 
     @property
     def context(self) -> MemoryContext | None:

@@ -9,7 +9,7 @@ from sidemirror_server.memory.trials.trials import KEPT_FOR_US as TRIALS_KEPT_FO
 from sidemirror_server.models.ledger import US_PER_DAY, day_of
 from sidemirror_server.settings import Retention
 from sidemirror_server.trace.receipts import KEPT_FOR_US as RECEIPTS_KEPT_FOR_US
-from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.scope import Serves
 
 _log = logging.getLogger(__name__)
 
@@ -30,47 +30,76 @@ _TURNS_AT_ONCE = 50
 
 
 class KeptFor:
-    """Forgets what the settings say."""
+    """Forgets, of the scopes served, what nobody needs any more and what the settings say.
 
-    def __init__(self, kept: Retention, stores: Stores, clock: Clock) -> None:
+    What the settings say holds in a store of this sidecar's own, and in a shared one only where the operator has said
+    whom the sidecar serves: else a sidecar that was not told would shorten what others keep for longer. While the time
+    is in doubt, nothing is forgotten.
+    """
+
+    def __init__(self, kept: Retention, serves: Serves, stores: Stores) -> None:
         self._kept = kept
+        self._serves = serves
+        self._is_policy = serves.said or not stores.is_shared
         self._stores = stores
-        self._clock = clock
-        self._prune_at_s = clock.monotonic_s()
+        self._clock = stores.clock
+        self._prune_at_s = stores.clock.monotonic_s()
+        self._told = ""
 
     async def forget(self) -> None:
         """Removes what is kept no longer. Raises what the stores raise."""
-        stores, kept, now_us = self._stores, self._kept, self._clock.now_us()
+        if self._is_in_doubt():
+            return
+        stores, serves, now_us = self._stores, self._serves, self._clock.now_us()
         counts = {
-            "requests": await stores.requests.forget(now_us, _AT_ONCE),
-            "reports": await stores.work.purge((GOAL_REPORT,), now_us - _REPORTS_KEPT_US, _AT_ONCE),
-            "dead": await stores.work.purge_dead((GOAL_REPORT, DREAM), now_us - _DEAD_KEPT_US, _AT_ONCE),
-            "dreams": await stores.work.purge((DREAM,), now_us - _DREAMS_KEPT_US, _AT_ONCE),
-            "receipts": await stores.receipts.forget(now_us - RECEIPTS_KEPT_FOR_US, _AT_ONCE),
-            "trials": await stores.trials.forget(now_us - TRIALS_KEPT_FOR_US, _AT_ONCE),
+            "requests": await stores.requests.forget(serves, now_us, _AT_ONCE),
+            "reports": await stores.work.purge(serves, (GOAL_REPORT,), now_us - _REPORTS_KEPT_US, _AT_ONCE),
+            "dead": await stores.work.purge_dead(serves, (GOAL_REPORT, DREAM), now_us - _DEAD_KEPT_US, _AT_ONCE),
+            "dreams": await stores.work.purge(serves, (DREAM,), now_us - _DREAMS_KEPT_US, _AT_ONCE),
+            "receipts": await stores.receipts.forget(serves, now_us - RECEIPTS_KEPT_FOR_US, _AT_ONCE),
+            "trials": await stores.trials.forget(serves, now_us - TRIALS_KEPT_FOR_US, _AT_ONCE),
         }
-        if kept.spend_days is not None:
-            first_day = day_of(now_us) - kept.spend_days
-            counts["spend"] = await stores.ledger.forget(first_day, _AT_ONCE, now_us)
-        if kept.critique_days is not None:
-            before_us = now_us - kept.critique_days * US_PER_DAY
-            counts["critiques"] = await stores.critiques.forget(before_us, _AT_ONCE)
-        if self._clock.monotonic_s() >= self._prune_at_s:
-            counts |= await self._prune(now_us)
+        if self._is_policy:
+            counts |= await self._as_chosen(now_us)
         if any(counts.values()):
             _log.info("forgotten", extra=counts)
 
+    def _is_in_doubt(self) -> bool:
+        """Whether the time is; says so when that changes."""
+        doubt = self._clock.doubt
+        if bool(doubt) != bool(self._told):
+            _log.log(
+                logging.ERROR if doubt else logging.INFO,
+                "retention_stopped" if doubt else "retention_goes_on",
+                extra={"reason": doubt},
+            )
+        self._told = doubt
+        return bool(doubt)
+
+    async def _as_chosen(self, now_us: int) -> dict[str, int]:
+        """Removes what the settings say."""
+        stores, kept, serves, counts = self._stores, self._kept, self._serves, dict[str, int]()
+        if kept.spend_days is not None:
+            first_day = day_of(now_us) - kept.spend_days
+            counts["spend"] = await stores.ledger.forget(serves, first_day, _AT_ONCE, now_us)
+        if kept.critique_days is not None:
+            before_us = now_us - kept.critique_days * US_PER_DAY
+            counts["critiques"] = await stores.critiques.forget(serves, before_us, _AT_ONCE)
+        if self._clock.monotonic_s() >= self._prune_at_s:
+            counts |= await self._prune(now_us)
+        return counts
+
     async def _prune(self, now_us: int) -> dict[str, int]:
         """Removes memories and turns. Where there were as many as one look removes, the next look comes at once."""
-        pruning, kept = self._stores.pruning, self._kept
+        pruning, kept, serves = self._stores.pruning, self._kept, self._serves
         memories = surplus = turns = 0
         if kept.memory_days is not None:
             before_us = now_us - kept.memory_days * US_PER_DAY
-            memories = await pruning.prune_memories(kept.memory_importance, before_us, _AT_ONCE, now_us)
+            memories = await pruning.prune_memories(serves, kept.memory_importance, before_us, _AT_ONCE, now_us)
         if kept.memory_count is not None:
-            surplus = await pruning.prune_surplus(kept.memory_count, _AT_ONCE, now_us)
+            surplus = await pruning.prune_surplus(serves, kept.memory_count, _AT_ONCE, now_us)
         if kept.trace_days is not None:
-            turns = await pruning.prune_turns(now_us - kept.trace_days * US_PER_DAY, _TURNS_AT_ONCE, now_us)
+            turns = await pruning.prune_turns(serves, now_us - kept.trace_days * US_PER_DAY, _TURNS_AT_ONCE, now_us)
         if max(memories, surplus) < _AT_ONCE and turns < _TURNS_AT_ONCE:
             self._prune_at_s = self._clock.monotonic_s() + _PRUNE_EVERY_S
         return {"memories": memories, "surplus": surplus, "turns": turns}

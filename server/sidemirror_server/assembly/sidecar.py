@@ -30,6 +30,7 @@ from sidemirror_server.entrance import (
     check_listeners,
     credentials_of,
     identity_of,
+    serves_of,
 )
 from sidemirror_server.goals.context import GoalContexts
 from sidemirror_server.goals.publish import GoalRecords, Publisher
@@ -73,7 +74,7 @@ from sidemirror_server.turns.reflecting import Reflections
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import new_id
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 from sidemirror_server.work.bounded_queue import Bounded
 from sidemirror_server.work.worker import Pace, Worker
 
@@ -109,8 +110,12 @@ class Sidecar:
         limits = settings.limits
         self._settings = settings
         self._stores = stores
-        self._clock = clock
-        self.retention = KeptFor(settings.retention, stores, clock)
+        # This machine's, for what is nobody else's: tokens and certificates.
+        own_clock = clock
+        # The store's, for all that other sidecars see.
+        self._clock = clock = stores.clock
+        self.serves = serves_of(settings)
+        self.retention = KeptFor(settings.retention, self.serves, stores)
         self._socket = socket
         self.port = 0
         self._health_listener: HealthListener | None = None
@@ -119,7 +124,9 @@ class Sidecar:
         self.recorder = Recorder(stores.log, bell, limits.backlog_bytes)
         spending = Spending(stores.ledger, caps_of(settings), clock)
         self.gateway = Gateway(routes, spending, clock)
-        self.memory = memory = ReflectiveMemory(settings, stores, embedder_of(settings, spending, clock), clock)
+        self.memory = memory = ReflectiveMemory(
+            *(settings, stores, embedder_of(settings, spending, clock), clock, self.serves)
+        )
         own_prompts = templates_of(settings)
         prompts = ReflectionPrompts(own_prompts)
         contexts = GoalContexts(stores.goal_reflections, stores.receipts)
@@ -132,13 +139,15 @@ class Sidecar:
         )
         publisher = Publisher(self.gateway, stores.goal_reflections, stores.journal, bell, clock)
         handlers = {GOAL_REPORT: publisher.handle, **memory.handlers(self.gateway, own_prompts)}
-        self._worker = Worker(stores.work, handlers, clock, random.Random(), new_id(clock.now_us()), pace)
+        self._worker = Worker(
+            *(stores.work, handlers, clock, random.Random(), new_id(clock.now_us()), pace, self.serves)
+        )
         streams = Streams(StreamLimits(settings.heartbeat_s, limits.idle_stream_s, limits.stream_age_s))
         own = Scope(settings.tenant_id, settings.project_id)
-        self._refusals = Refusals(clock)
+        self._refusals = Refusals(own_clock)
         self.admission = Admission(call_limits(settings), clock)
         self._boundary = Boundary(
-            identity_of(settings, self._refusals, clock),
+            identity_of(settings, self._refusals, own_clock),
             self._refusals,
             self.admission,
             Once(stores.requests, clock),
@@ -167,7 +176,7 @@ class Sidecar:
             memory.service(self.gateway, own_prompts, turns),
             sidecar_service(info_of(settings, own, stores.facts, routes), spending),
         )
-        self._credentials = credentials_of(settings, clock)
+        self._credentials = credentials_of(settings, own_clock)
         self._open_to_view()
 
     def _open_to_view(self) -> None:
@@ -203,6 +212,15 @@ class Sidecar:
             await self._health_listener.start()
             _log.info("health_served", extra={"port": self._health_listener.port})
         _log.info("serving", extra={"address": address, "port": self.port, "socket": self._socket or ""})
+        self._say_whom_it_serves()
+
+    def _say_whom_it_serves(self) -> None:
+        told = {"scopes": str(self.serves)}
+        if self.serves.said or not self._stores.is_shared:
+            _log.info("serves", extra=told)
+        else:
+            # For one operator with one set of keys: every tenant's texts go to this sidecar's models.
+            _log.warning("serves_everybody", extra={**told, "prunes": False, "setting": "serves (SIDEMIRROR_SERVES)"})
 
     def _listen(self, address: str) -> None:
         check_free("address", address)
@@ -265,19 +283,27 @@ class Sidecar:
         """Publishes again what a Redis has lost."""
         stores = self._stores
         if stores.redis is not None:
-            republisher = Republisher(stores.work, GOAL_REPORT, reflection_of, stores.goal_reflections, self._clock)
+            republisher = Republisher(
+                *(stores.work, GOAL_REPORT, reflection_of, stores.goal_reflections, self._clock, self.serves)
+            )
             await republisher.run(stores.redis.may_have_forgotten)
 
     async def _sweep(self) -> None:
         while True:
             await asyncio.sleep(_SWEEP_EVERY_S)
             try:
-                if is_measured(self._settings):
-                    await self._queue.count_again()
-                await self.conductor.sweep()
-                await self.retention.forget()
+                await self.sweep()
             except SidemirrorError as error:
                 _log.warning("sweep_failed", extra={"reason": str(error)})
+
+    async def sweep(self) -> None:
+        """Lets go of turns that need no memory, abandons idle ones and removes what is too old. Raises what the stores
+        raise."""
+        if is_measured(self._settings):
+            await self._queue.count_again()
+        # While the time is in doubt, it says of no other process's turn that it was silent for too long.
+        await self.conductor.sweep(Serves(()) if self._clock.doubt else self.serves)
+        await self.retention.forget()
 
 
 def _turned_off(settings: Settings) -> tuple[str, ...]:
@@ -307,6 +333,7 @@ async def assemble(
     )
     check_listeners(settings)
     check_files(settings)
+    serves_of(settings)
     routes = routes_of(settings, clock) if model is None else stand_in(model, clock)
     check_embedding(settings)
     async with contextlib.AsyncExitStack() as stack:

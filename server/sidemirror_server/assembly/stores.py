@@ -44,6 +44,7 @@ from sidemirror_server.trace.receipts import Receipts
 from sidemirror_server.trace.requests import Requests
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 from sidemirror_server.vocabulary.errors import StoreRefused
+from sidemirror_server.vocabulary.store_clock import StoreClock
 from sidemirror_server.work.queue import Work
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ if TYPE_CHECKING:
 
 class Stores(msgspec.Struct, frozen=True):
     """The ports that the server keeps its records in, and what there is to say about them. `is_shared`: other processes
-    put records there too. `changed` is set when the store went away or came back."""
+    put records there too. `changed` is set when the store went away or came back. `clock`: what all that others see
+    goes by: the database's time in a shared store."""
 
     log: TurnLog
     sessions: Sessions
@@ -71,6 +73,7 @@ class Stores(msgspec.Struct, frozen=True):
     facts: tuple[StoreFacts, ...]
     is_shared: bool
     changed: asyncio.Event
+    clock: StoreClock
     goal_reflections: GoalReflections
     work: Work
     journal: Journal
@@ -79,12 +82,14 @@ class Stores(msgspec.Struct, frozen=True):
 
 
 # The ports among the fields.
-PORTS = tuple(name for name in Stores.__struct_fields__ if name not in ("facts", "is_shared", "changed", "redis"))
+PORTS = tuple(
+    name for name in Stores.__struct_fields__ if name not in ("facts", "is_shared", "changed", "clock", "redis")
+)
 
 
 async def open_stores(settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack) -> Stores:
     """The stores of these settings, which the stack closes. Raises BadSettings, StoreUnavailable, StoreRefused."""
-    stores = await (_shared(settings, stack) if settings.database_url else _embedded(settings, clock, stack))
+    stores = await (_shared(settings, clock, stack) if settings.database_url else _embedded(settings, clock, stack))
     return await _with_redis(settings, stores, stack) if settings.redis_url else stores
 
 
@@ -114,10 +119,11 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         facts=(StoreFacts("sqlite", "everything", lambda: durability, database.answers),),
         is_shared=False,
         changed=asyncio.Event(),
+        clock=StoreClock(clock),
     )
 
 
-async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Stores:
+async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack) -> Stores:
     """Everything in a Postgres database that many sidecars share, be it there or away; raises StoreRefused when it must
     not be used. Its driver is loaded only here."""
     from sidemirror_server.storage.postgres.critiques import PostgresCritiques
@@ -144,6 +150,7 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
         # Thinking goes on while the store is away, also from the start.
         must_answer=False,
         changed=changed.set,
+        clock=StoreClock(clock),
     )
     stack.push_async_callback(database.close)
     durability = "an OK survives a crash of the sidecar and of the database (synchronous_commit)"
@@ -166,6 +173,7 @@ async def _shared(settings: Settings, stack: contextlib.AsyncExitStack) -> Store
         facts=(StoreFacts("postgres", "everything", lambda: durability, database.is_available),),
         is_shared=True,
         changed=changed,
+        clock=database.clock,
     )
 
 

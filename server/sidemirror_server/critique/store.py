@@ -6,7 +6,7 @@ import msgspec
 
 from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.statistics import Figures
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 
 class CritiqueRecord(msgspec.Struct, frozen=True):
@@ -64,8 +64,9 @@ class Critiques(Protocol):
          bucket and provider; without a bucket, one for each provider, at `start_us`.
     CR7  `figures` of one provider leave the others out.
     CR8  Scopes never meet.
-    CR9  `forget` removes critiques of every scope made before `before_us`, the oldest first, at most `limit`, with
-         their outcomes, and returns how many.
+    CR9  `forget` removes critiques of the scopes served made before `before_us`, the oldest first, at most `limit`,
+         with their outcomes, and returns how many.
+    CR10 `forget` leaves critiques of scopes that are not served; they do not count towards `limit`.
     Raises StoreUnavailable, StoreFull.
     """
 
@@ -83,4 +84,4 @@ class Critiques(Protocol):
         self, scope: Scope, start_us: int, end_us: int, bucket_us: int | None, provider: str | None
     ) -> tuple[Figures, ...]: ...
 
-    async def forget(self, before_us: int, limit: int) -> int: ...
+    async def forget(self, serves: Serves, before_us: int, limit: int) -> int: ...

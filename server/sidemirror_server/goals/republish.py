@@ -2,7 +2,7 @@
 
 `assembly` runs it when goal reflections are kept apart from their reports. Such a store may evict, be emptied or lose
 entries at a restart, and signals when that may have happened. Everything is put again on a signal and every hour, by
-every sidecar: a `put` of a reflection that is there, was deleted or is too old changes nothing.
+every sidecar that serves the scope: a `put` of a reflection that is there, was deleted or is too old changes nothing.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from sidemirror_server.goals.record import GoalReflection
 from sidemirror_server.goals.store import KEPT_FOR_US, MOST_PER_GOAL, GoalReflections
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import PlaceTaken, SidemirrorError
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves
 from sidemirror_server.work.queue import Job, JobKey, JobState, Work
 
 _log = logging.getLogger(__name__)
@@ -34,13 +34,16 @@ class Republisher:
         reflection_of: Callable[[Job], GoalReflection | None],
         reflections: GoalReflections,
         clock: Clock,
+        serves: Serves = SERVES_ALL,
     ) -> None:
-        """`kind`: of the jobs that make reflections; `reflection_of`: a job's reflection, if it has made one."""
+        """`kind`: of the jobs that make reflections; `reflection_of`: a job's reflection, if it has made one;
+        `serves`: whose."""
         self._work = work
         self._kind = kind
         self._reflection_of = reflection_of
         self._reflections = reflections
         self._clock = clock
+        self._serves = serves
 
     async def run(self, may_have_forgotten: asyncio.Event) -> None:
         """Publishes again whenever the event is set, and every hour, until cancelled. Clears the event."""
@@ -67,7 +70,7 @@ class Republisher:
         Raises StoreUnavailable, StoreFull.
         """
         count = 0
-        for scope in await self._work.scopes((self._kind,)):
+        for scope in await self._work.scopes(self._serves, (self._kind,)):
             # By goal: creation times of its newest reflections. A retry can make an early report's one the newest.
             newest: dict[str, list[int]] = {}
             async for reflection in self._finished(scope):

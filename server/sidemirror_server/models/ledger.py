@@ -10,7 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 US_PER_DAY = 86_400_000_000
 NANO = 1_000_000_000
@@ -132,6 +132,8 @@ class Ledger(Protocol):
     LE10 `forget` removes what was spent on days before `before_day`, the oldest first: at most `limit` entries as
          `spent` lists them, and with them what is open and summed up of those days. It returns how many. Today is never
          forgotten.
+    LE11 `forget` leaves what scopes that are not served have spent, and the sums of every day that it counts in; it
+         does not count towards `limit`.
     """
 
     async def reserve(
@@ -153,6 +155,6 @@ class Ledger(Protocol):
         """What counts against each level's cap for a call of this scope and purpose. Raises StoreUnavailable."""
         ...
 
-    async def forget(self, before_day: int, limit: int, now_us: int) -> int:
+    async def forget(self, serves: Serves, before_day: int, limit: int, now_us: int) -> int:
         """Removes old entries. Across scopes. Raises StoreUnavailable, StoreFull."""
         ...

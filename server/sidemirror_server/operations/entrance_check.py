@@ -5,20 +5,21 @@ import ssl
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from sidemirror_server.entrance import check_listeners, check_tls, tls_files
+from sidemirror_server.entrance import check_listeners, check_tls, serves_of, tls_files
 from sidemirror_server.operations.finding import Finding
 from sidemirror_server.rpc.boundary.access import ANY, Token, read_access
 from sidemirror_server.rpc.boundary.secret_files import CannotUse
 from sidemirror_server.rpc.listening.addresses import is_local
 from sidemirror_server.settings import BadSettings, Settings
 from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.scope import Scope
 
 # Long enough before its end to replace a certificate or a token in working hours.
 _SOON_US = 14 * 24 * 3600 * 1_000_000
 
 
 def check_entrance(settings: Settings, clock: Clock) -> Iterator[Finding]:
-    """In this order: where it listens, who may call, what it shows."""
+    """In this order: where it listens, whom it serves, who may call, what it shows."""
     try:
         check_listeners(settings)
     except BadSettings as error:
@@ -27,8 +28,24 @@ def check_entrance(settings: Settings, clock: Clock) -> Iterator[Finding]:
         advice = "choose an address on loopback or a socket, or set up TLS and tokens"
         yield _found("address", str(error), advice if is_address else "change or remove this setting")
         return
+    yield _serves(settings)
     yield from _tokens(settings, clock)
     yield from _tls(settings, clock)
+
+
+def _serves(settings: Settings) -> Finding:
+    try:
+        serves = serves_of(settings)
+    except BadSettings as error:
+        return _found("serves", str(error), "change or remove this setting")
+    if serves.said:
+        own = Scope(settings.tenant_id, settings.project_id)
+        refused = "" if serves.covers(own) else "; calls that name no tenant and project are refused"
+        return _found("serves", f"it answers calls and does background work for {serves}{refused}")
+    told = "it answers calls and does background work for every tenant"
+    if settings.database_url:
+        told += " in the shared store, with this sidecar's models, and prunes nothing there by `retention`"
+    return _found("serves", told)
 
 
 def _tokens(settings: Settings, clock: Clock) -> Iterator[Finding]:

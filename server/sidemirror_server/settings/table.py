@@ -262,8 +262,12 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # The scope of calls that name none.
     tenant_id: ScopeName = "default"
     project_id: ScopeName = "default"
-    # Refuse every other scope.
+    # Refuse every other scope, and do no other's work.
     pin_scope: bool = False
+    # Whose calls are answered and whose background work is done, where the scope is not pinned: a list such as
+    # `acme/*, globex/shop`; `*` is everything. Empty is everything too, and then a shared store is not pruned by this
+    # sidecar's `retention`: others may keep theirs for longer.
+    serves: str = ""
     # Answer server reflection (grpcurl, buf curl). null: where only this machine reaches the server (design section 2).
     reflection: bool | None = None
     # One span for each call, to wherever OTEL_EXPORTER_OTLP_ENDPOINT says. Needs the extra `telemetry`.

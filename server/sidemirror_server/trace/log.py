@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import msgspec
 
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -158,9 +158,10 @@ class TurnLog(Log, Protocol):
     TL8  `head` returns None for a turn that the scope does not have.
     TL9  `heads` returns heads after `after`, latest start first, of one session or all, in one standing or any.
     TL10 `newest` returns the head with the highest turn_count of the session, None when it has none.
-    TL11 `idle` returns heads that are open and were not updated since `before_us`, oldest first, of every scope.
+    TL11 `idle` returns heads that are open and were not updated since `before_us`, oldest first, of the scopes served.
     TL12 A turn_id belongs to one session: a batch that names another is refused (WrongState).
     TL13 Scopes never meet: the same turn_id in two scopes is two turns.
+    TL14 `idle` leaves out turns of scopes that are not served; they do not count towards `limit`.
     Raises StoreUnavailable when the store does not answer (the append may or may not have happened: append again),
     StoreFull when it has no room (nothing was appended).
     """
@@ -184,4 +185,4 @@ class TurnLog(Log, Protocol):
 
     async def newest(self, scope: Scope, session_id: SessionId) -> TurnHead | None: ...
 
-    async def idle(self, before_us: int, limit: int) -> tuple[tuple[Scope, TurnHead], ...]: ...
+    async def idle(self, serves: Serves, before_us: int, limit: int) -> tuple[tuple[Scope, TurnHead], ...]: ...

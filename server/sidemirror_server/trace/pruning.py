@@ -9,7 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 
 class PrunedKind(StrEnum):
@@ -33,7 +33,7 @@ class Pruned(msgspec.Struct, frozen=True):
 
 
 class Pruning(Protocol):
-    """Removes what is old, of every scope.
+    """Removes what is old, of the scopes served.
 
     PU1  `prune_memories` removes at most `limit` memories, as `Memories.delete` does, and returns how many: those less
          important than `below` that were not made, changed or strengthened since `before_us`.
@@ -51,14 +51,15 @@ class Pruning(Protocol):
     PU9  `prune_surplus` removes memories from scopes with more than `most`, down to `most`, at most `limit` in all, and
          returns how many. It takes the least important first, then those unchanged for longest. Retired ones stay.
     PU10 `turns_gone_up_to` is the highest log position that `prune_turns` has removed from a scope, 0 if none.
+    PU11 What belongs to a scope that is not served stays, and does not count towards `limit`.
     Raises StoreUnavailable, StoreFull.
     """
 
-    async def prune_memories(self, below: float, before_us: int, limit: int, now_us: int) -> int: ...
+    async def prune_memories(self, serves: Serves, below: float, before_us: int, limit: int, now_us: int) -> int: ...
 
-    async def prune_surplus(self, most: int, limit: int, now_us: int) -> int: ...
+    async def prune_surplus(self, serves: Serves, most: int, limit: int, now_us: int) -> int: ...
 
-    async def prune_turns(self, before_us: int, limit: int, now_us: int) -> int: ...
+    async def prune_turns(self, serves: Serves, before_us: int, limit: int, now_us: int) -> int: ...
 
     async def turns_gone_up_to(self, scope: Scope) -> int: ...
 

@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from sidemirror_server.vocabulary.block import BlockItem, text_hash
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 # How long a receipt is kept. Chosen here: an outcome that is unknown after a month is not expected any more.
 KEPT_FOR_US = 30 * 24 * 3600 * 1_000_000
@@ -66,10 +66,11 @@ class Receipts(Protocol):
     RC3  `shown` returns the `hashes` that belong to an item of a receipt in the scope; `held_back` does not count.
     RC4  `list` returns receipts after `after`, newest first, of one kind or all, at most `limit`. Pages stay consistent
          while receipts are issued.
-    RC5  `forget` removes receipts from before `before_us`, of every scope, oldest first, at most `limit`, and returns
-         how many. Their items no longer count as shown, unless a later receipt has them too.
+    RC5  `forget` removes receipts from before `before_us`, of the scopes served, oldest first, at most `limit`, and
+         returns how many. Their items no longer count as shown, unless a later receipt has them too.
     RC6  Scopes never meet: the same id in two scopes is two receipts.
     RC7  `of_turn` returns a turn's receipts, the oldest first, at most `limit`; none for an empty id.
+    RC8  `forget` leaves receipts of scopes that are not served; they do not count towards `limit`.
     Raises StoreUnavailable, StoreFull.
     """
 
@@ -85,7 +86,7 @@ class Receipts(Protocol):
 
     async def of_turn(self, scope: Scope, turn_id: str, limit: int) -> tuple[Receipt, ...]: ...
 
-    async def forget(self, before_us: int, limit: int) -> int: ...
+    async def forget(self, serves: Serves, before_us: int, limit: int) -> int: ...
 
 
 def receipt_items(items: Collection[BlockItem]) -> tuple[ReceiptItem, ...]:

@@ -9,7 +9,7 @@ from typing import Protocol
 import msgspec
 
 from sidemirror_server.vocabulary.ids import RequestId
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 # Decision 004: the same id gets the same answer for 24 hours.
 KEPT_FOR_US = 24 * 3600 * 1_000_000
@@ -30,6 +30,7 @@ class Requests(Protocol):
     RQ3  An expired answer counts as absent: another may take its place.
     RQ4  `forget` removes answers that have expired at `now_us`, at most `limit`, and returns how many.
     RQ5  The same request_id under another scope or another method is another request.
+    RQ6  `forget` leaves the answers of scopes that are not served; they do not count towards `limit`.
     Raises StoreUnavailable, StoreFull.
     """
 
@@ -39,4 +40,4 @@ class Requests(Protocol):
         self, scope: Scope, method: str, request_id: RequestId, answered: Answered, now_us: int, expires_us: int
     ) -> Answered: ...
 
-    async def forget(self, now_us: int, limit: int) -> int: ...
+    async def forget(self, serves: Serves, now_us: int, limit: int) -> int: ...

@@ -43,7 +43,7 @@ from sidemirror_server.vocabulary.errors import (
     WrongState,
 )
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId, TurnId, new_id
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves
 
 _log = logging.getLogger(__name__)
 
@@ -259,8 +259,9 @@ class Conductor:
         turn.wake()
         return claimed
 
-    async def sweep(self) -> None:
-        """Evicts turns that need no memory, and abandons open turns that have been silent for too long."""
+    async def sweep(self, serves: Serves = SERVES_ALL) -> None:
+        """Evicts turns that need no memory, and abandons open turns that have been silent for too long: of other
+        processes, those of the scopes served."""
         now_s = self._clock.monotonic_s()
         for turn in self._held:
             silent_s = now_s - turn.heard_s
@@ -271,7 +272,7 @@ class Conductor:
             else:
                 self._held.weigh(turn)  # reflections add bytes too
         before_us = self._clock.now_us() - int(self._limits.abandon_after_s * 1e6)
-        for scope, head in await self._log.idle(before_us, _PAGE):
+        for scope, head in await self._log.idle(serves, before_us, _PAGE):
             if (scope, head.turn_id) not in self._held:
                 await self._abandon_unheard(scope, head.turn_id)
 

@@ -1,4 +1,5 @@
-"""Whose data a call is about. Every key and every port verb starts with a scope."""
+"""Whose data a call is about, and whose work a sidecar does. Every key and every port verb starts with a scope; a verb
+that looks across scopes starts with those that the sidecar serves."""
 
 import msgspec
 
@@ -11,3 +12,61 @@ class Scope(msgspec.Struct, frozen=True, order=True):
 
 
 DEFAULT_SCOPE = Scope("default", "default")
+
+
+class Served(msgspec.Struct, frozen=True):
+    """One entry of what a sidecar serves. None as `project_id`: every project; as both: every tenant."""
+
+    tenant_id: str | None = None
+    project_id: str | None = None
+
+    def covers(self, other: "Served | Scope") -> bool:
+        """Whether the entry holds all of the other."""
+        return self.tenant_id in (None, other.tenant_id) and self.project_id in (None, other.project_id)
+
+    def __str__(self) -> str:
+        return "*" if self.tenant_id is None else f"{self.tenant_id}/{self.project_id or '*'}"
+
+
+class Serves(msgspec.Struct, frozen=True):
+    """What a sidecar may serve, in calls and in the background. Entries are in the order of their scopes, and none
+    holds a part of another: whoever goes from entry to entry meets each scope once, in order. `said`: the operator
+    chose it, by a pinned scope or a list."""
+
+    entries: tuple[Served, ...] = (Served(),)
+    said: bool = False
+
+    def covers(self, scope: Scope) -> bool:
+        """Whether the sidecar serves this scope."""
+        return any(entry.covers(scope) for entry in self.entries)
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.entries))
+
+
+# For one operator with one set of keys.
+SERVES_ALL = Serves()
+
+
+def serves_only(scope: Scope) -> Serves:
+    """What a sidecar serves that is pinned to a scope."""
+    return Serves((Served(scope.tenant_id, scope.project_id),), said=True)
+
+
+def serves_listed(text: str) -> Serves:
+    """What a list such as `acme/*, globex/shop` names; `*` names everything, and an empty list leaves it unsaid. Raises
+    ValueError, which names the entry that is none."""
+    if not text.strip():
+        return SERVES_ALL
+    listed = {_entry(part.strip()) for part in text.split(",")}
+    apart = [one for one in listed if not any(one != other and other.covers(one) for other in listed)]
+    return Serves(tuple(sorted(apart, key=lambda one: (one.tenant_id or "", one.project_id or ""))), said=True)
+
+
+def _entry(text: str) -> Served:
+    if text == "*":
+        return Served()
+    tenant_id, slash, project_id = text.partition("/")
+    if not (tenant_id and slash and project_id) or "*" in tenant_id or ("*" in project_id and project_id != "*"):
+        raise ValueError(f"{text!r}: tenant/project, tenant/* or * is expected")
+    return Served(tenant_id, None if project_id == "*" else project_id)

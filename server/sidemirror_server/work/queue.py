@@ -19,7 +19,7 @@ import msgspec
 
 from sidemirror_server.vocabulary.errors import AlreadyExists, LostClaim, NotFound, WrongState
 from sidemirror_server.vocabulary.ids import JobId
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 # Chosen here: with the worker's backoff (about 2, 4, 8 and 16 s) an outage of half a minute kills no job.
 MAX_ATTEMPTS = 5
@@ -132,8 +132,8 @@ class Work(Jobs, Protocol):
     WQ3  `put` with such an id, but another kind or payload, is refused (AlreadyExists) and changes nothing.
     WQ4  Scopes never meet: the same id in two scopes is two jobs; `get`, `list` and `count` show their scope only, and
          `get` of an id that the scope does not have returns None.
-    WQ5  `claim` takes due jobs of the given kinds, of every scope, the longest due first, at most `limit`. Each becomes
-         RUNNING, with one more attempt, a higher token, and a lease until `now_us` plus `lease_s`.
+    WQ5  `claim` takes due jobs of the given kinds, of the scopes served, the longest due first, at most `limit`. Each
+         becomes RUNNING, with one more attempt, a higher token, and a lease until `now_us` plus `lease_s`.
     WQ6  A claimed job is not claimed again while its lease lasts; concurrent claims never get the same job.
     WQ7  A job whose lease has ended can be claimed again: one more attempt, a higher token, its checkpoint kept.
     WQ8  `claim` makes a job DEAD, with `last_error` VANISHED, if its lease has ended and its attempts are used up. Such
@@ -154,16 +154,18 @@ class Work(Jobs, Protocol):
          `limit`. Pages stay consistent while jobs are put, changed and purged. A page ends once its payloads add up to
          LIST_BYTES, so another page may follow a short one, but none follows an empty one.
     WQ20 `count` returns how many jobs of a kind are in each state, for every state.
-    WQ21 `purge` removes jobs of the given kinds, of every scope, that became DONE before `done_before_us`, at most
-         `limit`, and returns how many. It never removes a job in another state.
+    WQ21 `purge` removes jobs of the given kinds, of the scopes served, that became DONE before
+         `done_before_us`, at most `limit`, and returns how many. It never removes a job in another state.
     WQ22 A `put` or `revive` of this object that makes a job due sets `arrived`; the caller that waits for it clears it.
-    WQ23 `scopes` returns every scope with DONE jobs of the given kinds, each once, in order.
+    WQ23 `scopes` returns every scope served with DONE jobs of the given kinds, each once, in order.
     WQ24 `forget` removes a DONE or DEAD job; a job in another state is refused (WrongState), and so is an unknown one
          (NotFound).
     WQ25 `waiting` returns how many jobs of a kind are QUEUED, RUNNING or RETRYING, without reading jobs that have
          ended.
-    WQ26 `purge_dead` removes jobs of the given kinds, of every scope, that became DEAD before `dead_before_us`, at most
-         `limit`, and returns how many. It never removes a job in another state.
+    WQ26 `purge_dead` removes jobs of the given kinds, of the scopes served, that became DEAD before
+         `dead_before_us`, at most `limit`, and returns how many. It never removes a job in another state.
+    WQ27 `claim` neither claims nor buries jobs of a scope that is not served; they do not count towards `limit`.
+    WQ28 `purge`, `purge_dead` and `scopes` skip jobs of a scope that is not served.
     Raises StoreUnavailable (the call may or may not have taken effect), StoreFull (it has not).
     """
 
@@ -171,7 +173,7 @@ class Work(Jobs, Protocol):
     def arrived(self) -> asyncio.Event: ...
 
     async def claim(
-        self, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
+        self, serves: Serves, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
     ) -> tuple[Job, ...]: ...
 
     async def extend(self, scope: Scope, job_id: JobId, token: int, lease_s: float, now_us: int) -> None: ...
@@ -190,10 +192,10 @@ class Work(Jobs, Protocol):
 
     async def waiting(self, scope: Scope, kind: str) -> int: ...
 
-    async def purge(self, kinds: Collection[str], done_before_us: int, limit: int) -> int: ...
+    async def purge(self, serves: Serves, kinds: Collection[str], done_before_us: int, limit: int) -> int: ...
 
-    async def purge_dead(self, kinds: Collection[str], dead_before_us: int, limit: int) -> int: ...
+    async def purge_dead(self, serves: Serves, kinds: Collection[str], dead_before_us: int, limit: int) -> int: ...
 
-    async def scopes(self, kinds: Collection[str]) -> tuple[Scope, ...]: ...
+    async def scopes(self, serves: Serves, kinds: Collection[str]) -> tuple[Scope, ...]: ...
 
     async def forget(self, scope: Scope, job_id: JobId) -> None: ...

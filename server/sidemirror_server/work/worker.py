@@ -15,6 +15,7 @@ import msgspec
 
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import LostClaim, NotFound, SidemirrorError
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Serves
 from sidemirror_server.vocabulary.telemetry import JOBS
 from sidemirror_server.vocabulary.text import enter
 from sidemirror_server.work.queue import Job, Work
@@ -78,14 +79,16 @@ class Worker:
         chance: random.Random,
         name: str,
         pace: Pace = Pace(),  # noqa: B008 - frozen
+        serves: Serves = SERVES_ALL,
     ) -> None:
-        """`chance` spreads the retries. `name` is kept with claimed jobs, for people."""
+        """`chance` spreads the retries. `name` is kept with claimed jobs, for people. `serves`: whose jobs."""
         self._work = work
         self._handlers = dict(handlers)
         self._clock = clock
         self._chance = chance
         self._name = name
         self._pace = pace
+        self._serves = serves
         self._in_hand: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
@@ -122,7 +125,10 @@ class Worker:
     async def _claim(self, limit: int) -> tuple[Job, ...]:
         """Claims jobs. When cancelled meanwhile, it releases the jobs that the store has handed out already."""
         claiming = asyncio.ensure_future(
-            self._work.claim(tuple(self._handlers), limit, self._pace.lease_s, self._clock.now_us(), self._name)
+            self._work.claim(
+                *(self._serves, tuple(self._handlers), limit),
+                *(self._pace.lease_s, self._clock.now_us(), self._name),
+            )
         )
         try:
             return await asyncio.shield(claiming)

@@ -4,7 +4,7 @@ from typing import Protocol
 
 import msgspec
 
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 _HOUR_US = 3600 * 1_000_000
@@ -130,10 +130,11 @@ class Dreams(Protocol):
     DR4  `close` with a number that the log already has changes nothing and returns the stored entry.
     DR5  `close` refuses a number that is not the next one of its project (WrongState) and changes nothing.
     DR6  `standing` returns the history of a project. `idle_dreams` skips passes that had nothing to read.
-    DR7  `waiting` returns at most `limit` projects of all scopes with unread memories, the longest waiting first,
+    DR7  `waiting` returns at most `limit` served projects with unread memories, the longest waiting first,
          without those that rest beyond `now_us`.
     DR8  `list` returns at most `limit` entries of the log below `before`, the newest first. The log loses no entry.
     DR9  Scopes are isolated.
+    DR10 `waiting` skips projects that are not served; they do not count towards `limit`.
     Raises StoreUnavailable, StoreFull.
     """
 
@@ -143,6 +144,6 @@ class Dreams(Protocol):
 
     async def standing(self, scope: Scope) -> DreamHistory: ...
 
-    async def waiting(self, now_us: int, limit: int) -> tuple[Waiting, ...]: ...
+    async def waiting(self, serves: Serves, now_us: int, limit: int) -> tuple[Waiting, ...]: ...
 
     async def list(self, scope: Scope, before: int | None, limit: int) -> tuple[Dream, ...]: ...

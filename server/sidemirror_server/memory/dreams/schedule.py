@@ -15,7 +15,7 @@ from sidemirror_server.trace.log import TurnLog
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreFull, StoreUnavailable, WrongState
 from sidemirror_server.vocabulary.ids import JobId, derived_id
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves
 from sidemirror_server.work.queue import Job, JobState, NewJob, Work
 
 _log = logging.getLogger(__name__)
@@ -44,13 +44,14 @@ def number_of(job: Job) -> int:
 
 
 class DreamSchedule:
-    """Puts passes into the queue: on request, and for every project that is due."""
+    """Puts passes into the queue: on request, and for every project served that is due."""
 
-    def __init__(self, dreams: Dreams, work: Work, log: TurnLog, clock: Clock) -> None:
+    def __init__(self, dreams: Dreams, work: Work, log: TurnLog, clock: Clock, serves: Serves = SERVES_ALL) -> None:
         self._dreams = dreams
         self._work = work
         self._log = log
         self._clock = clock
+        self._serves = serves
         # Projects whose check failed, and how often in a row.
         self._failed: dict[Scope, int] = {}
 
@@ -85,7 +86,7 @@ class DreamSchedule:
         nothing, since it would probably fail again. A failed check of one project does not stop the others. Raises
         StoreUnavailable, StoreFull."""
         started = 0
-        found = await self._dreams.waiting(self._clock.now_us(), _SCOPES_AT_ONCE)
+        found = await self._dreams.waiting(self._serves, self._clock.now_us(), _SCOPES_AT_ONCE)
         self._failed = {
             waiting.scope: self._failed[waiting.scope] for waiting in found if waiting.scope in self._failed
         }

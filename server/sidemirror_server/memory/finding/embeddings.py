@@ -21,7 +21,7 @@ from sidemirror_server.models.embedding import PaidEmbedder
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed, StoreFull, StoreUnavailable
 from sidemirror_server.vocabulary.ids import new_id
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves
 from sidemirror_server.vocabulary.status import ResultStatus
 from sidemirror_server.vocabulary.text import clip
 
@@ -85,7 +85,8 @@ _REST_S = {_InTheWay.MONEY: _PAUSE_S, _InTheWay.ANOTHER: _ELSEWHERE_S, _InTheWay
 
 
 class MemoryMeanings:
-    """Makes vectors with one embedding model. `shared`: other sidecars, whose models may differ, use this store."""
+    """Makes vectors with one embedding model, for the scopes served. `shared`: other sidecars, whose models may differ,
+    use this store."""
 
     def __init__(
         self,
@@ -95,7 +96,9 @@ class MemoryMeanings:
         sleep: Sleep = asyncio.sleep,
         *,
         shared: bool = True,
+        serves: Serves = SERVES_ALL,
     ) -> None:
+        self._serves = serves
         self._shared = shared
         self._embedder = embedder
         self._search = search
@@ -141,7 +144,7 @@ class MemoryMeanings:
 
     def wake(self, scope: Scope) -> None:
         """Memories of this scope may lack a vector."""
-        if len(self._waiting) < _MOST_SCOPES and scope not in self._resting:
+        if len(self._waiting) < _MOST_SCOPES and scope not in self._resting and self._serves.covers(scope):
             self._waiting[scope] = None
             self._news.set()
 

@@ -9,7 +9,7 @@ from typing import Protocol
 import msgspec
 
 from sidemirror_server.memory.trials.evidence import Arm, ArmTally
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 # How long a trial counts. Chosen here: older evidence says little about the present agent. Outcomes need a receipt,
 # which is kept for a month.
@@ -43,9 +43,10 @@ class Trials(Protocol):
          a trial that has none, at `now_us`.
     LT4  `tallies` counts each lesson's trials from a version on, by fraction and arm; nothing for an unknown lesson.
     LT5  `lessons` returns at most `limit` ids of lessons with trials, descending, below `before`.
-    LT6  `forget` removes at most `limit` trials of all scopes that were assigned before `before_us`, the oldest first,
-         and returns how many.
+    LT6  `forget` removes at most `limit` trials of the scopes served that were assigned before `before_us`, the oldest
+         first, and returns how many.
     LT7  Scopes are isolated.
+    LT8  `forget` keeps trials of scopes that are not served; they do not count towards `limit`.
     Raises StoreUnavailable, StoreFull.
     """
 
@@ -59,4 +60,4 @@ class Trials(Protocol):
 
     async def lessons(self, scope: Scope, before: str | None, limit: int) -> tuple[str, ...]: ...
 
-    async def forget(self, before_us: int, limit: int) -> int: ...
+    async def forget(self, serves: Serves, before_us: int, limit: int) -> int: ...

@@ -9,7 +9,7 @@ from sidemirror_server.rpc.boundary.call import Context
 from sidemirror_server.rpc.boundary.refusals import Refusals
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import NotPermitted, SidemirrorError, Unauthenticated
-from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE, Scope
+from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE, SERVES_ALL, Scope, Serves
 
 _HEADER = "authorization"
 _SCHEME = "bearer "
@@ -23,15 +23,16 @@ class Identity:
         refusals: Refusals,
         own: Scope = DEFAULT_SCOPE,
         *,
-        pinned: bool = False,
+        serves: Serves = SERVES_ALL,
         tokens: Callable[[], tuple[Token, ...]] | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """`pinned`: only the scope `own` is served. `tokens` returns the current tokens; None lets everybody call.
-        `clock` decides when a token has expired."""
+        """`own`: the scope of calls that name none. `serves`: whose calls are answered. `tokens`
+        returns the current tokens; None lets everybody call. `clock` decides when a token has expired."""
         self.own = own
         self._refusals = refusals
-        self._pinned = pinned
+        self._serves = serves
+        self._serves_own = serves.covers(own)
         self._tokens = tokens
         # Whether a call needs a token.
         self.asks = tokens is not None
@@ -62,14 +63,14 @@ class Identity:
         exactly one other (decision 003). Raises NotPermitted."""
         own = self.own
         if caller is None:
-            if not tenant_id and not project_id:
+            if not tenant_id and not project_id and self._serves_own:
                 return own
         elif not caller.covers(own):
             own = caller.only_scope() or own
         asked = Scope(tenant_id or own.tenant_id, project_id or own.project_id)
         name = "" if caller is None else caller.name
-        if self._pinned and asked != self.own:
-            reason = "this sidecar serves its own tenant and project only"
+        if not self._serves.covers(asked):
+            reason = "this sidecar does not serve this tenant and project"
             self._refuse(NotPermitted(reason=reason), method, context, name, asked)
         if caller is not None and not caller.covers(asked):
             reason = "the token is not good for this tenant and project"

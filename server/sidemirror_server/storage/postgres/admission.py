@@ -52,6 +52,12 @@ async def recorded(connection: asyncpg.Connection) -> list[PostgresApplied]:
     return [PostgresApplied(*row) for row in await connection.fetch(_SQL["migrations"])]
 
 
+async def database_time(connection: asyncpg.Connection) -> int:
+    """The database's time, in microseconds since 1970, in the caller's transaction or in none."""
+    now_us: int = await connection.fetchval(_SQL["clock"])
+    return now_us
+
+
 def _reasons(found: asyncpg.Record) -> Iterator[str]:
     role = found["role"]
     if found["is_superuser"]:

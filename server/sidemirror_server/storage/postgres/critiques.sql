@@ -79,11 +79,12 @@ GROUP BY bucket_us, provider
 ORDER BY bucket_us, provider
 
 -- name: old
--- Across scopes: what was made before $1, the oldest first, at most $2. What another sidecar is forgetting already is
--- left to it.
+-- Across scopes: what was made before $1, the oldest first, at most $2, of one entry of what is served ($3,
+-- $4; NULL for all). What another sidecar is forgetting already is left to it.
 SELECT tenant_id, project_id, critique_id
 FROM sidemirror.critique_envelopes
 WHERE created_us < $1
+      AND ($3::text IS NULL OR tenant_id = $3) AND ($4::text IS NULL OR project_id = $4)
 ORDER BY created_us
 LIMIT $2
 FOR UPDATE SKIP LOCKED

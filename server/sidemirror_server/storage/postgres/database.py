@@ -22,13 +22,16 @@ from hashlib import blake2b
 from typing import Any, Self
 
 import asyncpg
+from msgspec.structs import astuple
 
-from sidemirror_server.storage.postgres.admission import PostgresFacts, admit
+from sidemirror_server.storage.postgres.admission import PostgresFacts, admit, database_time
 from sidemirror_server.storage.postgres.connections import Connections
 from sidemirror_server.storage.postgres.failures import PostgresFailureKind, connect_failure, meaning_of, store_failure
 from sidemirror_server.storage.postgres.migrate import DRIVER_ERRORS, PostgresMigration, connect, read_migrations
+from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused, StoreUnavailable
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
+from sidemirror_server.vocabulary.store_clock import StoreClock
 
 _log = logging.getLogger(__name__)
 
@@ -66,6 +69,15 @@ class Transaction:
         rows: list[asyncpg.Record] = await self._connection.fetch(statement, *values)
         return rows
 
+    async def fetch_served(self, serves: Serves, limit: int, statement: str, *values: Any) -> list[asyncpg.Record]:
+        """Rows of what is served, entry by entry, at most `limit`. The statement's last values are how many rows, and
+        the entry's tenant and project, NULL for all."""
+        rows: list[asyncpg.Record] = []
+        for entry in serves.entries:
+            if len(rows) < limit:
+                rows += await self.fetch(statement, *values, limit - len(rows), *astuple(entry))
+        return rows
+
     async def first(self, statement: str, *values: Any) -> asyncpg.Record | None:
         """The first row, None when there is none."""
         return await self._connection.fetchrow(statement, *values)
@@ -86,8 +98,11 @@ class PostgresDatabase:
         connections: int,
         idle_s: float,
         changed: Callable[[], None] = lambda: None,
+        clock: StoreClock | None = None,
     ) -> None:
         """Use `open`."""
+        # The database's time, measured with each connection and each minute.
+        self.clock = clock or StoreClock(SystemClock())
         self._url = url
         self._known = known
         self._connections = Connections(self._connect, connections, _TAKE_S, idle_s)
@@ -109,15 +124,16 @@ class PostgresDatabase:
         known: Sequence[PostgresMigration] | None = None,
         must_answer: bool = True,
         changed: Callable[[], None] = lambda: None,
+        clock: StoreClock | None = None,
     ) -> Self:
         """Connects and looks whether this server may work there. `known`: the server's own migrations by default.
-        `changed` is called each time after which `is_available` says something else.
+        `changed` is called each time after which `is_available` says something else. `clock` is kept in step.
 
         Raises StoreRefused, saying why: a setting is wrong, the role could look past row level security, or the schema
         is not one that this server knows how to use. When nobody answers: StoreUnavailable, or with `must_answer` False
         a store that is away, and is asked again until it answers.
         """
-        database = cls(url, read_migrations() if known is None else known, connections, idle_s, changed)
+        database = cls(url, read_migrations() if known is None else known, connections, idle_s, changed, clock)
         try:
             async with database._translated(), database._connection():
                 pass
@@ -171,6 +187,8 @@ class PostgresDatabase:
         )
         async with self._translated(), asyncio.timeout(2 * _TAKE_S + within_s), self._connection() as connection:
             await connection.execute(begin)
+            if self.clock.is_due:
+                await self._measure_time(connection)
             yield Transaction(connection)
             if await connection.execute("COMMIT") != "COMMIT":
                 raise StoreUnavailable(store="postgres", reason="it was rolled back")
@@ -227,6 +245,7 @@ class PostgresDatabase:
             connection = await connect(self._url, within_s)
             try:
                 self._standing = await admit(connection, self._known)
+                await self._measure_time(connection)
             except BaseException:
                 connection.terminate()
                 raise
@@ -245,6 +264,10 @@ class PostgresDatabase:
             self._told_of_durability = True
             _log.warning("store_not_durable", extra={"store": "postgres", "reason": "fsync is off"})
         return connection
+
+    async def _measure_time(self, connection: asyncpg.Connection) -> None:
+        asked_s = self.clock.monotonic_s()
+        self.clock.measured(await database_time(connection), asked_s)
 
     # --- while it is away --------------------------------------------------------------------------------------------
 

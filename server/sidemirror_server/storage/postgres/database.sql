@@ -1,4 +1,4 @@
--- What storage/postgres/admission.py asks of every new connection.
+-- What storage/postgres/admission.py asks of every new connection, and database.py every minute.
 
 -- name: role
 -- Who we are, what that role could do that it must not, which tables lack the protection they should have, and how
@@ -30,6 +30,10 @@ SELECT current_user::text AS role,
               ORDER BY 1) AS unprotected,
        pg_catalog.current_setting('synchronous_commit') AS synchronous_commit,
        pg_catalog.current_setting('fsync') AS fsync
+
+-- name: clock
+-- The database's time, in microseconds since 1970.
+SELECT (extract(epoch FROM pg_catalog.clock_timestamp()) * 1000000)::bigint
 
 -- name: migrations
 -- What was applied, in order.

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+from msgspec.structs import astuple
+
 from sidemirror_server.memory.dreams.dreams import Dream, DreamHistory, Waiting, dream_body, dream_in
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.errors import WrongState
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("dreams.sql"))
 _LAST_NUMBER = 2**63 - 1
@@ -43,10 +45,13 @@ class PostgresDreams:
             row = await transaction.first(_SQL["standing"], *_scope(scope))
         return DreamHistory() if row is None else DreamHistory(*row)
 
-    async def waiting(self, now_us: int, limit: int) -> tuple[Waiting, ...]:
+    async def waiting(self, serves: Serves, now_us: int, limit: int) -> tuple[Waiting, ...]:
+        found: list[Waiting] = []
         async with self._database.transaction(None, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["waiting"], now_us, limit)
-        return tuple(Waiting(Scope(row[0], row[1]), DreamHistory(*row[2:6]), *row[6:]) for row in rows)
+            for entry in serves.entries:
+                rows = await transaction.fetch(_SQL["waiting"], now_us, limit, *astuple(entry))
+                found += [Waiting(Scope(row[0], row[1]), DreamHistory(*row[2:6]), *row[6:]) for row in rows]
+        return tuple(sorted(found, key=lambda waiting: (waiting.first_us, waiting.scope))[:limit])
 
     async def list(self, scope: Scope, before: int | None, limit: int) -> tuple[Dream, ...]:
         async with self._database.transaction(scope, reads_only=True) as transaction:

@@ -53,12 +53,13 @@ WHERE memories.tenant_id = $1 AND memories.project_id = $2 AND memories.memory_i
   AND unread.created_us = memories.created_us AND unread.memory_id = memories.memory_id
 
 -- name: waiting
--- Across scopes: projects with unread memories that are not left alone, the longest waiting first. Columns: the scope,
--- those of Standing, and when the first and the last unread memory were made. The index is gone along from project to
+-- Across scopes: projects with unread memories that are not left alone, the longest waiting first, of one entry of
+-- what is served ($3, $4; NULL for all). Columns: the scope, those of Standing, and when the first and the last unread memory were made. The index is gone along from project to
 -- project: of each only the first and the last unread memory are read, and nothing of those that have none.
 WITH RECURSIVE oldest AS (
     (SELECT tenant_id, project_id, created_us AS first_us
      FROM sidemirror.dream_unread_envelopes
+     WHERE ($3::text IS NULL OR tenant_id = $3) AND ($4::text IS NULL OR project_id = $4)
      ORDER BY tenant_id, project_id, created_us
      LIMIT 1)
     UNION ALL
@@ -68,6 +69,7 @@ WITH RECURSIVE oldest AS (
         SELECT unread.tenant_id, unread.project_id, unread.created_us
         FROM sidemirror.dream_unread_envelopes AS unread
         WHERE (unread.tenant_id, unread.project_id) > (oldest.tenant_id, oldest.project_id)
+              AND ($3::text IS NULL OR unread.tenant_id = $3) AND ($4::text IS NULL OR unread.project_id = $4)
         ORDER BY unread.tenant_id, unread.project_id, unread.created_us
         LIMIT 1
     ) AS following

@@ -12,7 +12,7 @@ from sidemirror_server.models.ledger import Amount, Cap, Level, Refusal, Reserva
 from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.ids import new_id
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("ledger.sql"))
 _IN_TURN = ("ledger",)
@@ -55,18 +55,19 @@ class PostgresLedger:
         async with self._database.transaction(scope, reads_only=True) as transaction:
             return await _used(transaction, scope, purpose, day)
 
-    async def forget(self, before_day: int, limit: int, now_us: int) -> int:
+    async def forget(self, serves: Serves, before_day: int, limit: int, now_us: int) -> int:
         before_day, forgotten = min(before_day, day_of(now_us)), 0
         # In turn, so that two sidecars that forget at once do not wait for each other's rows.
         async with self._database.transaction(None, in_turn=_IN_TURN) as transaction:
-            rows = await transaction.fetch(_SQL["old"], before_day, limit)
+            rows = await transaction.fetch_served(serves, limit, _SQL["old"], before_day)
             for scope in dict.fromkeys(Scope(row[0], row[1]) for row in rows):
                 await transaction.enter(scope)
                 own = [(row[2], row[3]) for row in rows if Scope(row[0], row[1]) == scope]
                 wanted = (scope.tenant_id, scope.project_id, [day for day, _ in own], [purpose for _, purpose in own])
                 forgotten += await transaction.change(_SQL["forget"], *wanted)
                 await transaction.change(_SQL["forget_reservations"], *wanted)
-            await transaction.change(_SQL["forget_sums"], before_day)
+            for tenant_id in {entry.tenant_id for entry in serves.entries}:
+                await transaction.change(_SQL["forget_sums"], before_day, tenant_id)
         return forgotten
 
 

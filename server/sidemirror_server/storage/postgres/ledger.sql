@@ -60,10 +60,12 @@ WHERE totals.tenant_id = $1 AND totals.project_id = $2 AND day >= $3
 ORDER BY day DESC, purpose
 
 -- name: old
--- Across scopes: entries of days before $1, the oldest first, at most $2.
+-- Across scopes: entries of days before $1, the oldest first, at most $2, of one entry of what is served ($3, $4; NULL
+-- for all).
 SELECT tenant_id, project_id, day, purpose
 FROM sidemirror.ledger_day_envelopes
 WHERE day < $1
+      AND ($3::text IS NULL OR tenant_id = $3) AND ($4::text IS NULL OR project_id = $4)
 ORDER BY day
 LIMIT $2
 
@@ -78,6 +80,8 @@ DELETE FROM sidemirror.ledger_reservations
 WHERE tenant_id = $1 AND project_id = $2 AND (day, purpose) IN (SELECT * FROM unnest($3::bigint[], $4::text[]))
 
 -- name: forget_sums
--- Across scopes: removes the sums of days before $1 of which no entry is left.
+-- Across scopes: removes the sums, of a tenant ($2; NULL for all) and of all tenants, of days before $1 of which nobody
+-- has an entry left.
 DELETE FROM sidemirror.ledger_envelopes AS sums
-WHERE day < $1 AND NOT EXISTS (SELECT FROM sidemirror.ledger_day_envelopes AS own WHERE own.day = sums.day)
+WHERE day < $1 AND ($2::text IS NULL OR tenant_id IN ('', $2))
+      AND NOT EXISTS (SELECT FROM sidemirror.ledger_day_envelopes AS own WHERE own.day = sums.day)

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+from msgspec.structs import astuple
+
 from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
 from sidemirror_server.storage.postgres.memories import remove
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.trace.pruning import Pruned, PrunedKind
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("pruning.sql"))
 _LAST_NUMBER = 2**63 - 1
@@ -22,17 +24,21 @@ class PostgresPruning:
         # The last project whose memories were counted.
         self._counted = ("", "")
 
-    async def prune_memories(self, below: float, before_us: int, limit: int, now_us: int) -> int:
+    async def prune_memories(self, serves: Serves, below: float, before_us: int, limit: int, now_us: int) -> int:
         removed = 0
         async with self._database.transaction(None) as transaction:
-            for scope in [Scope(*row) for row in await transaction.fetch(_SQL["projects"], _PROJECTS)]:
+            rows = [
+                row
+                for entry in serves.entries
+                for row in await transaction.fetch(_SQL["projects"], _PROJECTS, *astuple(entry))
+            ]
+            for scope in [Scope(*row) for row in rows]:
                 if removed == limit:
                     break
                 await transaction.enter(scope)
                 wanted = (below, before_us, limit - removed)
-                rows = await transaction.fetch(_SQL["old_memories"], *_scope(scope), *wanted)
                 count = 0
-                for row in rows:
+                for row in await transaction.fetch(_SQL["old_memories"], *_scope(scope), *wanted):
                     count += await remove(transaction, scope, row[0])
                 removed += count
                 if removed < limit:
@@ -40,10 +46,11 @@ class PostgresPruning:
                 await _note(transaction, scope, PrunedKind.MEMORIES, count, (now_us, before_us, below, None))
         return removed
 
-    async def prune_surplus(self, most: int, limit: int, now_us: int) -> int:
+    async def prune_surplus(self, serves: Serves, most: int, limit: int, now_us: int) -> int:
         removed = 0
         async with self._database.transaction(None) as transaction:
-            scopes = [Scope(*row) for row in await transaction.fetch(_SQL["projects_after"], *self._counted, _PROJECTS)]
+            rows = await transaction.fetch_served(serves, _PROJECTS, _SQL["projects_after"], *self._counted)
+            scopes = [Scope(*row) for row in rows]
             for scope in scopes:
                 await transaction.enter(scope)
                 ((total,),) = await transaction.fetch(_SQL["count"], *_scope(scope))
@@ -58,10 +65,10 @@ class PostgresPruning:
                     self._counted = ("", "")
         return removed
 
-    async def prune_turns(self, before_us: int, limit: int, now_us: int) -> int:
+    async def prune_turns(self, serves: Serves, before_us: int, limit: int, now_us: int) -> int:
         removed = 0
         async with self._database.transaction(None) as transaction:
-            rows = await transaction.fetch(_SQL["old_turns"], before_us, limit)
+            rows = await transaction.fetch_served(serves, limit, _SQL["old_turns"], before_us)
             for scope in dict.fromkeys(Scope(row[0], row[1]) for row in rows):
                 await transaction.enter(scope)
                 turn_ids = [row[2] for row in rows if Scope(row[0], row[1]) == scope]

@@ -1,10 +1,12 @@
--- The statements of storage/postgres/pruning.py.
+-- The statements of storage/postgres/pruning.py. What looks across scopes looks at one entry of what is served: the last
+-- two values, a tenant and a project, NULL for all.
 
 -- name: projects
 -- Across scopes: the $1 projects that were not looked through for longest. What another sidecar looks through already is
 -- left to it.
 SELECT tenant_id, project_id
 FROM sidemirror.memory_project_envelopes
+WHERE ($2::text IS NULL OR tenant_id = $2) AND ($3::text IS NULL OR project_id = $3)
 ORDER BY pruned_us
 LIMIT $1
 FOR UPDATE SKIP LOCKED
@@ -41,6 +43,7 @@ FOR UPDATE SKIP LOCKED
 SELECT tenant_id, project_id
 FROM sidemirror.memory_project_envelopes
 WHERE (tenant_id, project_id) > ($1, $2)
+      AND ($4::text IS NULL OR tenant_id = $4) AND ($5::text IS NULL OR project_id = $5)
 ORDER BY tenant_id, project_id
 LIMIT $3
 FOR UPDATE SKIP LOCKED
@@ -67,6 +70,7 @@ FOR UPDATE SKIP LOCKED
 SELECT tenant_id, project_id, turn_id
 FROM sidemirror.ended_turn_envelopes
 WHERE updated_us < $1
+      AND ($3::text IS NULL OR tenant_id = $3) AND ($4::text IS NULL OR project_id = $4)
 ORDER BY updated_us
 LIMIT $2
 FOR UPDATE SKIP LOCKED

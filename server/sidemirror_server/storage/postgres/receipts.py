@@ -6,7 +6,7 @@ from pathlib import Path
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.trace.receipts import FIRST_RECEIPT, Receipt, ReceiptKey, ReceiptKind, receipt_body, receipt_of
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("receipts.sql"))
 
@@ -56,10 +56,10 @@ class PostgresReceipts:
             rows = await transaction.fetch(_SQL["of_turn"], scope.tenant_id, scope.project_id, turn_id, limit)
         return tuple(receipt_of(*row) for row in rows)
 
-    async def forget(self, before_us: int, limit: int) -> int:
+    async def forget(self, serves: Serves, before_us: int, limit: int) -> int:
         forgotten = 0
         async with self._database.transaction(None) as transaction:
-            rows = await transaction.fetch(_SQL["oldest"], before_us, limit)
+            rows = await transaction.fetch_served(serves, limit, _SQL["oldest"], before_us)
             for scope in dict.fromkeys(Scope(row[0], row[1]) for row in rows):
                 await transaction.enter(scope)
                 ids = [row[2] for row in rows if Scope(row[0], row[1]) == scope]

@@ -50,10 +50,12 @@ ORDER BY time_us, receipt_id
 LIMIT $4
 
 -- name: oldest
--- Across scopes: receipts from before a time, the oldest first. What another sidecar is forgetting already is left to it.
+-- Across scopes: receipts from before a time, the oldest first, of one entry of what is served ($3, $4; NULL for all).
+-- What another sidecar is forgetting already is left to it.
 SELECT tenant_id, project_id, receipt_id
 FROM sidemirror.receipt_envelopes
 WHERE time_us < $1
+      AND ($3::text IS NULL OR tenant_id = $3) AND ($4::text IS NULL OR project_id = $4)
 ORDER BY time_us
 LIMIT $2
 FOR UPDATE SKIP LOCKED

@@ -6,7 +6,7 @@ from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.trace.requests import Answered
 from sidemirror_server.vocabulary.ids import RequestId
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("requests.sql"))
 
@@ -34,10 +34,10 @@ class PostgresRequests:
             row = await transaction.first(_SQL["kept"], *key)
         return answered if row is None else Answered(*row)
 
-    async def forget(self, now_us: int, limit: int) -> int:
+    async def forget(self, serves: Serves, now_us: int, limit: int) -> int:
         forgotten = 0
         async with self._database.transaction(None) as transaction:
-            rows = await transaction.fetch(_SQL["expired"], now_us, limit)
+            rows = await transaction.fetch_served(serves, limit, _SQL["expired"], now_us)
             for scope in dict.fromkeys(Scope(row[0], row[1]) for row in rows):
                 await transaction.enter(scope)
                 keys = [(row[2], row[3]) for row in rows if Scope(row[0], row[1]) == scope]

@@ -22,10 +22,12 @@ FROM sidemirror.requests
 WHERE tenant_id = $1 AND project_id = $2 AND method = $3 AND request_id = $4
 
 -- name: expired
--- Across scopes: what has expired, the oldest first. What another sidecar is forgetting already is left to it.
+-- Across scopes: what has expired, the oldest first, of one entry of what is served ($3, $4; NULL for all). What another
+-- sidecar is forgetting already is left to it.
 SELECT tenant_id, project_id, method, request_id
 FROM sidemirror.request_envelopes
 WHERE expires_us <= $1
+      AND ($3::text IS NULL OR tenant_id = $3) AND ($4::text IS NULL OR project_id = $4)
 ORDER BY expires_us
 LIMIT $2
 FOR UPDATE SKIP LOCKED

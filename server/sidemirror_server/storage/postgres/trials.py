@@ -8,7 +8,7 @@ from sidemirror_server.memory.trials.evidence import Arm, ArmTally
 from sidemirror_server.memory.trials.trials import Settled, Trial
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("trials.sql"))
 
@@ -48,10 +48,10 @@ class PostgresTrials:
             rows = await transaction.fetch(_SQL["lessons"], *_scope(scope), before, limit)
         return tuple(row[0] for row in rows)
 
-    async def forget(self, before_us: int, limit: int) -> int:
+    async def forget(self, serves: Serves, before_us: int, limit: int) -> int:
         forgotten = 0
         async with self._database.transaction(None) as transaction:
-            rows = await transaction.fetch(_SQL["old"], before_us, limit)
+            rows = await transaction.fetch_served(serves, limit, _SQL["old"], before_us)
             for scope in dict.fromkeys(Scope(row[0], row[1]) for row in rows):
                 await transaction.enter(scope)
                 old = [row for row in rows if Scope(row[0], row[1]) == scope]

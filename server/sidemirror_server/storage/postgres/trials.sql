@@ -66,11 +66,12 @@ WITH RECURSIVE lesson (memory_id) AS (
 SELECT memory_id FROM lesson LIMIT $4
 
 -- name: old
--- Across scopes: trials assigned before $1, the oldest first, at most $2. What another sidecar is forgetting already is
--- left to it.
+-- Across scopes: trials assigned before $1, the oldest first, at most $2, of one entry of what is served ($3,
+-- $4; NULL for all). What another sidecar is forgetting already is left to it.
 SELECT tenant_id, project_id, receipt_id, memory_id
 FROM sidemirror.lesson_trial_envelopes
 WHERE assigned_us < $1
+      AND ($3::text IS NULL OR tenant_id = $3) AND ($4::text IS NULL OR project_id = $4)
 ORDER BY assigned_us
 LIMIT $2
 FOR UPDATE SKIP LOCKED

@@ -20,7 +20,7 @@ from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.trace.acceptance import Placed, accept, check_repeated
 from sidemirror_server.trace.log import FIRST_HEAD, TURN_TOPIC, Batch, Entry, HeadKey, TurnHead, TurnStanding, head_of
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("turn_log.sql"))
 # What a large append may take beyond an ordinary one: a slow network's pace.
@@ -93,13 +93,11 @@ class PostgresTurnLog:
     async def newest(self, scope: Scope, session_id: SessionId) -> TurnHead | None:
         return _only(await self._fetch(scope, "newest", *_place(scope), session_id))
 
-    async def idle(self, before_us: int, limit: int) -> tuple[tuple[Scope, TurnHead], ...]:
+    async def idle(self, serves: Serves, before_us: int, limit: int) -> tuple[tuple[Scope, TurnHead], ...]:
         found: dict[tuple[Scope, str], TurnHead] = {}
         async with self._database.transaction(None, reads_only=True) as transaction:
-            places = [
-                (Scope(tenant_id, project_id), turn_id)
-                for tenant_id, project_id, turn_id in await transaction.fetch(_SQL["idle"], before_us, limit)
-            ]
+            rows = await transaction.fetch_served(serves, limit, _SQL["idle"], before_us)
+            places = [(Scope(tenant_id, project_id), turn_id) for tenant_id, project_id, turn_id in rows]
             for scope in dict.fromkeys(scope for scope, _ in places):
                 await transaction.enter(scope)
                 turn_ids = [turn_id for place, turn_id in places if place == scope]

@@ -134,10 +134,12 @@ ORDER BY turn_count DESC, started_us DESC, turn_id DESC
 LIMIT 1
 
 -- name: idle
--- Across scopes: open turns without an update since a time, the longest waiting first.
+-- Across scopes: open turns without an update since a time, the longest waiting first, of one entry of what is served
+-- ($3, $4; NULL for all).
 SELECT tenant_id, project_id, turn_id
 FROM sidemirror.open_turn_envelopes
 WHERE updated_us < $1
+      AND ($3::text IS NULL OR tenant_id = $3) AND ($4::text IS NULL OR project_id = $4)
 ORDER BY updated_us, tenant_id, project_id, turn_id
 LIMIT $2
 

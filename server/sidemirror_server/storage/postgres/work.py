@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import asyncpg
+from msgspec.structs import astuple
 
 from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.ids import JobId
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 from sidemirror_server.work.queue import (
     FIRST_JOB,
     LIST_BYTES,
@@ -50,23 +51,29 @@ class PostgresWork:
         return kept
 
     async def claim(
-        self, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
+        self, serves: Serves, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
     ) -> tuple[Job, ...]:
         if limit < 1 or not kinds:
             return ()
         due = (now_us, list(kinds))
         claimed: dict[tuple[Scope, JobId], Job] = {}
         async with self._database.transaction(None) as transaction:
-            for scope, job_ids in _by_scope(await transaction.fetch(_SQL["used_up"], *due)):
-                await transaction.enter(scope)
-                await transaction.change(_SQL["bury"], *_place(scope), job_ids, now_us, VANISHED)
-            found = await transaction.fetch(_SQL["due"], *due, limit)
+            tenants = _tenants(serves)
+            if tenants and not await transaction.fetch(_SQL["any_due"], *due, tenants):
+                return ()
+            found = []
+            for entry in map(astuple, serves.entries):
+                for scope, job_ids in _by_scope(await transaction.fetch(_SQL["used_up"], *due, *entry)):
+                    await transaction.enter(scope)
+                    await transaction.change(_SQL["bury"], *_place(scope), job_ids, now_us, VANISHED)
+                found += await transaction.fetch(_SQL["due"], *due, limit, *entry)
+            found = sorted(found, key=lambda row: (row["due_us"], row["position"]))[:limit]
             for scope, job_ids in _by_scope(found):
                 await transaction.enter(scope)
                 values = (job_ids, now_us, lease_until_us(now_us, lease_s), worker)
                 for job in _jobs(await transaction.fetch(_SQL["claim"], *_place(scope), *values)):
                     claimed[scope, job.job_id] = job
-        order = [(Scope(tenant_id, project_id), JobId(job_id)) for tenant_id, project_id, job_id in found]
+        order = [(Scope(tenant_id, project_id), JobId(job_id)) for tenant_id, project_id, job_id, *_ in found]
         return tuple(claimed[place] for place in order if place in claimed)
 
     async def extend(self, scope: Scope, job_id: JobId, token: int, lease_s: float, now_us: int) -> None:
@@ -114,26 +121,32 @@ class PostgresWork:
             found = await transaction.fetch(_SQL["waiting"], *_place(scope), kind)
         return int(found[0][0])
 
-    async def purge(self, kinds: Collection[str], done_before_us: int, limit: int) -> int:
-        return await self._purge("done", "purge", kinds, done_before_us, limit)
+    async def purge(self, serves: Serves, kinds: Collection[str], done_before_us: int, limit: int) -> int:
+        return await self._purge("done", "purge", serves, kinds, done_before_us, limit)
 
-    async def purge_dead(self, kinds: Collection[str], dead_before_us: int, limit: int) -> int:
-        return await self._purge("dead", "purge_dead", kinds, dead_before_us, limit)
+    async def purge_dead(self, serves: Serves, kinds: Collection[str], dead_before_us: int, limit: int) -> int:
+        return await self._purge("dead", "purge_dead", serves, kinds, dead_before_us, limit)
 
-    async def _purge(self, ended: str, purge: str, kinds: Collection[str], before_us: int, limit: int) -> int:
+    async def _purge(
+        self, ended: str, purge: str, serves: Serves, kinds: Collection[str], before_us: int, limit: int
+    ) -> int:
         """`ended` and `purge`: the statements that find jobs across scopes, and remove those of one scope."""
         purged = 0
         async with self._database.transaction(None) as transaction:
-            found = await transaction.fetch(_SQL[ended], before_us, list(kinds), limit)
+            found = await transaction.fetch_served(serves, limit, _SQL[ended], before_us, list(kinds))
             for scope, job_ids in _by_scope(found):
                 await transaction.enter(scope)
                 purged += await transaction.change(_SQL[purge], *_place(scope), job_ids, before_us)
         return purged
 
-    async def scopes(self, kinds: Collection[str]) -> tuple[Scope, ...]:
+    async def scopes(self, serves: Serves, kinds: Collection[str]) -> tuple[Scope, ...]:
         async with self._database.transaction(None, reads_only=True) as transaction:
-            found = await transaction.fetch(_SQL["scopes"], list(kinds))
-        return tuple(Scope(tenant_id, project_id) for tenant_id, project_id in found)
+            found = [
+                row
+                for entry in serves.entries
+                for row in await transaction.fetch(_SQL["scopes"], list(kinds), *astuple(entry))
+            ]
+        return tuple(sorted(Scope(tenant_id, project_id) for tenant_id, project_id in found))
 
     async def forget(self, scope: Scope, job_id: JobId) -> None:
         async with self._database.transaction(scope) as transaction:
@@ -161,10 +174,15 @@ def _jobs(rows: Iterable[asyncpg.Record]) -> tuple[Job, ...]:
     return tuple(job_of(*row) for row in rows)
 
 
+def _tenants(serves: Serves) -> list[str]:
+    """The tenants of which something is served; none where that is everything."""
+    return sorted({entry.tenant_id for entry in serves.entries if entry.tenant_id is not None})
+
+
 def _by_scope(rows: Iterable[asyncpg.Record]) -> Iterable[tuple[Scope, list[JobId]]]:
     """Envelopes of jobs by their scope."""
     found: dict[Scope, list[JobId]] = {}
-    for tenant_id, project_id, job_id in rows:
+    for tenant_id, project_id, job_id, *_ in rows:
         found.setdefault(Scope(tenant_id, project_id), []).append(JobId(job_id))
     return found.items()
 

@@ -1,5 +1,6 @@
 -- The statements of storage/postgres/work.py. $1 and $2 are the tenant and the project, except where a statement looks
--- across scopes: then it reads envelopes only.
+-- across scopes: then it reads envelopes only, of one entry of what is served (a tenant and a project, each or both NULL
+-- for all; the last two values). What is NULL or not is known when a statement is planned, so each form has its index.
 --
 -- Whoever changes a job has its row first and its envelope after it, by the trigger. A claim goes the other way round,
 -- and therefore never waits: what somebody else has in hand it leaves alone.
@@ -18,11 +19,24 @@ SELECT tenant_id, project_id, job_id, kind, payload, state, attempts, max_attemp
 FROM sidemirror.jobs
 WHERE tenant_id = $1 AND project_id = $2 AND job_id = $3
 
+-- name: any_due
+-- Across scopes: one row when one of these tenants ($3) may have something to claim. Asked first: a worker with nothing
+-- to do asks nothing else, however many entries it serves. The order leads along the tenant's own index.
+SELECT 1
+FROM unnest($3::text[]) AS served (tenant_id)
+CROSS JOIN LATERAL (SELECT
+                    FROM sidemirror.job_envelopes AS envelope
+                    WHERE envelope.tenant_id = served.tenant_id AND due_us <= $1 AND kind = ANY ($2::text[])
+                    ORDER BY due_us, position
+                    LIMIT 1) AS first
+LIMIT 1
+
 -- name: used_up
 -- Across scopes: jobs whose worker vanished with their last attempt.
 SELECT tenant_id, project_id, job_id
 FROM sidemirror.job_envelopes
 WHERE due_us <= $1 AND kind = ANY ($2::text[]) AND used_up
+      AND ($3::text IS NULL OR tenant_id = $3) AND ($4::text IS NULL OR project_id = $4)
 FOR UPDATE SKIP LOCKED
 
 -- name: bury
@@ -38,9 +52,10 @@ WHERE tenant_id = $1 AND project_id = $2
 
 -- name: due
 -- Across scopes: jobs to claim, the longest due first.
-SELECT tenant_id, project_id, job_id
+SELECT tenant_id, project_id, job_id, due_us, position
 FROM sidemirror.job_envelopes
 WHERE due_us <= $1 AND kind = ANY ($2::text[]) AND NOT used_up
+      AND ($4::text IS NULL OR tenant_id = $4) AND ($5::text IS NULL OR project_id = $5)
 ORDER BY due_us, position
 LIMIT $3
 FOR UPDATE SKIP LOCKED
@@ -132,6 +147,7 @@ WHERE tenant_id = $1 AND project_id = $2 AND kind = $3 AND due_us IS NOT NULL
 SELECT tenant_id, project_id, job_id
 FROM sidemirror.job_envelopes
 WHERE done_us < $1 AND kind = ANY ($2::text[])
+      AND ($4::text IS NULL OR tenant_id = $4) AND ($5::text IS NULL OR project_id = $5)
 ORDER BY done_us
 LIMIT $3
 FOR UPDATE SKIP LOCKED
@@ -146,6 +162,7 @@ WHERE tenant_id = $1 AND project_id = $2 AND job_id = ANY ($3::text[]) AND state
 SELECT tenant_id, project_id, job_id
 FROM sidemirror.job_envelopes
 WHERE dead_us < $1 AND kind = ANY ($2::text[])
+      AND ($4::text IS NULL OR tenant_id = $4) AND ($5::text IS NULL OR project_id = $5)
 ORDER BY dead_us
 LIMIT $3
 FOR UPDATE SKIP LOCKED
@@ -160,6 +177,7 @@ WHERE tenant_id = $1 AND project_id = $2 AND job_id = ANY ($3::text[]) AND state
 SELECT DISTINCT tenant_id, project_id
 FROM sidemirror.job_envelopes
 WHERE done_us IS NOT NULL AND kind = ANY ($1::text[])
+      AND ($2::text IS NULL OR tenant_id = $2) AND ($3::text IS NULL OR project_id = $3)
 ORDER BY tenant_id, project_id
 
 -- name: forget

@@ -88,4 +88,6 @@ ORDER BY bucket_us, provider
 -- Across scopes: removes what was made before a time, the oldest first.
 DELETE FROM critiques
 WHERE rowid IN (SELECT rowid FROM critiques INDEXED BY critiques_made
-                WHERE created_us < :before_us ORDER BY created_us LIMIT :limit)
+                WHERE created_us < :before_us
+                      AND (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id = :project_id)
+                ORDER BY created_us LIMIT :limit)

@@ -1,6 +1,7 @@
 """The log of dreams in SQLite."""
 
 import sqlite3
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import msgspec
 from sidemirror_server.memory.dreams.dreams import Dream, DreamHistory, Waiting, dream_body, dream_in
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
+from sidemirror_server.storage.sqlite.served import fetch_served
 from sidemirror_server.vocabulary.errors import WrongState
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("dreams.sql"))
 _LAST_NUMBER = 2**63 - 1
@@ -56,10 +58,12 @@ class SqliteDreams:
     async def standing(self, scope: Scope) -> DreamHistory:
         return self._database.read(lambda connection: _standing(connection, scope))
 
-    async def waiting(self, now_us: int, limit: int) -> tuple[Waiting, ...]:
-        wanted = {"now_us": now_us, "limit": limit}
-        rows = await self._database.search(lambda connection: connection.execute(_SQL["waiting"], wanted).fetchall())
-        return tuple(Waiting(Scope(*row[:2]), DreamHistory(*row[2:6]), *row[6:]) for row in rows)
+    async def waiting(self, serves: Serves, now_us: int, limit: int) -> tuple[Waiting, ...]:
+        # As many of each entry: those that wait longest come first, whichever entry they are of.
+        most = limit * len(serves.entries)
+        rows = await self._database.search(partial(fetch_served, serves, most, _SQL["waiting"], {"now_us": now_us}))
+        found = [Waiting(Scope(*row[:2]), DreamHistory(*row[2:6]), *row[6:]) for row in rows]
+        return tuple(sorted(found, key=lambda waiting: (waiting.first_us, waiting.scope))[:limit])
 
     async def list(self, scope: Scope, before: int | None, limit: int) -> tuple[Dream, ...]:
         wanted = {**_scope(scope), "before": _LAST_NUMBER if before is None else before, "limit": limit}

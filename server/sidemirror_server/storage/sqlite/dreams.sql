@@ -56,6 +56,7 @@ SELECT tenant_id, project_id, dreams, idle_dreams, ended_us, rest_until_us,
         ORDER BY created_us DESC LIMIT 1) AS last_us
 FROM memory_projects AS project
 WHERE rest_until_us <= :now_us AND first_us IS NOT NULL
+      AND (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id = :project_id)
 ORDER BY first_us, tenant_id, project_id
 LIMIT :limit
 

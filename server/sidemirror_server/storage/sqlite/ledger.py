@@ -8,8 +8,9 @@ from typing import Any
 from sidemirror_server.models.ledger import Amount, Cap, Level, Refusal, Reservation, Spend, day_of, refusal, spend_of
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
+from sidemirror_server.storage.sqlite.served import remove_served
 from sidemirror_server.vocabulary.ids import new_id
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("ledger.sql"))
 
@@ -62,11 +63,11 @@ class SqliteLedger:
     async def used(self, scope: Scope, purpose: str, day: int) -> Mapping[Level, Amount]:
         return self._database.read(lambda connection: _used(connection, scope, purpose, day))
 
-    async def forget(self, before_day: int, limit: int, now_us: int) -> int:
-        old = {"before_day": min(before_day, day_of(now_us)), "limit": limit}
+    async def forget(self, serves: Serves, before_day: int, limit: int, now_us: int) -> int:
+        old = {"before_day": min(before_day, day_of(now_us))}
 
         def change(connection: sqlite3.Connection) -> int:
-            forgotten = connection.execute(_SQL["forget"], old).rowcount
+            forgotten = remove_served(serves, limit, _SQL["forget"], old, connection)
             connection.execute(_SQL["forget_sums"], old)
             connection.execute(_SQL["forget_reservations"], old)
             return forgotten

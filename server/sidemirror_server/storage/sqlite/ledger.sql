@@ -50,6 +50,7 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id AND day >= :first_day 
 DELETE FROM ledger_totals
 WHERE rowid IN (SELECT rowid FROM ledger_totals
                 WHERE project_id > '' AND purpose > '' AND day < :before_day
+                      AND (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id = :project_id)
                 ORDER BY day LIMIT :limit)
 
 -- name: forget_sums

@@ -3,6 +3,7 @@
 import sqlite3
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -10,8 +11,9 @@ from typing import Any
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.memories import remove
+from sidemirror_server.storage.sqlite.served import fetch_served
 from sidemirror_server.trace.pruning import Pruned, PrunedKind
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("pruning.sql"))
 _LAST_NUMBER = 2**63 - 1
@@ -23,22 +25,23 @@ class SqlitePruning:
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
-    async def prune_memories(self, below: float, before_us: int, limit: int, now_us: int) -> int:
-        old = {"below": below, "before_us": before_us, "limit": limit, "now_us": now_us}
+    async def prune_memories(self, serves: Serves, below: float, before_us: int, limit: int, now_us: int) -> int:
+        old = {"below": below, "before_us": before_us, "now_us": now_us}
 
         def change(connection: sqlite3.Connection) -> int:
             removed = Counter[Scope]()
-            for tenant_id, project_id, memory_id in connection.execute(_SQL["old_memories"], old).fetchall():
+            for tenant_id, project_id, memory_id in fetch_served(
+                *(serves, limit, _SQL["old_memories"], old, connection)
+            ):
                 scope = Scope(tenant_id, project_id)
                 removed[scope] += remove(connection, scope, memory_id)
             return _noted(connection, PrunedKind.MEMORIES, removed, old)
 
         return await self._database.write(change, long=True)
 
-    async def prune_surplus(self, most: int, limit: int, now_us: int) -> int:
-        wanted = {"most": most}
+    async def prune_surplus(self, serves: Serves, most: int, limit: int, now_us: int) -> int:
         # Counted beside the writer: of a million memories that takes a tenth of a second.
-        crowded = await self._database.search(lambda connection: connection.execute(_SQL["crowded"], wanted).fetchall())
+        crowded = await self._database.search(partial(fetch_served, serves, 2**31, _SQL["crowded"], {"most": most}))
         removed = 0
         for tenant_id, project_id, surplus in crowded:
             if removed < limit:
@@ -57,13 +60,15 @@ class SqlitePruning:
 
         return await self._database.write(change, long=True)
 
-    async def prune_turns(self, before_us: int, limit: int, now_us: int) -> int:
-        old = {"below": None, "before_us": before_us, "limit": limit, "now_us": now_us}
+    async def prune_turns(self, serves: Serves, before_us: int, limit: int, now_us: int) -> int:
+        old = {"below": None, "before_us": before_us, "now_us": now_us}
 
         def change(connection: sqlite3.Connection) -> int:
             removed = Counter[Scope]()
             last: dict[Scope, int] = {}
-            for tenant_id, project_id, turn_id, session_id in connection.execute(_SQL["old_turns"], old).fetchall():
+            for tenant_id, project_id, turn_id, session_id in fetch_served(
+                *(serves, limit, _SQL["old_turns"], old, connection)
+            ):
                 scope = Scope(tenant_id, project_id)
                 turn = {**_scope(scope), "turn_id": turn_id, "session_id": session_id, "before_us": before_us}
                 (position,) = connection.execute(_SQL["last_entry"], turn).fetchone()

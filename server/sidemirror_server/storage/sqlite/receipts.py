@@ -7,8 +7,9 @@ from typing import Any
 
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
+from sidemirror_server.storage.sqlite.served import fetch_served
 from sidemirror_server.trace.receipts import FIRST_RECEIPT, Receipt, ReceiptKey, ReceiptKind, receipt_body, receipt_of
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("receipts.sql"))
 
@@ -68,11 +69,9 @@ class SqliteReceipts:
         rows = self._database.read(lambda connection: connection.execute(_SQL["of_turn"], wanted).fetchall())
         return tuple(receipt_of(*row) for row in rows)
 
-    async def forget(self, before_us: int, limit: int) -> int:
-        wanted = {"before_us": before_us, "limit": limit}
-
+    async def forget(self, serves: Serves, before_us: int, limit: int) -> int:
         def change(connection: sqlite3.Connection) -> int:
-            oldest = connection.execute(_SQL["oldest"], wanted).fetchall()
+            oldest = fetch_served(serves, limit, _SQL["oldest"], {"before_us": before_us}, connection)
             keys = [_key(Scope(tenant_id, project_id), receipt_id) for tenant_id, project_id, receipt_id in oldest]
             connection.executemany(_SQL["forget_items"], keys)
             connection.executemany(_SQL["forget"], keys)

@@ -55,6 +55,7 @@ LIMIT :limit
 SELECT tenant_id, project_id, receipt_id
 FROM receipts INDEXED BY receipts_oldest
 WHERE time_us < :before_us
+      AND (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id = :project_id)
 ORDER BY time_us
 LIMIT :limit
 

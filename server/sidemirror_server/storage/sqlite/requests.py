@@ -1,14 +1,16 @@
 """Answers by request_id in SQLite."""
 
 import sqlite3
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
+from sidemirror_server.storage.sqlite.served import remove_served
 from sidemirror_server.trace.requests import Answered
 from sidemirror_server.vocabulary.ids import RequestId
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("requests.sql"))
 
@@ -41,11 +43,9 @@ class SqliteRequests:
 
         return await self._database.write(change)
 
-    async def forget(self, now_us: int, limit: int) -> int:
-        expired = {"now_us": now_us, "limit": limit}
-        return await self._database.write(
-            lambda connection: connection.execute(_SQL["forget"], expired).rowcount, long=True
-        )
+    async def forget(self, serves: Serves, now_us: int, limit: int) -> int:
+        forget = partial(remove_served, serves, limit, _SQL["forget"], {"now_us": now_us})
+        return await self._database.write(forget, long=True)
 
 
 def _key(scope: Scope, method: str, request_id: RequestId) -> dict[str, Any]:

@@ -22,6 +22,9 @@ FROM requests
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND method = :method AND request_id = :request_id
 
 -- name: forget
--- Removes what has expired, the oldest first.
+-- Across scopes: removes what has expired, the oldest first.
 DELETE FROM requests
-WHERE rowid IN (SELECT rowid FROM requests WHERE expires_us <= :now_us ORDER BY expires_us LIMIT :limit)
+WHERE rowid IN (SELECT rowid FROM requests
+                WHERE expires_us <= :now_us
+                      AND (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id = :project_id)
+                ORDER BY expires_us LIMIT :limit)

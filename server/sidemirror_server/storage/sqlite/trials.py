@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ from sidemirror_server.memory.trials.evidence import Arm, ArmTally
 from sidemirror_server.memory.trials.trials import Settled, Trial
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.storage.sqlite.served import remove_served
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("trials.sql"))
 _FIRST = "\U0010ffff" * 129  # before every lesson there can be
@@ -59,11 +61,9 @@ class SqliteTrials:
         rows = await self._database.search(lambda connection: connection.execute(_SQL["lessons"], wanted).fetchall())
         return tuple(memory_id for (memory_id,) in rows)
 
-    async def forget(self, before_us: int, limit: int) -> int:
-        wanted = {"before_us": before_us, "limit": limit}
-        return await self._database.write(
-            lambda connection: connection.execute(_SQL["forget"], wanted).rowcount, long=True
-        )
+    async def forget(self, serves: Serves, before_us: int, limit: int) -> int:
+        forget = partial(remove_served, serves, limit, _SQL["forget"], {"before_us": before_us})
+        return await self._database.write(forget, long=True)
 
 
 def _scope(scope: Scope) -> dict[str, Any]:

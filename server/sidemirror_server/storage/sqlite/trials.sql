@@ -51,4 +51,6 @@ SELECT memory_id FROM lesson WHERE memory_id IS NOT NULL
 -- Across scopes: removes what was assigned before a time, the oldest first.
 DELETE FROM lesson_trials
 WHERE rowid IN (SELECT rowid FROM lesson_trials INDEXED BY lesson_trials_oldest
-                WHERE assigned_us < :before_us ORDER BY assigned_us LIMIT :limit)
+                WHERE assigned_us < :before_us
+                      AND (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id = :project_id)
+                ORDER BY assigned_us LIMIT :limit)

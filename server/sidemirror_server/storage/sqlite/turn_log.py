@@ -14,10 +14,11 @@ import msgspec
 
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
+from sidemirror_server.storage.sqlite.served import fetch_served
 from sidemirror_server.trace.acceptance import Placed, accept, check_repeated
 from sidemirror_server.trace.log import FIRST_HEAD, TURN_TOPIC, Batch, Entry, HeadKey, TurnHead, TurnStanding, head_of
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("turn_log.sql"))
 # An append of more than this runs beside the loop. Chosen here: either keeps the loop for some 2 to 5 ms.
@@ -91,9 +92,8 @@ class SqliteTurnLog:
     async def newest(self, scope: Scope, session_id: SessionId) -> TurnHead | None:
         return self._one_head("newest", {**_place(scope), "session_id": session_id})
 
-    async def idle(self, before_us: int, limit: int) -> tuple[tuple[Scope, TurnHead], ...]:
-        wanted = {"before_us": before_us, "limit": limit}
-        rows = self._database.read(lambda connection: connection.execute(_SQL["idle"], wanted).fetchall())
+    async def idle(self, serves: Serves, before_us: int, limit: int) -> tuple[tuple[Scope, TurnHead], ...]:
+        rows = self._database.read(partial(fetch_served, serves, limit, _SQL["idle"], {"before_us": before_us}))
         return tuple((Scope(tenant_id, project_id), head_of(*head)) for tenant_id, project_id, *head in rows)
 
     def _number(self, statement: str, wanted: Mapping[str, Any]) -> int:

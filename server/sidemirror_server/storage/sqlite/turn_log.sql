@@ -147,5 +147,6 @@ LIMIT 1
 SELECT tenant_id, project_id, turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
 FROM turns INDEXED BY turns_idle
 WHERE standing = 'open' AND updated_us < :before_us
+      AND (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id = :project_id)
 ORDER BY updated_us
 LIMIT :limit

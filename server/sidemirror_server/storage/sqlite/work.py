@@ -8,10 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import asdict
+
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
+from sidemirror_server.storage.sqlite.served import fetch_served, remove_served
 from sidemirror_server.vocabulary.ids import JobId
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 from sidemirror_server.work.queue import (
     FIRST_JOB,
     LIST_BYTES,
@@ -47,16 +50,19 @@ class SqliteWork:
         return kept
 
     async def claim(
-        self, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
+        self, serves: Serves, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
     ) -> tuple[Job, ...]:
         due = {"kinds": _array(kinds), "now_us": now_us}
-        if limit < 1 or self._database.read(lambda found: found.execute(_SQL["any_due"], due).fetchone()) is None:
+        if limit < 1 or not self._database.read(partial(fetch_served, serves, 1, _SQL["any_due"], due)):
             return ()  # a worker with nothing to do keeps the disk still
 
         def change(connection: sqlite3.Connection) -> tuple[Job, ...]:
-            connection.execute(_SQL["bury"], {**due, "error": VANISHED})
-            rows = connection.execute(_SQL["due"], {**due, "limit": limit}).fetchall()
-            positions = json.dumps([position for (position,) in rows])
+            rows: list[tuple[int, int]] = []
+            for entry in serves.entries:
+                wanted = {**due, **asdict(entry), "error": VANISHED, "limit": limit}
+                connection.execute(_SQL["bury"], wanted)
+                rows += connection.execute(_SQL["due"], wanted).fetchall()
+            positions = json.dumps([position for _, position in sorted(rows)[:limit]])
             lease = {"lease_until_us": lease_until_us(now_us, lease_s), "worker": worker, "now_us": now_us}
             connection.execute(_SQL["claim"], {**lease, "positions": positions})
             return _jobs(connection.execute(_SQL["claimed"], {"positions": positions}))
@@ -116,22 +122,17 @@ class SqliteWork:
         found = self._database.read(lambda connection: connection.execute(_SQL["waiting"], wanted).fetchone())
         return int(found[0])
 
-    async def purge(self, kinds: Collection[str], done_before_us: int, limit: int) -> int:
-        wanted = {"kinds": _array(kinds), "done_before_us": done_before_us, "limit": limit}
-        return await self._database.write(
-            lambda connection: connection.execute(_SQL["purge"], wanted).rowcount, long=True
-        )
+    async def purge(self, serves: Serves, kinds: Collection[str], done_before_us: int, limit: int) -> int:
+        old = {"kinds": _array(kinds), "done_before_us": done_before_us}
+        return await self._database.write(partial(remove_served, serves, limit, _SQL["purge"], old), long=True)
 
-    async def purge_dead(self, kinds: Collection[str], dead_before_us: int, limit: int) -> int:
-        wanted = {"kinds": _array(kinds), "dead_before_us": dead_before_us, "limit": limit}
-        return await self._database.write(
-            lambda connection: connection.execute(_SQL["purge_dead"], wanted).rowcount, long=True
-        )
+    async def purge_dead(self, serves: Serves, kinds: Collection[str], dead_before_us: int, limit: int) -> int:
+        old = {"kinds": _array(kinds), "dead_before_us": dead_before_us}
+        return await self._database.write(partial(remove_served, serves, limit, _SQL["purge_dead"], old), long=True)
 
-    async def scopes(self, kinds: Collection[str]) -> tuple[Scope, ...]:
-        found = await self._database.search(
-            lambda connection: connection.execute(_SQL["scopes"], {"kinds": _array(kinds)}).fetchall()
-        )
+    async def scopes(self, serves: Serves, kinds: Collection[str]) -> tuple[Scope, ...]:
+        wanted = {"kinds": _array(kinds)}
+        found = await self._database.search(partial(fetch_served, serves, 2**31, _SQL["scopes"], wanted))
         return tuple(Scope(tenant_id, project_id) for tenant_id, project_id in found)
 
     async def forget(self, scope: Scope, job_id: JobId) -> None:

@@ -1,4 +1,5 @@
--- The statements of storage/sqlite/work.py. Lists of kinds, states and positions come as one JSON array each.
+-- The statements of storage/sqlite/work.py. Lists of kinds, states and positions come as one JSON array each. What looks
+-- across scopes looks at one entry of what is served: a tenant and a project, NULL for all.
 
 -- name: put
 -- A new job, queued; nothing when the scope has the id already.
@@ -20,6 +21,7 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id AND job_id = :job_id
 SELECT 1
 FROM jobs
 WHERE due_us <= :now_us AND kind IN (SELECT value FROM json_each(:kinds))
+      AND (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id = :project_id)
 LIMIT 1
 
 -- name: bury
@@ -27,13 +29,15 @@ LIMIT 1
 UPDATE jobs
 SET state = 'dead', due_us = NULL, lease_until_us = NULL, last_error = :error, updated_us = :now_us
 WHERE due_us <= :now_us AND kind IN (SELECT value FROM json_each(:kinds))
+      AND (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id = :project_id)
       AND state = 'running' AND attempts >= max_attempts
 
 -- name: due
--- The positions of jobs to claim, the longest due first.
-SELECT position
+-- The positions of jobs to claim, the longest due first, and since when they are due.
+SELECT due_us, position
 FROM jobs
 WHERE due_us <= :now_us AND kind IN (SELECT value FROM json_each(:kinds))
+      AND (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id = :project_id)
 ORDER BY due_us, position
 LIMIT :limit
 
@@ -122,6 +126,7 @@ WHERE position IN (
     SELECT position
     FROM jobs
     WHERE state = 'done' AND updated_us < :done_before_us AND kind IN (SELECT value FROM json_each(:kinds))
+          AND (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id = :project_id)
     ORDER BY updated_us
     LIMIT :limit
 )
@@ -133,6 +138,7 @@ WHERE position IN (
     SELECT position
     FROM jobs
     WHERE state = 'dead' AND updated_us < :dead_before_us AND kind IN (SELECT value FROM json_each(:kinds))
+          AND (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id = :project_id)
     ORDER BY updated_us
     LIMIT :limit
 )
@@ -142,6 +148,7 @@ WHERE position IN (
 SELECT DISTINCT tenant_id, project_id
 FROM jobs
 WHERE state = 'done' AND kind IN (SELECT value FROM json_each(:kinds))
+      AND (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id = :project_id)
 ORDER BY tenant_id, project_id
 
 -- name: forget
