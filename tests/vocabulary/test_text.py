@@ -268,4 +268,4 @@ def test_what_goes_from_recorded_coding_and_web_runs_is_listed() -> None:
             kinds.update(kind for event in episode["events"] for _, _, kind in secret_spans(event["content"]))
     # Looked at one by one: origin-trial and CSRF tokens of fetched pages, passwords and secrets of capture-the-flag
     # tasks, one Set-Cookie header. None is an ordinary word or number.
-    assert kinds == {"token": 113, "password": 6, "secret": 6, "cookie": 1}
+    assert kinds == {"token": 113, "password": 7, "secret": 6, "cookie": 1}
