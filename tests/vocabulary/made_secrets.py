@@ -1,9 +1,9 @@
 """Secrets of every kind, made up at run time by their vendors' published forms, and what they stand in.
 
-A form is what never changes, with what is drawn in braces: {A36} letters and digits, {W43} those with `_` and `-`, {B60}
-base64, {h40} hex, {D10} digits, {U16} capitals and digits, {l32} small letters and digits, {uuid}. They are written
-beside the table that redaction uses and not from it, so that each can show that the other is wrong. No whole token
-stands in this file.
+A form is what never changes, with what is drawn in braces: {A36} letters and digits, {W43} those with `_` and `-`,
+{B60} base64, {h40} hex, {D10} digits, {U16} capitals and digits, {l32} small letters and digits, {a58} bech32, {uuid}.
+They are written beside the table that redaction uses and not from it, so that each can show that the other is wrong.
+No whole token stands in this file.
 """
 
 import random
@@ -21,7 +21,7 @@ _ALPHABETS = {
     "D": _DIGITS,
     "U": string.ascii_uppercase + _DIGITS,
     "l": string.ascii_lowercase + _DIGITS,
-    "a": "acdefghjklmnpqrstuvwxyz023456789",  # bech32, without what it leaves out
+    "a": "ACDEFGHJKLMNPQRSTUVWXYZ023456789",  # bech32
 }
 _DRAWN = re.compile(r"\{(?:uuid|([A-Za-z])(\d+))\}")
 
@@ -144,6 +144,7 @@ doppler dp.pt.{A43}
 doppler-service dp.st.prd.{A43}
 onepassword ops_eyJ{B250}
 onepassword-key A3-{U6}-{U6}-{U5}-{U5}-{U5}-{U5}
+age AGE-SECRET-KEY-1{a58}
 tailscale tskey-auth-{A17}-{A32}
 openshift sha256~{W43}
 sonar squ_{h40}
@@ -220,9 +221,7 @@ slack-webhook https://hooks.slack.com/services/T{U10}/B{U10}/{A24}
 discord-webhook https://discord.com/api/webhooks/{D19}/{W68}
 teams-webhook https://acme.webhook.office.com/webhookb2/{uuid}@{uuid}/IncomingWebhook/{h32}/{uuid}
 jwt eyJhbGciOiJIUzI1NiJ9.eyJ{A60}.{W43}
-""".strip().splitlines()  # noqa: E501 - a form is one line
-# AGE's is in an alphabet of its own.
-FORMS += ["age AGE-SECRET-KEY-1{a58}"]
+""".strip().splitlines()
 
 # What a name tells, whatever the value looks like: how it is said, with `{}` for the value; and the value's form.
 NAMED = {
@@ -316,17 +315,3 @@ def tokens(seed: int = 0) -> dict[str, str]:
     """One token of each kind."""
     draw = random.Random(seed)
     return {name: made(form, draw) for name, form in (line.split(" ", 1) for line in FORMS)}
-
-
-def left_of(secret: str, text: str, longest: int = 8) -> str:
-    """A part of the secret that is still in the text: of its last `longest` characters and more; empty if none is."""
-    for size in (len(secret), longest):
-        for at in range(len(secret) - size + 1):
-            if secret[at : at + size] in text and at + size > _public(secret):
-                return secret[at : at + size]
-    return ""
-
-
-def _public(secret: str) -> int:
-    """How much of its beginning may stay: a vendor's prefix, an id, an address."""
-    return min(len(secret) // 3, 48)

@@ -171,7 +171,8 @@ def test_every_text_can_be_encoded_afterwards(text: str) -> None:
 FRAGMENTS = [text for text, _ in SECRETS] + [
     *("sk-", "sk-ant-", "eyJ", ".", "://", ":", "@", "password", "=", '"', "'", "\\", " ", "\n", "token", "secret"),
     *("-----BEGIN PRIVATE KEY-----", "-----END ", "cookie", "a=", "4111 1111 1111 1111", "[redacted:password]", "ghp_"),
-    *("Bearer ", "authorization", "api_key", "is ", "a1" * 12, "x", "é"),
+    *("Bearer ", "authorization", "api_key", "is ", "a1" * 12, "x", "é", "a1" * 12 + "\n", "sig=", "curl -u a:", "SG."),
+    *("hooks.slack.com/", "glc_", "+", "/", "0Q~", "--password ", "auth=", "pwd="),
 ]
 
 

@@ -46,8 +46,9 @@ _RUN_END = re.compile(rb"[^a]|\Z")
 # The shortest token with a vendor's prefix (Slack's, Stripe's for tests) has 18 characters; chosen here: two less, for
 # those that a line's end has cut.
 _LONG_RUN = b"a" * 16
-# What stands before a line's end that cuts a token, when no long run follows. Chosen here: half of the shortest.
-_CUT_RUNS = (b"a" * 8 + b"\n", b"a" * 8 + b'"\n')
+# What stands before a line's end that cuts a token, when no long run follows. Chosen here: a third of the
+# shortest.
+_CUT_RUNS = (b"a" * 6 + b"\n", b"a" * 6 + b'"\n')
 
 _DIGITS = re.compile(rb"[0 -]*")
 _LONG_DIGITS, _SPACED_DIGITS, _DASHED_DIGITS = b"0" * 15, b"0000 0000 0000 0", b"0000-0000-0000-0"
@@ -153,8 +154,8 @@ def _tokens(text: str, runs: bytes, may_be_cut: bool) -> Iterator[Span]:
         span = _vendors_own(text, at, end, before) or _told_by_place(text, at, end, before)
         if span is None and before in _IN_BASE64:
             span = _begun_as_base64(text, at, may_be_cut)
-        if span is None and may_be_cut and before in _MAY_GO_ON:
-            span = _begun_before(text, at, end)
+        if span is None and may_be_cut:
+            span = _begun(text, at) or (_begun_before(text, at, end) if before in _MAY_GO_ON else None)
         if span is not None:
             yield span
             end = max(end, span[1])
@@ -247,6 +248,15 @@ def _cut(text: str, runs: bytes, cut: bytes) -> Iterator[Span]:
         at = runs.find(cut, end)
 
 
+def _begun(text: str, start: int) -> Span | None:
+    """The token that begins at a run, and of which the line has too little."""
+    for kind in kinds.kinds_at(text, start):
+        body = kind.body.match(text, start + len(kind.prefix))
+        if body is not None and text[body.end() : body.end() + 1] in _MAY_CUT and (span := _joined(text, body.end())):
+            return span
+    return None
+
+
 def _begun_before(text: str, start: int, end: int) -> Span | None:
     """The token that goes on with a run at the beginning of a line."""
     if text[start - 1 : start + 1] == "\\n":
@@ -264,6 +274,8 @@ def _begun_before(text: str, start: int, end: int) -> Span | None:
 def _joined(text: str, end: int) -> Span | None:
     """The token that goes on over the line's end at `end`: what is one when the lines are put together. Where the first
     line has a whole one already, the next has to begin with what looks like no word."""
+    if not _DIGIT.search(text, max(0, end - 40), end + 80):
+        return None
     begin = max(0, end - _LINE_CHARS)
     begin = max(begin, text.rfind("\n", begin, end) + 1)
     joined, found = text[begin:end], None
@@ -274,7 +286,10 @@ def _joined(text: str, end: int) -> Span | None:
         if rest is None or not (_DIGIT.search(joined, max(0, joint - 40)) or _DIGIT.search(rest[0])):
             break
         first_spans, joined = _spans_of(joined), joined + rest[0]
-        spans = [one for one in _spans_of(joined) if one[0] < joint < one[1]]
+        spans = [one for one in _spans_of(joined) if joint < one[1]]
+        if spans and spans[0][0] >= joint:  # what stands on the first line tells what the second has
+            alone = {(joint + begun, joint + ended, kind) for begun, ended, kind in _spans_of(rest[0])}
+            spans = [one for one in spans if one not in alone]
         if not spans:
             break
         start, last, kind = spans[0]
@@ -283,7 +298,8 @@ def _joined(text: str, end: int) -> Span | None:
         ):
             break
         end = rest.start() + last - joint
-        found = (found[0] if found else begin + start), end, kind
+        first = begin + start if start < joint else rest.start() + start - joint
+        found = (found[0] if found else first), end, kind
         if last < len(joined):
             break
     return found

@@ -16,7 +16,10 @@ from typing import NamedTuple
 # What follows a prefix. The last of a text that ends a sentence is none of it.
 _BODIES = {
     "letters": re.compile(r"[A-Za-z0-9]*+"),
+    "small": re.compile(r"[a-z0-9]*+(?![A-Z])"),
     "words": re.compile(r"[A-Za-z0-9_-]*+"),
+    # Of what may be a name in small letters with hyphens: a part that is as long as a key, or both sizes of letters.
+    "key": re.compile(r"[A-Za-z0-9_]{16,}+[A-Za-z0-9_-]*+|(?=[a-z0-9_-]*+[A-Z])(?=[A-Z0-9_-]*+[a-z])[A-Za-z0-9_-]*+"),
     "dotted": re.compile(r"[A-Za-z0-9_-]*+(?:[.~=%]{1,3}+[A-Za-z0-9_-]++)*+"),
     "base64": re.compile(r"[A-Za-z0-9+/_-]*+={0,2}"),
     "hex": re.compile(r"[0-9a-fA-F]*+(?:-[0-9a-fA-F]++)*+"),
@@ -37,7 +40,8 @@ class Kind(NamedTuple):
 # Name, prefixes, what follows, how long it is at least, and the page. A body with `+#` has a digit.
 _TABLE = """
 anthropic    sk-ant-api03-,sk-ant-admin01-,sk-ant-oat01-,sk-ant-sid01-,sk-ant-  words+# 16  platform.claude.com/docs/en/api/overview
-openai       sk-proj-,sk-svcacct-,sk-admin-,sk-  words+# 16  platform.openai.com/docs/api-reference/authentication
+openai       sk-proj-,sk-svcacct-,sk-admin-  words+# 16  platform.openai.com/docs/api-reference/authentication
+openai       sk-  key+# 16  platform.openai.com/docs/api-reference/authentication
 openrouter   sk-or-v1-  words+# 16  openrouter.ai/docs/api-reference/authentication
 langfuse     sk-lf-  hex 32  langfuse.com/docs/api-and-data-platform/features/public-api
 langsmith    lsv2_pt_,lsv2_sk_  words 40  docs.langchain.com/langsmith/create-account-api-key
@@ -107,7 +111,7 @@ octopus      API-  letters+# 25  octopus.com/docs/octopus-rest-api/how-to-create
 npm          npm_  letters 30  docs.npmjs.com/about-access-tokens
 pypi         pypi-  words 50  pypi.org/help
 rubygems     rubygems_  hex 48  guides.rubygems.org/api-key-scopes
-nuget        oy2  letters+# 43  learn.microsoft.com/en-us/nuget/nuget-org/scoped-api-keys
+nuget        oy2  small+# 43  learn.microsoft.com/en-us/nuget/nuget-org/scoped-api-keys
 crates       cio  letters+# 32  doc.rust-lang.org/cargo/reference/registry-authentication.html
 docker       dckr_pat_,dckr_oat_  words 24  docs.docker.com/security/access-tokens
 jfrog        AKCp,cmVmd  letters 55  jfrog.com/help/r/jfrog-platform-administration-documentation/api-key

@@ -29,7 +29,7 @@ WRAP = re.compile(
 # What of a line can go on with a token, or with an address that is one.
 GOES_ON = re.compile(r"[\w.~=%+/:$@?&-]{1,400}", re.ASCII)
 # What a line begins with when it goes on with a token: letters and digits, or letters that change their size.
-RANDOM = re.compile(r"(?=[^0-9\s]*+[0-9])(?=[^A-Za-z\s]*+[A-Za-z])\S{6,}|(?:[A-Z_-]*+[a-z]++){3}", re.ASCII)
+RANDOM = re.compile(r"(?=[^0-9\s]*+[0-9])(?=[^A-Za-z\s]*+[A-Za-z])\S{6,}|[A-Z_-]*+(?:[a-z]++[A-Z_-]++){2}", re.ASCII)
 
 # Tokens that are told by their middle, or by what stands before them; tried at the beginning of a long run.
 # docs.discord.com/developers/reference
@@ -62,7 +62,7 @@ AZURE_REST = re.compile(r"[\w.~-]*+", re.ASCII)
 # What opens the address that it is in: SAS and presigned requests. learn.microsoft.com/azure/storage/common/
 # storage-sas-overview; docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html
 SIGNED = re.compile(r"(?<![A-Za-z])(?P<lead>sig(?:nature)?=)[\w%+/=~.-]{0,100}\Z", re.IGNORECASE | re.ASCII)
-SIGNATURE_REST = re.compile(r"[\w%+/=~-]*+", re.ASCII)
+SIGNATURE_REST = re.compile(r"(?=[A-Za-z%+/=_~-]*+[0-9])[\w%+/=~-]*+", re.ASCII)
 # A text that may be part of base64 data, with nothing before it.
 BASE64 = re.compile(r"[A-Za-z0-9+/_-]*+")
 # Whoever has the address may post: docs.slack.dev/messaging/sending-messages-using-incoming-webhooks,
@@ -160,7 +160,8 @@ KEY = re.compile(
 )
 
 NO_VALUE = re.compile(
-    r"[*.•x_-]+|your[_ -].*|[<$%{\[(].*|(?:none|null|nil|true|false|undefined|string|str|text|bytes|required|optional|"
+    r"[*.•x_-]+|your[_ -].*|[<$%{\[(].*|(?-i:[A-Z]+(?:_[A-Z]+)+)|"
+    r"(?:none|null|nil|true|false|undefined|string|str|text|bytes|required|optional|"
     r"incorrect|invalid|wrong|password|passwd|secret|token|hidden|masked|empty|missing|unset|optional\[.*)[,.)}\]]*",
     re.IGNORECASE | re.DOTALL,
 )
