@@ -160,7 +160,7 @@ class MemoryContext:
         candidates = await self._candidates(scope, task, max_items * _CANDIDATES, meaning_s)
         kept, omitted = _chosen(candidates, task)
         of = {one.memory.memory_id: one.memory.strategy_of for one in kept if one.memory.strategy_of}
-        return Fitting(tuple(BlockLesson(_item(one), _label(one.memory)) for one in kept), omitted, of)
+        return Fitting(tuple(_lesson(one) for one in kept), omitted, of)
 
     async def decided(self, scope: Scope, turn_id: str, but: str = "") -> Decided:
         """Which lessons the blocks of this turn held back and showed so far, that of the receipt `but` aside. Raises
@@ -203,7 +203,7 @@ class MemoryContext:
         ]
         # What to do comes before why.
         fitting.sort(key=lambda one: (-one.applies, one.memory.kind is MemoryKind.REFLECTION, -one.memory.importance))
-        return tuple(BlockLesson(_item(one), _label(one.memory)) for one in fitting)
+        return tuple(_lesson(one) for one in fitting)
 
     async def _applying(self, scope: Scope, task: ContextTask, limit: int) -> list[MemoryRecord]:
         """The memories that name a tool or error of the task, or tell of a failure of it."""
@@ -326,10 +326,8 @@ def _says_the_same(terms: frozenset[str], other: frozenset[str]) -> bool:
     return len(terms & other) >= _SAME_RATIO * len(terms | other)
 
 
-def _item(one: _Candidate) -> BlockItem:
+def _lesson(one: _Candidate) -> BlockLesson:
     memory = one.memory
-    return BlockItem(memory.memory_id, memory.version, memory.kind.value, memory.content, one.score, memory.origin)
-
-
-def _label(memory: MemoryRecord) -> str:
-    return "Strategy" if memory.kind is MemoryKind.STRATEGY else "Reflection"
+    item = BlockItem(memory.memory_id, memory.version, memory.kind.value, memory.content, one.score, memory.origin)
+    label = "Strategy" if memory.kind is MemoryKind.STRATEGY else "Reflection"
+    return BlockLesson(item, label, says_whose=True)
