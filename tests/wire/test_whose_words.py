@@ -109,7 +109,7 @@ def test_there_are_enough_of_them() -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_none_is_active_without_a_label(way: str, stub: ReflectiveMemoryServiceStub) -> None:
-    """Seen to fail on each way when the origin stood beside the text alone."""
+    """Seen to fail by the agent's way and by an import when the origin stood beside the text alone."""
     active = [one.text for one in SOME if labelled(stub, way, one.text)]
     # The label, and not the detector, holds what has no trigger word; where it is needed it is tried.
     assert way == "tool" or active
