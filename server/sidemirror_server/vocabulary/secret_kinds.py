@@ -188,8 +188,9 @@ def _kinds() -> Iterator[tuple[Kind, str]]:
             yield Kind(name, prefix, _BODIES[body], int(least), digit == "#"), page
 
 
-KINDS = tuple(kind for kind, _ in _kinds())
-PAGES = {kind.name: f"https://{page}" for kind, page in _kinds()}
+_KNOWN = tuple(_kinds())
+KINDS = tuple(kind for kind, _ in _KNOWN)
+PAGES = {kind.name: f"https://{page}" for kind, page in _KNOWN}
 
 # By the first two letters of the prefix, the longest prefix first.
 BEGINNINGS: dict[str, list[Kind]] = {}

@@ -148,7 +148,9 @@ def _option(text: str, at: int) -> Iterator[Span]:
 
 
 def _key(text: str, at: int) -> Iterator[Span]:
-    yield from _named_key(text, at)
+    before = text[max(0, at - 13) : at].lower()
+    if (before[:-1] if before[-1:] in ("_", "-", " ") else before).endswith(patterns.KEY_NAMES):
+        yield from _named_key(text, at)
     yield from _private_key(text, at)
 
 

@@ -149,15 +149,13 @@ TOKEN = re.compile(
     rf"{_HAS}",
     re.IGNORECASE,
 )
-_KEY_NAMES = (
+# What stands before `key` when it is one that opens something.
+KEY_NAMES = (
     *("api", "access", "private", "auth", "signing", "encryption", "account", "master", "app", "application", "client"),
     *("shared", "service", "storage", "subscription", "webhook", "license", "licence", "deploy", "session", "server"),
     *("consumer", "security", "write", "admin", "function", "host"),
 )
-KEY = re.compile(
-    "key(?:" + "|".join(rf"(?<={name}key)|(?<={name}[_ -]key)" for name in _KEY_NAMES) + rf")(?:-data)?{_HAS}",
-    re.IGNORECASE,
-)
+KEY = re.compile(rf"key(?:-data)?{_HAS}", re.IGNORECASE)
 
 NO_VALUE = re.compile(
     r"[*.•x_-]+|your[_ -].*|[<$%{\[(].*|(?-i:[A-Z]+(?:_[A-Z]+)+)|"
