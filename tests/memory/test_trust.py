@@ -6,6 +6,7 @@ import pytest
 from sidemirror_server.memory.lessons.trust import steering
 from tests.architecture.test_linear_patterns import growth
 from tests.memory.hostile import HOSTILE, UNLISTED
+from tests.memory.steering import ORDINARY_LESSONS, STEERING_TEXTS
 
 PLAIN = [
     "add indexes on join columns",
@@ -41,6 +42,20 @@ PIECES = [
 def test_a_plain_lesson(text: str) -> None:
     assert steering([text]) == ""
     assert steering([text], ["something else that a tool said"], ["and the agent"]) == ""
+
+
+def test_ordinary_lessons_are_plain() -> None:
+    """Of 200 that an agent learned by itself at most 2 are quarantined."""
+    caught = [lesson for lesson in ORDINARY_LESSONS if steering([lesson])]
+    assert len(caught) <= len(ORDINARY_LESSONS) // 100, caught
+
+
+def test_what_is_seen_of_texts_that_were_written_unseen() -> None:
+    """A figure and no promise: what no rule knows is held by its label (`tests/wire/test_whose_words.py`)."""
+    seen = [one for one in STEERING_TEXTS if one.unseen and steering([one.text])]
+    copied = [one for one in STEERING_TEXTS if one.unseen and steering([one.text], [f"Result: {one.text} (end)"])]
+    assert len(seen) >= 45
+    assert len(copied) >= 95
 
 
 @pytest.mark.parametrize(("name", "text"), [one for one in HOSTILE if one not in UNLISTED])

@@ -18,6 +18,7 @@ from sidemirror_server.operations.demo.review import Witness, reviews
 from sidemirror_server.operations.demo.tools import DemoOutcome
 from sidemirror_server.operations.own_sidecar import own_sidecar
 from sidemirror_server.operations.target import dial
+from sidemirror_server.vocabulary.block import WHOSE
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus
 
@@ -130,11 +131,11 @@ async def test_the_second_attempt_starts_with_what_the_first_one_taught() -> Non
     block = block_in(notes.said)
     assert block.splitlines() == ["[PAST REFLECTIONS]", f"• [Goal: {QUESTION}] {notes.lesson.insight}"]
     assert notes.result is not None
-    heading, *lessons = notes.lessons.splitlines()
-    assert heading == "[LESSONS FROM EARLIER WORK]"
+    heading, whose, *lessons = notes.lessons.splitlines()
+    assert (heading, whose) == ("[LESSONS FROM EARLIER WORK]", WHOSE)
     assert set(lessons) == {
-        f"• [Reflection] {notes.result.reflection_text}",
-        f"• [Strategy] {notes.result.strategy_text}",
+        f"• [Reflection, from a tool] {notes.result.reflection_text}",
+        f"• [Strategy, from a tool] {notes.result.strategy_text}",
     }
     assert Policy().read(notes.lessons) is Tactic.LOOK_UP, "the strategy alone helps"
     assert notes.tactics[0] is Tactic.LOOK_UP

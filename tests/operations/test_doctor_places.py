@@ -113,6 +113,16 @@ def test_a_folder_that_others_may_look_into(tmp_path: Path) -> None:
     assert told == [(f"other users may look into {tmp_path / 'data'} (mode 0755)", "chmod 0700")]
 
 
+def test_files_that_others_may_read(tmp_path: Path) -> None:
+    """Seen to fail when the folder alone was looked at."""
+    (tmp_path / "data").mkdir(mode=0o700)
+    backup = tmp_path / "data" / "sidemirror.db.bak"
+    backup.touch(mode=0o600)
+    backup.chmod(0o640)
+    told = [(finding.found, finding.advice) for finding in found(tmp_path).findings if finding.advice]
+    assert told == [(f"other users may look into {backup} (mode 0640)", "chmod 0600")]
+
+
 async def test_what_this_command_shows_as_a_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A token file that cannot be used is told of, and the rest all the same. Seen to fail when it ended doctor."""
     (tmp_path / "token").write_text("")

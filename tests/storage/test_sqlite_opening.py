@@ -38,6 +38,43 @@ async def test_one_process_has_the_folder(tmp_path: Path) -> None:
         pass
 
 
+def modes(folder: Path) -> dict[str, int]:
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o755, 0o777, 0o2770])
+async def test_the_files_are_their_owners_alone(mode: int, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """In a folder of any mode, whatever the umask. Seen to fail when SQLite made the file (0644 where this was
+    found)."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    folder.chmod(mode)
+    before = os.umask(0)
+    try:
+        async with small_store(folder) as store:
+            await store.write(insert(1))
+            assert set(modes(folder)) == {"lock", "sidemirror.db", "sidemirror.db-wal", "sidemirror.db-shm"}
+            assert set(modes(folder).values()) == {0o600}
+    finally:
+        os.umask(before)
+    told = [(record.path, record.mode) for record in caplog.records if record.msg == "store_open_to_others"]  # type: ignore[attr-defined]  # what `extra` gave it
+    assert told == ([(str(folder), f"{mode:04o}")] if mode & 0o007 else [])
+
+
+async def test_files_that_others_could_read_are_closed_to_them(tmp_path: Path) -> None:
+    """A database of an earlier server, what a killed process left beside it, and a backup; other files stay as they
+    are."""
+    async with small_store(tmp_path) as store:
+        await store.write(insert(1))
+        left = [(tmp_path / name, (tmp_path / name).read_bytes()) for name in modes(tmp_path) if name != "lock"]
+    for path, content in [*left, (tmp_path / "sidemirror.db.bak", b""), (tmp_path / "notes", b"")]:
+        path.write_bytes(content)
+        path.chmod(0o644)
+    async with small_store(tmp_path) as store:
+        assert store.read(numbers) == [1]
+        assert {name for name, mode in modes(tmp_path).items() if mode != 0o600} == {"notes"}
+
+
 def test_a_dead_process_leaves_no_lock(tmp_path: Path) -> None:
     script = (
         "import sys, os, pathlib; from sidemirror_server.storage.sqlite.folder import FolderLock;"

@@ -171,7 +171,8 @@ def test_every_text_can_be_encoded_afterwards(text: str) -> None:
 FRAGMENTS = [text for text, _ in SECRETS] + [
     *("sk-", "sk-ant-", "eyJ", ".", "://", ":", "@", "password", "=", '"', "'", "\\", " ", "\n", "token", "secret"),
     *("-----BEGIN PRIVATE KEY-----", "-----END ", "cookie", "a=", "4111 1111 1111 1111", "[redacted:password]", "ghp_"),
-    *("Bearer ", "authorization", "api_key", "is ", "a1" * 12, "x", "é"),
+    *("Bearer ", "authorization", "api_key", "is ", "a1" * 12, "x", "é", "a1" * 12 + "\n", "sig=", "curl -u a:", "SG."),
+    *("hooks.slack.com/", "glc_", "+", "/", "0Q~", "--password ", "auth=", "pwd="),
 ]
 
 
@@ -268,4 +269,4 @@ def test_what_goes_from_recorded_coding_and_web_runs_is_listed() -> None:
             kinds.update(kind for event in episode["events"] for _, _, kind in secret_spans(event["content"]))
     # Looked at one by one: origin-trial and CSRF tokens of fetched pages, passwords and secrets of capture-the-flag
     # tasks, one Set-Cookie header. None is an ordinary word or number.
-    assert kinds == {"token": 113, "password": 6, "secret": 6, "cookie": 1}
+    assert kinds == {"token": 113, "password": 7, "secret": 6, "cookie": 1}

@@ -11,6 +11,7 @@ from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1 import thinking_pb2 as thinking_pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+from sidemirror_server.vocabulary.block import WHOSE
 from tests.memory.talk import event, memories
 from tests.wire.calls import MEDIUM, TIMEOUT_S, called, failed, refusal_of
 from tests.wire.sidecar import SidecarThread, sidecar, thinking
@@ -93,7 +94,7 @@ def test_a_failing_call_brings_its_lesson_with_a_receipt(
     assert reflection.status == common_pb2.RESULT_STATUS_OK
     block = reflection.lessons
     assert [item.id for item in block.items] == [kept.strategy_id, kept.reflection_id]
-    assert block.text.splitlines()[:2] == ["[LESSONS ABOUT THIS FAILURE]", f"• [Strategy] {ADVICE}"]
+    assert block.text.splitlines()[:3] == ["[LESSONS ABOUT THIS FAILURE]", WHOSE, f"• [Strategy, from a tool] {ADVICE}"]
     outcome = pb.ReportOutcomeRequest(
         project_id="brings", receipt_id=block.receipt_id, outcome=common_pb2.TASK_OUTCOME_SUCCESS
     )

@@ -11,6 +11,7 @@ import pytest
 
 from sidemirror.v1 import common_pb2, goal_reflection_pb2, thinking_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror_server.vocabulary.block import WHOSE
 from tests.memory.talk import memories
 from tests.wire.calls import TIMEOUT_S
 from tests.wire.sidecar import SidecarThread, sidecar, thinking
@@ -62,14 +63,14 @@ def lines(block: common_pb2.ContextBlock) -> list[str]:
 
 def test_the_goal_comes_first_and_then_what_is_alike_by_turns(server: SidecarThread) -> None:
     block = plan_of(server, goal_id="g").context
-    said = lines(block)
-    assert said[0] == "[PAST REFLECTIONS]"
-    assert said[1].startswith("• [Goal: Write to the bank] ")
-    assert said[3].startswith(f"• [Goal: {TASK}] ")
-    assert sorted((said[2], said[4])) == SHOWN
+    heading, whose, *said = lines(block)
+    assert (heading, whose) == ("[PAST REFLECTIONS]", WHOSE)
+    assert said[0].startswith("• [Goal: Write to the bank, from a tool] ")
+    assert said[2].startswith(f"• [Goal: {TASK}, from a tool] ")
+    assert sorted((said[1], said[3])) == SHOWN
     assert [item.kind for item in block.items][:1] == ["goal_reflection"]
     assert {item.kind for item in block.items} == {"goal_reflection", "reflection", "strategy"}
-    assert len(lines(plan_of(server, goal_id="g", max_items=2).context)) == 3
+    assert len(lines(plan_of(server, goal_id="g", max_items=2).context)) == 4
     assert {left.reason for left in plan_of(server, max_items=1).context.omitted} == {"there is room for 1 items"}
 
 

@@ -10,6 +10,7 @@ import pytest
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+from sidemirror_server.vocabulary.block import WHOSE
 from tests.faults.sidecars import Stub
 from tests.memory.talk import memories, talk
 from tests.models.endpoint import EMBEDDING, KEY, Fault
@@ -158,7 +159,7 @@ def test_a_block_shows_what_applies_first(
     assert omitted[ids[3].reflection_id] == "it applies to other tools"
     assert block.receipt_id
     assert block.token_count > 0
-    assert block.text.startswith("[LESSONS FROM EARLIER WORK]\n• [")
+    assert block.text.startswith(f"[LESSONS FROM EARLIER WORK]\n{WHOSE}\n• [")
     # By the tool alone, though the words are others.
     by_tool = build(stub, "Something else entirely", tools=["redis"])
     assert [item.id for item in by_tool.items] == [ids[3].reflection_id]

@@ -247,7 +247,7 @@ def test_a_block_that_comes_back_does_not_teach_again(form: str, tmp_path: Path)
         assert block.items
         shown = {
             "as it is": block.text,
-            "in one line": block.text.splitlines()[1],
+            "in one line": block.text.splitlines()[2],
             "quoted": "\n".join(f'  "{item.text}",' for item in block.items),
             "numbered": "\n".join(f"{place}. {item.text}" for place, item in enumerate(block.items, start=1)),
             "in JSON": '{"context": "' + block.text.replace("\n", "\\n") + '"}',

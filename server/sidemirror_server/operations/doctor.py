@@ -172,9 +172,9 @@ def _embedded(settings: Settings, clock: Clock, found: list[AddressAnswer]) -> I
     if store.free_bytes < _LITTLE_ROOM_BYTES:
         room = msgspec.structs.replace(room, ok=False, advice="make room, or choose another data_dir")
     yield room
-    if store.open_to_others:
-        told = f"other users may look into {store.folder} (mode {store.open_to_others})"
-        yield Finding("store", ok=True, found=told, advice="chmod 0700")
+    for path, mode in store.open_to_others:
+        told = f"other users may look into {path} (mode {mode})"
+        yield Finding("store", ok=True, found=told, advice="chmod 0700" if path == store.folder else "chmod 0600")
     yield from found
     yield _holder(store.held_by, [answer.served for answer in found])
     yield _clock(store.newest_us, clock.now_us())

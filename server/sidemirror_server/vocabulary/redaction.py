@@ -1,66 +1,52 @@
 """Where in a text the secrets are. Called by `vocabulary/text.py` alone, on every text that enters.
 
-Most texts hold no secret, and every event pays for the search, so it has two steps. The text is folded to bytes, one
-byte per code point (lower case, every digit `0`, the rare letters j, x and z as `k`), and a few fixed triggers are
-looked for there. Only where a trigger stands is a rule tried on the text itself. Each rule is bounded or possessive,
-and its left boundary excludes the characters of its own body, so that the whole is linear in the text.
+Most texts hold no secret, and every event pays for the search, so it looks for a few triggers in the text folded to
+bytes: for names that stand before a secret (`secret_names.py`), and for runs that are long enough for a token
+(`secret_tokens.py`). Each rule is bounded or possessive, and what a run holds is looked at once, so that the whole is
+linear in the text. Here it is put together, with the tokens that a line's end has cut.
 
-The kinds are chosen here from the vendors' published token shapes. Emails and phone numbers are no secrets: agents in
-customer service work with little else. Card numbers are, when their issuer digits, length and check digit fit.
+Emails and phone numbers are no secrets: agents in customer service work with little else. Card numbers are, when their
+issuer digits, length and check digit fit.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
+from sidemirror_server.vocabulary import secret_kinds as kinds
 from sidemirror_server.vocabulary import secret_patterns as patterns
+from sidemirror_server.vocabulary.secret_names import FOLD, named
+from sidemirror_server.vocabulary.secret_tokens import RUNS, Span, tokens
 
-_FOLD = bytes(
-    ord("0") if chr(b).isdigit() and b < 128 else ord("k") if b in b"jxzJXZ" else ord(bytes([b]).lower())
-    for b in range(256)
-)
+# What stands before a line's end that cuts a token, when no long run follows. Chosen here: a third of the shortest.
+_CUT_RUNS = (b"a" * 6 + b"\n", b"a" * 6 + b'"\n')
 
-# One pass for every trigger that holds a k, j, x or z: sk-, key, token, cookie, eyJ, AKIA, AIza, xox?-, authorization.
-# (Alternatives that start with a literal are skipped at once; the lookbehind-only one is last.)
-_RARE_LETTER = re.compile(
-    rb"k(?:(?P<key>ey(?:(?<=[isehgntr]key)|(?<=[isehgntr][_ -]key)))|(?P<token>en(?<=token))|(?P<sk>-(?<=sk-))"
-    rb"|(?P<cookie>ie(?<=cookie))|(?P<aws>ia(?<=akia))|(?P<google>a(?<=aika))|(?P<header>ation(?<=authorikation))"
-    rb"|(?P<slack>ok[abeoprs]-)|(?P<jwt>(?<=eyk)))"
-)
-_UNDERSCORE = re.compile(
-    rb"_(?:(?<=gh[pousr]_)|(?<=github_pat_)|(?<=hf_)|(?<=npm_)|(?<=[sr]k_)|(?<=glsa_)|(?<=dop_v0_)|(?<=shpat_))"
-)
-
-_DIGITS = re.compile(rb"[0 -]*")
-_LONG_DIGITS, _SPACED_DIGITS, _DASHED_DIGITS = b"0" * 15, b"0000 0000 0000 0", b"0000-0000-0000-0"
-_AMEX_DIGITS = b"0000 000000 0000"
+_DIGIT = re.compile(r"[0-9]")
+# What stands before the rest of a token at the beginning of a line, and before that.
+_MARGIN = " \t>|#*+\"'"
+_MAY_GO_ON = frozenset(("\n", "\\", *_MARGIN))
+_LINE_ENDS = frozenset("\nn")
+# What stands behind a token where a line's end may have cut it.
+_MAY_CUT = frozenset("\n\r\\\"'")
+# What follows a name that is set, and so no token that a line's end has cut.
+_SETS = frozenset("=:(")
+# What ends with its line: it has no form by which its rest could be told.
+_NEVER_CUT = frozenset({"password", "secret", "token", "api_key", "cookie", "card", "private_key"})
+# Chosen here: the longest line that a token is cut from, in code points, and the most lines that one is cut into.
+_LINE_CHARS, _MOST_LINES = 300, 8
 
 # No pattern matches less than `://:p@`. Names of agents and tools are often shorter.
 SHORTEST_SECRET_CHARS = 6
 
-# (start, end, kind), in code points.
-Span = tuple[int, int, str]
-# A text and the place where a rule's trigger stands.
-Rule = Callable[[str, int], Iterator[Span]]
-
 
 def secret_spans(text: str) -> list[Span]:
     """(start, end, kind) of each secret, ascending, not overlapping; mostly none. A public prefix is outside."""
-    folded = text.encode("ascii", "replace").translate(_FOLD)
-    if not (
-        _RARE_LETTER.search(folded)
-        or b"passw" in folded
-        or b"secret" in folded
-        or b"bearer" in folded
-        or b"glpat-" in folded
-        or (b"@" in folded and b"://" in folded)
-        or _UNDERSCORE.search(folded)
-        or _LONG_DIGITS in folded
-        or _SPACED_DIGITS in folded
-        or _DASHED_DIGITS in folded
-        or _AMEX_DIGITS in folded
-    ):
-        return []
-    spans = list(_found(text, folded))
+    plain = text.encode("ascii", "replace")
+    runs = plain.translate(RUNS)
+    spans = [*tokens(text, runs, _going_on), *named(text, plain.translate(FOLD))]
+    spans += [joined for _, end, _ in spans if text[end : end + 1] in _MAY_CUT and (joined := _joined(text, end))]
+    for cut in _CUT_RUNS:
+        if cut in runs:
+            spans += _cut(text, runs, cut)
     return _merged(sorted(spans)) if len(spans) > 1 else spans
 
 
@@ -75,142 +61,82 @@ def _merged(spans: list[Span]) -> list[Span]:
     return merged
 
 
-def _found(text: str, folded: bytes) -> Iterator[Span]:
-    done = 0
-    for hit in _RARE_LETTER.finditer(folded):
-        if hit.start() >= done:  # not within what the last one found: keeps overlapping rules linear
-            for span in _RARE_RULES[hit.lastgroup or ""](text, hit.start()):
-                done = span[1]
-                yield span
-    for hit in _UNDERSCORE.finditer(folded):
-        start = hit.start()
-        for lead in (3, 2, 10, 4, 6, 5):  # gh?_ npm_ | hf_ sk_ | github_pat_ | glsa_ | dop_v1_ | shpat_
-            yield from _token(patterns.UNDERSCORED, text, start - lead)
-    for needle, rule in _NEEDLE_RULES:
-        if needle in folded:
-            yield from _each(folded, needle, rule, text)
-    for shape in (_LONG_DIGITS, _SPACED_DIGITS, _DASHED_DIGITS, _AMEX_DIGITS):
-        if shape in folded:
-            yield from _cards(text, folded, shape)
-
-
-def _each(folded: bytes, needle: bytes, rule: Rule, text: str) -> Iterator[Span]:
-    at = folded.find(needle)
+def _cut(text: str, runs: bytes, cut: bytes) -> Iterator[Span]:
+    """The tokens that a line's end has cut in two or more."""
+    at = runs.find(cut)
     while at >= 0:
-        done = at + len(needle)
-        for span in rule(text, at):
-            done = span[1]
+        end = at + cut.rfind(b"a") + 1
+        span = _joined(text, end)
+        if span is not None:
             yield span
-        at = folded.find(needle, done)
+            end = max(end, span[1] - 1)
+        at = runs.find(cut, end)
 
 
-def _token(pattern: re.Pattern[str], text: str, start: int) -> Iterator[Span]:
-    """The one named group of `pattern` that matched at `start` is the secret and names its kind."""
-    found = pattern.match(text, start) if start >= 0 else None
-    if found is not None:
-        kind = found.lastgroup or ""
-        yield found.start(kind), found.end(kind), kind.removesuffix("_pat")
+def _going_on(text: str, start: int, end: int) -> Span | None:
+    """The token of which a line has too little: it begins at a run, or goes on there from the line before."""
+    span = _begun(text, start) if text[start : start + 2] in kinds.BEGINNINGS else None
+    return span or (_begun_before(text, start, end) if text[start - 1 : start] in _MAY_GO_ON else None)
 
 
-def _at(pattern: re.Pattern[str], lead: int = 0) -> Rule:
-    return lambda text, at: _token(pattern, text, at - lead)
+def _begun(text: str, start: int) -> Span | None:
+    """The token that begins here."""
+    for kind in kinds.kinds_at(text, start):
+        body = kind.body.match(text, start + len(kind.prefix))
+        if body is not None and text[body.end() : body.end() + 1] in _MAY_CUT and (span := _joined(text, body.end())):
+            return span
+    return None
 
 
-def _assigned(pattern: re.Pattern[str], kind: str, min_chars: int) -> Rule:
-    """A value set to a name that says secret. `min_chars` above 4 also asks for a letter and a digit in it."""
+def _begun_before(text: str, start: int, end: int) -> Span | None:
+    """The token that goes on with a run at the beginning of a line."""
+    if text[start - 1 : start + 1] == "\\n":
+        start += 1
+    passed = text[max(0, start - 40) : start]
+    if passed.rstrip(_MARGIN)[-1:] not in _LINE_ENDS or not _DIGIT.search(text, start, end):
+        return None
+    for found in patterns.WRAP.finditer(passed):
+        if found.end() == len(passed):
+            span = _joined(text, start - len(found[0]))
+            return span if span is not None and span[1] > start else None
+    return None
 
-    def rule(text: str, at: int) -> Iterator[Span]:
-        found = pattern.match(text, at)
-        if found is None:
-            return
-        quoted = found["quoted"]
-        group = "bare" if quoted is None else "quoted"
-        value = found[group] if quoted is not None else found[group].rstrip(".,:)}]?!")
-        end = found.start(group) + len(value)
-        follows = text[end : end + 1]
-        if not value or patterns.NO_VALUE.fullmatch(value):
-            return
-        if min_chars > 4 and not _like_a_key(value, min_chars):
-            return
-        if quoted is None and (
-            patterns.REFERENCE.match(value) or (follows == " " and patterns.LETTERS.fullmatch(value))
+
+def _joined(text: str, end: int) -> Span | None:
+    """The token that goes on over the line's end at `end`: what is one when the lines are put together. Where the first
+    line has a whole one already, the next has to begin with what looks like no word."""
+    if not _DIGIT.search(text, max(0, end - 40), end + 80):
+        return None
+    begin = max(0, end - _LINE_CHARS)
+    begin = max(begin, text.rfind("\n", begin, end) + 1)
+    joined, found = text[begin:end], None
+    for _ in range(_MOST_LINES):
+        wrap = patterns.WRAP.match(text, end)
+        rest = patterns.GOES_ON.match(text, wrap.end()) if wrap else None
+        joint = len(joined)
+        if rest is None or not (_DIGIT.search(joined, max(0, joint - 40)) or _DIGIT.search(rest[0])):
+            break
+        first_spans, joined = _spans_of(joined), joined + rest[0]
+        spans = [one for one in _spans_of(joined) if joint < one[1]]
+        if spans and spans[0][0] >= joint:  # what stands on the first line tells what the second has
+            alone = {(joint + begun, joint + ended, kind) for begun, ended, kind in _spans_of(rest[0])}
+            spans = [one for one in spans if one not in alone]
+        if not spans:
+            break
+        start, last, kind = spans[0]
+        if any(one[1] == joint for one in first_spans) and (
+            joined[last : last + 1] in _SETS or not patterns.RANDOM.match(joined, joint, last)
         ):
-            return
-        if found["is"] and quoted is None and not patterns.SYMBOL_OR_DIGIT.search(value):
-            return
-        yield found.start(group), end, kind
-
-    return rule
-
-
-def _like_a_key(value: str, min_chars: int) -> bool:
-    letters = sum(map(str.isalpha, value))
-    return len(value) >= min_chars and " " not in value and 0 < letters < len(value) and not value.isalpha()
+            break
+        end = rest.start() + last - joint
+        first = begin + start if start < joint else rest.start() + start - joint
+        found = (found[0] if found else first), end, kind
+        if last < len(joined):
+            break
+    return found
 
 
-def _private_key(text: str, at: int) -> Iterator[Span]:
-    begin = text.rfind("-----BEGIN ", max(0, at - 60), at)
-    head = patterns.PEM_HEAD.match(text, begin) if begin >= 0 else None
-    body = patterns.PEM_BODY.match(text, head.end()) if head and head.start() < at < head.end() else None
-    if body is not None and body.end() > body.start() and body[0] != "[redacted:private_key]":
-        yield body.start(), body.end(), "private_key"
-
-
-def _cards(text: str, folded: bytes, shape: bytes) -> Iterator[Span]:
-    at = folded.find(shape)
-    while at >= 0:
-        found = patterns.CARD.match(text, at)
-        if found is not None and _checks_out(found["card"]):
-            yield found.start(), found.end(), "card"
-        run = _DIGITS.match(folded, at)
-        at = folded.find(shape, run.end() if run else at + 1)
-
-
-def _checks_out(card: str) -> bool:
-    """Luhn's check digit (ISO/IEC 7812-1, annex B)."""
-    digits = [int(c) for c in card if c.isdigit()]
-    return (sum(digits[-1::-2]) + sum(sum(divmod(2 * digit, 10)) for digit in digits[-2::-2])) % 10 == 0
-
-
-def _key(text: str, at: int) -> Iterator[Span]:
-    yield from _named_key(text, at)
-    yield from _private_key(text, at)
-
-
-_NEEDLE_RULES: tuple[tuple[bytes, Rule], ...] = (
-    (b"passw", _assigned(patterns.PASSWORD, "password", 4)),
-    (b"secret", _assigned(patterns.SECRET, "secret", 8)),
-    (b"bearer", _at(patterns.BEARER)),
-    (b"glpat-", _at(patterns.GITLAB)),
-    (b"://", _at(patterns.URL)),
-)
-_named_key = _assigned(patterns.KEY, "api_key", 8)
-_named_token = _assigned(patterns.TOKEN, "token", 8)
-_RARE_RULES: dict[str, Rule] = {
-    # The number: how far the trigger's letter is behind the start of what its rule matches.
-    "sk": _at(patterns.SK, 1),
-    "key": _key,
-    "token": lambda text, at: _named_token(text, at - 2),
-    "cookie": _at(patterns.COOKIE, 3),
-    "jwt": _at(patterns.JWT, 2),
-    "aws": _at(patterns.AWS, 1),
-    "google": _at(patterns.GOOGLE, 2),
-    "slack": _at(patterns.SLACK),
-    "header": _at(patterns.HEADER, 7),
-}
-
-
-def is_secret_name(name: str) -> bool:
-    """Whether a member called `name` holds a secret."""
-    return patterns.SECRET_NAME.search(name) is not None
-
-
-def may_name_a_secret(text: str) -> bool:
-    """Whether a secret's name might stand in `text`: the cheap question before reading it as JSON."""
-    if not text.isascii():  # letters that fold to ASCII ones only for a pattern, such as the long s
-        return patterns.MAYBE_NAME.search(text) is not None
-    lower = text.lower()
-    for part in patterns.NAME_PARTS:  # noqa: SIM110 - a generator takes as long as the search
-        if part in lower:
-            return True
-    return False
+def _spans_of(text: str) -> list[Span]:
+    plain = text.encode("ascii", "replace")
+    spans = [*tokens(text, plain.translate(RUNS)), *named(text, plain.translate(FOLD))]
+    return [one for one in spans if one[2] not in _NEVER_CUT]

@@ -1,4 +1,5 @@
-"""The shapes of secrets, tried by `redaction.py` where one of its triggers stands.
+"""The shapes of secrets that no prefix tells (`secret_kinds.py` has those), tried by `redaction.py` where one of its
+triggers stands.
 
 A pattern is matched at a place, never searched for. The one named group that matched is the secret; its name is the
 kind that the reader sees. Repetitions are bounded or possessive, and the left edge of a token excludes the characters
@@ -10,28 +11,90 @@ a prefix of its own is not met by accident.
 
 import re
 
-_EDGE = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"
 _RUN = r"[A-Za-z0-9_-]"
 
-SK = re.compile(
-    _EDGE + rf"sk-(?:(?:ant-)(?:[a-z]{{2,8}}[0-9]{{2}}-)?(?=[A-Za-z_-]*+[0-9])(?P<anthropic>{_RUN}{{16,}}+)"
-    rf"|(?:proj-|svcacct-|admin-|or-v1-)?(?=[A-Za-z_-]*+[0-9])(?P<openai>{_RUN}{{16,}}+))"
-)
-UNDERSCORED = re.compile(
-    _EDGE + r"(?:gh[pousr]_(?P<github>[A-Za-z0-9]{20,}+)|github_pat_(?P<github_pat>\w{20,}+)"
-    r"|hf_(?P<huggingface>[A-Za-z0-9]{30,}+)|npm_(?P<npm>[A-Za-z0-9]{30,}+)|gsk_(?P<groq>[A-Za-z0-9]{40,}+)"
-    r"|[sr]k_(?:live|test)_(?P<stripe>[A-Za-z0-9]{10,}+)|glsa_(?P<grafana>\w{32,}+)"
-    r"|dop_v1_(?P<digitalocean>[a-f0-9]{40,}+)|shpat_(?P<shopify>[a-f0-9]{32,}+))",
-    re.ASCII,
-)
 JWT = re.compile(
-    r"(?:(?<![A-Za-z0-9_.-])|(?<=\\[nrt]))"
+    r"(?:(?<![A-Za-z0-9_.-])|(?<=\\[nrt])|(?<=%[0-9a-fA-F]{2})|(?<=[0-9]m))"
     rf"eyJ(?P<jwt>{_RUN}{{8,}}+\.(?:eyJ{_RUN}{{4,}}+(?:\.{_RUN}*+)?|{_RUN}{{8,}}+\.{_RUN}{{16,}}+)(?:\.{_RUN}*+){{0,2}})"
 )
-AWS = re.compile(r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))AKIA(?P<aws>[A-Z0-9]{16})(?![A-Za-z0-9])")
-GOOGLE = re.compile(_EDGE + rf"AIza(?P<google>{_RUN}{{30,}}+)")
-SLACK = re.compile(_EDGE + r"xox[abeoprs]-(?P<slack>[A-Za-z0-9-]{10,}+)")
-GITLAB = re.compile(_EDGE + rf"glpat-(?P<gitlab>{_RUN}{{20,}}+)")
+
+# What an escape leaves before a token: the n of `\n`, the 3D of `%3D`, the u003d of `\u003d`, the 32m of a colour.
+ESCAPE = re.compile(r"(?<=\\)(?:[nrtfb]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2})|(?<=%)[0-9a-fA-F]{2}|(?<=[\[;])[0-9]{1,3}m")
+ESCAPED = re.compile(r"(?:\\[nrtfb]|%[0-9a-fA-F]{2}|[\[;][0-9]{1,3}m)\Z")
+# A line's end within a token, as it is or escaped, with what goes on with a line: a backslash, quotes that are joined,
+# the mark of a quotation or of a diff.
+WRAP = re.compile(
+    r"(?:\\{0,2}\r?\n|(?:\\{1,3}r)?\\{1,3}n|[\"']\s?[+.]?\s?\\?\r?\n[ \t]{0,16}[\"'])[ \t]{0,16}(?:[>|#*+][ \t]?)?"
+)
+# What of a line can go on with a token, or with an address that is one.
+GOES_ON = re.compile(r"[\w.~=%+/:$@?&-]{1,400}", re.ASCII)
+# What a line begins with when it goes on with a token: letters and digits, or letters that change their size.
+RANDOM = re.compile(r"(?=[^0-9\s]*+[0-9])(?=[^A-Za-z\s]*+[A-Za-z])\S{6,}|[A-Z_-]*+(?:[a-z]++[A-Z_-]++){2}", re.ASCII)
+
+# Tokens that are told by their middle, or by what stands before them; tried at the beginning of a long run.
+# docs.discord.com/developers/reference
+DISCORD = re.compile(
+    r"(?:(?<=[MNO][\w-]{23}\.[\w-]{6}\.)|(?<=[MNO][\w-]{25}\.[\w-]{6}\.))(?P<discord>[\w-]{27,}+)", re.ASCII
+)
+BEHIND_COLON = re.compile(
+    # core.telegram.org/bots/features
+    r"(?<=[0-9]{8}:)(?P<telegram>AA[\w-]{33,}+)"
+    # firebase.google.com/docs/cloud-messaging, legacy server keys
+    r"|(?<=[\w-]{11}:)(?P<firebase>APA91b[\w-]{60,}+)"
+    # developers.asana.com/docs/personal-access-token
+    r"|(?<=/[0-9]{16}:)(?P<asana>[0-9a-f]{32}(?![0-9a-zA-Z]))",
+    re.ASCII,
+)
+ALONE = re.compile(
+    # mailchimp.com/developer/marketing/guides/quick-start
+    r"(?P<mailchimp>[0-9a-f]{32}-us[0-9]{1,2}(?![\w-]))"
+    # support.maxmind.com, license keys
+    r"|(?P<maxmind>[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?![\w-]))"
+    # learn.microsoft.com/azure/devops, personal access tokens: AZDO; github.com/microsoft/security-utilities: JQQJ99
+    r"|(?P<azure>[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}|[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{20,}+)"
+    # docs.x.com/fundamentals/authentication/oauth-2-0/bearer-tokens: in base64 data no escape follows
+    r"|(?P<twitter>A{19,26}[A-Za-z0-9]{8,}+%[\w%]{16,}+)",
+    re.ASCII,
+)
+# learn.microsoft.com/entra/identity-platform, client secrets: three characters, a digit, `Q~`.
+AZURE = re.compile(r"(?P<lead>[0-9]Q~)[\w.~-]{0,40}\Z", re.ASCII)
+AZURE_REST = re.compile(r"[\w.~-]*+", re.ASCII)
+# What opens the address that it is in: SAS and presigned requests. learn.microsoft.com/azure/storage/common/
+# storage-sas-overview; docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html
+SIGNED = re.compile(r"(?<![A-Za-z])(?P<lead>sig(?:nature)?=)[\w%+/=~.-]{0,100}\Z", re.IGNORECASE | re.ASCII)
+SIGNATURE_REST = re.compile(r"(?=[A-Za-z%+/=_~-]*+[0-9])[\w%+/=~-]*+", re.ASCII)
+# A text that may be part of base64 data, with nothing before it.
+BASE64 = re.compile(r"[A-Za-z0-9+/_-]*+")
+# Whoever has the address may post: docs.slack.dev/messaging/sending-messages-using-incoming-webhooks,
+# docs.discord.com/developers/resources/webhook, learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors
+POST_TO = re.compile(
+    r"(?P<lead>hooks\.slack\.com/|discord(?:app)?\.com/api/webhooks/|\.webhook\.office\.com/)(?=[^\s\"'<>]{0,160}\Z)"
+)
+ADDRESS_REST = re.compile(r"[^\s\"'`<>()\\]*+")
+# developer.paypal.com/braintree/docs, access tokens
+BRAINTREE = re.compile(r"(?P<lead>access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$)\Z")
+
+# Options of commands that take a secret, by the option's first letter, with the commands that they are of.
+# curl.se/docs/manpage.html, dev.mysql.com/doc/refman (connection options), redis.io/docs (redis-cli),
+# docs.docker.com/reference/cli/docker/login, and the manual of sshpass. `find` has options that begin with -p too.
+_OPTION_VALUE = r"(?P<q>\\?[\"'])?(?P<password>(?![$<{*]|\[redacted:)(?(q)[^\"'\r\n]{1,200}|[^\s\"'`|;&]{3,200}+))"
+_USER = (
+    re.compile(rf"-(?:u|U|-user|-proxy-user)[ =]{{0,2}}\\?[\"']?[^\s:\"'$]{{1,100}}:{_OPTION_VALUE}"),
+    re.compile(r"\b(?:curl|wget|https?|xh)\b"),
+)
+OPTIONS = {
+    "u": (_USER,),
+    "U": (_USER,),
+    "-": (_USER,),
+    "p": (
+        (
+            re.compile(rf"-p(?! |rint|rune\b|erm\b|ath\b){_OPTION_VALUE}"),
+            re.compile(r"\b(?:mysql|mariadb)\w*\b|\bsshpass\b"),
+        ),
+        (re.compile(rf"-p[ =]{_OPTION_VALUE}"), re.compile(r"\bsshpass\b|\blogin\b")),
+    ),
+    "a": ((re.compile(rf"-a[ =]{_OPTION_VALUE}"), re.compile(r"\bredis-cli\b")),),
+}
 
 PEM_HEAD = re.compile(r"-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 PEM_BODY = re.compile(
@@ -40,9 +103,15 @@ PEM_BODY = re.compile(
 
 HEADER = re.compile(
     r"(?:proxy-)?authorization\\{0,3}[\"'`]?\s{0,3}[:=]\s{0,3}\\{0,3}[\"'`]?"
-    r"(?:(?:basic|bearer|token|apikey|negotiate|digest)\s{1,3}|(?=[A-Za-z._~+/=-]*+[0-9]))"
+    r"(?:(?:basic|bearer|token|apikey|negotiate|digest|ssws|key|genie_key|flyv1|bot|oauth|hmac)\s{1,3}(?:\\?\r?\n\s{0,8})?"
+    r"|(?=[A-Za-z._~+/=-]*+[0-9]))"
     r"(?P<authorization>(?!\[redacted:)[^\s\"'`,;\\<${]{8,4096}+)",
     re.IGNORECASE,
+)
+# The account at a registry: docs.docker.com/reference/cli/docker/login, docs.npmjs.com/cli/configuring-npm/npmrc
+ACCOUNT = re.compile(
+    r"auth\\{0,3}[\"']?\s{0,3}[:=]\s{0,3}\\{0,3}[\"']?(?=[^A-Z\s]*+[A-Z])(?=[^a-z\s]*+[a-z])(?=[^0-9\s]*+[0-9])"
+    r"(?P<authorization>[A-Za-z0-9+/]{16,}+={0,2})"
 )
 BEARER = re.compile(
     r"(?<![A-Za-z0-9_])bearer[ \t]{1,3}(?P<bearer>(?=[A-Za-z._~+/=-]*+[0-9])[A-Za-z0-9._~+/=-]{16,}+)", re.IGNORECASE
@@ -66,23 +135,31 @@ _VALUE = (
     r"(?:(?P<q>\\{0,7}[\"'`])(?P<quoted>(?!\[redacted:)(?:(?!(?P=q))[^\r\n]){3,1024}+)(?P=q)"
     r"|(?P<bare>(?![\"'`=\\]|\[redacted:)[^\s\"'`&;,\\]{4,1024}+))"
 )
-_SET = r"\\{0,7}[\"'`]?\s{0,3}(?::=|=>|[:=](?!=))\s{0,3}"
+_SET = r"\\{0,7}[\"'`]?\s{0,3}(?::=|=>|[:=](?!=))(?:\s{0,3}|[ \t][|>][+-]?\r?\n[ \t]{1,16})"
 _IS = r"(?:\s{1,3}(?:for|of|to)(?:\s{1,3}[^\s:=]{1,64}+){1,4}?)?\s{1,3}(?P<is>is|was|will\sbe|set\sto)\s{0,2}:?\s{1,3}"
-PASSWORD = re.compile(rf"passw(?:or)?d(?:{_SET}|{_IS}){_VALUE}", re.IGNORECASE)
-SECRET = re.compile(rf"secret(?:[_-]?(?:access[_-]?)?key)?(?:{_SET}|{_IS}){_VALUE}", re.IGNORECASE)
+# `--password x`, and in a netrc `login me password x`: only where an option or a netrc stands.
+_OPTION = r"(?P<option>[ \t]{1,4}(?:\\\r?\n[ \t]{0,16})?)"
+_HAS = rf"(?:{_SET}|{_IS}|{_OPTION}){_VALUE}"
+PASSWORD = re.compile(rf"pass(?:w(?:or)?d|phrase|code){_HAS}", re.IGNORECASE)
+PWD = re.compile(rf"pwd(?:{_SET}|{_IS}|{_OPTION})(?![\"']?[/~.]){_VALUE}", re.IGNORECASE)
+SECRET = re.compile(rf"secret(?:[_-]?(?:access[_-]?)?key)?{_HAS}", re.IGNORECASE)
+NETRC = re.compile(r"(?:login|machine)\s{1,4}\S{1,64}\s{1,4}\Z")
 TOKEN = re.compile(
     r"token(?<!page_token)(?<!pagetoken)(?<!page\stoken)(?<!next_token)(?<!nexttoken)(?<!sync_token)"
-    rf"(?:{_SET}|{_IS}){_VALUE}",
+    rf"{_HAS}",
     re.IGNORECASE,
 )
-_KEY_NAMES = ("api", "access", "private", "auth", "signing", "encryption", "account", "master")
-KEY = re.compile(
-    "key(?:" + "|".join(rf"(?<={name}key)|(?<={name}[_ -]key)" for name in _KEY_NAMES) + rf")(?:{_SET}|{_IS}){_VALUE}",
-    re.IGNORECASE,
+# What stands before `key` when it is one that opens something.
+KEY_NAMES = (
+    *("api", "access", "private", "auth", "signing", "encryption", "account", "master", "app", "application", "client"),
+    *("shared", "service", "storage", "subscription", "webhook", "license", "licence", "deploy", "session", "server"),
+    *("consumer", "security", "write", "admin", "function", "host"),
 )
+KEY = re.compile(rf"key(?:-data)?{_HAS}", re.IGNORECASE)
 
 NO_VALUE = re.compile(
-    r"[*.•x_-]+|your[_ -].*|[<$%{\[(].*|(?:none|null|nil|true|false|undefined|string|str|text|bytes|required|optional|"
+    r"[*.•x_-]+|your[_ -].*|[<$%{\[(].*|(?-i:[A-Z]+(?:_[A-Z]+)+)|"
+    r"(?:none|null|nil|true|false|undefined|string|str|text|bytes|required|optional|"
     r"incorrect|invalid|wrong|password|passwd|secret|token|hidden|masked|empty|missing|unset|optional\[.*)[,.)}\]]*",
     re.IGNORECASE | re.DOTALL,
 )

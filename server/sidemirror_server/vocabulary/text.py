@@ -8,12 +8,8 @@ from typing import Any
 
 import msgspec
 
-from sidemirror_server.vocabulary.redaction import (
-    SHORTEST_SECRET_CHARS,
-    is_secret_name,
-    may_name_a_secret,
-    secret_spans,
-)
+from sidemirror_server.vocabulary.redaction import SHORTEST_SECRET_CHARS, secret_spans
+from sidemirror_server.vocabulary.secret_names import is_secret_name, may_name_a_secret
 
 # What a redaction leaves can look like another secret; no text is known to need a third pass.
 _MAX_PASSES = 4

@@ -157,7 +157,7 @@ class MemoryContext:
         candidates = await self._candidates(scope, task, max_items * _CANDIDATES, meaning_s)
         kept, omitted = _chosen(candidates, task)
         of = {one.memory.memory_id: one.memory.strategy_of for one in kept if one.memory.strategy_of}
-        return Fitting(tuple(BlockLesson(_item(one), _label(one.memory)) for one in kept), omitted, of)
+        return Fitting(tuple(_lesson(one) for one in kept), omitted, of)
 
     async def decided(self, scope: Scope, turn_id: str, but: str = "") -> Decided:
         """The lessons that this turn's blocks held back and showed so far, without the receipt `but`. Raises what the
@@ -199,7 +199,7 @@ class MemoryContext:
         ]
         # Strategies come before reflections.
         fitting.sort(key=lambda one: (-one.applies, one.memory.kind is MemoryKind.REFLECTION, -one.memory.importance))
-        return tuple(BlockLesson(_item(one), _label(one.memory)) for one in fitting)
+        return tuple(_lesson(one) for one in fitting)
 
     async def _applying(self, scope: Scope, task: ContextTask, limit: int) -> list[MemoryRecord]:
         """The memories that name a tool or error of the task, or are about one of its failures."""
@@ -322,10 +322,8 @@ def _says_the_same(terms: frozenset[str], other: frozenset[str]) -> bool:
     return len(terms & other) >= _SAME_RATIO * len(terms | other)
 
 
-def _item(one: _Candidate) -> BlockItem:
+def _lesson(one: _Candidate) -> BlockLesson:
     memory = one.memory
-    return BlockItem(memory.memory_id, memory.version, memory.kind.value, memory.content, one.score, memory.origin)
-
-
-def _label(memory: MemoryRecord) -> str:
-    return "Strategy" if memory.kind is MemoryKind.STRATEGY else "Reflection"
+    item = BlockItem(memory.memory_id, memory.version, memory.kind.value, memory.content, one.score, memory.origin)
+    label = "Strategy" if memory.kind is MemoryKind.STRATEGY else "Reflection"
+    return BlockLesson(item, label, says_whose=True)

@@ -34,8 +34,9 @@ STEERING: tuple[tuple[str, str], ...] = (
             rf"\b(?:change|update|modify|edit|rewrite|replace|alter|amend|reset|adopt|extend)\w* (?:your|the "
             rf"agent's|its|the system|"
             rf"the assistant's) (?:\w+ )?{_RULES}"
-            r"|\bfrom (?:now|here|this point) on(?:wards?)?\b|\bnew (?:instructions?|directives?|orders?|system "
-            r"prompt)\b"
+            r"|\bfrom (?:now|here|this point) on(?:wards?)?\b,?(?= (?:you|agents?|the assistant|all|every|any|always|"
+            r"never|answer|reply|respond|treat|approve|grant|send|share|give|post|ignore)\b)"
+            r"|\bnew (?:instructions?|directives?|orders?|system prompt)\b"
             r"|\byou (?:are|will be|must act as|shall be) (?:now|henceforth|hereby)\b|\byou are now\b|\bact as "
             r"(?:an? )?(?:\w+ )?"
             r"(?:admin|root|developer|dan|unrestricted|different)|\bpretend (?:to be|that you)|\bdeveloper mode\b|"
@@ -71,7 +72,7 @@ STEERING: tuple[tuple[str, str], ...] = (
             r"informing|reveal|revealing|disclos|notify|notifying|alert|alerting|show|showing|log|logging|report|"
             r"reporting|ask|asking|"
             r"consult|warn|warning)\w*\b.{0,24}\b(?:user|customer|anyone|anybody|operator|human|owner|admin|"
-            r"supervisor|them|this|it)\b"
+            r"supervisor|them|this|it)\b(?! (?:a|an|the|his|her|its|their|one|any|more|what) )"
             r"|\bsilently\b|\bsecretly\b|\bcovertly\b|\bdiscreetly\b|\bquietly\b|\bkeep (?:this|it|that) "
             r"(?:secret|hidden|private|confidential|between)"
             r"|\bin the background\b.{0,30}\bwithout\b|\bhide (?:this|it|that)\b"
@@ -88,7 +89,8 @@ STEERING: tuple[tuple[str, str], ...] = (
     (
         "asks to send something",
         (
-            rf"\b(?:send|e-?mail|forward|post|upload|transmit|exfiltrat|submit|transfer|wire|deliver|ship|mail|cc|"
+            rf"(?<!the )(?<!their )(?<!by )\b(?:send|e-?mail|forward|post|upload|transmit|exfiltrat|submit|transfer|"
+            rf"wire|deliver|ship|mail|cc|"
             rf"bcc|copy|redirect|"
             rf"publish|report back|call back|beacon)\w*\b.{{0,60}}(?:\bto\b.{{0,40}}(?:@|https?:|\baddress|"
             rf"\baccount|\bserver|\bendpoint|"
@@ -110,7 +112,7 @@ STEERING: tuple[tuple[str, str], ...] = (
             r"|\bwithout (?:any |further |prior |asking for |requiring |the usual |user |customer |human |"
             r"additional )*(?:verif\w+|"
             r"confirm\w+|authori[sz]\w+|asking|approv\w+|permission|review|authenticat\w+|consent|question\w*|"
-            r"hesitat\w+)\b"
+            r"hesitat\w+)\b(?!, so )"
         ),
     ),
     (
@@ -119,7 +121,7 @@ STEERING: tuple[tuple[str, str], ...] = (
             r"\b(?:follow|obey|execute|carry out|perform|comply with|adhere to|act on|do)\w* (?:all |any |every |"
             r"the |these |those |"
             r"whatever |exactly )*(?:instructions?|orders|directions?|steps?|commands?|"
-            r"what(?:ever)?)\b.{0,50}\b(?:in|from|of|by|on|"
+            r"what(?:ever)?)\b(?! in (?:the )?(?:contributing|readme|style guide)\b).{0,50}\b(?:in|from|of|by|on|"
             r"below|above|inside|within|say|tell|here|following)\b"
             r"|\b(?:treat|regard|consider|accept|trust|take)\w* (?:\w+ ){0,5}(?:as|to be) (?:\w+ ){0,2}(?:trusted|"
             r"authoritative|instructions?|"
@@ -167,6 +169,11 @@ STEERING: tuple[tuple[str, str], ...] = (
             r"human|user)\s*"
             r"(?:prompt|message|note|notice|instruction|override|update|alert|command)?s?\s*[*_]{0,3}\s*:|"
             r"\b(?:begin|end|start) (?:of )?(?:system|prompt|instructions?|context|data|message|document|user input)\b|"
+            r"\bto=functions?\.|</?(?:\w{1,20}:)?(?:function_calls|tool_calls?|tool_results?|transcript|turn|parameter)\b|"
+            r"\bend of (?:the )?tool (?:output|result)|"
+            # Two who speak in turn, the second of them the agent.
+            r"(?:^|\n)[^\w\n]{0,3}(?:human|user|customer|operator|reviewer|q)\s?[:>][^\n]{1,400}\n[^\w\n]{0,3}"
+            r"(?:ai|agent|assistant|bot|model|a)\s?[:>]|"
             r"(?:^|\n)[ \t]{0,20}#{1,6} \w|\bim_start\b|\bim_end\b|\"role\"\s*:\s*\""
         ),
     ),
@@ -177,13 +184,13 @@ BEYOND: tuple[tuple[str, str, str], ...] = (
     (
         "asks to install something",
         (
-            r"\b(?:install|download|sideload|import|add)\w* (?:the |this |our |latest |a |an |and |run |new |\w+ "
+            r"\b(?:install|download|sideload|import|add)(?!ed)\w* (?:the |this |our |latest |a |an |and |run |new |\w+ "
             r"){0,4}(?:package|plugin|"
             r"extension|script|tool|update|app|software|binary|module|certificate|agent|helper|patch|library|mcp|"
             r"server|driver|dependenc\w+)\b"
             r"|\b(?:pip3?|npm|pnpm|yarn|cargo|gem|brew|apt(?:-get)?|dnf|yum|go|uv|conda|choco) (?:-\w+ "
-            r")*(?:install|add|get|i)\b"
-            r"|\binstall \w+"
+            r")*(?:install|add|get|i)\b(?! (?:in|and|or|is|was|has|fails|failed)\b|[.,;])"
+            r"|\binstall (?!(?:packages?|dependencies|it|them|in|with|and|or|is|was|has|fails|failed)\b)\w+"
         ),
         r"install|download|\badd\b|import",
     ),
@@ -219,8 +226,9 @@ CARRIED: tuple[tuple[str, str], ...] = (
     (
         "carries a command",
         (
-            r"\brm -[rf]{1,2}\b[^\n]{0,40}|\b(?:curl|wget)\b (?:-\w+ )*\S+|\|\s*(?:sh|bash|zsh|python3?|perl|"
-            r"iex)\b|\bsudo \w+|\bchmod [+0-7]\S*|\bmkfs\b|"
+            r"\brm -[rf]{1,2}\b[^\n]{0,40}|\b(?:curl|wget)\b (?:-\w+ )*(?=\S*[./:]|-)\S+"
+            r"|\|\s*(?:sh|bash|zsh|python3?|perl|iex)\b|\bsudo (?!(?:is|was|and|or|rights|access)\b)\w+|"
+            r"\bchmod [+0-7]\S*|\bmkfs\b|"
             r"\bdd if=|\bnc -\w+|\bpowershell\b|\bcmd(?:\.exe)? /c|\beval\s?\(|\bexec\s?\(|\bos\.system\s?\(|"
             r"\bsubprocess\.\w+|\bbase64 -d\b|"
             r"\bdrop (?:table|database)\b|\bdelete from \w+|\btruncate table\b|\bgrant all\b|\bssh \S+@|\bscp \S+|"

@@ -24,7 +24,7 @@ from typing import Self, TypeVar
 from sidemirror_server.storage.migration import Migration
 from sidemirror_server.storage.sqlite.checkpoints import Checkpoints
 from sidemirror_server.storage.sqlite.failures import store_failure
-from sidemirror_server.storage.sqlite.folder import FolderLock, refuse_unsafe_file_system
+from sidemirror_server.storage.sqlite.folder import FolderLock, keep_private, refuse_unsafe_file_system
 from sidemirror_server.storage.sqlite.group import Alike
 from sidemirror_server.storage.sqlite.migrate import migrate, read_migrations
 from sidemirror_server.storage.sqlite.writer import GroupWriter
@@ -49,10 +49,11 @@ class SqliteDatabase:
     ) -> None:
         """Use `open`."""
         path = folder / FILE_NAME
+        keep_private(path)
         self._lock = lock
         self._closed = False
         self._read_failed = False
-        if path.exists() and not os.access(path, os.W_OK):
+        if not os.access(path, os.W_OK):
             # SQLite would open it for reading: the server would serve, and refuse every write.
             raise StoreRefused(file=str(path), reason="this user may not write it")
         first = _connect(path, patience_s=5.0)
@@ -80,7 +81,8 @@ class SqliteDatabase:
         migrations: tuple[Migration, ...] | None = None,
         wal_limit_bytes: int = WAL_LIMIT_BYTES,
     ) -> Self:
-        """Takes the folder (made with mode 0700 when missing), brings the schema up to date, starts the threads.
+        """Takes the folder (made with mode 0700 when missing), makes its files 0600, brings the schema up to date,
+        starts the threads.
 
         `migrations`: the server's own by default. Raises StoreUnavailable, saying why, when another process has the
         folder, when its file system is none that SQLite can trust, when the schema is newer than the server or not

@@ -5,13 +5,12 @@ import fcntl
 import os
 import shutil
 import sqlite3
-import stat
 from pathlib import Path
 
 import msgspec
 
 from sidemirror_server.storage.sqlite.database import FILE_NAME
-from sidemirror_server.storage.sqlite.folder import file_system_of, refuse_unsafe_file_system
+from sidemirror_server.storage.sqlite.folder import file_system_of, open_to_others, refuse_unsafe_file_system
 from sidemirror_server.storage.sqlite.migrate import applied_in, check_applied, read_migrations
 from sidemirror_server.vocabulary.errors import StoreRefused
 
@@ -24,7 +23,8 @@ class Examined(msgspec.Struct, frozen=True):
 
     `held_by`: the process that has it, empty when none has. `schema`: how many migrations were applied, of how many
     this server knows. `newest_us`: when its newest turn was heard of, 0 when there is none. `problems`: why a server
-    could not use it, or should not. `open_to_others`: its mode when other users may look into it, else empty.
+    could not use it, or should not. `open_to_others`: the folder and the files in it that other users may read, with
+    their modes.
     """
 
     folder: Path
@@ -36,7 +36,7 @@ class Examined(msgspec.Struct, frozen=True):
     schema: tuple[int, int] = (0, 0)
     newest_us: int = 0
     problems: tuple[str, ...] = ()
-    open_to_others: str = ""
+    open_to_others: tuple[tuple[Path, str], ...] = ()
 
 
 def examine(folder: Path) -> Examined:
@@ -63,8 +63,7 @@ def examine(folder: Path) -> Examined:
     )
     if not found.exists or not os.access(folder, os.R_OK | os.X_OK):
         return found
-    mode = stat.S_IMODE(folder.stat().st_mode)
-    found = msgspec.structs.replace(found, open_to_others=f"{mode:04o}" if mode & 0o007 else "")
+    found = msgspec.structs.replace(found, open_to_others=open_to_others(folder / FILE_NAME))
     size_bytes = sum(path.stat().st_size for path in folder.glob(f"{FILE_NAME}*") if path.is_file())
     found = msgspec.structs.replace(found, size_bytes=size_bytes, held_by=_holder(folder / "lock"))
     return _with_content(found) if (folder / FILE_NAME).exists() else found

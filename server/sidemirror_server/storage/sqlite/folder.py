@@ -1,11 +1,16 @@
 """The data folder: one process owns it, and it lies on a file system that SQLite's WAL can trust."""
 
+import contextlib
 import fcntl
+import logging
 import os
 import re
+import stat
 from pathlib import Path
 
 from sidemirror_server.vocabulary.errors import StoreRefused
+
+_log = logging.getLogger(__name__)
 
 # WAL needs memory shared between processes and locks that hold: network file systems, and those that a hypervisor or
 # a daemon passes through, give neither. The names are those of /proc/self/mountinfo (reliability-and-security, B8:
@@ -39,6 +44,45 @@ class FolderLock:
     def release(self) -> None:
         """Lets another process have the folder. The lock file stays: removing it would let two processes in."""
         os.close(self._file)
+
+
+def keep_private(path: Path) -> None:
+    """Makes the database file when it is missing; it and what lies beside it under its name (`-wal`, `-shm`, a backup)
+    are its owner's alone (0600) afterwards.
+
+    SQLite gives its WAL and shared memory the mode of the database, so they stay so. What others can read all the same
+    is logged. Raises StoreRefused when the file cannot be made.
+    """
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        pass
+    except OSError as exc:
+        raise StoreRefused(file=str(path), reason=f"cannot be made: {exc.strerror}") from exc
+    for file, _ in _open_files(path):
+        with contextlib.suppress(PermissionError):  # another user's file: it is told of below
+            file.chmod(0o600)
+    for found, mode in open_to_others(path):
+        _log.warning("store_open_to_others", extra={"path": str(found), "mode": mode})
+
+
+def open_to_others(path: Path) -> tuple[tuple[Path, str], ...]:
+    """The folder of the database at `path`, when every user may look into it, and the database's files that others than
+    their owner may read, each with its mode in octal. Raises OSError when the folder may not be looked into.
+
+    A folder that is open to its group is none of them: a volume of Kubernetes is, and its files are not.
+    """
+    mode = _mode(path.parent)
+    return (*(((path.parent, f"{mode:04o}"),) if mode & 0o007 else ()), *_open_files(path))
+
+
+def _open_files(path: Path) -> list[tuple[Path, str]]:
+    files = ((file, _mode(file)) for file in sorted(path.parent.glob(f"{path.name}*")) if file.is_file())
+    return [(file, f"{mode:04o}") for file, mode in files if mode & 0o077]
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
 
 
 def refuse_unsafe_file_system(folder: Path, mountinfo: Path = _MOUNTINFO) -> None:

@@ -1,0 +1,190 @@
+"""Secrets that a name tells, whatever they look like (password, token, api key, authorization, an option of a command),
+and others that stand by themselves: signed tokens, private keys, cards. Called by `redaction.py`.
+
+A text is folded to bytes, one byte per code point (lower case, every digit `0`, the rare letters j, x and z as `k`),
+and a few fixed triggers are looked for there. Only where one stands is a rule tried on the text itself.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+
+from sidemirror_server.vocabulary import secret_patterns as patterns
+from sidemirror_server.vocabulary.secret_tokens import Span
+
+FOLD = bytes(
+    ord("0") if chr(b).isdigit() and b < 128 else ord("k") if b in b"jxzJXZ" else ord(bytes([b]).lower())
+    for b in range(256)
+)
+
+# One pass for every trigger that holds a k, j, x or z: key, token, cookie, eyJ, authorization. (Alternatives that start
+# with a literal are skipped at once; the lookbehind-only one is last.)
+_RARE_LETTER = re.compile(
+    rb"k(?:(?P<key>ey(?:(?<=[isehgntrpdky]key)|(?<=[isehgntrpdky][_ -]key)))|(?P<token>en(?<=token))"
+    rb"|(?P<cookie>ie(?<=cookie))|(?P<header>ation(?<=authorikation))|(?P<jwt>(?<=eyk)))"
+)
+_DIGITS = re.compile(rb"[0 -]*")
+_LONG_DIGITS, _SPACED_DIGITS, _DASHED_DIGITS = b"0" * 15, b"0000 0000 0000 0", b"0000-0000-0000-0"
+_AMEX_DIGITS = b"0000 000000 0000"
+
+# A text and the place where a rule's trigger stands.
+Rule = Callable[[str, int], Iterator[Span]]
+
+
+def named(text: str, folded: bytes) -> Iterator[Span]:
+    """The secrets of a text, in no order. `folded`: the text in ASCII, by `FOLD`."""
+    done = 0
+    for hit in _RARE_LETTER.finditer(folded):
+        if hit.start() >= done:  # not within what the last one found: keeps overlapping rules linear
+            for span in _RARE_RULES[hit.lastgroup or ""](text, hit.start()):
+                done = span[1]
+                yield span
+    for needle, rule in _NEEDLE_RULES:
+        if needle in folded:
+            yield from _each(folded, needle, rule, text)
+    for shape in (_LONG_DIGITS, _SPACED_DIGITS, _DASHED_DIGITS, _AMEX_DIGITS) if b"0000" in folded else ():
+        if shape in folded:
+            yield from _cards(text, folded, shape)
+
+
+def _each(folded: bytes, needle: bytes, rule: Rule, text: str) -> Iterator[Span]:
+    at = folded.find(needle)
+    while at >= 0:
+        done = at + len(needle)
+        for span in rule(text, at):
+            done = span[1]
+            yield span
+        at = folded.find(needle, done)
+
+
+def _token(pattern: re.Pattern[str], text: str, start: int) -> Iterator[Span]:
+    """The one named group of `pattern` that matched at `start` is the secret and names its kind."""
+    found = pattern.match(text, start) if start >= 0 else None
+    if found is not None:
+        kind = found.lastgroup or ""
+        yield found.start(kind), found.end(kind), kind
+
+
+def _at(pattern: re.Pattern[str], lead: int = 0) -> Rule:
+    """`lead`: how far the trigger is behind the start of what the pattern matches."""
+    return lambda text, at: _token(pattern, text, at - lead)
+
+
+def _assigned(pattern: re.Pattern[str], kind: str, min_chars: int) -> Rule:
+    """A value set to a name that says secret. `min_chars` above 4 also asks for a letter and a digit in it."""
+
+    def rule(text: str, at: int) -> Iterator[Span]:
+        found = pattern.match(text, at)
+        if found is None:
+            return
+        quoted = found["quoted"]
+        group = "bare" if quoted is None else "quoted"
+        value = found[group] if quoted is not None else found[group].rstrip(".,:)}]?!")
+        end = found.start(group) + len(value)
+        follows = text[end : end + 1]
+        if not value or patterns.NO_VALUE.fullmatch(value):
+            return
+        if min_chars > 4 and not _like_a_key(value, min_chars):
+            return
+        if found["option"] is not None and not _is_option(text, at, value):
+            return
+        if quoted is None and (
+            patterns.REFERENCE.match(value) or (follows == " " and patterns.LETTERS.fullmatch(value))
+        ):
+            return
+        if found["is"] and quoted is None and not patterns.SYMBOL_OR_DIGIT.search(value):
+            return
+        yield found.start(group), end, kind
+
+    return rule
+
+
+def _is_option(text: str, at: int, value: str) -> bool:
+    """Whether the name at `at` is a command's option, or a word of a netrc, so that a blank sets it."""
+    before = text[max(0, at - 120) : at]
+    word = before[before.rfind(" ") + 1 :].lstrip("\"'`[(,")
+    return word.startswith("-") or (
+        patterns.NETRC.search(before) is not None and patterns.SYMBOL_OR_DIGIT.search(value) is not None
+    )
+
+
+def _like_a_key(value: str, min_chars: int) -> bool:
+    letters = sum(map(str.isalpha, value))
+    return len(value) >= min_chars and " " not in value and 0 < letters < len(value) and not value.isalpha()
+
+
+def _private_key(text: str, at: int) -> Iterator[Span]:
+    begin = text.rfind("-----BEGIN ", max(0, at - 60), at)
+    head = patterns.PEM_HEAD.match(text, begin) if begin >= 0 else None
+    body = patterns.PEM_BODY.match(text, head.end()) if head and head.start() < at < head.end() else None
+    if body is not None and body.end() > body.start() and body[0] != "[redacted:private_key]":
+        yield body.start(), body.end(), "private_key"
+
+
+def _cards(text: str, folded: bytes, shape: bytes) -> Iterator[Span]:
+    at = folded.find(shape)
+    while at >= 0:
+        found = patterns.CARD.match(text, at)
+        if found is not None and _checks_out(found["card"]):
+            yield found.start(), found.end(), "card"
+        run = _DIGITS.match(folded, at)
+        at = folded.find(shape, run.end() if run else at + 1)
+
+
+def _checks_out(card: str) -> bool:
+    """Luhn's check digit (ISO/IEC 7812-1, annex B)."""
+    digits = [int(c) for c in card if c.isdigit()]
+    return (sum(digits[-1::-2]) + sum(sum(divmod(2 * digit, 10)) for digit in digits[-2::-2])) % 10 == 0
+
+
+def _option(text: str, at: int) -> Iterator[Span]:
+    """A secret behind an option of a command that takes one: `curl -u me:…`."""
+    for pattern, command in patterns.OPTIONS.get(text[at + 2 : at + 3], ()):
+        found = pattern.match(text, at + 1)
+        if found is None:
+            continue
+        line = text[max(0, at - 300) : at].replace("\\\n", "  ")
+        if command.search(line, line.rfind("\n") + 1):
+            yield *found.span("password"), "password"
+
+
+def _key(text: str, at: int) -> Iterator[Span]:
+    before = text[max(0, at - 13) : at].lower()
+    if (before[:-1] if before[-1:] in ("_", "-", " ") else before).endswith(patterns.KEY_NAMES):
+        yield from _named_key(text, at)
+    yield from _private_key(text, at)
+
+
+_NEEDLE_RULES: tuple[tuple[bytes, Rule], ...] = (
+    (b"pass", _assigned(patterns.PASSWORD, "password", 4)),
+    (b"pwd", _assigned(patterns.PWD, "password", 4)),
+    (b"secret", _assigned(patterns.SECRET, "secret", 8)),
+    (b"bearer", _at(patterns.BEARER)),
+    (b"auth", _at(patterns.ACCOUNT)),
+    (b"://", _at(patterns.URL)),
+    (b" -", _option),
+)
+_named_key = _assigned(patterns.KEY, "api_key", 8)
+_named_token = _assigned(patterns.TOKEN, "token", 8)
+_RARE_RULES: dict[str, Rule] = {
+    "key": _key,
+    "token": lambda text, at: _named_token(text, at - 2),
+    "cookie": _at(patterns.COOKIE, 3),
+    "jwt": _at(patterns.JWT, 2),
+    "header": _at(patterns.HEADER, 7),
+}
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a member called `name` holds a secret."""
+    return patterns.SECRET_NAME.search(name) is not None
+
+
+def may_name_a_secret(text: str) -> bool:
+    """Whether a secret's name might stand in `text`: the cheap question before reading it as JSON."""
+    if not text.isascii():  # letters that fold to ASCII ones only for a pattern, such as the long s
+        return patterns.MAYBE_NAME.search(text) is not None
+    lower = text.lower()
+    for part in patterns.NAME_PARTS:  # noqa: SIM110 - a generator takes as long as the search
+        if part in lower:
+            return True
+    return False

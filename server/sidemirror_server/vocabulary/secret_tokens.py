@@ -1,0 +1,149 @@
+"""Tokens with a form of their own, by the long run of letters, digits, `_` and `-` that each is or has.
+
+Called by `redaction.py`. A text is folded to bytes in which such a run is one letter repeated, so that a text without
+any is told by one search. At a run the table of prefixes (`secret_kinds.py`) is asked, then what stands before it.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+
+from sidemirror_server.vocabulary import secret_kinds as kinds
+from sidemirror_server.vocabulary import secret_patterns as patterns
+
+# What tokens are made of is one letter, what a line may end with stays what it is, all else is a blank.
+RUNS = bytes(
+    ord("a")
+    if chr(b).isalnum() or b in b"_-"
+    else ord("\n")
+    if b in b"\n\r\\"
+    else ord('"')
+    if b in b"\"'"
+    else ord(" ")
+    for b in range(128)
+) + bytes(b" " * 128)
+_RUN_END = re.compile(rb"[^a]|\Z")
+# The shortest token with a vendor's prefix (Slack's, Stripe's for tests) has 18 characters; chosen here: two less, for
+# those that a line's end has cut.
+_LONG_RUN = b"a" * 16
+_DIGIT = re.compile(r"[0-9]")
+_MARK = re.compile(r"[_-]")
+# What stands right before a run: the end of a prefix, or of an escape, or base64.
+_LEAD_ENDS = frozenset("./~")
+_ESCAPE_ENDS = frozenset("\\%[;")
+_IN_BASE64 = frozenset("+/")
+# Chosen here: how much base64 stands before what is no token, and the fewest characters of a token that is glued to a
+# word, of a prefix that then counts, and of a token that is told by what it holds.
+_BASE64_CHARS, _SHORTEST_GLUED, _TELLING_PREFIX, _SHORTEST_ALONE = 100, 20, 4, 35
+_BEHIND = {".": patterns.DISCORD, ":": patterns.BEHIND_COLON}
+# By what stands right before a run: a part of what must stand before it, all of it, what ends the secret, and its kind.
+_Place = tuple[str, re.Pattern[str], re.Pattern[str], str]
+_SIGNED: tuple[_Place, ...] = tuple(
+    (hint, patterns.SIGNED, patterns.SIGNATURE_REST, "signature") for hint in ("sig=", "ature=")
+)
+_AZURE: _Place = ("Q~", patterns.AZURE, patterns.AZURE_REST, "azure")
+_POST_TO: _Place = ("hook", patterns.POST_TO, patterns.ADDRESS_REST, "webhook")
+_PLACES: dict[str, tuple[_Place, ...]] = {
+    **dict.fromkeys("=%+", _SIGNED),
+    **dict.fromkeys("~.", (_AZURE,)),
+    "/": (_POST_TO, *_SIGNED),
+    "@": (_POST_TO,),
+    "$": (("access_token$", patterns.BRAINTREE, patterns.SIGNATURE_REST, "braintree"),),
+}
+
+# (start, end, kind), in code points.
+Span = tuple[int, int, str]
+# A text and a run that is no token by itself → the token that goes on or begins there over a line's end.
+Cut = Callable[[str, int, int], Span | None]
+
+
+def tokens(text: str, runs: bytes, cut: Cut | None = None) -> Iterator[Span]:
+    """The tokens with a form of their own: each is, or has, a long run. `cut` is asked for those that lines cut, by the
+    runs that are no token."""
+    at = runs.find(_LONG_RUN)
+    while at >= 0:
+        end = _RUN_END.search(runs, at).start()  # type: ignore[union-attr]  # every text has an end
+        before = text[at - 1 : at]
+        if before in _IN_BASE64 and _is_within_base64(text, at):
+            at = runs.find(_LONG_RUN, patterns.BASE64.match(text, at).end())  # type: ignore[union-attr]  # it matches ""
+            continue
+        span = _vendors_own(text, at, end, before) or _told_by_place(text, at, end, before)
+        if span is None and before in _IN_BASE64:
+            begun = _begun_as_base64(text, at)
+            span = _with_prefix(text, begun) or (cut(text, begun, end) if cut else None) if begun >= 0 else None
+        if span is None and cut is not None:
+            span = cut(text, at, end)
+        if span is not None:
+            yield span
+            end = max(end, span[1])
+        at = runs.find(_LONG_RUN, end)
+
+
+def _is_within_base64(text: str, at: int) -> bool:
+    """Whether what stands before is base64 for so long that no token's prefix is meant: an image, a certificate."""
+    passed = text[max(0, at - _BASE64_CHARS) : at]
+    return "+" in passed and len(passed) == _BASE64_CHARS and patterns.BASE64.fullmatch(passed) is not None
+
+
+def _vendors_own(text: str, start: int, end: int, before: str) -> Span | None:
+    """The token with a vendor's prefix that begins at a run, before it, or behind a mark within it."""
+    span = _with_prefix(text, start) if text[start : start + 2] in kinds.BEGINNINGS else None
+    if span is None and before in _LEAD_ENDS and text.endswith(kinds.LEADS, 0, start):
+        for lead in kinds.LEADS:
+            if span is None and text.endswith(lead, 0, start):
+                span = _with_prefix(text, start - len(lead))
+    if span is None and before in _ESCAPE_ENDS and (escape := patterns.ESCAPE.match(text, start)):
+        span = _with_prefix(text, escape.end()) or _told_by_place(text, escape.end(), end, "")
+    if span is None and end - start > _SHORTEST_GLUED:
+        for mark in _MARK.finditer(text, start, end - _SHORTEST_GLUED):
+            if span is None and text[mark.end() : mark.end() + 2] in kinds.BEGINNINGS:
+                span = _with_prefix(text, mark.end(), glued=True)
+    return span
+
+
+def _with_prefix(text: str, at: int, *, glued: bool = False) -> Span | None:
+    """The token whose prefix stands at `at`, the longest if several kinds fit. `glued`: to a word, where only a prefix
+    that is no word itself counts."""
+    found: Span | None = None
+    for kind in kinds.kinds_at(text, at):
+        if glued and (kind.has_digit or len(kind.prefix) < _TELLING_PREFIX):
+            continue
+        begin = at + len(kind.prefix)
+        rest = kind.body.match(text, begin)
+        end = rest.end() if rest else begin
+        if (
+            end - begin >= kind.least
+            and (found is None or end > found[1])
+            and not (kind.has_digit and not _DIGIT.search(text, begin, end))
+        ):
+            found = begin, end, kind.name
+    return found
+
+
+def _begun_as_base64(text: str, start: int) -> int:
+    """Where a base64 token begins that may go on with a run at `start`; -1 when none is near."""
+    begin = max(0, start - _BASE64_CHARS)
+    at = begin + kinds.base64_prefix_in(text[begin:start])
+    if at < begin or (text[at - 1 : at].isalnum() and not patterns.ESCAPED.search(text, max(0, at - 5), at)):
+        return -1
+    return at
+
+
+def _told_by_place(text: str, start: int, end: int, before: str) -> Span | None:
+    """A token without a prefix, by what it holds or what stands before it."""
+    if end - start >= _SHORTEST_ALONE and (alone := patterns.ALONE.match(text, start)):
+        return *alone.span(), alone.lastgroup or ""
+    pattern = _BEHIND.get(before)
+    if pattern is not None and (behind := pattern.match(text, start)):
+        return *behind.span(), behind.lastgroup or ""
+    places = _PLACES.get(before)
+    if places is None:
+        return None
+    passed = text[max(0, start - 200) : start]
+    for hint, place, rest, kind in places:
+        if hint not in passed or (found := rest.match(text, start)) is None:
+            continue
+        if lead := place.search(passed):
+            return start - len(passed) + lead.end("lead"), found.end(), kind
+        if place.search(patterns.WRAP.sub("", passed)):
+            return start - len(passed) + passed.rfind(hint) + len(hint), found.end(), kind
+    return None
