@@ -9,7 +9,7 @@ from typing import Any
 import grpc
 import pytest
 from google.protobuf.message import Message
-from sidemirror_server.rpc.limit_table import TABLE, Text
+from sidemirror_server.rpc.boundary.limit_table import TABLE, Text
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub

@@ -32,8 +32,8 @@ FROM_A_TOOL = "from a tool"
 # Characters that writing systems and terminals use as list bullets, and our own.
 _MARKS = str.maketrans(dict.fromkeys("•‣⁃∙◦●▪■", "·"))
 _LABEL_MARKS = str.maketrans({"[": "(", "]": ")"})
-# An imitated heading or label, such as `[PAST REFLECTIONS]` or `[Goal: …]`: words in square brackets, and one word where
-# it labels our lessons. An index, a list of numbers and a redaction marker do not match.
+# An imitated heading or label, such as `[PAST REFLECTIONS]` or `[Goal: …]`: words in square brackets, and one word
+# where it labels our lessons. An index, a list of numbers and a redaction marker do not match.
 _FORGED = re.compile(r"\[(?!redacted:)(\s*(?:[^\W\d_][^\[\]]*[\s:][^\[\]]*|(?i:strategy|reflection)\s*))\]")
 # An imitation that contains other brackets. Only its first bracket is certain, so only that one is replaced.
 _FORGED_BEGIN = re.compile(r"\[(?!redacted:)(?=\s*[^\W\d_][^\]]*[\s:])")
