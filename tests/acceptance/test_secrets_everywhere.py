@@ -9,10 +9,10 @@ from typing import Any
 import grpc
 import pytest
 from google.protobuf.message import Message
-from sidemirror_server.rpc.boundary.limit_table import TABLE, Text
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
+from sidemirror_server.rpc.boundary.limit_table import TABLE, Text
 from tests.acceptance.product import serving
 from tests.acceptance.test_tracing import Collector, collector  # noqa: F401 - a fixture
 from tests.operations.scrape import metrics_address, text_of
