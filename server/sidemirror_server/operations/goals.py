@@ -1,17 +1,15 @@
 """`sidemirror goals`: what finished goals have taught a running sidecar, and the reports it could make nothing of."""
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import grpc
-from google.protobuf.json_format import MessageToDict
-from google.protobuf.message import Message
 
 from sidemirror.v1 import goal_reflection_pb2 as pb
 from sidemirror.v1 import goal_reflection_pb2_grpc as pb_grpc
+from sidemirror_server.operations.shown import name_of, plain, with_defaults
 from sidemirror_server.operations.target import EXIT_FAILED, address_of, failed, open_channel
 
 _TIMEOUT_S = 5.0
@@ -38,7 +36,7 @@ def list_reports(place: Place, *, only_dead: bool, limit: int, as_json: bool) ->
         state = pb.GOAL_REPORT_STATE_DEAD if only_dead else pb.GOAL_REPORT_STATE_UNSPECIFIED
         reports = [report for _, report in zip(range(limit), _reports(stub, place, state), strict=False)]
         if as_json:
-            print(json.dumps([_as_json(report) for report in reports], indent=2))
+            print(json.dumps([with_defaults(report) for report in reports], indent=2))
         else:
             _show_reports(reports, "No report is dead." if only_dead else "No goal was reported in the last 7 days.")
         return 0
@@ -57,7 +55,7 @@ def show(place: Place, goal_id: str, *, as_json: bool) -> int:
             recent = stub.ListRecentGoals(pb.ListRecentGoalsRequest(**place.scope), timeout=_TIMEOUT_S)
             found = [reflection for goal in recent.goals for reflection in goal.reflections]
         if as_json:
-            print(json.dumps([_as_json(reflection) for reflection in found], indent=2))
+            print(json.dumps([with_defaults(reflection) for reflection in found], indent=2))
         else:
             _show_reflections(found)
         return 0
@@ -94,13 +92,7 @@ def _asking(place: Place, ask: "Callable[[pb_grpc.GoalReflectionServiceStub], in
     address = address_of(place.address)
     with open_channel(address) as channel:
         try:
-            code = ask(pb_grpc.GoalReflectionServiceStub(channel))
-            sys.stdout.flush()
-            return code
-        except BrokenPipeError:
-            # `sidemirror goals list | head`: the reader has what it wanted. Python would complain once more at its end.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 0
+            return ask(pb_grpc.GoalReflectionServiceStub(channel))
         except grpc.RpcError as error:
             return failed(address, error)
 
@@ -118,13 +110,6 @@ def _reports(
             return
 
 
-def _as_json(message: Message) -> dict[str, Any]:
-    told: dict[str, Any] = MessageToDict(
-        message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
-    )
-    return told
-
-
 def _show_reports(reports: list[pb.GoalReport], none: str) -> None:
     """Two lines for each; whole, however narrow the terminal is, because `retry` and `show` take what stands there."""
     from rich.console import Console
@@ -135,11 +120,11 @@ def _show_reports(reports: list[pb.GoalReport], none: str) -> None:
         console.print(none)
     for report in reports:
         made = f"{report.create_time.ToDatetime():%Y-%m-%d %H:%M:%S}"
-        stands = _word(pb.GoalReportState.Name(report.report_state))
-        ended = _word(pb.GoalState.Name(report.state))
+        stands = name_of(pb.GoalReportState, report.report_state)
+        ended = name_of(pb.GoalState, report.state)
         console.print(Text(f"{made} {report.report_id} {stands}", "bold"), soft_wrap=True)
         tries = f"{report.attempts} {'try' if report.attempts == 1 else 'tries'}"
-        last = f", last error: {_plain(report.last_error)}" if report.last_error else ""
+        last = f", last error: {plain(report.last_error)}" if report.last_error else ""
         console.print(Text(f"  {report.goal_id} {ended}, {tries}{last}"), soft_wrap=True)
 
 
@@ -152,16 +137,6 @@ def _show_reflections(reflections: list[pb.GoalReflection]) -> None:
         console.print("Nothing is known that is younger than 7 days.")
     for reflection in reflections:
         made = f"{reflection.create_time.ToDatetime():%Y-%m-%d %H:%M:%S}"
-        ended = _word(pb.GoalState.Name(reflection.goal_state))
+        ended = name_of(pb.GoalState, reflection.goal_state)
         console.print(Text(f"{made} {reflection.goal_id} {ended}, importance {reflection.importance:.1f}", "bold"))
-        console.print(Text(f"  {_plain(reflection.objective)}\n  {_plain(reflection.insight)}"))
-
-
-def _plain(text: str) -> str:
-    """`text` on one line, without anything that a terminal obeys: agents, tools and models wrote it."""
-    return "".join(char if char.isprintable() else "\ufffd" for char in " ".join(text.split()))
-
-
-def _word(name: str) -> str:
-    """The last word of an enum value's name, in lower case: no state has two."""
-    return name.rpartition("_")[2].lower()
+        console.print(Text(f"  {plain(reflection.objective)}\n  {plain(reflection.insight)}"))

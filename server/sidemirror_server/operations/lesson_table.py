@@ -7,6 +7,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror_server.operations.shown import words_of
 
 
 def show_lessons(lessons: Sequence[pb.LessonStatistics]) -> None:
@@ -18,7 +19,10 @@ def show_lessons(lessons: Sequence[pb.LessonStatistics]) -> None:
         return
     for lesson in lessons:
         retired = " (retired)" if lesson.state == pb.MEMORY_STATE_RETIRED else ""
-        console.print(Text(f"{lesson.reflection_id} {_verdict(lesson)}{retired}", "bold"), soft_wrap=True)
+        console.print(
+            Text(f"{lesson.reflection_id} {words_of(pb.LessonVerdict, lesson.verdict)}{retired}", "bold"),
+            soft_wrap=True,
+        )
         figures = {
             "lift": _lift(lesson),
             "succeeded with it": _successes(lesson.shown),
@@ -30,10 +34,6 @@ def show_lessons(lessons: Sequence[pb.LessonStatistics]) -> None:
         for told in (lesson.detail, *shown):
             console.print(Padding(Text(told), (0, 0, 0, 2), expand=False))
     console.print("Tasks: how many of those with an outcome succeeded, and how many have none yet.")
-
-
-def _verdict(lesson: pb.LessonStatistics) -> str:
-    return pb.LessonVerdict.Name(lesson.verdict).removeprefix("LESSON_VERDICT_").lower().replace("_", " ")
 
 
 def _lift(lesson: pb.LessonStatistics) -> str:

@@ -13,7 +13,7 @@ import grpc
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
-from sidemirror_server.operations.as_json import print_json
+from sidemirror_server.operations.shown import print_json
 from sidemirror_server.operations.target import EXIT_FAILED, address_of, failed, open_channel
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 
@@ -25,11 +25,6 @@ _LINES_AT_ONCE, _BYTES_AT_ONCE = 500, 2 * 1024 * 1024
 _SAID_EVERY_S = 5.0
 # What is no export is refused line by line: enough to see what is wrong.
 _REFUSED_SHOWN = 20
-_STATES = {
-    "active": pb.MEMORY_STATE_ACTIVE,
-    "retired": pb.MEMORY_STATE_RETIRED,
-    "quarantined": pb.MEMORY_STATE_QUARANTINED,
-}
 
 
 def memory(options: argparse.Namespace) -> int:
@@ -70,8 +65,7 @@ def _search(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> i
         tags=options.tag,
         explain=options.explain,
         include_quarantined=options.include_quarantined,
-        tenant_id=options.tenant_id,
-        project_id=options.project_id,
+        **_scope(options),
     )
     found = stub.QueryReflections(request, timeout=_TIMEOUT_S)
     if options.json:
@@ -92,9 +86,7 @@ def _show(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int
         return 0
     from sidemirror_server.operations.memory_tables import show_memory
 
-    all_of_it = pb.ListReflectionVersionsRequest(
-        reflection_id=options.id, tenant_id=options.tenant_id, project_id=options.project_id
-    )
+    all_of_it = pb.ListReflectionVersionsRequest(reflection_id=options.id, **scope)
     show_memory(found, stub.ListReflectionVersions(all_of_it, timeout=_TIMEOUT_S).versions)
     return 0
 
@@ -103,9 +95,7 @@ def _lessons(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> 
     known: list[pb.LessonStatistics] = []
     token = ""
     while True:
-        request = pb.GetLessonStatisticsRequest(
-            reflection_ids=options.ids, page_token=token, tenant_id=options.tenant_id, project_id=options.project_id
-        )
+        request = pb.GetLessonStatisticsRequest(reflection_ids=options.ids, page_token=token, **_scope(options))
         page = stub.GetLessonStatistics(request, timeout=_TIMEOUT_S)
         known += page.lessons
         token = page.next_page_token
@@ -121,8 +111,9 @@ def _lessons(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> 
 
 
 def _review(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
+    state = pb.MemoryState.Value(f"MEMORY_STATE_{options.state.upper()}")
     request = pb.ReviewReflectionRequest(
-        reflection_id=options.id, state=_STATES[options.state], reason=options.reason, **_scope(options)
+        reflection_id=options.id, state=state, reason=options.reason, **_scope(options)
     )
     changed = stub.ReviewReflection(request, timeout=_TIMEOUT_S).memory
     print(f"{changed.id} is {options.state} now, version {changed.version}.")

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror_server.operations.shown import name_of
 
 _MODES = {
     pb.SEARCH_MODE_FILTER: "by importance and age",
@@ -26,7 +27,8 @@ def show_hits(found: pb.QueryReflectionsResponse) -> None:
         return
     for hit in found.hits:
         memory = hit.memory
-        about = f"{_kind(memory)}, importance {memory.importance:.2f}, origin {_origin(memory)}"
+        kind, origin = name_of(pb.MemoryKind, memory.kind), name_of(common_pb2.Origin, memory.origin)
+        about = f"{kind}, importance {memory.importance:.2f}, origin {origin}"
         console.print(Text(f"{hit.score:.3f} {memory.id} {about}", "bold"), soft_wrap=True)
         for told in filter(None, (_content(memory), hit.explanation.summary)):
             console.print(Padding(_plain(told), (0, 0, 0, 2), expand=False))
@@ -43,18 +45,16 @@ def show_memory(memory: pb.Memory, versions: Iterable[pb.Memory]) -> None:
     applies = memory.applies_when
     rows = {
         "id": memory.id,
-        "kind": _kind(memory),
+        "kind": name_of(pb.MemoryKind, memory.kind),
         "text": memory.content,
-        "state": " ".join(filter(None, (_state(memory), memory.quarantine and f"({memory.quarantine})"))),
-        "origin": _origin(memory),
+        "state": f"{name_of(pb.MemoryState, memory.state)}{memory.quarantine and f' ({memory.quarantine})'}",
+        "origin": name_of(common_pb2.Origin, memory.origin),
         "importance": f"{memory.importance:.2f}",
         "confidence": confidence,
         "tags": ", ".join(memory.tags),
-        "error": _name(pb.ErrorCategory.Name(memory.error_category), "ERROR_CATEGORY_"),
+        "error": name_of(pb.ErrorCategory, memory.error_category),
         "applies to tools": ", ".join(applies.tools),
-        "applies to errors": ", ".join(
-            _name(pb.ErrorCategory.Name(category), "ERROR_CATEGORY_") for category in applies.error_categories
-        ),
+        "applies to errors": ", ".join(name_of(pb.ErrorCategory, category) for category in applies.error_categories),
         "not when": applies.not_when,
         "strategy of": memory.strategy_of,
         "task": _text_in(memory, "task_description"),
@@ -81,24 +81,8 @@ def _plain(text: str) -> Text:
 
 
 def _content(memory: pb.Memory) -> str:
-    state = "" if memory.state == pb.MEMORY_STATE_ACTIVE else f"[{_state(memory)}] "
+    state = "" if memory.state == pb.MEMORY_STATE_ACTIVE else f"[{name_of(pb.MemoryState, memory.state)}] "
     return f"{state}{memory.content}"
-
-
-def _kind(memory: pb.Memory) -> str:
-    return _name(pb.MemoryKind.Name(memory.kind), "MEMORY_KIND_")
-
-
-def _state(memory: pb.Memory) -> str:
-    return _name(pb.MemoryState.Name(memory.state), "MEMORY_STATE_")
-
-
-def _origin(memory: pb.Memory) -> str:
-    return _name(common_pb2.Origin.Name(memory.origin), "ORIGIN_")
-
-
-def _name(value: str, prefix: str) -> str:
-    return value.removeprefix(prefix).lower()
 
 
 def _text_in(memory: pb.Memory, name: str) -> str:

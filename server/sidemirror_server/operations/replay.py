@@ -18,6 +18,7 @@ from sidemirror_server.operations.episodes import BadEpisode, Episode, RecordedT
 from sidemirror_server.operations.loop import run
 from sidemirror_server.operations.own_sidecar import own_sidecar
 from sidemirror_server.operations.replay_report import Played, Refused, ReplayReport, ReplayTally, show_report
+from sidemirror_server.operations.shown import words_of
 from sidemirror_server.operations.target import EXIT_UNREACHABLE, Unreachable, address_given, dial
 from sidemirror_server.operations.turn_stream import TurnBroken, TurnStream
 
@@ -105,18 +106,13 @@ async def _play_turn(
 def _count(tally: ReplayTally, directive: pb.TurnDirective) -> None:
     match directive.WhichOneof("kind"):
         case "nudge":
-            tally.nudges[_name(pb.Pattern.Name(directive.nudge.pattern), "PATTERN_")] += 1
+            tally.nudges[words_of(pb.Pattern, directive.nudge.pattern)] += 1
         case "reflection":
-            status = common_pb2.ResultStatus.Name(directive.reflection.status)
-            tally.reflections[_name(status, "RESULT_STATUS_")] += 1
+            tally.reflections[words_of(common_pb2.ResultStatus, directive.reflection.status)] += 1
             for reason in directive.reasons:
-                tally.reasons[_name(pb.ReflectionReason.Name(reason), "REFLECTION_REASON_")] += 1
+                tally.reasons[words_of(pb.ReflectionReason, reason)] += 1
         case "gap":
             tally.gaps += 1
-
-
-def _name(value: str, prefix: str) -> str:
-    return value.removeprefix(prefix).lower().replace("_", " ")
 
 
 def _limited(lines: Iterator[Episode | BadEpisode], limit: int) -> Iterator[Episode | BadEpisode]:

@@ -1,14 +1,12 @@
 """`sidemirror usage`: what models have cost a running sidecar's tenant and project, and what is left of the caps."""
 
 import json
-from typing import Any
 
 import grpc
-from google.protobuf.json_format import MessageToDict
-from google.protobuf.message import Message
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
+from sidemirror_server.operations.shown import name_of, with_defaults
 from sidemirror_server.operations.target import address_of, failed, open_channel
 
 _TIMEOUT_S = 5.0
@@ -25,23 +23,14 @@ def usage(address: str, tenant_id: str, project_id: str, *, as_json: bool) -> in
             return failed(address, error)
     if as_json:
         told = {
-            "models": [_as_json(model) for model in info.models],
-            "spend": [_as_json(spend) for spend in info.spend],
-            "spend_caps": [_as_json(cap) for cap in info.spend_caps],
+            "models": [with_defaults(model) for model in info.models],
+            "spend": [with_defaults(spend) for spend in info.spend],
+            "spend_caps": [with_defaults(cap) for cap in info.spend_caps],
         }
         print(json.dumps(told, indent=2))
     else:
         _show(info)
     return 0
-
-
-def _as_json(message: Message) -> dict[str, Any]:
-    told: dict[str, Any] = MessageToDict(
-        message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
-    )
-    # JSON has one kind of number; protobuf's writes large ones as texts.
-    whole = {field.name for field in message.DESCRIPTOR.fields if field.type == field.TYPE_INT64}
-    return {name: int(value) if name in whole else value for name, value in told.items()}
 
 
 def _show(info: pb.GetServerInfoResponse) -> None:
@@ -66,7 +55,7 @@ def _show(info: pb.GetServerInfoResponse) -> None:
     for heading in ("used", "of", "resets"):
         capped.add_column(heading, justify="right")
     for cap in info.spend_caps:
-        name = cap.purpose or pb.SpendLevel.Name(cap.level).removeprefix("SPEND_LEVEL_").lower()
+        name = cap.purpose or name_of(pb.SpendLevel, cap.level)
         resets = f"{cap.reset_time.ToDatetime():%Y-%m-%d %H:%M} UTC"
         if cap.HasField("usd_per_day"):
             capped.add_row(name, f"{cap.used_usd:.6f} USD", f"{cap.usd_per_day:.2f} USD", resets)
