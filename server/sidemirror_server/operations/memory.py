@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import grpc
 
@@ -53,7 +53,7 @@ def memory(options: argparse.Namespace) -> int:
         return EXIT_FAILED
 
 
-def _scope(options: argparse.Namespace) -> dict[str, str]:
+def _scope(options: argparse.Namespace) -> dict[str, Any]:
     return {"tenant_id": options.tenant_id, "project_id": options.project_id}
 
 
@@ -111,7 +111,7 @@ def _lessons(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> 
 
 
 def _review(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
-    state = pb.MemoryState.Value(f"MEMORY_STATE_{options.state.upper()}")
+    state = f"MEMORY_STATE_{options.state.upper()}"
     request = pb.ReviewReflectionRequest(
         reflection_id=options.id, state=state, reason=options.reason, **_scope(options)
     )
