@@ -4,6 +4,7 @@ A critique whose status is not OK holds nothing that a model could have said: no
 The seed's default for it is written by the converter in `rpc` alone (design section 3).
 """
 
+from collections.abc import Callable
 from enum import StrEnum
 
 import msgspec
@@ -122,16 +123,7 @@ class CritiqueOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
     reported_us: int = 0
 
 
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Critique).decode
-
-
-def critique_body(critique: Critique) -> bytes:
-    """The JSON that keeps a critique."""
-    return _encode(critique)
-
-
-def critique_in(body: bytes) -> Critique:
-    """What such JSON keeps."""
-    kept: Critique = _decode(body)
-    return kept
+# The JSON that keeps a critique.
+critique_body: Callable[[Critique], bytes] = msgspec.json.Encoder().encode
+# What such JSON keeps.
+critique_in: Callable[[bytes], Critique] = msgspec.json.Decoder(Critique).decode
