@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import sys
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from sidemirror.v1 import common_pb2, thinking_pb2_grpc
@@ -56,7 +56,8 @@ async def play(
     waiting = iter(episodes)
     played: list[Played] = []
     started_s = asyncio.get_running_loop().time()
-    async with _sidecar(address) as target, dial(target) as channel:
+    sidecar = contextlib.nullcontext(address) if address else own_sidecar()
+    async with sidecar as target, dial(target) as channel:
         stub = thinking_pb2_grpc.ThinkingServiceStub(channel)
         with _progress(len(episodes), quiet=quiet) as advance:
 
@@ -123,15 +124,6 @@ def _limited(lines: Iterator[Episode | BadEpisode], limit: int) -> Iterator[Epis
         taken += isinstance(line, Episode)
         if limit and taken >= limit:
             return
-
-
-@contextlib.asynccontextmanager
-async def _sidecar(address: str) -> AsyncIterator[str]:
-    if address:
-        yield address
-    else:
-        async with own_sidecar() as own:
-            yield own
 
 
 @contextlib.contextmanager

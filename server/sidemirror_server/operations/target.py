@@ -1,10 +1,11 @@
 """Which sidecar a command speaks to, and the channel to it."""
 
+import argparse
 import asyncio
 import contextlib
 import re
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,23 @@ class Unreachable(Exception):
     """Nothing answers where the sidecar should be."""
 
 
-def failed(address: str, error: grpc.RpcError) -> int:
+def scope_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Whose data a command is about, as fields of a request; empty ids are the sidecar's own."""
+    return {"tenant_id": options.tenant_id, "project_id": options.project_id}
+
+
+def asked(address: str, ask: Callable[[grpc.Channel], int]) -> int:
+    """The exit code that `ask` returns for a channel to the address (see `address_of`). A call that comes to nothing
+    is told, and ends it. Raises BadSettings."""
+    address = address_of(address)
+    with open_channel(address) as channel:
+        try:
+            return ask(channel)
+        except grpc.RpcError as error:
+            return _failed(address, error)
+
+
+def _failed(address: str, error: grpc.RpcError) -> int:
     """Says why a call came to nothing; returns the command's exit code."""
     print(f"sidemirror: {why_failed(address, error)}", file=sys.stderr)
     return EXIT_UNREACHABLE if error.code() is grpc.StatusCode.UNAVAILABLE else EXIT_FAILED

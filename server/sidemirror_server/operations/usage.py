@@ -7,30 +7,26 @@ import grpc
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
 from sidemirror_server.operations.shown import name_of, with_defaults
-from sidemirror_server.operations.target import address_of, failed, open_channel
+from sidemirror_server.operations.target import asked
 
 _TIMEOUT_S = 5.0
 
 
 def usage(address: str, tenant_id: str, project_id: str, *, as_json: bool) -> int:
     """Prints the spend of the last days and the caps; empty ids are the sidecar's own. Returns the exit code."""
-    address = address_of(address)
     request = pb.GetServerInfoRequest(tenant_id=tenant_id, project_id=project_id)
-    with open_channel(address) as channel:
-        try:
-            info = pb_grpc.SidecarServiceStub(channel).GetServerInfo(request, timeout=_TIMEOUT_S)
-        except grpc.RpcError as error:
-            return failed(address, error)
-    if as_json:
-        told = {
-            "models": [with_defaults(model) for model in info.models],
-            "spend": [with_defaults(spend) for spend in info.spend],
-            "spend_caps": [with_defaults(cap) for cap in info.spend_caps],
-        }
-        print(json.dumps(told, indent=2))
-    else:
-        _show(info)
-    return 0
+
+    def ask(channel: grpc.Channel) -> int:
+        info = pb_grpc.SidecarServiceStub(channel).GetServerInfo(request, timeout=_TIMEOUT_S)
+        if as_json:
+            names = ("models", "spend", "spend_caps")
+            told = {name: [with_defaults(one) for one in getattr(info, name)] for name in names}
+            print(json.dumps(told, indent=2))
+        else:
+            _show(info)
+        return 0
+
+    return asked(address, ask)
 
 
 def _show(info: pb.GetServerInfoResponse) -> None:
