@@ -96,7 +96,7 @@ def _lessons(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> 
     if options.json:
         print_json(pb.GetLessonStatisticsResponse(lessons=known))
         return 0
-    from sidemirror_server.operations.lesson_table import show_lessons
+    from sidemirror_server.operations.memory_tables import show_lessons
 
     show_lessons(known)
     return 0

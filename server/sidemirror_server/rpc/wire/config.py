@@ -48,15 +48,12 @@ def config_to_wire(config: ThinkingConfig) -> pb.ThinkingConfig:
     )
 
 
-def _number_of(level: str | None) -> Any:
-    """The number of the requested level, known or not."""
-    return LEVEL_NUMBERS[level] if level in LEVEL_NUMBERS else int(level or pb.THINK_LEVEL_UNSPECIFIED)
-
-
 def wish_to_wire(wish: ThinkingWish) -> pb.ThinkingConfig:
     """A configuration as the agent requested it."""
+    # An unknown level was kept as its number.
+    level: Any = LEVEL_NUMBERS[wish.level] if wish.level in LEVEL_NUMBERS else int(wish.level or 0)
     wire = pb.ThinkingConfig(
-        level=_number_of(wish.level),
+        level=level,
         reflect_every=wish.reflect_every or 0,
         periodic_scope=PERIODIC_NUMBERS.get(wish.periodic_scope or "", pb.PERIODIC_SCOPE_UNSPECIFIED),
     )
