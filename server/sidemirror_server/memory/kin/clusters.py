@@ -156,10 +156,14 @@ def _by_tool(facts: Sequence[ClusterFacts]) -> Iterator[tuple[str, list[ClusterF
         yield from ((tool, group) for group in _alike(members, SAME_TOOL_RATIO))
 
 
+def _by_similarity(facts: Sequence[ClusterFacts]) -> Iterator[tuple[str, list[ClusterFacts]]]:
+    yield from (("", group) for group in _alike(facts, ALIKE_RATIO))
+
+
 _RULES = {
     ClusterKind.ERROR_SIGNATURE: _by_signature,
     ClusterKind.TOOL: _by_tool,
-    ClusterKind.SIMILARITY: lambda facts: (("", group) for group in _alike(facts, ALIKE_RATIO)),
+    ClusterKind.SIMILARITY: _by_similarity,
 }
 
 
