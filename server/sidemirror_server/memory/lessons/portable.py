@@ -59,13 +59,14 @@ class BadLine(Exception):
     """A line cannot be used. The message says why, and quotes nothing of the line."""
 
 
+_encode = msgspec.json.Encoder().encode
+
+
 def line_of(kept: MemoryHistory) -> str:
     """The line of a memory. Earlier versions that make it too long are left out, the oldest first."""
     earlier = kept.earlier
     while True:
-        line = msgspec.json.encode(
-            Line(FORMAT, kept.memory, earlier, len(kept.earlier) - len(earlier), kept.links[:_MOST_LINKS])
-        )
+        line = _encode(Line(FORMAT, kept.memory, earlier, len(kept.earlier) - len(earlier), kept.links[:_MOST_LINKS]))
         if len(line) <= MOST_LINE_BYTES or not earlier:
             return line.decode()
         earlier = earlier[len(earlier) // 2 + 1 :]
