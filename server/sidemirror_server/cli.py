@@ -127,23 +127,21 @@ def _add_usage(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 def _add_goals(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     goals = commands.add_parser("goals", help="what finished goals have taught, and the reports that came to nothing")
-    verbs = goals.add_subparsers(required=True, metavar="VERB")
+    verbs = goals.add_subparsers(required=True, metavar="VERB", dest="verb")
     for name, told in (("list", "reports, the newest first"), ("dead", "reports that nothing could be made of")):
         verb = verbs.add_parser(name, help=told)
         verb.add_argument("--limit", type=_count, default=50, metavar="N", help="the newest N only (default: 50)")
         verb.add_argument("--json", action="store_true", help="print the result as JSON")
-        verb.set_defaults(run=_goals_list, only_dead=name == "dead")
     show = verbs.add_parser("show", help="a goal's reflections, or those of the recent goals")
     show.add_argument("goal_id", nargs="?", default="", metavar="GOAL")
     show.add_argument("--json", action="store_true", help="print the result as JSON")
-    show.set_defaults(run=_goals_show)
     retry = verbs.add_parser("retry", help="queue dead reports again")
     which = retry.add_mutually_exclusive_group(required=True)
     which.add_argument("report_ids", nargs="*", default=[], metavar="REPORT")
     which.add_argument("--all", action="store_true", help="every dead report")
-    retry.set_defaults(run=_goals_retry)
     for verb in verbs.choices.values():
         verb.allow_abbrev = False
+        verb.set_defaults(run=_goals)
         _add_target(verb)
         _add_scope(verb)
 
@@ -266,23 +264,10 @@ def _usage(options: argparse.Namespace) -> int:
     return usage(options.address, options.tenant_id, options.project_id, as_json=options.json)
 
 
-def _goals_list(options: argparse.Namespace) -> int:
-    from sidemirror_server.operations.goals import Place, list_reports
+def _goals(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.goals import goals
 
-    place = Place(options.address, options.tenant_id, options.project_id)
-    return list_reports(place, only_dead=options.only_dead, limit=options.limit, as_json=options.json)
-
-
-def _goals_show(options: argparse.Namespace) -> int:
-    from sidemirror_server.operations.goals import Place, show
-
-    return show(Place(options.address, options.tenant_id, options.project_id), options.goal_id, as_json=options.json)
-
-
-def _goals_retry(options: argparse.Namespace) -> int:
-    from sidemirror_server.operations.goals import Place, retry
-
-    return retry(Place(options.address, options.tenant_id, options.project_id), options.report_ids, every=options.all)
+    return goals(options)
 
 
 def _watch(options: argparse.Namespace) -> int:

@@ -161,7 +161,7 @@ async def test_a_reader_that_has_enough(tmp_path: Path) -> None:
         await until_done(stub, 1)
         reading, writing = os.pipe()
         os.close(reading)
-        call = "import sys; from sidemirror_server.cli import main; sys.exit(main())"
+        call = "import sys; from sidemirror_server.command import main; sys.exit(main())"
         command = (sys.executable, "-c", call, "goals", "list", "--json", "--address", served.address)
         process = await asyncio.create_subprocess_exec(*command, stdout=writing, stderr=asyncio.subprocess.PIPE)
         os.close(writing)

@@ -12,7 +12,7 @@ import msgspec
 
 from sidemirror_server.critique.critique import MAX_TOKENS, TEMPERATURE, judged
 from sidemirror_server.critique.material import CritiqueMaterial, evidence_of
-from sidemirror_server.critique.prompts import BRIEFS, JUDGE_SYSTEM, brief_system, debate_prompt, judge_prompt
+from sidemirror_server.critique.prompts import BRIEFS, JUDGE_SYSTEM, brief_system, debate_prompt
 from sidemirror_server.critique.record import Issue, Verdict
 from sidemirror_server.critique.verdict import asks_for_revision, surviving
 from sidemirror_server.models.answers import CritiqueAnswer, DebateAnswer
@@ -157,7 +157,7 @@ async def _verdict(
     ask = Ask(
         purpose=Purpose.DEBATE,
         system=JUDGE_SYSTEM,
-        prompt=judge_prompt(material, [one.text for one in heard]),
+        prompt=debate_prompt(material, [one.text for one in heard]),
         answer_type=CritiqueAnswer,
         evidence=evidence_of(material),
         max_tokens=MAX_TOKENS,

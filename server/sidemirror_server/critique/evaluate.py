@@ -123,7 +123,7 @@ async def evaluate(
         try:
             completion = await model.ask(scope, ask, deadline_s)
         except ModelFailed as failure:
-            evaluation = Evaluation(failure.status, (*_unanswered(), *computed), failure.detail, failure.usage)
+            evaluation = Evaluation(failure.status, (*_answered(None), *computed), failure.detail, failure.usage)
         else:
             criteria = (*_answered(completion.answer), *computed)
             evaluation = Evaluation(ResultStatus.OK, criteria, usage=completion.usage)
@@ -137,15 +137,12 @@ async def evaluate(
 _ASKED = ("correctness", "helpfulness", "safety")
 
 
-def _unanswered() -> tuple[Criterion, ...]:
-    return tuple(Criterion(name, None, "no model answered", computed=False) for name in _ASKED)
-
-
-def _answered(answer: EvaluationAnswer) -> tuple[Criterion, ...]:
-    said = {criterion.name: criterion for criterion in reversed(answer.criteria)}
+def _answered(answer: EvaluationAnswer | None) -> tuple[Criterion, ...]:
+    said = {criterion.name: criterion for criterion in reversed(answer.criteria)} if answer else {}
+    missing = "the model left it out" if answer else "no model answered"
     return tuple(
         Criterion(name, said[name].score, said[name].reason, computed=False)
         if name in said
-        else Criterion(name, None, "the model left it out", computed=False)
+        else Criterion(name, None, missing, computed=False)
         for name in _ASKED
     )

@@ -117,17 +117,10 @@ def evaluation_prompt(task: str, steps: Sequence[str], response: str) -> str:
 
 
 def debate_prompt(material: CritiqueMaterial, arguments: Sequence[str]) -> str:
-    """The user text of a critic in one round. `arguments`: the others' from the round before; empty if blind."""
-    return fenced([*_given(material), ("The answer", clip(material.response, _RESPONSE_CHARS)), *_argued(arguments)])
-
-
-def judge_prompt(material: CritiqueMaterial, arguments: Sequence[str]) -> str:
-    """The user text of the judge. `arguments`: all of the last round."""
-    return debate_prompt(material, arguments)
-
-
-def _argued(arguments: Sequence[str]) -> list[tuple[str, str]]:
-    return [(f"Argument of reviewer {number}", text) for number, text in enumerate(arguments, start=1)]
+    """The user text of a critic in one round, and of the judge. `arguments`: those of the other critics in the round
+    before, empty in a blind round; for the judge all of the last round."""
+    argued = [(f"Argument of reviewer {number}", text) for number, text in enumerate(arguments, start=1)]
+    return fenced([*_given(material), ("The answer", clip(material.response, _RESPONSE_CHARS)), *argued])
 
 
 def _given(material: CritiqueMaterial) -> list[tuple[str, str]]:

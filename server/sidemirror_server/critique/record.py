@@ -4,6 +4,7 @@ A critique whose status is not OK has no confidence, no issues and no dimensions
 the defaults of seed response-critique (decision 017).
 """
 
+from collections.abc import Callable
 from enum import StrEnum
 
 import msgspec
@@ -122,16 +123,7 @@ class CritiqueOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
     reported_us: int = 0
 
 
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Critique).decode
-
-
-def critique_body(critique: Critique) -> bytes:
-    """A critique as JSON, its stored form."""
-    return _encode(critique)
-
-
-def critique_in(body: bytes) -> Critique:
-    """The critique in its stored form."""
-    kept: Critique = _decode(body)
-    return kept
+# A critique as JSON, its stored form.
+critique_body: Callable[[Critique], bytes] = msgspec.json.Encoder().encode
+# The critique in its stored form.
+critique_in: Callable[[bytes], Critique] = msgspec.json.Decoder(Critique).decode

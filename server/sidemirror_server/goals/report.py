@@ -1,5 +1,7 @@
 """An agent's report of a finished goal, kept as a job until its reflection is made."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from sidemirror_server.goals.record import GoalReflection, GoalState
@@ -50,29 +52,12 @@ class GoalReport(msgspec.Struct, frozen=True, omit_defaults=True):
         return clip(self.objective, OBJECTIVE_CHARS)
 
 
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(GoalReport).decode
-_decode_reflection = msgspec.json.Decoder(GoalReflection).decode
-
-
-def report_body(report: GoalReport) -> bytes:
-    """Encodes a report as JSON."""
-    return _encode(report)
-
-
-def report_in(body: bytes) -> GoalReport:
-    """Decodes a report from its JSON."""
-    return _decode(body)
-
-
-def reflection_body(reflection: GoalReflection) -> bytes:
-    """Encodes a reflection as JSON, for a job's notes, its result and the journal."""
-    return _encode(reflection)
-
-
-def reflection_in(body: bytes) -> GoalReflection:
-    """Decodes a reflection from its JSON."""
-    return _decode_reflection(body)
+# A report as JSON, and from its JSON.
+report_body: Callable[[GoalReport], bytes] = msgspec.json.Encoder().encode
+report_in: Callable[[bytes], GoalReport] = msgspec.json.Decoder(GoalReport).decode
+# A reflection as JSON, for a job's notes, its result and the journal, and from its JSON.
+reflection_body: Callable[[GoalReflection], bytes] = msgspec.json.Encoder().encode
+reflection_in: Callable[[bytes], GoalReflection] = msgspec.json.Decoder(GoalReflection).decode
 
 
 def reflection_of(job: Job) -> GoalReflection | None:

@@ -195,13 +195,12 @@ class MemoryHistory(msgspec.Struct, frozen=True):
     links: tuple[NewLink, ...] = ()
 
 
-_encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(MemoryRecord).decode
 
 
 def memory_body(record: MemoryRecord) -> bytes:
     """A memory as JSON without its two long texts, which stores keep in separate columns."""
-    return _encode(msgspec.structs.replace(record, content="", task_text=""))
+    return msgspec.json.encode(msgspec.structs.replace(record, content="", task_text=""))
 
 
 def memory_in(body: bytes, content: str, task_text: str) -> MemoryRecord:

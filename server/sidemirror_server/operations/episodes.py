@@ -14,19 +14,13 @@ import msgspec
 
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.rpc.wire.common import OUTCOMES
 
 _GZIP_MAGIC = b"\x1f\x8b"
 # An event's id is the episode's and a number, and ids have at most 128 characters (thinking.proto, `TurnEvent`).
 _LONGEST_ID = 100
 
 Kind = Literal["user_message", "llm_response", "tool_call", "tool_result", "tool_error", "final_response", "reflection"]
-_OUTCOMES = {
-    "success": common_pb2.TASK_OUTCOME_SUCCESS,
-    "failure": common_pb2.TASK_OUTCOME_FAILURE,
-    "partial": common_pb2.TASK_OUTCOME_PARTIAL,
-    "timeout": common_pb2.TASK_OUTCOME_TIMEOUT,
-    "error": common_pb2.TASK_OUTCOME_ERROR,
-}
 # Of the recorded grounds for calling a result an error, the one where the call itself failed: a simulated 503.
 _CALL_FAILED = "injected_fault"
 
@@ -129,7 +123,7 @@ def turns_of(episode: Episode, session_id: str, config: pb.ThinkingConfig) -> It
         )
         finished = pb.TurnFinished()
         if number == len(turns):
-            finished.outcome = _OUTCOMES.get(episode.outcome, common_pb2.TASK_OUTCOME_UNSPECIFIED)
+            finished.outcome = OUTCOMES.get(episode.outcome, common_pb2.TASK_OUTCOME_UNSPECIFIED)
             if episode.reward is not None and 0 <= episode.reward <= 1:
                 finished.score = episode.reward
         seen = [event for event in events if event.actor != "user"]

@@ -9,12 +9,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
-import grpc
-
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
-from sidemirror_server.operations.as_json import print_json
-from sidemirror_server.operations.target import EXIT_FAILED, address_of, failed, open_channel
+from sidemirror_server.operations.shown import print_json
+from sidemirror_server.operations.target import EXIT_FAILED, asked, scope_of
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 
 EXIT_BAD_LINES = 65  # sysexits.h: the input data was incorrect
@@ -25,11 +23,6 @@ _LINES_AT_ONCE, _BYTES_AT_ONCE = 500, 2 * 1024 * 1024
 _SAID_EVERY_S = 5.0
 # What is no export is refused line by line: enough to see what is wrong.
 _REFUSED_SHOWN = 20
-_STATES = {
-    "active": pb.MEMORY_STATE_ACTIVE,
-    "retired": pb.MEMORY_STATE_RETIRED,
-    "quarantined": pb.MEMORY_STATE_QUARANTINED,
-}
 
 
 def memory(options: argparse.Namespace) -> int:
@@ -44,22 +37,16 @@ def memory(options: argparse.Namespace) -> int:
         "dreams": _dreams,
         "prunings": _prunings,
     }
-    address = address_of(options.address)
     try:
-        with open_channel(address) as channel:
-            return verbs[options.verb](ReflectiveMemoryServiceStub(channel), options)
-    except grpc.RpcError as error:
-        return failed(address, error)
+        return asked(
+            options.address, lambda channel: verbs[options.verb](ReflectiveMemoryServiceStub(channel), options)
+        )
     except BrokenPipeError:
         raise  # nobody reads any more: `command.py`
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
         print(f"sidemirror: {named}{error.strerror}", file=sys.stderr)
         return EXIT_FAILED
-
-
-def _scope(options: argparse.Namespace) -> dict[str, str]:
-    return {"tenant_id": options.tenant_id, "project_id": options.project_id}
 
 
 def _search(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
@@ -70,8 +57,7 @@ def _search(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> i
         tags=options.tag,
         explain=options.explain,
         include_quarantined=options.include_quarantined,
-        tenant_id=options.tenant_id,
-        project_id=options.project_id,
+        **scope_of(options),
     )
     found = stub.QueryReflections(request, timeout=_TIMEOUT_S)
     if options.json:
@@ -84,7 +70,7 @@ def _search(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> i
 
 
 def _show(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
-    scope = _scope(options)
+    scope = scope_of(options)
     one = pb.GetReflectionRequest(reflection_id=options.id, **scope)
     found = stub.GetReflection(one, timeout=_TIMEOUT_S).memory
     if options.json:
@@ -92,9 +78,7 @@ def _show(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int
         return 0
     from sidemirror_server.operations.memory_tables import show_memory
 
-    all_of_it = pb.ListReflectionVersionsRequest(
-        reflection_id=options.id, tenant_id=options.tenant_id, project_id=options.project_id
-    )
+    all_of_it = pb.ListReflectionVersionsRequest(reflection_id=options.id, **scope)
     show_memory(found, stub.ListReflectionVersions(all_of_it, timeout=_TIMEOUT_S).versions)
     return 0
 
@@ -103,9 +87,7 @@ def _lessons(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> 
     known: list[pb.LessonStatistics] = []
     token = ""
     while True:
-        request = pb.GetLessonStatisticsRequest(
-            reflection_ids=options.ids, page_token=token, tenant_id=options.tenant_id, project_id=options.project_id
-        )
+        request = pb.GetLessonStatisticsRequest(reflection_ids=options.ids, page_token=token, **scope_of(options))
         page = stub.GetLessonStatistics(request, timeout=_TIMEOUT_S)
         known += page.lessons
         token = page.next_page_token
@@ -114,15 +96,16 @@ def _lessons(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> 
     if options.json:
         print_json(pb.GetLessonStatisticsResponse(lessons=known))
         return 0
-    from sidemirror_server.operations.lesson_table import show_lessons
+    from sidemirror_server.operations.memory_tables import show_lessons
 
     show_lessons(known)
     return 0
 
 
 def _review(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
+    state = f"MEMORY_STATE_{options.state.upper()}"
     request = pb.ReviewReflectionRequest(
-        reflection_id=options.id, state=_STATES[options.state], reason=options.reason, **_scope(options)
+        reflection_id=options.id, state=state, reason=options.reason, **scope_of(options)
     )
     changed = stub.ReviewReflection(request, timeout=_TIMEOUT_S).memory
     print(f"{changed.id} is {options.state} now, version {changed.version}.")
@@ -132,7 +115,7 @@ def _review(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> i
 def _export(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
     progress = _Progress("exported", SystemClock())
     with _written(options.file) as write:
-        for part in stub.ExportReflections(pb.ExportReflectionsRequest(**_scope(options))):
+        for part in stub.ExportReflections(pb.ExportReflectionsRequest(**scope_of(options))):
             for line in part.lines:
                 write(f"{line}\n")
                 progress.one()
@@ -143,7 +126,7 @@ def _export(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> i
 def _import(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
     with _read(options.file) as lines:
         told = _told(lines, _Progress("sent", SystemClock()))
-        came_of_it = stub.ImportReflections(_requests(told, _scope(options)))
+        came_of_it = stub.ImportReflections(_requests(told, scope_of(options)))
     print(f"{came_of_it.imported_count:,} memories imported, {came_of_it.known_count:,} were known.", file=sys.stderr)
     for line in came_of_it.refused[:_REFUSED_SHOWN]:
         print(f"line {line.number}: {line.reason}", file=sys.stderr)
@@ -155,13 +138,13 @@ def _import(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> i
 def _dreams(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
     from sidemirror_server.operations.memory_dreams import dreams
 
-    return dreams(stub, options, _scope(options))
+    return dreams(stub, options, scope_of(options))
 
 
 def _prunings(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
     from sidemirror_server.operations.memory_dreams import prunings
 
-    return prunings(stub, options, _scope(options))
+    return prunings(stub, options, scope_of(options))
 
 
 class _Progress:

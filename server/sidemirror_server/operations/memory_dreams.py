@@ -10,7 +10,7 @@ from rich.table import Table
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
-from sidemirror_server.operations.as_json import print_json
+from sidemirror_server.operations.shown import name_of, print_json
 
 _TIMEOUT_S = 30.0
 # Longer than a pass takes: 20 questions of 30 s.
@@ -61,7 +61,7 @@ def _show_dreams(found: Iterable[pb.DreamLogEntry]) -> None:
         table.add_column(heading, justify="left" if heading in ("ended", "status") else "right", overflow="fold")
     for dream in found:
         made = sum(lesson.is_new for lesson in dream.lessons)
-        status = common_pb2.ResultStatus.Name(dream.status).removeprefix("RESULT_STATUS_").lower()
+        status = name_of(common_pb2.ResultStatus, dream.status)
         cost = f"{dream.usage.cost_usd:.4f}" if dream.usage.HasField("cost_usd") else ""
         table.add_row(
             f"{dream.end_time.ToDatetime():%Y-%m-%d %H:%M:%S}",
@@ -80,7 +80,7 @@ def _show_prunings(found: Iterable[pb.Pruning]) -> None:
         below = f"{pruning.importance_below:.2f}" if pruning.kind == pb.PRUNED_KIND_MEMORIES else ""
         table.add_row(
             f"{pruning.prune_time.ToDatetime():%Y-%m-%d %H:%M:%S}",
-            pb.PrunedKind.Name(pruning.kind).removeprefix("PRUNED_KIND_").lower(),
+            name_of(pb.PrunedKind, pruning.kind),
             f"{pruning.count:,}",
             f"{pruning.before_time.ToDatetime():%Y-%m-%d %H:%M:%S}",
             below,

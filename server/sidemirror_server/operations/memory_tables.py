@@ -1,6 +1,6 @@
 """How `sidemirror memory` shows what it found, on a terminal. Texts are data: their markup is not followed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.padding import Padding
@@ -9,6 +9,7 @@ from rich.text import Text
 
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror_server.operations.shown import name_of, words_of
 
 _MODES = {
     pb.SEARCH_MODE_FILTER: "by importance and age",
@@ -26,7 +27,8 @@ def show_hits(found: pb.QueryReflectionsResponse) -> None:
         return
     for hit in found.hits:
         memory = hit.memory
-        about = f"{_kind(memory)}, importance {memory.importance:.2f}, origin {_origin(memory)}"
+        kind, origin = name_of(pb.MemoryKind, memory.kind), name_of(common_pb2.Origin, memory.origin)
+        about = f"{kind}, importance {memory.importance:.2f}, origin {origin}"
         console.print(Text(f"{hit.score:.3f} {memory.id} {about}", "bold"), soft_wrap=True)
         for told in filter(None, (_content(memory), hit.explanation.summary)):
             console.print(Padding(_plain(told), (0, 0, 0, 2), expand=False))
@@ -43,18 +45,16 @@ def show_memory(memory: pb.Memory, versions: Iterable[pb.Memory]) -> None:
     applies = memory.applies_when
     rows = {
         "id": memory.id,
-        "kind": _kind(memory),
+        "kind": name_of(pb.MemoryKind, memory.kind),
         "text": memory.content,
-        "state": " ".join(filter(None, (_state(memory), memory.quarantine and f"({memory.quarantine})"))),
-        "origin": _origin(memory),
+        "state": f"{name_of(pb.MemoryState, memory.state)}{memory.quarantine and f' ({memory.quarantine})'}",
+        "origin": name_of(common_pb2.Origin, memory.origin),
         "importance": f"{memory.importance:.2f}",
         "confidence": confidence,
         "tags": ", ".join(memory.tags),
-        "error": _name(pb.ErrorCategory.Name(memory.error_category), "ERROR_CATEGORY_"),
+        "error": name_of(pb.ErrorCategory, memory.error_category),
         "applies to tools": ", ".join(applies.tools),
-        "applies to errors": ", ".join(
-            _name(pb.ErrorCategory.Name(category), "ERROR_CATEGORY_") for category in applies.error_categories
-        ),
+        "applies to errors": ", ".join(name_of(pb.ErrorCategory, category) for category in applies.error_categories),
         "not when": applies.not_when,
         "strategy of": memory.strategy_of,
         "task": _text_in(memory, "task_description"),
@@ -75,32 +75,67 @@ def show_memory(memory: pb.Memory, versions: Iterable[pb.Memory]) -> None:
     console.print(earlier)
 
 
+def show_lessons(lessons: Sequence[pb.LessonStatistics]) -> None:
+    """One for each, with what it says and why, and then the figures. Ids are whole, however narrow the terminal is:
+    `show` and `review` take what stands there."""
+    console = Console(highlight=False)
+    if not lessons:
+        console.print("No outcome was reported for a task that a lesson was shown for or held back from.")
+        return
+    for lesson in lessons:
+        retired = " (retired)" if lesson.state == pb.MEMORY_STATE_RETIRED else ""
+        console.print(
+            Text(f"{lesson.reflection_id} {words_of(pb.LessonVerdict, lesson.verdict)}{retired}", "bold"),
+            soft_wrap=True,
+        )
+        figures = {
+            "lift": _lift(lesson),
+            "succeeded with it": _successes(lesson.shown),
+            "succeeded without it": _successes(lesson.held_back),
+            "succeeded, not compared": _successes(lesson.outside),
+            "its error came up again": _returned(lesson),
+        }
+        shown = [f"{name}: {figure}" for name, figure in figures.items() if figure]
+        for told in (lesson.detail, *shown):
+            console.print(Padding(Text(told), (0, 0, 0, 2), expand=False))
+    console.print("Tasks: how many of those with an outcome succeeded, and how many have none yet.")
+
+
 def _plain(text: str) -> Text:
     """The text as it is, without what moves a terminal's cursor."""
     return Text("".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text))
 
 
 def _content(memory: pb.Memory) -> str:
-    state = "" if memory.state == pb.MEMORY_STATE_ACTIVE else f"[{_state(memory)}] "
+    state = "" if memory.state == pb.MEMORY_STATE_ACTIVE else f"[{name_of(pb.MemoryState, memory.state)}] "
     return f"{state}{memory.content}"
-
-
-def _kind(memory: pb.Memory) -> str:
-    return _name(pb.MemoryKind.Name(memory.kind), "MEMORY_KIND_")
-
-
-def _state(memory: pb.Memory) -> str:
-    return _name(pb.MemoryState.Name(memory.state), "MEMORY_STATE_")
-
-
-def _origin(memory: pb.Memory) -> str:
-    return _name(common_pb2.Origin.Name(memory.origin), "ORIGIN_")
-
-
-def _name(value: str, prefix: str) -> str:
-    return value.removeprefix(prefix).lower()
 
 
 def _text_in(memory: pb.Memory, name: str) -> str:
     value = memory.metadata[name] if name in memory.metadata else ""  # noqa: SIM401  # a Struct message has no `get`
     return value if isinstance(value, str) else ""
+
+
+def _lift(lesson: pb.LessonStatistics) -> str:
+    if not lesson.HasField("lift"):
+        return ""
+    low, high = 100 * lesson.interval.low, 100 * lesson.interval.high
+    return f"{100 * lesson.lift:+.1f} points, {low:+.1f} to {high:+.1f}"
+
+
+def _successes(arm: pb.LessonArm) -> str:
+    if not arm.assigned_count:
+        return ""
+    missing = f", {arm.missing_count} missing" if arm.missing_count else ""
+    return f"{arm.success_count} of {arm.success_count + arm.failure_count}{missing}"
+
+
+def _returned(lesson: pb.LessonStatistics) -> str:
+    """Where it was shown, and where it was held back, as far as that is known."""
+    shown = lesson.shown.returned_count + lesson.outside.returned_count
+    with_it = shown + lesson.shown.stayed_away_count + lesson.outside.stayed_away_count
+    without = lesson.held_back.returned_count + lesson.held_back.stayed_away_count
+    lines = [f"with it {shown} of {with_it}"] if with_it else []
+    if without:
+        lines.append(f"without it {lesson.held_back.returned_count} of {without}")
+    return ", ".join(lines)

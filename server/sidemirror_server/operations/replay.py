@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import sys
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from sidemirror.v1 import common_pb2, thinking_pb2_grpc
@@ -18,6 +18,7 @@ from sidemirror_server.operations.episodes import BadEpisode, Episode, RecordedT
 from sidemirror_server.operations.loop import run
 from sidemirror_server.operations.own_sidecar import own_sidecar
 from sidemirror_server.operations.replay_report import Played, Refused, ReplayReport, ReplayTally, show_report
+from sidemirror_server.operations.shown import words_of
 from sidemirror_server.operations.target import EXIT_UNREACHABLE, Unreachable, address_given, dial
 from sidemirror_server.operations.turn_stream import TurnBroken, TurnStream
 
@@ -55,7 +56,8 @@ async def play(
     waiting = iter(episodes)
     played: list[Played] = []
     started_s = asyncio.get_running_loop().time()
-    async with _sidecar(address) as target, dial(target) as channel:
+    sidecar = contextlib.nullcontext(address) if address else own_sidecar()
+    async with sidecar as target, dial(target) as channel:
         stub = thinking_pb2_grpc.ThinkingServiceStub(channel)
         with _progress(len(episodes), quiet=quiet) as advance:
 
@@ -105,18 +107,13 @@ async def _play_turn(
 def _count(tally: ReplayTally, directive: pb.TurnDirective) -> None:
     match directive.WhichOneof("kind"):
         case "nudge":
-            tally.nudges[_name(pb.Pattern.Name(directive.nudge.pattern), "PATTERN_")] += 1
+            tally.nudges[words_of(pb.Pattern, directive.nudge.pattern)] += 1
         case "reflection":
-            status = common_pb2.ResultStatus.Name(directive.reflection.status)
-            tally.reflections[_name(status, "RESULT_STATUS_")] += 1
+            tally.reflections[words_of(common_pb2.ResultStatus, directive.reflection.status)] += 1
             for reason in directive.reasons:
-                tally.reasons[_name(pb.ReflectionReason.Name(reason), "REFLECTION_REASON_")] += 1
+                tally.reasons[words_of(pb.ReflectionReason, reason)] += 1
         case "gap":
             tally.gaps += 1
-
-
-def _name(value: str, prefix: str) -> str:
-    return value.removeprefix(prefix).lower().replace("_", " ")
 
 
 def _limited(lines: Iterator[Episode | BadEpisode], limit: int) -> Iterator[Episode | BadEpisode]:
@@ -127,15 +124,6 @@ def _limited(lines: Iterator[Episode | BadEpisode], limit: int) -> Iterator[Epis
         taken += isinstance(line, Episode)
         if limit and taken >= limit:
             return
-
-
-@contextlib.asynccontextmanager
-async def _sidecar(address: str) -> AsyncIterator[str]:
-    if address:
-        yield address
-    else:
-        async with own_sidecar() as own:
-            yield own
 
 
 @contextlib.contextmanager

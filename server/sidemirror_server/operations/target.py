@@ -1,5 +1,6 @@
 """Which sidecar a command speaks to, and the channel to it."""
 
+import argparse
 import asyncio
 import contextlib
 import re
@@ -54,7 +55,23 @@ class Unreachable(Exception):
     """Nothing answers where the sidecar should be."""
 
 
-def failed(address: str, error: grpc.RpcError) -> int:
+def scope_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Whose data a command is about, as fields of a request; empty ids are the sidecar's own."""
+    return {"tenant_id": options.tenant_id, "project_id": options.project_id}
+
+
+def asked(address: str, ask: Callable[[grpc.Channel], int]) -> int:
+    """The exit code that `ask` returns for a channel to the address (see `address_of`). A call that comes to nothing
+    is told, and ends it. Raises BadSettings."""
+    address = address_of(address)
+    with open_channel(address) as channel:
+        try:
+            return ask(channel)
+        except grpc.RpcError as error:
+            return _failed(address, error)
+
+
+def _failed(address: str, error: grpc.RpcError) -> int:
     """Says why a call came to nothing; returns the command's exit code."""
     print(f"sidemirror: {why_failed(address, error)}", file=sys.stderr)
     return EXIT_UNREACHABLE if error.code() is grpc.StatusCode.UNAVAILABLE else EXIT_FAILED
@@ -173,24 +190,21 @@ class _Carries:
     def __init__(self, carried: Sequence[tuple[str, str | bytes]]) -> None:
         self._carried = carried
 
-    async def _go_on(
-        self, continuation: Callable[..., Any], details: grpc.aio.ClientCallDetails, request: object
-    ) -> Any:
+    async def go_on(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
+        """The call as it was meant, with more metadata."""
+        details = client_call_details
         carried = grpc.aio.Metadata(*self._carried, *(details.metadata or ()))
         given = (details.method, details.timeout, carried, details.credentials, details.wait_for_ready)
         return await continuation(grpc.aio.ClientCallDetails(*given), request)
 
 
 class _Unary(_Carries, grpc.aio.UnaryUnaryClientInterceptor):
-    async def intercept_unary_unary(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
-        return await self._go_on(continuation, client_call_details, request)
+    intercept_unary_unary: Any = _Carries.go_on
 
 
 class _ServerStream(_Carries, grpc.aio.UnaryStreamClientInterceptor):
-    async def intercept_unary_stream(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
-        return await self._go_on(continuation, client_call_details, request)
+    intercept_unary_stream: Any = _Carries.go_on
 
 
 class _BidiStream(_Carries, grpc.aio.StreamStreamClientInterceptor):
-    async def intercept_stream_stream(self, continuation: Any, client_call_details: Any, request_iterator: Any) -> Any:
-        return await self._go_on(continuation, client_call_details, request_iterator)
+    intercept_stream_stream: Any = _Carries.go_on

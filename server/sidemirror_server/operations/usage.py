@@ -1,47 +1,32 @@
 """`sidemirror usage`: what models have cost a running sidecar's tenant and project, and what is left of the caps."""
 
 import json
-from typing import Any
 
 import grpc
-from google.protobuf.json_format import MessageToDict
-from google.protobuf.message import Message
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
-from sidemirror_server.operations.target import address_of, failed, open_channel
+from sidemirror_server.operations.shown import name_of, with_defaults
+from sidemirror_server.operations.target import asked
 
 _TIMEOUT_S = 5.0
 
 
 def usage(address: str, tenant_id: str, project_id: str, *, as_json: bool) -> int:
     """Prints the spend of the last days and the caps; empty ids are the sidecar's own. Returns the exit code."""
-    address = address_of(address)
     request = pb.GetServerInfoRequest(tenant_id=tenant_id, project_id=project_id)
-    with open_channel(address) as channel:
-        try:
-            info = pb_grpc.SidecarServiceStub(channel).GetServerInfo(request, timeout=_TIMEOUT_S)
-        except grpc.RpcError as error:
-            return failed(address, error)
-    if as_json:
-        told = {
-            "models": [_as_json(model) for model in info.models],
-            "spend": [_as_json(spend) for spend in info.spend],
-            "spend_caps": [_as_json(cap) for cap in info.spend_caps],
-        }
-        print(json.dumps(told, indent=2))
-    else:
-        _show(info)
-    return 0
 
+    def ask(channel: grpc.Channel) -> int:
+        info = pb_grpc.SidecarServiceStub(channel).GetServerInfo(request, timeout=_TIMEOUT_S)
+        if as_json:
+            names = ("models", "spend", "spend_caps")
+            told = {name: [with_defaults(one) for one in getattr(info, name)] for name in names}
+            print(json.dumps(told, indent=2))
+        else:
+            _show(info)
+        return 0
 
-def _as_json(message: Message) -> dict[str, Any]:
-    told: dict[str, Any] = MessageToDict(
-        message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
-    )
-    # JSON has one kind of number; protobuf's writes large ones as texts.
-    whole = {field.name for field in message.DESCRIPTOR.fields if field.type == field.TYPE_INT64}
-    return {name: int(value) if name in whole else value for name, value in told.items()}
+    return asked(address, ask)
 
 
 def _show(info: pb.GetServerInfoResponse) -> None:
@@ -66,7 +51,7 @@ def _show(info: pb.GetServerInfoResponse) -> None:
     for heading in ("used", "of", "resets"):
         capped.add_column(heading, justify="right")
     for cap in info.spend_caps:
-        name = cap.purpose or pb.SpendLevel.Name(cap.level).removeprefix("SPEND_LEVEL_").lower()
+        name = cap.purpose or name_of(pb.SpendLevel, cap.level)
         resets = f"{cap.reset_time.ToDatetime():%Y-%m-%d %H:%M} UTC"
         if cap.HasField("usd_per_day"):
             capped.add_row(name, f"{cap.used_usd:.6f} USD", f"{cap.usd_per_day:.2f} USD", resets)

@@ -7,7 +7,6 @@ shown has no hole; ends with Ctrl-C, or when whoever reads its output is gone.
 import argparse
 import asyncio
 import json
-import os
 import sys
 from collections.abc import AsyncIterator, Callable
 
@@ -46,12 +45,7 @@ def watch(options: argparse.Namespace) -> int:
         session_id=options.session,
         new_only=not options.all_from_start,
     )
-    try:
-        return run(_watch(address_of(options.address), request, as_json=options.json))
-    except BrokenPipeError:
-        # `sidemirror watch | head`: the reader has what it wanted. Python would complain once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    return run(_watch(address_of(options.address), request, as_json=options.json))
 
 
 async def _watch(address: str, request: pb.WatchTurnsRequest, *, as_json: bool) -> int:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.operations.shown import plain, words_of
 
 # What a line shows of a text; the terminal's width cuts further.
 _TEXT_CHARS = 200
@@ -78,7 +79,7 @@ _EVENTS: dict[str, Callable[[Any], str]] = {
     "uncertainty": lambda what: _plain(f"{what.score:g} {what.detail}".strip()),
     "reflection_recorded": lambda what: _plain(what.reflection),
     "response_drafted": lambda what: _plain(what.text),
-    "turn_finished": lambda what: _name(common_pb2.TaskOutcome, what.outcome, "TASK_OUTCOME_"),
+    "turn_finished": lambda what: words_of(common_pb2.TaskOutcome, what.outcome),
 }
 
 
@@ -87,17 +88,17 @@ def _directive(directive: pb.TurnDirective) -> str:
     match directive.WhichOneof("kind"):
         case "turn_plan":
             plan = directive.turn_plan
-            level = _name(pb.ThinkLevel, plan.config.level, "THINK_LEVEL_")
+            level = words_of(pb.ThinkLevel, plan.config.level)
             warned = "".join(f"; {_plain(warning)}" for warning in plan.warnings)
             return f"plan: turn {plan.turn_count}, level {level}, {plan.token_budget:,} tokens{warned}"
         case "nudge":
-            pattern = _name(pb.Pattern, directive.nudge.pattern, "PATTERN_")
+            pattern = words_of(pb.Pattern, directive.nudge.pattern)
             return f"nudge ({pattern}): {_plain(directive.nudge.message)}"
         case "reflection":
             return _reflection(directive)
         case "turn_summary":
             summary = directive.turn_summary
-            outcome = _name(common_pb2.TaskOutcome, summary.outcome, "TASK_OUTCOME_")
+            outcome = words_of(common_pb2.TaskOutcome, summary.outcome)
             return (
                 f"summary: {outcome}, {summary.event_count} events, {summary.tool_error_count} of "
                 f"{summary.tool_call_count} tool calls failed, {summary.nudge_count} nudges, "
@@ -109,7 +110,7 @@ def _directive(directive: pb.TurnDirective) -> str:
 
 def _reflection(directive: pb.TurnDirective) -> str:
     reflection = directive.reflection
-    status = _name(common_pb2.ResultStatus, reflection.status, "RESULT_STATUS_")
+    status = words_of(common_pb2.ResultStatus, reflection.status)
     if reflection.status != common_pb2.RESULT_STATUS_OK:
         return f"no reflection ({_reasons(directive)}): {status}, {_plain(reflection.detail)}"
     suggested = f" → {_plain(reflection.suggested_action)}" if reflection.suggested_action else ""
@@ -117,17 +118,10 @@ def _reflection(directive: pb.TurnDirective) -> str:
 
 
 def _reasons(what: pb.TurnDirective | pb.SlotClaim) -> str:
-    return ", ".join(_name(pb.ReflectionReason, reason, "REFLECTION_REASON_") for reason in what.reasons)
-
-
-def _name(enum: Any, number: int, prefix: str) -> str:
-    """The name of an enum's value; its number where a newer sidecar knows more of them."""
-    value = enum.DESCRIPTOR.values_by_number.get(number)
-    return value.name.removeprefix(prefix).lower().replace("_", " ") if value else str(number)
+    return ", ".join(words_of(pb.ReflectionReason, reason) for reason in what.reasons)
 
 
 def _plain(text: str) -> str:
-    """A text on one line, without what a terminal would obey: it may come from anywhere."""
-    cut = " ".join(text[: 2 * _TEXT_CHARS].split())
-    shown = "".join(char if char.isprintable() else "�" for char in cut)
+    """A text on one line, as long as a line shows of it."""
+    shown = plain(text[: 2 * _TEXT_CHARS])
     return shown if len(shown) <= _TEXT_CHARS else f"{shown[:_TEXT_CHARS]}…"

@@ -44,6 +44,7 @@ from sidemirror_server.trace.event import (
 from sidemirror_server.trace.failure import category_of
 from sidemirror_server.trace.log import TurnStanding
 from sidemirror_server.vocabulary.budget import BudgetLeft, budget_left
+from sidemirror_server.vocabulary.ids import EventId
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from sidemirror_server.vocabulary.text import clip
 
@@ -234,7 +235,7 @@ def _turn_started(state: TurnState, sequence: int, event: Event, what: TurnStart
 
 def _user_message(state: TurnState, sequence: int, event: Event, what: UserMessage) -> None:
     state.question = clip(what.text, _QUESTION_CHARS)
-    _remember(state, event, EvidenceStep(event.event_id, "user_message", event.agent, "", clip(what.text, _STEP_CHARS)))
+    _remember(state, event, "user_message", what.text)
 
 
 def _model_started(state: TurnState, sequence: int, event: Event, what: ModelStarted) -> None:
@@ -244,8 +245,7 @@ def _model_started(state: TurnState, sequence: int, event: Event, what: ModelSta
 def _model_returned(state: TurnState, sequence: int, event: Event, what: ModelReturned) -> None:
     _model_moved_on(state, event.agent)
     if what.text:
-        text = clip(what.text, _STEP_CHARS)
-        _remember(state, event, EvidenceStep(event.event_id, "model_text", event.agent, "", text))
+        _remember(state, event, "model_text", what.text)
 
 
 def _model_moved_on(state: TurnState, agent: str) -> None:
@@ -265,19 +265,7 @@ def _tool_called(state: TurnState, sequence: int, event: Event, what: ToolCalled
     key = call_key(what.name, what.arguments)
     state.open_calls.pop(call_id, None)
     state.open_calls[call_id] = OpenCall(call_id, event.event_id, what.name, key, what.polling, event.agent)
-    _remember(
-        state,
-        event,
-        EvidenceStep(
-            event.event_id,
-            "tool_call",
-            event.agent,
-            what.name,
-            clip(what.arguments, _STEP_CHARS),
-            call_id=call_id,
-            polling=what.polling,
-        ),
-    )
+    _remember(state, event, "tool_call", what.arguments, what.name, call_id=call_id, polling=what.polling)
 
 
 def _tool_returned(state: TurnState, sequence: int, event: Event, what: ToolReturned) -> None:
@@ -293,10 +281,9 @@ def _call_ended(
 ) -> None:
     call = _take_call(state, call_id, event.agent)
     tool = call.name if call else ""
-    clipped = clip(text, _STEP_CHARS)
     if failed:
         state.tool_error_count += 1
-        seen = SeenError(event.event_id, tool, clipped, sequence)
+        seen = SeenError(event.event_id, tool, clip(text, _STEP_CHARS), sequence)
         state.tool_errors = (*state.tool_errors[-_MOST_ERRORS + 1 :], seen)
     state.steps_done += 1
     outcome = ToolOutcome(tool, clip(text, RESULT_CHARS), failed)
@@ -315,20 +302,12 @@ def _call_ended(
         state.findings = (*state.findings, finding)
         state.stuck_at = sequence
     _remember(
-        state,
-        event,
-        EvidenceStep(
-            event.event_id,
-            kind,
-            event.agent,
-            tool,
-            clipped,
-            is_error=failed,
-            category=category_of(text, tool).value if failed else None,
-            call_id=call.call_id if call else call_id,
-            polling=step.polling,
-            answers=call.event_id if call else None,
-        ),
+        *(state, event, kind, text, tool),
+        is_error=failed,
+        category=category_of(text, tool).value if failed else None,
+        call_id=call.call_id if call else call_id,
+        polling=step.polling,
+        answers=call.event_id if call else None,
     )
     state.at_decision = all(call.stale for call in state.open_calls.values())
 
@@ -349,8 +328,7 @@ def _uncertainty(state: TurnState, sequence: int, event: Event, what: Uncertaint
     state.uncertain_at = sequence
     # An agent may report uncertainty between two model calls and wait for advice, so this is a decision point too.
     state.at_decision = all(call.stale for call in state.open_calls.values())
-    text = clip(what.detail, _STEP_CHARS)
-    _remember(state, event, EvidenceStep(event.event_id, "uncertainty", event.agent, "", text))
+    _remember(state, event, "uncertainty", what.detail)
 
 
 def _reflection_recorded(state: TurnState, sequence: int, event: Event, what: ReflectionRecorded) -> None:
@@ -365,7 +343,7 @@ def _reflection_recorded(state: TurnState, sequence: int, event: Event, what: Re
 
 
 def _response_drafted(state: TurnState, sequence: int, event: Event, what: ResponseDrafted) -> None:
-    _remember(state, event, EvidenceStep(event.event_id, "response", event.agent, "", clip(what.text, _STEP_CHARS)))
+    _remember(state, event, "response", what.text)
 
 
 def _turn_finished(state: TurnState, sequence: int, event: Event, what: TurnFinished) -> None:
@@ -373,7 +351,22 @@ def _turn_finished(state: TurnState, sequence: int, event: Event, what: TurnFini
     state.outcome, state.score = what.outcome, what.score
 
 
-def _remember(state: TurnState, event: Event, step: EvidenceStep) -> None:
+def _remember(
+    state: TurnState,
+    event: Event,
+    kind: str,
+    text: str,
+    tool: str = "",
+    *,
+    is_error: bool = False,
+    category: str | None = None,
+    call_id: str = "",
+    polling: bool = False,
+    answers: EventId | None = None,
+) -> None:
+    """Keeps an event as a step of the evidence, whose fields the arguments are."""
+    text = clip(text, _STEP_CHARS)
+    step = EvidenceStep(event.event_id, kind, event.agent, tool, text, is_error, category, call_id, polling, answers)
     state.origin = min(state.origin, event.origin)
     if len(state.first_steps) < _FIRST_STEPS:
         state.first_steps = (*state.first_steps, step)

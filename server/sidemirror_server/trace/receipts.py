@@ -101,13 +101,12 @@ class _Body(msgspec.Struct, frozen=True, omit_defaults=True):
     held_back: tuple[str, ...] = ()
 
 
-_encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(_Body).decode
 
 
 def receipt_body(receipt: Receipt) -> bytes:
     """A receipt's items and `held_back` as JSON."""
-    return _encode(_Body(receipt.items, receipt.held_back))
+    return msgspec.json.encode(_Body(receipt.items, receipt.held_back))
 
 
 def receipt_of(

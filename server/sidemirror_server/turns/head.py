@@ -1,5 +1,7 @@
 """The JSON in the log's `TurnHead.body`: what lists show of a turn, and what the session's next turn inherits."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from sidemirror_server.thinking.record import Carry
@@ -24,13 +26,13 @@ class HeadBody(msgspec.Struct, frozen=True, omit_defaults=True):
     carried: Carry = Carry()
 
 
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(HeadBody).decode
+# A head's body from its JSON.
+head_in: Callable[[bytes], HeadBody] = msgspec.json.Decoder(HeadBody).decode
 
 
 def head_body(state: TurnState) -> bytes:
     """The head's body for the turn's present state."""
-    return _encode(
+    return msgspec.json.encode(
         HeadBody(
             task=clip(state.task, TASK_CHARS),
             outcome=state.outcome,
@@ -41,8 +43,3 @@ def head_body(state: TurnState) -> bytes:
             carried=carry(state),
         )
     )
-
-
-def head_in(body: bytes) -> HeadBody:
-    """Decodes a head's body."""
-    return _decode(body)

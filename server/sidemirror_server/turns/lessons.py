@@ -71,7 +71,7 @@ class Lessons:
             goal_id=wish.goal_id,
         )
         goals, memory = await asyncio.gather(
-            self._of_goals(scope, wish, wish.task or started.task, receipt.time_us),
+            _in_time(self._goals.lessons(scope, wish.goal_id, wish.task or started.task, receipt.time_us)),
             self._of_memory(
                 scope,
                 wish,
@@ -119,9 +119,6 @@ class Lessons:
         if await _in_time(self._receipts.issue(scope, receipt)) is None:
             return None
         return block
-
-    async def _of_goals(self, scope: Scope, wish: ContextWish, task: str, now_us: int) -> GoalLessons | None:
-        return await _in_time(self._goals.lessons(scope, wish.goal_id, task, now_us))
 
     async def _of_memory(self, scope: Scope, wish: ContextWish, task: ContextTask) -> Fitting | None:
         if self._memory is None or not (task.task.strip() or task.tools or task.signatures):

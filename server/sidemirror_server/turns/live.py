@@ -50,7 +50,8 @@ class LiveTurn:
         self.tasks: dict[DirectiveId, asyncio.Task[None]] = {}
         self.finishing: asyncio.Task[None] | None = None
         self._pending: list[Draft] = []
-        self._pending_bytes = 0
+        # Bytes of the entries that are not durable yet.
+        self.pending_bytes = 0
         # Bytes of all the turn's entries, as the log keeps them.
         self.recorded_bytes = 0
         # The part of `recorded_bytes` that `turn_cache.py` has counted.
@@ -66,7 +67,7 @@ class LiveTurn:
         count(recorded)
         entry = draft(sequence, now_us, recorded)
         self._pending.append(entry)
-        self._pending_bytes += len(entry.body)
+        self.pending_bytes += len(entry.body)
         self.recorded_bytes += len(entry.body)
         if isinstance(recorded, Directive):
             self._keep(sequence, recorded)
@@ -94,11 +95,6 @@ class LiveTurn:
             raise WrongState("turn", self.state.turn_id, "without a plan")
         return self._plan
 
-    @property
-    def pending_bytes(self) -> int:
-        """Bytes of the entries that are not durable yet."""
-        return self._pending_bytes
-
     def take_batch(self) -> Batch | None:
         """The entries that are not durable yet, for one append; None without any. They stay pending until `settle`."""
         if not self._pending:
@@ -119,7 +115,7 @@ class LiveTurn:
     def settle(self, batch: Batch) -> None:
         """Removes the entries of `batch`, which are durable now."""
         del self._pending[: len(batch.drafts)]
-        self._pending_bytes -= sum(len(entry.body) for entry in batch.drafts)
+        self.pending_bytes -= sum(len(entry.body) for entry in batch.drafts)
         self._session_body = None
         self.durable = batch.drafts[-1].sequence
         self.failure = None
@@ -134,7 +130,7 @@ class LiveTurn:
         """Drops the pending entries, because another server has taken over the turn."""
         self.lost = failure
         self._pending.clear()
-        self._pending_bytes = 0
+        self.pending_bytes = 0
         self.fail(failure)
 
     @property

@@ -110,7 +110,6 @@ class _Notes(msgspec.Struct, frozen=True, omit_defaults=True):
     refused_ids: tuple[str, ...] = ()
 
 
-_encode = msgspec.json.Encoder().encode
 _decode_notes = msgspec.json.Decoder(_Notes).decode
 
 
@@ -183,7 +182,7 @@ class Dreamer:
 
     async def _note(self, task: ClaimedJob, notes: _Notes) -> None:
         until_s = self._clock.monotonic_s() + _PATIENCE_S
-        await self._patiently(lambda: task.checkpoint(_encode(notes)), until_s)
+        await self._patiently(lambda: task.checkpoint(msgspec.json.encode(notes)), until_s)
 
     async def _patiently(self, step: Callable[[], Awaitable[_T]], until_s: float) -> _T:
         """The result of `step`, retried while its store is away. Raises NotNow after `until_s`."""

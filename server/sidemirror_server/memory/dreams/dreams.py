@@ -1,5 +1,6 @@
 """The log of dreams, the unread memories, and the rules for when a pass is due. `dreaming.py` runs a pass."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
@@ -105,18 +106,9 @@ def rest_until(standing: DreamHistory, dream: Dream) -> int:
     return dream.ended_us + min(FIRST_REST_US << min(standing.idle_dreams, 10), LONGEST_REST_US)
 
 
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Dream).decode
-
-
-def dream_body(dream: Dream) -> bytes:
-    """A log entry as JSON."""
-    return _encode(dream)
-
-
-def dream_in(body: bytes) -> Dream:
-    """The log entry of this JSON."""
-    return _decode(body)
+# A log entry as JSON, and from its JSON.
+dream_body: Callable[[Dream], bytes] = msgspec.json.Encoder().encode
+dream_in: Callable[[bytes], Dream] = msgspec.json.Decoder(Dream).decode
 
 
 class Dreams(Protocol):

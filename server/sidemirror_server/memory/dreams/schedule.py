@@ -34,7 +34,6 @@ class _Pass(msgspec.Struct, frozen=True):
     number: int
 
 
-_encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(_Pass).decode
 
 
@@ -65,7 +64,9 @@ class DreamSchedule:
 
     async def _put(self, scope: Scope) -> Job:
         number = (await self._dreams.standing(scope)).dreams + 1
-        new = NewJob(JobId(derived_id(scope, KIND, str(number))), KIND, _encode(_Pass(number)), MAX_ATTEMPTS)
+        new = NewJob(
+            JobId(derived_id(scope, KIND, str(number))), KIND, msgspec.json.encode(_Pass(number)), MAX_ATTEMPTS
+        )
         return await self._work.put(scope, new, self._clock.now_us())
 
     async def _revive(self, job: Job) -> None:

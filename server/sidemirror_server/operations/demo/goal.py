@@ -22,7 +22,7 @@ async def report_goal(channel: grpc.aio.Channel, results: Sequence[common_pb2.To
     stub = goal_reflection_pb2_grpc.GoalReflectionServiceStub(channel)
     last = {result.name: result for result in results}
     tasks = [
-        pb.GoalTask(name=name, error=result.content) if result.is_error else _done(name, result)
+        pb.GoalTask(name=name, **{"error" if result.is_error else "output_summary": result.content})
         for name, result in last.items()
     ]
     request = pb.ReportGoalRequest(goal_id=GOAL_ID, objective=QUESTION, state=pb.GOAL_STATE_FAILED, tasks=tasks)
@@ -38,7 +38,3 @@ async def report_goal(channel: grpc.aio.Channel, results: Sequence[common_pb2.To
     finally:
         watch.cancel()
     return None
-
-
-def _done(name: str, result: common_pb2.ToolResult) -> pb.GoalTask:
-    return pb.GoalTask(name=name, output_summary=result.content)

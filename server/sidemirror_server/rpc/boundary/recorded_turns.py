@@ -7,10 +7,10 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable
 
+from sidemirror_server.thinking.record import recorded_in
 from sidemirror_server.trace.event import Event
 from sidemirror_server.trace.log import TurnLog
 from sidemirror_server.turns.conductor import Conductor
-from sidemirror_server.turns.record import events_of
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
@@ -20,6 +20,9 @@ from sidemirror_server.vocabulary.scope import Scope
 _MOMENT_S = 1.0
 # How many turns of a session count, as the contract says (GenerateReflectionRequest.session_id).
 _SESSION_TURNS = 8
+# Entries and bytes of one read of the log.
+_PAGE = 500
+_PAGE_BYTES = 4 * 1024 * 1024
 
 
 async def given_a_moment(durable: Awaitable[None]) -> None:
@@ -51,4 +54,11 @@ class RecordedTurns:
         live = self._conductor.in_memory(scope, TurnId(turn_id))
         if live is not None:
             await given_a_moment(self._recorder.wait_durable(live, live.state.last_sequence))
-        return await events_of(self._log, scope, TurnId(turn_id))
+        if await self._log.head(scope, TurnId(turn_id)) is None:
+            return None
+        events: list[Event] = []
+        after = 0
+        while entries := await self._log.read(scope, TurnId(turn_id), after, _PAGE, _PAGE_BYTES):
+            events += (recorded for entry in entries if isinstance(recorded := recorded_in(entry), Event))
+            after = entries[-1].sequence
+        return tuple(events)

@@ -2,17 +2,11 @@
 
 from sidemirror.v1 import goal_reflection_pb2 as pb
 from sidemirror_server.goals.record import GoalReflection, GoalState
-from sidemirror_server.rpc.wire.common import ORIGINS, timestamp
+from sidemirror_server.rpc.wire.common import ORIGINS, numbers_of, timestamp
 from sidemirror_server.work.queue import JobState
 
-STATES = {GoalState.COMPLETED: pb.GOAL_STATE_COMPLETED, GoalState.FAILED: pb.GOAL_STATE_FAILED}
-REPORT_STATES = {
-    JobState.QUEUED: pb.GOAL_REPORT_STATE_QUEUED,
-    JobState.RUNNING: pb.GOAL_REPORT_STATE_RUNNING,
-    JobState.RETRYING: pb.GOAL_REPORT_STATE_RETRYING,
-    JobState.DONE: pb.GOAL_REPORT_STATE_DONE,
-    JobState.DEAD: pb.GOAL_REPORT_STATE_DEAD,
-}
+STATES = numbers_of(GoalState, pb.GoalState)
+REPORT_STATES = numbers_of(JobState, pb.GoalReportState)
 
 
 def reflection_to_wire(reflection: GoalReflection) -> pb.GoalReflection:

@@ -3,10 +3,11 @@
 import asyncio
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror_server.memory.kin.graph import Explored, Explorer
-from sidemirror_server.memory.kin.links import node_of
+from sidemirror_server.memory.kin.graph import Explored, Explorer, Reached
+from sidemirror_server.memory.kin.links import Link, node_of
 from sidemirror_server.memory.record import LinkKind
 from sidemirror_server.rpc.boundary.call import Call
+from sidemirror_server.rpc.boundary.pages import fitting
 from sidemirror_server.rpc.memory.graph import LINK_NAMES, LINKS, NODES, node_in
 from sidemirror_server.rpc.memory.memories import memory_to_wire
 from sidemirror_server.rpc.wire.common import timestamp
@@ -35,30 +36,20 @@ def _point(key: str) -> pb.GraphPoint:
 
 def _explored_to_wire(explored: Explored, scope: Scope) -> pb.ExploreGraphResponse:
     """The nodes that fit into a message, the nearest first, with the links between them."""
-    response = pb.ExploreGraphResponse(truncated=explored.truncated)
-    room = _ANSWER_BYTES
-    shown: set[str] = set()
-    for reached in explored.nodes:
-        memory = None if reached.memory is None else memory_to_wire(reached.memory, scope)
-        wire = pb.GraphNode(point=_point(reached.node.key), distance=reached.distance, memory=memory)
-        room -= wire.ByteSize()
-        if room < 0:
-            response.truncated = True
-            break
-        response.nodes.append(wire)
-        shown.add(reached.node.key)
-    for link in explored.links:
-        if link.source not in shown or link.target not in shown:
-            continue
-        told = pb.MemoryLink(
-            source=_point(link.source),
-            target=_point(link.target),
-            kind=LINKS[link.kind],
-            create_time=timestamp(link.created_us),
-        )
-        room -= told.ByteSize()
-        if room < -(_ANSWER_BYTES // 4):
-            response.truncated = True
-            break
-        response.links.append(told)
-    return response
+    nodes = fitting((_node(one, scope) for one in explored.nodes), pb.GraphNode.ByteSize, _ANSWER_BYTES, at_least=0)
+    shown = {reached.node.key for reached in explored.nodes[: len(nodes)]}
+    between = [link for link in explored.links if link.source in shown and link.target in shown]
+    room_bytes = _ANSWER_BYTES + _ANSWER_BYTES // 4 - sum(map(pb.GraphNode.ByteSize, nodes))
+    links = fitting(map(_link, between), pb.MemoryLink.ByteSize, room_bytes, at_least=0)
+    is_cut = len(nodes) < len(explored.nodes) or len(links) < len(between)
+    return pb.ExploreGraphResponse(nodes=nodes, links=links, truncated=explored.truncated or is_cut)
+
+
+def _node(reached: Reached, scope: Scope) -> pb.GraphNode:
+    memory = None if reached.memory is None else memory_to_wire(reached.memory, scope)
+    return pb.GraphNode(point=_point(reached.node.key), distance=reached.distance, memory=memory)
+
+
+def _link(link: Link) -> pb.MemoryLink:
+    ends = {"source": _point(link.source), "target": _point(link.target)}
+    return pb.MemoryLink(**ends, kind=LINKS[link.kind], create_time=timestamp(link.created_us))

@@ -7,6 +7,7 @@ from sidemirror_server.memory.record import MemoryState
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.pages import fitting
 from sidemirror_server.rpc.memory.memories import KIND_NAMES, memory_to_wire
+from sidemirror_server.rpc.wire.common import numbers_of
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.text import enter
 
@@ -15,11 +16,7 @@ _DEFAULT_K = 5
 _DEFAULT_MIN_IMPORTANCE = 0.5
 # A message holds 4 MiB; hits that do not fit are left out, the last first.
 _ANSWER_BYTES = 3 * 1024 * 1024
-_MODES = {
-    SearchMode.FILTER: pb.SEARCH_MODE_FILTER,
-    SearchMode.FULL_TEXT: pb.SEARCH_MODE_FULL_TEXT,
-    SearchMode.HYBRID: pb.SEARCH_MODE_HYBRID,
-}
+_MODES = numbers_of(SearchMode, pb.SearchMode)
 
 
 async def query_reflections(

@@ -46,7 +46,8 @@ async def update_reflection(
 def _revision(request: pb.UpdateReflectionRequest, revision_id: str) -> Revision:
     """The revision of a request: the fields of its mask, or without a mask those that are set. Raises BadInput."""
     changes = request.changes
-    paths = list(request.update_mask.paths) or [name for name in _READERS if _is_set(changes, name)]
+    are_set = {field.name for field, _ in changes.ListFields()}
+    paths = list(request.update_mask.paths) or [name for name in _READERS if name in are_set]
     unknown = [path for path in paths if path not in _READERS]
     if unknown or not paths:
         raise BadInput([("update_mask", f"one or more of {', '.join(_READERS)}")])
@@ -57,7 +58,3 @@ def _revision(request: pb.UpdateReflectionRequest, revision_id: str) -> Revision
     return Revision(
         *(Change.UPDATED, enter(request.reason)), **given, without_confidence=cleared, revision_id=revision_id
     )
-
-
-def _is_set(changes: pb.MemoryChanges, name: str) -> bool:
-    return name in {field.name for field, _ in changes.ListFields()}

@@ -13,13 +13,13 @@ from sidemirror_server.vocabulary.ids import TurnId
 async def start_turn(
     conductor: Conductor, recorder: Recorder, request: pb.StartTurnRequest, call: Call
 ) -> pb.StartTurnResponse:
-    turn_id = TurnId(call.make_id(request.turn_id))
+    turn_id, said = TurnId(call.make_id(request.turn_id)), request.user_message
     wire = pb.TurnEvent(
         turn_id=request.turn_id,
         turn_started=pb.TurnStarted(
             session_id=request.session_id,
             task=request.task,
-            messages=_said_by_user(request.user_message),
+            messages=[common_pb2.Message(role=common_pb2.MESSAGE_ROLE_USER, content=said)] if said else [],
             base_prompt=request.base_prompt,
             provider=request.provider,
             model=request.model,
@@ -35,7 +35,3 @@ async def start_turn(
     turn = await conductor.start(call.scope, turn_id, event, started, is_new=is_new, wait_for_store=True)
     await recorder.wait_durable(turn, 2)
     return pb.StartTurnResponse(plan=plan_to_wire(turn.plan))
-
-
-def _said_by_user(text: str) -> list[common_pb2.Message]:
-    return [common_pb2.Message(role=common_pb2.MESSAGE_ROLE_USER, content=text)] if text else []

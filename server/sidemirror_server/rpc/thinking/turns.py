@@ -5,18 +5,14 @@ from typing import TypeVar
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.thinking.directives import left_to_wire
-from sidemirror_server.rpc.wire.common import OUTCOMES, timestamp
+from sidemirror_server.rpc.wire.common import OUTCOMES, numbers_of, timestamp
 from sidemirror_server.trace.log import TurnHead, TurnStanding
 from sidemirror_server.turns.head import head_in
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.vocabulary.budget import budget_left
 
 T = TypeVar("T")
-STATES = {
-    TurnStanding.OPEN: pb.TURN_STATE_OPEN,
-    TurnStanding.FINISHED: pb.TURN_STATE_FINISHED,
-    TurnStanding.ABANDONED: pb.TURN_STATE_ABANDONED,
-}
+STATES = numbers_of(TurnStanding, pb.TurnState)
 
 
 async def until(turn: LiveTurn, find: Callable[[], T | None]) -> T:

@@ -1,6 +1,7 @@
 """Converters that every service needs."""
 
 import re
+from collections.abc import Iterable
 from enum import Enum
 from typing import Any, TypeVar, cast
 
@@ -12,33 +13,25 @@ from sidemirror.v1 import common_pb2 as pb
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
-E = TypeVar("E", bound=Enum)
+K = TypeVar("K", bound=Enum | str)
 
 
-def numbers_of(kinds: type[E], wire: Any) -> dict[E, Any]:
-    """Each member of our enum → its number in the wire enum, whose names have the enum's name as prefix (buf's rule).
-    Raises ValueError for a member that the wire enum lacks."""
-    prefix = re.sub(r"(?<!^)(?=[A-Z])", "_", wire.DESCRIPTOR.name).upper()
-    return {kind: wire.Value(f"{prefix}_{kind.name}") for kind in kinds}
+def numbers_of(kinds: Iterable[K], wire: Any) -> dict[K, Any]:
+    """Each member of our enum, or each name → its number in the wire enum, whose names have the enum's name as prefix
+    (buf's rule). Raises ValueError for one that the wire enum lacks."""
+    prefix = re.sub(r"(?<!^)(?=[A-Z])", "_", wire.DESCRIPTOR.name)
+    names = {kind: kind.name if isinstance(kind, Enum) else kind for kind in kinds}
+    return {kind: wire.Value(f"{prefix}_{name}".upper()) for kind, name in names.items()}
 
 
 STATUSES = numbers_of(ResultStatus, pb.ResultStatus)
 ORIGINS = numbers_of(Origin, pb.Origin)
 OUTCOMES = {
     "": pb.TASK_OUTCOME_UNSPECIFIED,
-    "success": pb.TASK_OUTCOME_SUCCESS,
-    "failure": pb.TASK_OUTCOME_FAILURE,
-    "partial": pb.TASK_OUTCOME_PARTIAL,
-    "timeout": pb.TASK_OUTCOME_TIMEOUT,
-    "error": pb.TASK_OUTCOME_ERROR,
+    **numbers_of(("success", "failure", "partial", "timeout", "error"), pb.TaskOutcome),
 }
 OUTCOME_NAMES = {number: name for name, number in OUTCOMES.items()}
-ROLES = {
-    "user": pb.MESSAGE_ROLE_USER,
-    "assistant": pb.MESSAGE_ROLE_ASSISTANT,
-    "system": pb.MESSAGE_ROLE_SYSTEM,
-    "tool": pb.MESSAGE_ROLE_TOOL,
-}
+ROLES = numbers_of(("user", "assistant", "system", "tool"), pb.MessageRole)
 ROLE_NAMES = {pb.MESSAGE_ROLE_UNSPECIFIED: "user", **{number: name for name, number in ROLES.items()}}
 
 

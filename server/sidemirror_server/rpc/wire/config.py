@@ -3,20 +3,15 @@
 from typing import Any
 
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.rpc.wire.common import seconds
+from sidemirror_server.rpc.wire.common import numbers_of, seconds
 from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.trace.event import ThinkingWish
 from sidemirror_server.vocabulary.budget import TurnBudget
 
-LEVELS = {
-    pb.THINK_LEVEL_OFF: "off",
-    pb.THINK_LEVEL_LOW: "low",
-    pb.THINK_LEVEL_MEDIUM: "medium",
-    pb.THINK_LEVEL_HIGH: "high",
-}
-LEVEL_NUMBERS = {name: number for number, name in LEVELS.items()}
-PERIODIC_SCOPES = {pb.PERIODIC_SCOPE_TURN: "turn", pb.PERIODIC_SCOPE_STEP: "step"}
-PERIODIC_NUMBERS = {name: number for number, name in PERIODIC_SCOPES.items()}
+LEVEL_NUMBERS = numbers_of(("off", "low", "medium", "high"), pb.ThinkLevel)
+LEVELS = {number: name for name, number in LEVEL_NUMBERS.items()}
+PERIODIC_NUMBERS = numbers_of(("turn", "step"), pb.PeriodicScope)
+PERIODIC_SCOPES = {number: name for name, number in PERIODIC_NUMBERS.items()}
 
 
 def wish_of(config: pb.ThinkingConfig) -> ThinkingWish:
@@ -53,15 +48,12 @@ def config_to_wire(config: ThinkingConfig) -> pb.ThinkingConfig:
     )
 
 
-def _number_of(level: str | None) -> Any:
-    """The number of the requested level, known or not."""
-    return LEVEL_NUMBERS[level] if level in LEVEL_NUMBERS else int(level or pb.THINK_LEVEL_UNSPECIFIED)
-
-
 def wish_to_wire(wish: ThinkingWish) -> pb.ThinkingConfig:
     """A configuration as the agent requested it."""
+    # An unknown level was kept as its number.
+    level: Any = LEVEL_NUMBERS[wish.level] if wish.level in LEVEL_NUMBERS else int(wish.level or 0)
     wire = pb.ThinkingConfig(
-        level=_number_of(wish.level),
+        level=level,
         reflect_every=wish.reflect_every or 0,
         periodic_scope=PERIODIC_NUMBERS.get(wish.periodic_scope or "", pb.PERIODIC_SCOPE_UNSPECIFIED),
     )

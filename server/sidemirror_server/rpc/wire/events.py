@@ -5,21 +5,25 @@ from typing import Any
 
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.rpc.wire.common import OUTCOME_NAMES, OUTCOMES, ROLE_NAMES, ROLES, microseconds, timestamp
+from sidemirror_server.rpc.wire.common import (
+    OUTCOME_NAMES,
+    OUTCOMES,
+    ROLE_NAMES,
+    ROLES,
+    microseconds,
+    numbers_of,
+    timestamp,
+)
 from sidemirror_server.rpc.wire.config import budget_of, budget_to_wire, wish_of, wish_to_wire
 from sidemirror_server.trace import event as records
 from sidemirror_server.trace.event import ContextWish, Event, Message, What, origin_of
 from sidemirror_server.vocabulary.ids import EventId
 from sidemirror_server.vocabulary.text import enter, enter_json
 
-MODES = {pb.REFLECTION_MODE_AUTO: "auto", pb.REFLECTION_MODE_ON_REQUEST: "on_request"}
-MODE_NUMBERS = {name: number for number, name in MODES.items()}
-CRITIQUE_MODES = {
-    common_pb2.CRITIQUE_MODE_OFF: "off",
-    common_pb2.CRITIQUE_MODE_GATED: "gated",
-    common_pb2.CRITIQUE_MODE_ALWAYS: "always",
-}
-CRITIQUE_MODE_NUMBERS = {name: number for number, name in CRITIQUE_MODES.items()}
+MODE_NUMBERS = numbers_of(("auto", "on_request"), pb.ReflectionMode)
+MODES = {number: name for name, number in MODE_NUMBERS.items()}
+CRITIQUE_MODE_NUMBERS = numbers_of(("off", "gated", "always"), common_pb2.CritiqueMode)
+CRITIQUE_MODES = {number: name for name, number in CRITIQUE_MODE_NUMBERS.items()}
 
 
 def messages_of(messages: Any) -> tuple[Message, ...]:
