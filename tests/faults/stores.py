@@ -1,10 +1,14 @@
 """Ports of the store with a fault before them: what is asked fails, hangs or is slow, on command."""
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import Any
 
+import msgspec
+
+from sidemirror_server.assembly.stores import PORTS, Stores
 from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable
 
 
@@ -58,20 +62,31 @@ class Faulty:
         self._port = port
         self._switch = switch
 
-    def __getattr__(self, verb: str) -> Callable[..., Awaitable[Any]]:
+    def __getattr__(self, verb: str) -> Any:
         ask = getattr(self._port, verb)
+        if not inspect.iscoroutinefunction(ask):
+            return ask
+        write = writes(type(self._port), verb)
 
         async def reach_and_ask(*given: Any, **named: Any) -> Any:
-            await self._switch.reach(write=verb in _WRITES)
+            await self._switch.reach(write=write)
             return await ask(*given, **named)
 
         return reach_and_ask
 
 
-# The verbs of the ports that change something.
-_WRITES = {"append", "create", "update", "delete", "remember", "forget"}
+def writes(adapter: type, verb: str) -> bool:
+    """Whether a verb of an embedded adapter changes something: it, or a method that it calls, asks the database to."""
+    names = set(getattr(adapter, verb).__code__.co_names)
+    called = {name for name in names if name.startswith("_") and inspect.isfunction(getattr(adapter, name, None))}
+    return bool(names & {"write", "write_alike"}) or any(writes(adapter, name) for name in called)
 
 
-def behind(switch: Switch, make: Callable[..., object]) -> Callable[..., Any]:
-    """A maker of a port's adapter, as assembly calls it, with the switch before what it makes."""
-    return lambda *given: Faulty(make(*given), switch)
+def behind(switch: Switch, opening: Callable[..., Awaitable[Stores]]) -> Callable[..., Awaitable[Stores]]:
+    """An opening of stores, as assembly calls it, with the switch before each port of what it opens."""
+
+    async def opened(*given: Any) -> Stores:
+        stores = await opening(*given)
+        return msgspec.structs.replace(stores, **{name: Faulty(getattr(stores, name), switch) for name in PORTS})
+
+    return opened
