@@ -6,8 +6,6 @@ from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import Any
 
-import msgspec
-
 from sidemirror_server.assembly.stores import PORTS, Stores
 from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable
 
@@ -55,24 +53,19 @@ class Switch:
             raise StoreFull(store="test", reason="told so")
 
 
-class Faulty:
-    """Any port of the store behind a switch: each verb reaches the store only as the switch allows."""
+def put_before(port: object, switch: Switch) -> None:
+    """From now on each verb of the port reaches the store only as the switch allows."""
+    for verb, ask in inspect.getmembers(port, inspect.iscoroutinefunction):
+        if not verb.startswith("_"):
+            setattr(port, verb, _switched(switch, ask, write=writes(type(port), verb)))
 
-    def __init__(self, port: object, switch: Switch) -> None:
-        self._port = port
-        self._switch = switch
 
-    def __getattr__(self, verb: str) -> Any:
-        ask = getattr(self._port, verb)
-        if not inspect.iscoroutinefunction(ask):
-            return ask
-        write = writes(type(self._port), verb)
+def _switched(switch: Switch, ask: Callable[..., Awaitable[Any]], *, write: bool) -> Callable[..., Awaitable[Any]]:
+    async def reach_and_ask(*given: Any, **named: Any) -> Any:
+        await switch.reach(write=write)
+        return await ask(*given, **named)
 
-        async def reach_and_ask(*given: Any, **named: Any) -> Any:
-            await self._switch.reach(write=write)
-            return await ask(*given, **named)
-
-        return reach_and_ask
+    return reach_and_ask
 
 
 def writes(adapter: type, verb: str) -> bool:
@@ -87,6 +80,8 @@ def behind(switch: Switch, opening: Callable[..., Awaitable[Stores]]) -> Callabl
 
     async def opened(*given: Any) -> Stores:
         stores = await opening(*given)
-        return msgspec.structs.replace(stores, **{name: Faulty(getattr(stores, name), switch) for name in PORTS})
+        for name in PORTS:
+            put_before(getattr(stores, name), switch)
+        return stores
 
     return opened
