@@ -8,6 +8,7 @@ So plans are looked at as they are run, with what they read.
 import asyncio
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -445,6 +446,12 @@ def test_everything_that_takes_what_is_served_is_looked_at() -> None:
 NOT_LOOKED_AT = {
     memory_search: {"search_widely", "search_deeply", *(f"nearest_{n}" for n in _INDEXED_DIMENSIONS)},
 }
+
+
+def test_every_adapter_is_looked_at() -> None:
+    """Each port's statements are a file of its adapter's name; the other two are about the database itself."""
+    files = {path.stem for path in Path(work.__file__).parent.glob("*.sql")} - {"database", "examine"}
+    assert {adapter.__name__.rpartition(".")[2] for adapter in VALUES} == files
 
 
 def test_every_statement_is_looked_at() -> None:

@@ -16,7 +16,6 @@ from sidemirror_server.assembly import stores as opened
 from sidemirror_server.operations import serve
 from sidemirror_server.turns.conductor import TurnLimits
 from tests.faults.models import NeverAnswers
-from tests.faults.sidecars import PORTS
 from tests.faults.stores import Fault, Switch, behind
 
 
@@ -34,8 +33,7 @@ def main(arguments: list[str]) -> int:
     vars(serve)["assemble"] = partial(assembly.assemble, **given)
     if options.switch:
         switch = Switch()
-        for name in PORTS:
-            vars(opened)[name] = behind(switch, getattr(opened, name))
+        vars(opened)["_embedded"] = behind(switch, opened._embedded)
         signal.signal(signal.SIGUSR1, lambda *_: switch.turn(Fault.AWAY))
         signal.signal(signal.SIGUSR2, lambda *_: switch.turn(Fault.NONE))
     return cli.main(["serve", *rest])

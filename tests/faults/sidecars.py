@@ -18,9 +18,6 @@ from sidemirror_server.turns.conductor import TurnLimits
 from sidemirror_server.vocabulary.clock import Clock
 from tests.faults.stores import Switch, behind
 
-# What assembly makes the server's stores of; the switch of a test stands before each.
-PORTS = ("SqliteTurnLog", "SqliteSessions", "SqliteRequests")
-
 Stub = Any  # the generated async stub has no runtime class
 
 
@@ -46,8 +43,7 @@ async def running(
     given = {"address": "127.0.0.1:0", "data_dir": str(folder / "data"), "grace_s": "1", **settings}
     with pytest.MonkeyPatch.context() as patch:
         if switch is not None:
-            for name in PORTS:
-                patch.setattr(opened, name, behind(switch, getattr(opened, name)))
+            patch.setattr(opened, "_embedded", behind(switch, opened._embedded))
         made = assembly.assemble(load(given, {}), model=model, clock=clock, turn_limits=turn_limits)
         async with made as sidecar:
             await sidecar.start()

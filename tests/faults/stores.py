@@ -1,10 +1,12 @@
 """Ports of the store with a fault before them: what is asked fails, hangs or is slow, on command."""
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import Any
 
+from sidemirror_server.assembly.stores import PORTS, Stores
 from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable
 
 
@@ -51,27 +53,35 @@ class Switch:
             raise StoreFull(store="test", reason="told so")
 
 
-class Faulty:
-    """Any port of the store behind a switch: each verb reaches the store only as the switch allows."""
-
-    def __init__(self, port: object, switch: Switch) -> None:
-        self._port = port
-        self._switch = switch
-
-    def __getattr__(self, verb: str) -> Callable[..., Awaitable[Any]]:
-        ask = getattr(self._port, verb)
-
-        async def reach_and_ask(*given: Any, **named: Any) -> Any:
-            await self._switch.reach(write=verb in _WRITES)
-            return await ask(*given, **named)
-
-        return reach_and_ask
+def put_before(port: object, switch: Switch) -> None:
+    """From now on each verb of the port reaches the store only as the switch allows."""
+    for verb, ask in inspect.getmembers(port, inspect.iscoroutinefunction):
+        if not verb.startswith("_"):
+            setattr(port, verb, _switched(switch, ask, write=writes(type(port), verb)))
 
 
-# The verbs of the ports that change something.
-_WRITES = {"append", "create", "update", "delete", "remember", "forget"}
+def _switched(switch: Switch, ask: Callable[..., Awaitable[Any]], *, write: bool) -> Callable[..., Awaitable[Any]]:
+    async def reach_and_ask(*given: Any, **named: Any) -> Any:
+        await switch.reach(write=write)
+        return await ask(*given, **named)
+
+    return reach_and_ask
 
 
-def behind(switch: Switch, make: Callable[..., object]) -> Callable[..., Any]:
-    """A maker of a port's adapter, as assembly calls it, with the switch before what it makes."""
-    return lambda *given: Faulty(make(*given), switch)
+def writes(adapter: type, verb: str) -> bool:
+    """Whether a verb of an embedded adapter changes something: it, or a method that it calls, asks the database to."""
+    names = set(getattr(adapter, verb).__code__.co_names)
+    called = {name for name in names if name.startswith("_") and inspect.isfunction(getattr(adapter, name, None))}
+    return bool(names & {"write", "write_alike"}) or any(writes(adapter, name) for name in called)
+
+
+def behind(switch: Switch, opening: Callable[..., Awaitable[Stores]]) -> Callable[..., Awaitable[Stores]]:
+    """An opening of stores, as assembly calls it, with the switch before each port of what it opens."""
+
+    async def opened(*given: Any) -> Stores:
+        stores = await opening(*given)
+        for name in PORTS:
+            put_before(getattr(stores, name), switch)
+        return stores
+
+    return opened

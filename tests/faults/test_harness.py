@@ -1,13 +1,23 @@
 """The harness itself: an oracle that sees nothing would let every fault pass."""
 
 import asyncio
+import contextlib
+import inspect
+from pathlib import Path
 
 import pytest
 
+from sidemirror_server.assembly import stores as opened
+from sidemirror_server.assembly.stores import PORTS
+from sidemirror_server.settings import load
+from sidemirror_server.storage.sqlite.memories import SqliteMemories
+from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
+from sidemirror_server.storage.sqlite.work import SqliteWork
+from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable
 from tests.faults.journal import Journal, Outcome
 from tests.faults.proxy import FaultProxy
-from tests.faults.stores import Fault, Faulty, Switch
+from tests.faults.stores import Fault, Switch, behind, put_before, writes
 
 
 def journal() -> Journal:
@@ -42,9 +52,19 @@ def test_what_was_ok_stays_ok_when_it_is_sent_again() -> None:
     assert [made.count(outcome) for outcome in Outcome] == [1, 0, 2]
 
 
-class Port:
-    async def append(self, number: int) -> int:
+class Database:
+    async def write(self, number: int) -> int:
         return number
+
+
+class Port:
+    _database = Database()
+
+    async def append(self, number: int) -> int:
+        return await self._kept(number)
+
+    async def _kept(self, number: int) -> int:
+        return await self._database.write(number)
 
     async def read(self, number: int) -> int:
         return -number
@@ -52,7 +72,8 @@ class Port:
 
 async def test_the_switch() -> None:
     switch = Switch()
-    port = Faulty(Port(), switch)
+    port = Port()
+    put_before(port, switch)
     assert (await port.append(1), await port.read(1)) == (1, -1)
     switch.turn(Fault.FULL)
     assert await port.read(2) == -2
@@ -67,6 +88,30 @@ async def test_the_switch() -> None:
     assert not done
     switch.turn(Fault.NONE)
     assert await asyncio.wait_for(waiting, 1) == 4
+
+
+async def test_the_switch_stands_before_every_port(tmp_path: Path) -> None:
+    """Every verb of every port. Seen to fail when a port is left out."""
+    switch = Switch()
+    async with contextlib.AsyncExitStack() as stack:
+        settings = load({"data_dir": str(tmp_path)}, {})
+        stores = await behind(switch, opened._embedded)(settings, SystemClock(), stack)
+        switch.turn(Fault.AWAY)
+        for port in PORTS:
+            adapter = getattr(stores, port)
+            verbs = [name for name, verb in vars(type(adapter)).items() if inspect.iscoroutinefunction(verb)]
+            assert verbs
+            for verb in (name for name in verbs if not name.startswith("_")):
+                with pytest.raises(StoreUnavailable):
+                    await getattr(adapter, verb)()
+
+
+def test_which_verbs_write() -> None:
+    assert all(writes(SqliteMemories, verb) for verb in ("learn", "revise", "delete", "put", "report"))
+    assert not any(writes(SqliteMemories, verb) for verb in ("get", "list", "versions", "outcome"))
+    assert all(writes(SqliteWork, verb) for verb in ("put", "claim", "extend", "finish", "purge", "forget"))
+    assert not any(writes(SqliteWork, verb) for verb in ("get", "list", "count", "waiting", "scopes"))
+    assert all(writes(SqliteTurnLog, verb) is (verb == "append") for verb in ("append", "read", "tail", "heads"))
 
 
 async def test_the_proxy() -> None:
