@@ -25,8 +25,7 @@ SQL = load_statements(Path(__file__).with_name("memory_search.sql"))
 # task as one text, so that its order of the first few differs from that of the scores.
 _RESCORED = 2
 _RESCORED_AT_LEAST = 100
-# Rows of the index, for each of those candidates, whose rank is corrected by the length of the texts: the index has no
-# lengths.
+# Index rows for each of these candidates, whose rank is corrected by the texts' length: the index has no lengths.
 _WEIGHED = 4
 # How many terms have cached frequencies, and the growth of a scope that invalidates them. A large scope may grow more:
 # there a tenth more memories changes a term's weight by only a fiftieth.

@@ -108,7 +108,7 @@ class SearchProcess:
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
-            # Before any await: the next question starts another process, with its own queue of waiting questions.
+            # Before any await: the old questions must be gone when the next question starts another process.
             if not self._closed:
                 self._begun = None
             while self._waiting:

@@ -21,7 +21,7 @@ _SQL = load_statements(Path(__file__).with_name("memories.sql"))
 
 
 class New(NamedTuple):
-    """A memory that may be new, with the values of its rows. `values`: those of table `memories`, without the row id."""
+    """A memory that may be new, with its rows' values. `values`: those of table `memories`, without the row id."""
 
     scope: Scope
     memory: MemoryRecord

@@ -18,7 +18,7 @@ from sidemirror_server.storage.sqlite.memory_lookup import Lookup
 from sidemirror_server.vocabulary.scope import Scope
 
 LENGTH_BYTES = 4
-# The part of the file that is memory-mapped: SQLite's limit. A question reads hundreds of vectors, each on another page.
+# The part of the file that is memory-mapped: SQLite's limit. A question reads hundreds of vectors on separate pages.
 # An I/O error in mapped memory kills this process only, and the next question starts another.
 _MAPPED_BYTES = 0x7FFF0000
 # Searches have a lower priority than the server: on few cores its calls would wait for a core.

@@ -1,5 +1,5 @@
 """A cache of the embedded store's vectors in the searching process. Candidates are found by codes of one byte per
-number and scored by their float vectors. Up to EXACT_ROWS per scope the floats are cached too, else read for each question.
+number and scored by their float vectors. The floats are cached too in scopes of up to EXACT_ROWS vectors.
 
 One bit per number (the sign) finds 0.57 of the ten nearest among random vectors. Bytes find 0.97 of them, and all ten
 among their first thirty candidates (decision 031). Bytes take eight times the memory of bits and three times as long
@@ -205,7 +205,7 @@ class _Held:
         order = order[rows[order] != _GONE]
         by_row = dict(zip(rows[order].tolist(), similarity[order].tolist(), strict=True))
         exact = list(by_row)
-        # Those that are as near as the last of the first ones are read with them.
+        # Candidates with the same similarity as the last of the `first` are read with them.
         until = sum(near >= by_row[exact[first - 1]] for near in by_row.values()) if first < len(exact) else len(exact)
         for some in (exact[:until], exact[until:]):
             found = read(some, with_vectors=False) if some else []
