@@ -201,7 +201,7 @@ class RedisDatabase:
         try:
             if not connection.is_connected:
                 async with asyncio.timeout(_ANSWER_S):
-                    await connection.connect()  # type: ignore[no-untyped-call]  # it has no types
+                    await connection.connect()  # type: ignore[no-untyped-call]  # redis-py has no types for it
             try:
                 yield connection
                 in_order = True

@@ -1,5 +1,4 @@
--- The statements of storage/sqlite/critiques.py. Columns are in the order of the fields of CritiqueRecord, outcome
--- last.
+-- The statements of storage/sqlite/critiques.py. Columns follow the fields of CritiqueRecord, with the outcome last.
 
 -- name: keep
 -- Adds a critique. No change if the scope already has the id.

@@ -1,4 +1,4 @@
--- Goal reflections (goals/store.py). `:goals`, `:words`: JSON arrays.
+-- The statements of storage/sqlite/goal_reflections.py. :words is a JSON list.
 
 -- name: refused
 -- One row if the goal was deleted recently, at or after the reflection's creation.

@@ -21,8 +21,8 @@ class Alike(NamedTuple):
 
 
 class WriteCall(NamedTuple):
-    """A call of `SqliteDatabase.write` and the future of its result. `alike`: the same change in the form that can
-    share its statements, if it has one."""
+    """A call of `SqliteDatabase.write` and the future of its result. `alike`: the change in a form that can share its
+    statements, None if it cannot."""
 
     change: Callable[[sqlite3.Connection], Any]
     answer: asyncio.Future[Any]

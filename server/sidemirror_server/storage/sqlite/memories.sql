@@ -62,7 +62,7 @@ FROM memories
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id
 
 -- name: known
--- The memory of a kind with one of these keys, preferably the first (its text), then the oldest. :known_by: a JSON list.
+-- The memory of a kind with one of these keys: with the first if possible, then the oldest. :known_by: a JSON list.
 SELECT memories.body, memories.content, memories.task_text
 FROM json_each(:known_by) AS wanted
 CROSS JOIN memory_keys AS key

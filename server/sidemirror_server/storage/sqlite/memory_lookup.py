@@ -57,7 +57,7 @@ class Lookup:
     def by_text(
         self, connection: sqlite3.Connection, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int
     ) -> TextHits:
-        """As the port says."""
+        """`MemorySearch.by_text`."""
         known = _scope(connection, scope)
         if known is None or not asked:
             return TextHits(())
@@ -92,7 +92,7 @@ class Lookup:
     def best(
         self, connection: sqlite3.Connection, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool
     ) -> tuple[MemoryFacts, ...]:
-        """As the port says."""
+        """`MemorySearch.best`."""
         known = _scope(connection, scope)
         if known is None:
             return ()
@@ -121,7 +121,7 @@ class Lookup:
         wanted: Filter,
         limit: int,
     ) -> tuple[MemoryFacts, ...]:
-        """As the port says."""
+        """`MemorySearch.labelled`."""
         known = _scope(connection, scope)
         labels = [f"t:{tool}" for tool in tools] + [f"c:{category}" for category in error_categories]
         if known is None or not labels:
@@ -140,7 +140,7 @@ class Lookup:
         wanted: Filter,
         limit: int,
     ) -> VectorHits:
-        """As the port says."""
+        """`MemorySearch.by_vector`."""
         known = _scope(connection, scope)
         model_no = model_number(connection, model)
         if known is None or model_no is None:

@@ -73,7 +73,7 @@ class SearchProcess:
         if self._begun is not None:
             try:
                 searcher = await self._begun
-            except StoreUnavailable:  # it never began
+            except StoreUnavailable:  # it never started
                 return
             searcher.questions.close()
             await asyncio.to_thread(_end, searcher.process)

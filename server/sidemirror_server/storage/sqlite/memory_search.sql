@@ -50,8 +50,7 @@ FROM (
 CROSS JOIN memories ON memories.row_id = best.row_id
 
 -- name: facts_of
--- Facts of these rows, without those that fail the filter or have no vector of the model. Filter: as in
--- `best_by_words`.
+-- Facts of these rows that have a vector of the model and pass the filter. Filter: as in `best_by_words`.
 SELECT facts.row_id, facts.memory_id, facts.importance, facts.confidence, facts.created_us
 FROM json_each(:rows) AS wanted
 CROSS JOIN memory_facts AS facts ON facts.row_id = wanted.value
@@ -66,7 +65,7 @@ WHERE facts.embedded_by = :model_no AND facts.scope_no = :scope_no AND facts.imp
   ))
 
 -- name: vectors_of
--- Current vectors and facts of these rows, without those that fail the filter. Filter: as in `best_by_words`.
+-- Current vectors and facts of these rows that have a vector of the model and pass the filter, as in `best_by_words`.
 SELECT vectors.vector, facts.memory_id, facts.importance, facts.confidence, facts.created_us
 FROM json_each(:rows) AS wanted
 CROSS JOIN memory_facts AS facts ON facts.row_id = wanted.value

@@ -145,5 +145,5 @@ if __name__ == "__main__":
     os.nice(_NICENESS)
     # OpenBLAS would split each comparison among threads that spin while they wait: on two busy cores a question then
     # takes twice as long. OpenBLAS reads this when numpy is loaded, at the first question by vector.
-    os.putenv("OPENBLAS_NUM_THREADS", "1")  # noqa: TID251  # a library reads it, nothing of ours
+    os.putenv("OPENBLAS_NUM_THREADS", "1")  # noqa: TID251  # OpenBLAS reads it, not our code
     _serve(sys.argv[1], sys.stdin.buffer, sys.stdout.buffer)

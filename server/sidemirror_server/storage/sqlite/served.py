@@ -13,7 +13,7 @@ from sidemirror_server.vocabulary.scope import Serves
 def fetch_served(
     serves: Serves, limit: int, statement: str, values: Mapping[str, Any], connection: sqlite3.Connection
 ) -> list[tuple[Any, ...]]:
-    """The rows for all entries, in the order of the entries, at most `limit`. The statement takes `limit` too."""
+    """At most `limit` rows, in the order of the entries. The statement's :limit is the number of rows still wanted."""
     rows: list[tuple[Any, ...]] = []
     for entry in serves.entries:
         wanted = {**values, **asdict(entry), "limit": limit - len(rows)}

@@ -81,7 +81,7 @@ class GroupWriter:
         self.has_failed = False  # whether the last group failed
         self._closed: asyncio.Future[None] | None = None
         self._pause: asyncio.TimerHandle | None = None
-        self._under_way = threading.Lock()  # held while the thread has a step to take
+        self._under_way = threading.Lock()  # held while the thread runs a step
         self._steps: queue.SimpleQueue[Callable[[], Callable[[], None]] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._take_steps, name="sqlite-writer", daemon=True)
         self._thread.start()
