@@ -1,4 +1,4 @@
-"""Inspects a data folder for `doctor`: read-only, and also while a server uses the folder."""
+"""Inspects a data folder for `doctor`. It only reads, and works while a server uses the folder."""
 
 import contextlib
 import fcntl

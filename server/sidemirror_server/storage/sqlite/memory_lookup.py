@@ -25,7 +25,7 @@ SQL = load_statements(Path(__file__).with_name("memory_search.sql"))
 # task as one text, so that its order of the first few differs from that of the scores.
 _RESCORED = 2
 _RESCORED_AT_LEAST = 100
-# Index rows for each of these candidates, whose rank is corrected by the texts' length: the index has no lengths.
+# Index rows read for each of these candidates. Their rank is then corrected by text length, which the index lacks.
 _WEIGHED = 4
 # How many terms have cached frequencies, and the growth of a scope that invalidates them. A large scope may grow more:
 # there a tenth more memories changes a term's weight by only a fiftieth.
@@ -57,7 +57,7 @@ class Lookup:
     def by_text(
         self, connection: sqlite3.Connection, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int
     ) -> TextHits:
-        """`MemorySearch.by_text`."""
+        """As `MemorySearch.by_text`."""
         known = _scope(connection, scope)
         if known is None or not asked:
             return TextHits(())
@@ -92,7 +92,7 @@ class Lookup:
     def best(
         self, connection: sqlite3.Connection, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool
     ) -> tuple[MemoryFacts, ...]:
-        """`MemorySearch.best`."""
+        """As `MemorySearch.best`."""
         known = _scope(connection, scope)
         if known is None:
             return ()
@@ -121,7 +121,7 @@ class Lookup:
         wanted: Filter,
         limit: int,
     ) -> tuple[MemoryFacts, ...]:
-        """`MemorySearch.labelled`."""
+        """As `MemorySearch.labelled`."""
         known = _scope(connection, scope)
         labels = [f"t:{tool}" for tool in tools] + [f"c:{category}" for category in error_categories]
         if known is None or not labels:
@@ -140,7 +140,7 @@ class Lookup:
         wanted: Filter,
         limit: int,
     ) -> VectorHits:
-        """`MemorySearch.by_vector`."""
+        """As `MemorySearch.by_vector`."""
         known = _scope(connection, scope)
         model_no = model_number(connection, model)
         if known is None or model_no is None:

@@ -40,7 +40,7 @@ class SqliteMemorySearch:
         self._database = database
         self._process = process
         self._lookup = Lookup()
-        # The lease of each scope and model: holder and end in µs. Only this process uses the folder, so memory will do.
+        # The lease of each scope and model: holder and end in µs. Not stored: only this process uses the folder.
         self._taken: dict[tuple[Scope, str], tuple[str, int]] = {}
 
     async def by_text(self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int) -> TextHits:

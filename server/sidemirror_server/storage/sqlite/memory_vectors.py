@@ -37,7 +37,7 @@ _FLOAT_BYTES = 4
 _LARGEST_CODE = 127
 # The size of the cache; the scope searched last always stays. Chosen here: room for a million vectors of 384 numbers.
 HELD_BYTES = 512 * 1024 * 1024
-# Spare capacity of an array as a fraction of its rows, so that adding rows rarely copies the array.
+# Spare capacity of an array, as a fraction of its rows, so that an append rarely copies the array.
 _SPARE_RATIO = 0.25
 # To find the lowest of many numbers, a sample of this size gives a threshold; the factor and the minimum keep more
 # numbers below it than are wanted. Chosen here: too few remain only once in thousands of questions.
