@@ -1,4 +1,4 @@
-"""The port `GoalReflections` on Redis and on Valkey, and what is the seed's about it."""
+"""The port `GoalReflections` on Redis and on Valkey, and the layout of seed goal-reflection (decision 028)."""
 
 import contextlib
 import json
@@ -38,7 +38,7 @@ async def test_clause(clause: str, either_server: RedisServer) -> None:
         await CLAUSES[clause](lambda: RedisGoalReflections(database))
 
 
-# --- the seed's keys and values --------------------------------------------------------------------------------------
+# --- keys and values of seed goal-reflection --------------------------------------------------------------------------
 
 STALE = GoalReflection(
     "0198f3c2-5a10-7b3e-8f00-000000000001",
@@ -54,7 +54,7 @@ STALE = GoalReflection(
 
 @pytest.mark.skipif(redis_cli() is None, reason="there is no wheel with redis-cli for this Python and this machine")
 async def test_the_seeds_two_commands(redis_itself: RedisServer) -> None:
-    """Seed goal-reflection, "Storage", its commands as they stand there but for the container."""
+    """The commands of seed goal-reflection, "Storage" (decision 028), without its container."""
     redis_itself.ask("FLUSHALL")
     async with opened(redis_itself) as database:
         reflections = RedisGoalReflections(database)

@@ -1,15 +1,15 @@
-"""The Redis that many sidecars share: how its adapter reaches it, and how it is known to be away, or to have forgotten.
+"""The Redis that many sidecars share: its connections and time limits, and a task that detects outages and lost data.
 
     value = await database.ask("GET", key)
     kept = await database.run("put", keys, arguments)
 
-Each question has one connection and one time limit, and is asked once: redis-py's own time limits are per attempt, and
-its retries multiply them (research page reliability-and-security, fact 6). Its pool is not used either: a caller that
-is cancelled while it gives a connection back leaves the pool with one less.
+Each command is sent once, on one connection, with one time limit. redis-py's time limits apply to each attempt, so that
+its retries multiply them (decision 010). redis-py's connection pool is not used either: a caller that is cancelled
+while it returns a connection leaves the pool with one connection less.
 
-A task attends to the server all the time: it notices that it went away, asks every half second until it is back, and
-looks at what it is like, and whether the marker that it left there is still the same. Until then calls are refused at
-once. A server may be away at start; one that can never be used is refused.
+A background task probes the server. After an outage it probes every half second until the server answers, then reads
+the server's settings and checks that the marker is unchanged. Until then calls are refused at once. A server may be
+unreachable at start; a server that can never be used is refused.
 """
 
 import asyncio
@@ -33,28 +33,28 @@ from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused, S
 
 _log = logging.getLogger(__name__)
 
-# Chosen here: what is asked takes Redis well below a millisecond, and few callers ask at once.
+# Chosen here: each command takes Redis well below a millisecond, and few callers ask at once.
 _CONNECTIONS = 4
-# Waiting for a connection, for its making, and for an answer, each.
+# The time limit of each step: waiting for a free connection, connecting, and waiting for the answer.
 _ANSWER_S = 1.0
-# Design of the issue: the first success comes within 5 s of the server's return.
+# Decision 010: the first call succeeds within 5 s of the server's return.
 _PROBE_EVERY_S = 0.5
-# How soon it is noticed that a server went away that nobody asks, that it was started again or emptied, or that it has
-# evicted.
+# How often a healthy server is probed: an outage of an idle server, a restart, a flush or an eviction is detected
+# within this time.
 _LOOK_EVERY_S = 2.0
-# How many bytes of chance a marker is made of.
+# Random bytes in a marker.
 _MARKER_BYTES = 16
-# How often an eviction is news. Chosen here: a full one evicts all the time, and what puts back what it has lost makes
-# it evict more.
+# The shortest time between two reports of evictions. Chosen here: a full Redis evicts all the time, and restoring the
+# lost entries makes it evict more.
 _EVICTED_EVERY_S = 60.0
-# A connection may break by itself; two in a row tell of the server.
+# A single connection may break for reasons of its own; two failures in a row mean that the server is away.
 _AWAY_AFTER = 2
 
 _AnyConnection = Connection | SSLConnection | UnixDomainSocketConnection
 
 
 class Scripts:
-    """The scripts of a file, each with what stands under `common` before it. Redis knows them by their SHA-1."""
+    """The Lua scripts of a file, each preceded by the block `common`. Redis identifies a script by its SHA-1."""
 
     def __init__(self, path: Path) -> None:
         parts = dict(load_statements(path))
@@ -63,16 +63,16 @@ class Scripts:
         self._digests = {name: sha1(text, usedforsecurity=False).hexdigest() for name, text in self._texts.items()}
 
     def text(self, name: str) -> bytes:
-        """What Redis is given when it does not know the script."""
+        """The source, for EVAL: sent when Redis has not cached the script yet."""
         return self._texts[name]
 
     def digest(self, name: str) -> str:
-        """What it is named by from then on."""
+        """The SHA-1 in hexadecimal, for EVALSHA."""
         return self._digests[name]
 
 
 class RedisDatabase:
-    """One Redis. To be used from one event loop."""
+    """One Redis server. To be used from one event loop."""
 
     def __init__(self, kind: type[_AnyConnection], options: Mapping[str, Any], scripts: Scripts) -> None:
         """Use `open`."""
@@ -90,15 +90,15 @@ class RedisDatabase:
         self.standing: RedisFacts | None = None
         self._told: RedisFacts | None = None
         self._told_s = 0.0
-        # Set when it may have lost something that was there: it was started anew or emptied, or has evicted. Whoever
-        # waits for it clears it.
+        # Set when the server may have lost data: it was restarted, was flushed, or has evicted keys. The task that
+        # waits for the event clears it.
         self.may_have_forgotten = asyncio.Event()
 
     @classmethod
     async def open(cls, url: str, scripts: Scripts) -> Self:
-        """The Redis at `url`: redis://, rediss:// or unix://. Where nobody answers it is away, and waited for.
+        """The Redis at `url`: redis://, rediss:// or unix://. A server that does not answer is probed until it does.
 
-        Raises StoreRefused, saying why, when it can never be used: a Cluster, a wrong password, a URL that is none.
+        Raises StoreRefused with the reason when it can never be used: a Cluster, a wrong password, an invalid URL.
         """
         try:
             options: dict[str, Any] = dict(parse_url(url))
@@ -106,8 +106,8 @@ class RedisDatabase:
             raise StoreRefused(store="redis", reason="its URL is not one of redis://, rediss:// or unix://") from exc
         kind = options.pop("connection_class", Connection)
         options = {name: value for name, value in options.items() if name not in _POOLS}
-        # No limit of the driver's own for commands: it would send them through `asyncio.wait_for`, which before Python
-        # 3.12 loses a cancellation that comes as the sending ends, so that whoever cancels waits for ever.
+        # The driver gets no time limit for commands: it would use `asyncio.wait_for`, which before Python 3.12 loses a
+        # cancellation that arrives as the send ends. The cancelling task would then wait for ever.
         options |= {"protocol": 2, "socket_timeout": None, "socket_connect_timeout": _ANSWER_S}
         database = cls(kind, options, scripts)
         try:
@@ -115,7 +115,7 @@ class RedisDatabase:
         except BaseException:
             await database.close()
             raise
-        database._look.set()  # for the marker: what is emptied after this is noticed
+        database._look.set()  # sets the marker now, so that a later flush is detected
         database._attending = asyncio.get_running_loop().create_task(database._attend())
         return database
 
@@ -134,7 +134,7 @@ class RedisDatabase:
             _log.warning("store_away", extra={"store": "redis"})
 
     async def close(self) -> None:
-        """Cuts every connection; what runs fails."""
+        """Closes every connection; commands in progress fail."""
         self._closed = True
         if self._attending is not None:
             self._attending.cancel()
@@ -144,20 +144,20 @@ class RedisDatabase:
         self._idle.clear()
 
     def is_available(self) -> bool:
-        """Whether it answered when it was asked last."""
+        """Whether the server answered the last command or probe."""
         return not (self._away or self._closed)
 
     def durability(self) -> str:
-        """What an OK survives, for people."""
+        """Which crashes an acknowledged write survives, as a sentence for people."""
         return "it has not been reached yet" if self.standing is None else self.standing.durability
 
     def risks(self) -> tuple[str, ...]:
-        """What may be forgotten that was acknowledged; empty when nothing may, or nothing is known yet."""
+        """How acknowledged writes may be lost, as sentences; empty when none may, or before the first answer."""
         return () if self.standing is None else self.standing.risks
 
     async def ask(self, *command: str | bytes | int) -> Any:
-        """The answer to one command, bytes where it is a text. Raises StoreUnavailable (it may have happened) and
-        StoreFull (it has not)."""
+        """The answer to one command; texts are bytes. Raises StoreUnavailable (the command may have run) and StoreFull
+        (it did not)."""
         self._check()
         async with self._translated():
             answer = await self._say(command)
@@ -165,7 +165,7 @@ class RedisDatabase:
         return answer
 
     async def run(self, name: str, keys: Sequence[str], arguments: Sequence[str | bytes | int]) -> Any:
-        """The answer of a script, which Redis runs as a whole before anything else. Raises what `ask` raises."""
+        """The answer of a script, which Redis runs atomically. Raises the errors of `ask`."""
         self._check()
         rest = (len(keys), *keys, *arguments)
         async with self._translated():
@@ -189,7 +189,7 @@ class RedisDatabase:
 
     @contextlib.asynccontextmanager
     async def _connection(self) -> AsyncIterator[_AnyConnection]:
-        """A connection, which is used again only when its last answer was read to the end."""
+        """A connection. It is reused only if its last answer was read to the end."""
         try:
             async with asyncio.timeout(_ANSWER_S):
                 await self._free.acquire()
@@ -201,7 +201,7 @@ class RedisDatabase:
         try:
             if not connection.is_connected:
                 async with asyncio.timeout(_ANSWER_S):
-                    await connection.connect()  # type: ignore[no-untyped-call]  # it has no types
+                    await connection.connect()  # type: ignore[no-untyped-call]  # redis-py has no types for it
             try:
                 yield connection
                 in_order = True
@@ -263,10 +263,10 @@ class RedisDatabase:
                     _log.error("store_failed", extra={"store": "redis", "reason": type(error).__name__})
 
     async def _examine(self, *, marked: bool = False) -> None:
-        """Looks at the server: from here on it is there. `marked`: sets the marker where there is none; a look alone
-        writes nothing. Raises StoreRefused and StoreUnavailable."""
+        """Reads the server's settings and marks the server as available. `marked`: also sets the marker if it is
+        missing; otherwise nothing is written. Raises StoreRefused and StoreUnavailable."""
         if self._away:
-            while self._idle:  # cut connections, most likely
+            while self._idle:  # most likely broken
                 await self._idle.pop().disconnect(nowait=True)
         async with self._translated():
             found = await examine(lambda *command: self._say(command))
@@ -282,11 +282,11 @@ class RedisDatabase:
         self._tell_of_losses(found)
 
     async def _marker(self) -> str:
-        """The marker, which is set where there is none; empty where that may not be, or there is no room for it."""
+        """The marker, set first if it is missing; empty if Redis refuses the command or has no room."""
         try:
             found = await self._say(("GET", MARKER))
             if found is None:
-                # Of several who find none, one sets it, and all of them find another than before.
+                # When several sidecars find no marker, NX lets one of them set it, and all of them see a new value.
                 await self._say(("SET", MARKER, secrets.token_hex(_MARKER_BYTES), "NX"))
                 found = await self._say(("GET", MARKER))
         except raised.ResponseError:
@@ -298,7 +298,7 @@ class RedisDatabase:
         if told is None or found.run_id != told.run_id:
             is_news = True
         elif found.evicted_keys != told.evicted_keys:
-            # The marker may be among what was evicted.
+            # The marker may have been evicted too.
             is_news = now_s - self._told_s >= _EVICTED_EVERY_S
         else:
             is_news = bool(told.marker and found.marker) and found.marker != told.marker
@@ -309,5 +309,5 @@ class RedisDatabase:
             self._told = msgspec.structs.replace(told, marker=found.marker)
 
 
-# What a URL may say of a pool or of retries, which there are none of here.
+# URL options for a pool or for retries. Neither is used here, so the options are ignored.
 _POOLS = {"max_connections", "retry_on_timeout", "retry_on_error", "timeout"}

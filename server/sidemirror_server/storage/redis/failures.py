@@ -1,8 +1,8 @@
-"""What redis-py's and Redis' errors mean to a caller. The only place that reads their classes and codes.
+"""Translates the errors of redis-py and Redis. No other module reads their classes and codes.
 
 An error of Redis begins with a code in capitals (https://redis.io/docs/latest/develop/reference/protocol-spec/, "Simple
-errors"); what a script met stands inside the text in releases before 7. Texts may name keys: only the code leaves this
-place.
+errors"). Before release 7 the code of an error inside a script is in the middle of the text. Error texts may contain
+keys, so only the code is passed on.
 """
 
 import re
@@ -20,24 +20,24 @@ from sidemirror_server.vocabulary.errors import (
 
 
 class RedisFailureKind(Enum):
-    """What an error tells of."""
+    """The cause of an error."""
 
-    # Nobody answers there, or not in a way that a connection can go on with.
+    # The server does not answer, or answers in a way that the connection cannot use.
     AWAY = "away"
-    # Redis answered that it will not do this now.
+    # Redis refuses the command for the moment.
     BUSY = "busy"
-    # Somebody keeps something else under our key: this one only, until it is removed.
+    # Another program keeps another type of value under this key. Other keys work.
     TAKEN = "taken"
-    # There is no room, in its memory or on its disk; nothing was written.
+    # Redis has no room in memory or on disk; nothing was written.
     FULL = "full"
-    # Ours: trying again would fail again.
+    # A bug in this adapter: a retry would fail too.
     DEFECT = "defect"
 
 
 _CODES = {
     "OOM": RedisFailureKind.FULL,
-    "MISCONF": RedisFailureKind.FULL,  # it cannot write to its disk, and was told to refuse writes then
-    "BUSY": RedisFailureKind.BUSY,  # a script of somebody else's runs for too long
+    "MISCONF": RedisFailureKind.FULL,  # Redis cannot write to disk, and is configured to refuse writes then
+    "BUSY": RedisFailureKind.BUSY,  # another client's script runs for too long
     "TRYAGAIN": RedisFailureKind.BUSY,
     "WRONGTYPE": RedisFailureKind.TAKEN,
     "LOADING": RedisFailureKind.AWAY,
@@ -66,25 +66,25 @@ _CLASSES = {
 }
 _AT_THE_START = re.compile(r"-?([A-Z]+)\b")
 _IN_A_SCRIPT = re.compile(r": -?([A-Z]{3,}) ")
-# Not Redis' own answer: the driver's, the network's, and what our own time limits become.
+# Errors that Redis did not send: those of the driver, of the network and of our own time limits.
 _AWAY = (
-    raised.ConnectionError,  # with AuthenticationError and BusyLoadingError
+    raised.ConnectionError,  # includes AuthenticationError and BusyLoadingError
     raised.TimeoutError,
     raised.InvalidResponse,
-    OSError,  # with ConnectionError and TimeoutError
+    OSError,  # includes ConnectionError and TimeoutError
     EOFError,
 )
 
 
 def meaning_of(error: BaseException) -> RedisFailureKind:
-    """What `error`, raised by redis-py, tells of. Whatever is not known to come from outside is a defect."""
+    """The kind of an error that redis-py raised. Every error that is not listed here is a defect."""
     if isinstance(error, raised.ResponseError):
         return _CODES.get(_code_of(error), RedisFailureKind.DEFECT)
     return RedisFailureKind.AWAY if isinstance(error, _AWAY) else RedisFailureKind.DEFECT
 
 
 def store_failure(error: BaseException) -> SidemirrorError | None:
-    """The error to raise instead when the store itself failed; None when we are at fault."""
+    """The error to raise instead if the store failed; None for a defect of this adapter."""
     meaning = meaning_of(error)
     if meaning is RedisFailureKind.DEFECT:
         return None
@@ -97,8 +97,8 @@ def store_failure(error: BaseException) -> SidemirrorError | None:
 
 
 def refusal(error: BaseException | None) -> StoreRefused | None:
-    """The error to raise at start when the settings have to change first, however often `error` was wrapped; None when
-    they need not."""
+    """The error to raise at start if an operator must change the settings; None otherwise. All causes of `error` are
+    checked too."""
     while error is not None:
         if isinstance(error, raised.AuthenticationError):
             return StoreRefused(store="redis", reason="it does not take this user and password")

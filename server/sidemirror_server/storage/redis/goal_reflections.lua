@@ -1,7 +1,7 @@
--- The scripts of goal reflections. Redis runs each as a whole: no other command comes between its parts.
+-- The scripts of goal reflections. Redis runs each script atomically.
 
 -- name: common
--- What they share. Entries stay as they were written, whoever wrote them: they are taken apart, never encoded anew.
+-- Functions that the scripts share. Entries are never encoded again, so that fields of other programs survive.
 local MAX_ENTRIES, MAX_RECENT = 3, 10
 local MAX_TIMES, MAX_WITH_WORD = 1000, 1000
 
@@ -49,7 +49,7 @@ local function text_of(value)
   return type(value) == 'string' and value or ''
 end
 
--- By bytes: how Lua compares texts depends on the locale that Redis was started in.
+-- Compares bytes: Lua's own comparison of strings depends on the locale of the Redis process.
 local function is_after(one, other)
   for place = 1, math.min(#one, #other) do
     local mine, theirs = one:byte(place), other:byte(place)
@@ -105,10 +105,10 @@ local function rises(key, goal_id, at_us)
 end
 
 -- name: put
--- Keeps an entry unless it is there, was deleted, or is older than three others. Keys: the goal's, the recent ones', the
--- goals' times, the deletion's, and one for each word of the objective. Arguments: the entry, its id, its created_at,
--- that in microseconds, the goal's id, what goals' keys begin with, and for how many ms the entry is kept.
--- Returns 1 when it is new, else 0.
+-- Stores an entry unless it exists, was deleted, or is older than three others. Keys: of_goal, recent_goals, goal_times
+-- and deleted of keys.py, then goals_with for each word of the objective. Arguments: the entry, its id, its created_at,
+-- the same time in microseconds, the goal's id, the prefix of goal keys, and the entry's time to live in ms.
+-- Returns 1 if the entry is new, else 0.
 local raw, id, at, at_us, goal_id, prefix, ttl_ms = unpack(ARGV)
 ttl_ms = tonumber(ttl_ms)
 if tonumber(at_us) <= tonumber(redis.call('GET', KEYS[4]) or '-1') then
@@ -118,7 +118,7 @@ local entries, is_new = entries_of(KEYS[1]), 1
 for _, entry in ipairs(entries) do
   if entry.id == id then
     if entry.at ~= at then
-      return 0 -- the one that is there is of another time, and so are the goal's place and its words
+      return 0 -- the stored entry has another time, so the goal's time and words must not change
     end
     is_new = 0
   end
@@ -146,7 +146,7 @@ if is_new == 1 then
   local before_ms = redis.call('PTTL', KEYS[1])
   redis.call('SET', KEYS[1], '[' .. table.concat(raws, ', ') .. ']', 'PX', math.max(before_ms, ttl_ms))
 end
--- Also when the entry is there: what is made from it may have been lost by itself.
+-- Runs for an existing entry too: Redis may have evicted one of these derived keys.
 rises(KEYS[3], goal_id, at_us)
 redis.call('ZREMRANGEBYRANK', KEYS[3], 0, -MAX_TIMES - 1)
 lives_at_least(KEYS[3], ttl_ms)
@@ -159,9 +159,9 @@ end
 return is_new
 
 -- name: delete
--- Removes a goal's entries, and refuses those made until now for a while. Keys: as for put. Arguments: now in
--- microseconds, the goal's id, what goals' keys begin with, and for how many ms entries are refused. Returns how many
--- entries there were.
+-- Removes a goal's entries. For a while, entries created before the deletion are refused. Keys: as for put. Arguments:
+-- the time of the deletion in microseconds, the goal's id, the prefix of goal keys, and for how many ms entries are
+-- refused. Returns how many entries were removed.
 local now_us, goal_id, prefix, refused_ms = unpack(ARGV)
 local count = #entries_of(KEYS[1])
 redis.call('DEL', KEYS[1])
@@ -174,7 +174,7 @@ write_recent(KEYS[2], KEYS[3], prefix, 0)
 return count
 
 -- name: with_words
--- The ids of goals that share words, most words first, then newest. Keys: of the words. Arguments: how many at most.
+-- The ids of goals that share words, most words first, then newest. Keys: goals_with of each word. Argument: the limit.
 local counts, times, found = {}, {}, {}
 for _, key in ipairs(KEYS) do
   local members = redis.call('ZREVRANGE', key, 0, -1, 'WITHSCORES')

@@ -1,7 +1,7 @@
-"""Goal reflections in Redis, as the seed shows them (goal-reflection, "Storage"): readable by its commands, and by
-agents that were written against it. The scripts are in `goal_reflections.lua`, the names of keys in `keys.py`.
+"""Goal reflections in Redis, in the layout of seed goal-reflection, "Storage" (decision 028). The seed's inspection
+commands and agents written for it can read them. Scripts are in `goal_reflections.lua`, key names in `keys.py`.
 
-Redis keeps time by itself: what expires there does so by how long it is to be kept, never by a sidecar's date.
+Entries expire by Redis' own clock: it is given a time to live, never a date from a sidecar's clock.
 """
 
 import datetime
@@ -28,15 +28,15 @@ _log = logging.getLogger(__name__)
 SCRIPTS = Scripts(Path(__file__).with_name("goal_reflections.lua"))
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _US = datetime.timedelta(microseconds=1)
-# Of what other programs wrote. Chosen here: more than three long sentences; a whole answer stays far below the 4 MiB
-# that callers take.
+# The longest insight read from another program's entry. Chosen here: more than three long sentences; a whole answer
+# stays far below the 4 MiB that callers accept.
 _INSIGHT_CHARS = 4_000
-# Chosen here: our own list has 10; one that others write to may hold goals that are gone.
+# How many recent goals are read. Chosen here: `put` writes 10, but other programs may have added goals without entries.
 _RECENT_LOOKED_AT = 100
 
 
 class RedisGoalReflections:
-    """The port `GoalReflections`."""
+    """The port `GoalReflections` on Redis."""
 
     def __init__(self, database: RedisDatabase) -> None:
         self._database = database
@@ -79,7 +79,7 @@ class RedisGoalReflections:
         return int(await self._database.run("delete", _places(scope, goal_id, words), arguments))
 
     async def _of_goals(self, scope: Scope, goal_ids: list[str], now_us: int) -> Goals:
-        """Those of these goals that have anything to show, in their order."""
+        """The reflections of these goals in the given order, without goals that have none."""
         if not goal_ids:
             return ()
         values = await self._database.ask("MGET", *(keys.of_goal(scope, goal_id) for goal_id in goal_ids))
@@ -88,7 +88,7 @@ class RedisGoalReflections:
 
 
 def _places(scope: Scope, goal_id: str, words: frozenset[str]) -> list[str]:
-    """The keys that the scripts `put` and `delete` are given."""
+    """The keys for the scripts `put` and `delete`."""
     return [
         keys.of_goal(scope, goal_id),
         keys.recent_goals(scope),
@@ -102,7 +102,7 @@ def _places(scope: Scope, goal_id: str, words: frozenset[str]) -> list[str]:
 
 
 class _Entry(msgspec.Struct):
-    """The seed's keys, and ours after them."""
+    """An entry's JSON: first the five fields of seed goal-reflection, then three that Sidemirror adds."""
 
     goal_id: str = ""
     insight: str = ""
@@ -130,7 +130,7 @@ def encode(reflection: GoalReflection) -> bytes:
 
 
 def decode(value: bytes | None, goal_id: str) -> list[GoalReflection]:
-    """The entries of a goal's list, whoever wrote them; what is none is left out, and said in the log."""
+    """The entries of a goal's list, from this or other programs. Invalid entries are skipped and logged."""
     try:
         raws = msgspec.json.decode(value or b"[]", type=list[msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -145,7 +145,7 @@ def decode(value: bytes | None, goal_id: str) -> list[GoalReflection]:
 
 
 def _reflection(entry: _Entry, goal_id: str) -> GoalReflection:
-    """Raises ValueError for what the seed does not know."""
+    """Raises ValueError for a state or a time that seed goal-reflection does not have."""
     created_us = us_of(entry.created_at)
     is_ours = bool(entry.id)
     return GoalReflection(
@@ -156,25 +156,25 @@ def _reflection(entry: _Entry, goal_id: str) -> GoalReflection:
         min(1.0, max(0.0, entry.importance)),
         GoalState(entry.goal_state),
         created_us,
-        # What others wrote is trusted no further than a tool's result.
+        # Entries of other programs are trusted no more than a tool result.
         Origin[entry.origin.upper()] if is_ours and entry.origin.upper() in Origin.__members__ else Origin.TOOL,
     )
 
 
 def _shown(value: bytes | None, goal_id: str, now_us: int) -> tuple[GoalReflection, ...]:
-    """What is not too old, the newest first, at most as many as a goal may have."""
+    """The entries that have not expired, newest first, at most MOST_PER_GOAL."""
     young = [one for one in decode(value, goal_id) if one.created_us + KEPT_FOR_US > now_us]
     young.sort(key=lambda one: (one.created_us, one.reflection_id), reverse=True)
     return tuple(young[:MOST_PER_GOAL])
 
 
 def time_of(created_us: int) -> str:
-    """2026-03-11T14:23:00+00:00, with microseconds where there are any; the order of such texts is that of times."""
+    """A time as 2026-03-11T14:23:00+00:00, with microseconds unless they are 0. These texts sort by time."""
     return (_EPOCH + created_us * _US).isoformat()
 
 
 def us_of(created_at: str) -> int:
-    """The other way round; without a zone, as in the seed's example, it is UTC. Raises ValueError."""
+    """The time in µs; UTC if the text has no zone, as in the example of seed goal-reflection. Raises ValueError."""
     time = datetime.datetime.fromisoformat(created_at)
     if time.tzinfo is None:
         time = time.replace(tzinfo=datetime.UTC)

@@ -1,6 +1,6 @@
-"""What is to be known of a Redis before it is relied on: whether it can be used at all, whether it may forget.
+"""Facts about a Redis server: whether it can be used at all, and whether it may lose data.
 
-Asked of it at start, on its return, and now and then, because an operator may change any of it while it runs.
+They are read at start, after an outage and at each probe, because an operator may change them while the server runs.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -14,12 +14,12 @@ Ask = Callable[..., Awaitable[object]]
 
 
 class RedisFacts(msgspec.Struct, frozen=True):
-    """What one Redis is like; None where it does not tell, as hosted ones often do not.
+    """Facts about one Redis server. A field is None if the server does not report it, as hosted servers often do not.
 
-    `run_id`: another one after each start. `evicted_keys`: since its start. `policy` and `memory_limit_bytes` (0 is
-    none) say what it does when its memory is full; `is_logging` (the append-only file), `fsync` (always, everysec, no)
-    and `has_snapshots` what it still has after a crash. `marker`: another one after everything in it was removed; empty
-    where that is not known.
+    `run_id` changes at each start. `evicted_keys` counts since the start. `policy` and `memory_limit_bytes` (0: no
+    limit) decide what happens when memory is full. `is_logging` (the append-only file), `fsync` (always, everysec, no)
+    and `has_snapshots` decide which data survives a crash. `marker` changes when the server was flushed; empty if
+    unknown.
     """
 
     run_id: str = ""
@@ -33,7 +33,7 @@ class RedisFacts(msgspec.Struct, frozen=True):
 
     @property
     def risks(self) -> tuple[str, ...]:
-        """What may be forgotten that was acknowledged, as sentences; empty when nothing may."""
+        """How acknowledged writes may be lost, as sentences; empty when none may."""
         return (*self._of_memory(), *self._of_persistence())
 
     def _of_memory(self) -> tuple[str, ...]:
@@ -47,7 +47,7 @@ class RedisFacts(msgspec.Struct, frozen=True):
         if self.is_logging is None:
             return ("whether it keeps anything over a restart is not known",)
         if self.is_logging:
-            # everysec and no are a matter of the machine's crash, not of Redis': `durability` tells.
+            # With everysec and no, only a crash of the machine loses writes; `durability` reports that.
             return ()
         if self.has_snapshots is None:
             return ("what it keeps over a restart is not known (appendonly no)",)
@@ -57,7 +57,7 @@ class RedisFacts(msgspec.Struct, frozen=True):
 
     @property
     def durability(self) -> str:
-        """What an OK survives, and what not."""
+        """Which crashes an acknowledged write survives, as a sentence for people."""
         if self.risks:
             return f"{'; '.join(self.risks)}; what is lost within 7 days is published again from finished reports"
         survives = {
@@ -69,9 +69,9 @@ class RedisFacts(msgspec.Struct, frozen=True):
 
 
 async def examine(ask: Ask) -> RedisFacts:
-    """What the Redis is like that `ask` sends commands to.
+    """The facts about the server that `ask` sends commands to.
 
-    Raises StoreRefused for one that cannot be used, and what `ask` raises.
+    Raises StoreRefused for a server that cannot be used, and the errors of `ask`.
     """
     try:
         told = _facts(await ask("INFO"))
@@ -96,9 +96,9 @@ async def examine(ask: Ask) -> RedisFacts:
 
 
 async def _settings(ask: Ask) -> Mapping[str, str]:
-    """What CONFIG tells; nothing where it may not be asked."""
+    """The settings that CONFIG GET returns; empty if the command is forbidden."""
     found: dict[str, str] = {}
-    for name in ("maxmemory-policy", "appendfsync", "save"):  # before Redis 7 it takes one name at a time
+    for name in ("maxmemory-policy", "appendfsync", "save"):  # before Redis 7 CONFIG GET takes one name
         try:
             answer = await ask("CONFIG", "GET", name)
         except raised.ResponseError:
@@ -109,6 +109,6 @@ async def _settings(ask: Ask) -> Mapping[str, str]:
 
 
 def _facts(info: object) -> Mapping[str, str]:
-    """The lines `name:value` of INFO."""
+    """The `name:value` lines of an INFO answer."""
     lines = info.decode(errors="replace").splitlines() if isinstance(info, bytes) else []
     return dict(line.split(":", 1) for line in lines if ":" in line and not line.startswith("#"))

@@ -1,7 +1,7 @@
-"""Moves what was committed from the WAL into the database file, beside reads and writes.
+"""Copies committed pages from the WAL into the database file while reads and writes go on.
 
-These are passive: they wait for nobody and copy what no reader needs in the WAL any more. The bound on the WAL's size,
-which needs everybody to wait, is kept by `writer.py`, between two groups.
+Passive checkpoints wait for no lock and copy only pages that no reader still needs in the WAL. `writer.py` enforces the
+bound of the WAL's size between two groups, because that blocks all other connections.
 """
 
 import asyncio
@@ -14,15 +14,15 @@ from sidemirror_server.storage.sqlite.failures import store_failure
 
 _log = logging.getLogger(__name__)
 
-# The WAL has grown by 1,000 pages: what SQLite's own automatic checkpoint waits for (https://sqlite.org/wal.html).
+# Growth of the WAL that starts a checkpoint: 1,000 pages, as SQLite's automatic ones (https://sqlite.org/wal.html).
 _GROWTH_BYTES = 1000 * 4096
-# At the latest this long after a commit. Chosen here: a crash leaves little to recover, and a server that writes now
-# and then does not sync twice for each write.
+# The longest time from a commit to a checkpoint. Chosen here: a crash leaves little to recover, and a server that
+# rarely writes does not sync twice for each write.
 _LATEST_S = 1.0
 
 
 class Checkpoints:
-    """Runs passive checkpoints on a thread and a connection of their own, as commits come in."""
+    """Runs passive checkpoints after commits, on a separate thread and connection."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
         self._connection = connect()
@@ -33,7 +33,7 @@ class Checkpoints:
         self._wal_bytes = 0  # at the last checkpoint
 
     def committed(self, wal_bytes: int) -> None:
-        """Takes notice of a commit. `wal_bytes`: the WAL's size after it."""
+        """Starts or schedules a checkpoint after a commit. `wal_bytes`: the WAL's size after the commit."""
         if self._running is not None:
             return
         if wal_bytes - self._wal_bytes >= _GROWTH_BYTES:
@@ -43,7 +43,7 @@ class Checkpoints:
         self._wal_bytes = min(self._wal_bytes, wal_bytes)
 
     async def close(self) -> None:
-        """Waits for the one that runs, and closes the connection."""
+        """Waits for a running checkpoint, then closes the connection."""
         if self._timer is not None:
             self._timer.cancel()
         if self._running is not None:
@@ -66,5 +66,5 @@ class Checkpoints:
         try:
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         except sqlite3.Error as exc:
-            # No harm is done: the WAL still holds everything, and the next commit leads here again.
+            # Harmless: the WAL still has all pages, and the next commit schedules another checkpoint.
             _log.warning("sqlite_checkpoint_failed", extra={"reason": str(store_failure(exc) or exc)})

@@ -58,7 +58,7 @@ class SqliteCritiques:
             "session_id": session_id,
             "limit": limit,
         }
-        # Bodies hold whole responses: a page of them takes too long for the loop.
+        # Not on the loop: a page of bodies, which contain whole responses, takes too long.
         rows = await self._database.search(lambda connection: connection.execute(_SQL[name], wanted).fetchall())
         return tuple(critique_of(*row) for row in rows)
 

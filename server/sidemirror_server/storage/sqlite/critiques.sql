@@ -1,7 +1,7 @@
--- The statements of storage/sqlite/critiques.py. Columns in the order of the fields of CritiqueRecord, the outcome last.
+-- The statements of storage/sqlite/critiques.py. Columns follow the fields of CritiqueRecord, with the outcome last.
 
 -- name: keep
--- A new critique; nothing when the scope has the id already.
+-- Adds a critique. No change if the scope already has the id.
 INSERT INTO critiques (tenant_id, project_id, critique_id, created_us, provider, confidence_ppm, revise, turn_id,
                        session_id, body)
 VALUES (:tenant_id, :project_id, :critique_id, :created_us, :provider, :confidence_ppm, :revise, :turn_id,
@@ -15,7 +15,7 @@ FROM critiques
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND critique_id = :critique_id
 
 -- name: list
--- A scope's critiques, newest first, from below a place in that order.
+-- The critiques of a scope, newest first, from a cursor on.
 SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
 FROM critiques INDEXED BY critiques_newest
 WHERE tenant_id = :tenant_id AND project_id = :project_id
@@ -24,7 +24,7 @@ ORDER BY created_us DESC, critique_id DESC
 LIMIT :limit
 
 -- name: list_of_turn
--- The same of one turn; of one session of it when that is given too.
+-- As `list`, of one turn. With :session_id, only if the turn belongs to that session.
 SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
 FROM critiques INDEXED BY critiques_of_turn
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id = :turn_id AND turn_id <> ''
@@ -34,7 +34,7 @@ ORDER BY created_us DESC, critique_id DESC
 LIMIT :limit
 
 -- name: list_of_session
--- The same of one session.
+-- As `list`, of one session.
 SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
 FROM critiques INDEXED BY critiques_of_session
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id AND session_id <> ''
@@ -43,14 +43,14 @@ ORDER BY created_us DESC, critique_id DESC
 LIMIT :limit
 
 -- name: report
--- What became of the response, in place of what was reported before.
+-- Records the outcome of the response, in place of an earlier report.
 UPDATE critiques
 SET outcome = :outcome, succeeded = (:outcome = 'success'), score = :score, reported_us = :reported_us
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND critique_id = :critique_id
 
 -- name: figures
--- Figures by bucket and provider, in that order and in the order of the fields of Figures. A quantile is the nearest
--- rank among the confidences there are: place ceil(p * n / 100) of n in order, and at least the first.
+-- Figures by bucket and provider, sorted by both, in the order of the fields of Figures. A percentile is the nearest
+-- rank of n confidences: place ceil(p * n / 100) in ascending order, at least the first.
 WITH counted AS (
     SELECT iif(:bucket_us IS NULL, :start_us, created_us / :bucket_us * :bucket_us) AS bucket_us,
            provider, confidence_ppm, revise, succeeded
@@ -85,7 +85,7 @@ GROUP BY bucket_us, provider
 ORDER BY bucket_us, provider
 
 -- name: forget
--- Across scopes: removes what was made before a time, the oldest first.
+-- Across scopes: removes critiques that were created before a time, oldest first.
 DELETE FROM critiques
 WHERE rowid IN (SELECT rowid FROM critiques INDEXED BY critiques_made
                 WHERE created_us < :before_us

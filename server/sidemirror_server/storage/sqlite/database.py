@@ -1,14 +1,13 @@
-"""The embedded store's file: who may open it, and how its readers and its one writer share it.
+"""The embedded store's file: which process may open it, and how its readers and its one writer share it.
 
-An adapter says *what* it does to the database, in a function that is given a connection; this module says where and
-when that runs:
+An adapter passes a function that takes a connection. This module decides where and when the function runs:
 
     read     at once, on the event loop: look-ups by an index, microseconds
-    search   beside the loop, on a thread and a connection of its own: whatever takes longer
-    write    in the next group commit; answered when it is durable (`writer.py`)
+    search   on a thread and a connection for searches: everything that takes longer
+    write    in the next group commit; returns when it is durable (`writer.py`)
 
-A function given to any of them must finish its work before it returns (fetch its rows) and must not begin or end a
-transaction. Errors that tell of the disk or the file come out as StoreFull or StoreUnavailable; others unchanged.
+The function must fetch all its rows before it returns, and must not begin or end a transaction. Errors of the disk or
+the file are raised as StoreFull or StoreUnavailable, all others unchanged.
 """
 
 import asyncio
@@ -35,14 +34,14 @@ _T = TypeVar("_T")
 _Item = TypeVar("_Item")
 
 FILE_NAME = "sidemirror.db"
-# Design, section 10: a bounded WAL. Chosen here: a burst of some seconds, and less than a second to copy.
+# The bound of the WAL (decision 037). Chosen here: it holds a burst of some seconds, and is copied in under a second.
 WAL_LIMIT_BYTES = 64 * 1024 * 1024
-# Chosen here: recovering the WAL of a process that was killed may take a reader this long; nothing else locks readers.
+# How long a reader waits for a lock. Chosen here: enough to recover the WAL of a killed process, the only such lock.
 _READ_PATIENCE_S = 0.25
 
 
 class SqliteDatabase:
-    """One SQLite file in a data folder that this process holds alone. To be used from one event loop."""
+    """One SQLite file in a data folder that only this process may use. To be used from one event loop."""
 
     def __init__(
         self, folder: Path, lock: FolderLock, known: tuple[Migration, ...], now_us: int, wal_bytes: int
@@ -54,7 +53,7 @@ class SqliteDatabase:
         self._closed = False
         self._read_failed = False
         if not os.access(path, os.W_OK):
-            # SQLite would open it for reading: the server would serve, and refuse every write.
+            # SQLite would open the file read-only: the server would start, and every write would fail.
             raise StoreRefused(file=str(path), reason="this user may not write it")
         first = _connect(path, patience_s=5.0)
         try:
@@ -81,12 +80,12 @@ class SqliteDatabase:
         migrations: tuple[Migration, ...] | None = None,
         wal_limit_bytes: int = WAL_LIMIT_BYTES,
     ) -> Self:
-        """Takes the folder (made with mode 0700 when missing), makes its files 0600, brings the schema up to date,
-        starts the threads.
+        """Locks the folder (created with mode 0700 if missing), sets its files to 0600, migrates the schema and starts
+        the threads.
 
-        `migrations`: the server's own by default. Raises StoreUnavailable, saying why, when another process has the
-        folder, when its file system is none that SQLite can trust, when the schema is newer than the server or not
-        its own, or when the file cannot be opened; StoreFull when there is no room to migrate.
+        `migrations`: by default those of the server. Raises StoreUnavailable with the reason: another process has the
+        folder, SQLite cannot trust its file system, the schema is newer than the server or differs from the server's
+        migrations, or the file cannot be opened. Raises StoreFull if there is no room to migrate.
         """
         lock = FolderLock(folder)
         try:
@@ -104,7 +103,7 @@ class SqliteDatabase:
             raise
 
     async def close(self) -> None:
-        """Finishes the writes that wait, refuses new ones, interrupts searches, and lets the folder go."""
+        """Refuses new writes, finishes the waiting ones, interrupts searches, and unlocks the folder."""
         if self._closed:
             return
         self._closed = True
@@ -114,7 +113,7 @@ class SqliteDatabase:
         if self._searcher is not None:
             self._searcher.close()
         self._reader.close()
-        # The writer's connection is the last to close: SQLite then empties and removes the WAL.
+        # The writer's connection closes last: SQLite then empties and removes the WAL.
         await self._checkpoints.close()
         await self._writer.close()
         self._lock.release()
@@ -122,28 +121,27 @@ class SqliteDatabase:
     async def write(self, change: Callable[[sqlite3.Connection], _T], *, long: bool = False) -> _T:
         """Runs `change` in a transaction that calls of other tasks may share; returns its result once it is durable.
 
-        What `change` raises undoes `change` alone and is raised here. StoreFull, StoreUnavailable: nobody's change of
-        this group was kept, or, for StoreUnavailable, perhaps it was. A cancelled caller leaves the change either
-        done whole or not begun. `change` may run a second time, after the first was rolled back, so it keeps nothing
-        outside the database. It runs on the loop: some indexed statements, no schema changes. One that touches many
-        rows is `long`, and then runs on the writer's thread, in a transaction of its own.
+        An exception of `change` undoes this change alone and is raised here. StoreFull: no change of the group was
+        kept. StoreUnavailable: all changes of the group may or may not have been kept. If the caller is cancelled, the
+        change is made completely or not at all. `change` may be rolled back and run again, so it must not have effects
+        outside the database. It runs on the loop: a few indexed statements, no schema changes. A change of many rows
+        is `long`: it runs on the writer's thread, in a transaction without other calls.
         """
         return await self._writer.submit(change, long=long)
 
     async def write_alike(self, make: Callable[[sqlite3.Connection, Sequence[_Item]], Sequence[_T]], item: _Item) -> _T:
-        """As `write`, for small changes of which many come at once: those that follow each other into a group are made
-        with one call of `make`, which is given the items in their order, makes all of them or raises, and returns what
-        came of each. When it raises each is made by itself, so that what one is refused for is raised to its caller
-        alone."""
+        """As `write`, for frequent small changes: consecutive items with the same `make` share one call of it. `make`
+        takes the items in order, makes all changes or raises, and returns one result per item. If it raises, it is
+        called again for each item alone, so that an error reaches only the caller whose item caused it."""
         result: _T = await self._writer.submit_alike(Alike(make, item))
         return result
 
     def answers(self) -> bool:
-        """The last group of writes was kept, and the last look-up found what it looked into."""
+        """Whether the last group of writes and the last `read` succeeded."""
         return not (self._closed or self._read_failed or self._writer.has_failed)
 
     def read(self, look_up: Callable[[sqlite3.Connection], _T]) -> _T:
-        """Runs `look_up` at once, in one snapshot of what is committed. Raises StoreUnavailable."""
+        """Runs `look_up` at once, in one snapshot of the committed data. Raises StoreUnavailable."""
         if self._closed:
             raise StoreUnavailable(store="sqlite", reason="closed")
         try:
@@ -155,7 +153,7 @@ class SqliteDatabase:
         return found
 
     async def search(self, look_up: Callable[[sqlite3.Connection], _T]) -> _T:
-        """Runs `look_up` beside the loop, one at a time, in one snapshot of what is committed.
+        """Runs `look_up` on the search thread, one at a time, in one snapshot of the committed data.
 
         Raises StoreUnavailable.
         """
@@ -174,7 +172,7 @@ class SqliteDatabase:
 
 
 def _connect(path: Path, *, patience_s: float = 0, reads_only: bool = False) -> sqlite3.Connection:
-    """A connection that waits `patience_s` for a lock. Its transactions are ours to begin and to end."""
+    """A connection that waits `patience_s` for a lock. The caller begins and ends its transactions."""
     connection = sqlite3.connect(
         path, timeout=patience_s, isolation_level=None, check_same_thread=False, cached_statements=512
     )
@@ -186,7 +184,7 @@ def _connect(path: Path, *, patience_s: float = 0, reads_only: bool = False) -> 
     connection.execute("PRAGMA wal_autocheckpoint = 0")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA temp_store = MEMORY")
-    # Statements run on the event loop: what they change stays in memory until COMMIT, which runs beside it.
+    # Statements run on the event loop, so changed pages stay in memory until COMMIT, which runs on a thread.
     connection.execute("PRAGMA cache_spill = OFF")
     if reads_only:
         connection.execute("PRAGMA query_only = ON")

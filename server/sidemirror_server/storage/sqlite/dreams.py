@@ -19,7 +19,7 @@ _LAST_NUMBER = 2**63 - 1
 
 
 class SqliteDreams:
-    """The port `Dreams` on the embedded store. What is unread is kept by triggers on `memories`."""
+    """The port `Dreams` on the embedded store. Triggers on `memories` maintain the list of unread memories."""
 
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
@@ -59,7 +59,7 @@ class SqliteDreams:
         return self._database.read(lambda connection: _standing(connection, scope))
 
     async def waiting(self, serves: Serves, now_us: int, limit: int) -> tuple[Waiting, ...]:
-        # As many of each entry: those that wait longest come first, whichever entry they are of.
+        # `limit` projects of each entry, then the longest waiting of all entries.
         most = limit * len(serves.entries)
         rows = await self._database.search(partial(fetch_served, serves, most, _SQL["waiting"], {"now_us": now_us}))
         found = [Waiting(Scope(*row[:2]), DreamHistory(*row[2:6]), *row[6:]) for row in rows]

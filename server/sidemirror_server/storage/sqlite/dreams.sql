@@ -9,24 +9,24 @@ ORDER BY created_us DESC, memory_id DESC
 LIMIT :limit
 
 -- name: kept
--- The entry of the log with a number.
+-- The log entry with this number.
 SELECT body
 FROM dream_log
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND number = :number
 
 -- name: standing
--- How a project stands, in the order of the fields of Standing.
+-- The passes of a project, in the order of the fields of DreamHistory.
 SELECT dreams, idle_dreams, ended_us, rest_until_us
 FROM memory_projects
 WHERE tenant_id = :tenant_id AND project_id = :project_id
 
 -- name: add
--- A new entry of the log.
+-- Adds a log entry.
 INSERT INTO dream_log (tenant_id, project_id, number, dream_id, body)
 VALUES (:tenant_id, :project_id, :number, :dream_id, :body)
 
 -- name: count
--- The project has had one pass more.
+-- Counts one more pass of the project.
 INSERT INTO memory_projects (tenant_id, project_id, dreams, idle_dreams, ended_us, rest_until_us)
 VALUES (:tenant_id, :project_id, :number, iif(:was_idle, 1, 0), :ended_us, :rest_until_us)
 ON CONFLICT (tenant_id, project_id)
@@ -34,7 +34,7 @@ DO UPDATE SET dreams = excluded.dreams, idle_dreams = iif(:changed, 0, idle_drea
               ended_us = excluded.ended_us, rest_until_us = excluded.rest_until_us
 
 -- name: read
--- These memories are read. :memory_ids: a JSON list.
+-- Marks memories as read. :memory_ids: a JSON list.
 DELETE FROM dream_unread
 WHERE (tenant_id, project_id, created_us, memory_id) IN (
     SELECT tenant_id, project_id, created_us, memory_id
@@ -44,9 +44,9 @@ WHERE (tenant_id, project_id, created_us, memory_id) IN (
 )
 
 -- name: waiting
--- Across scopes: projects with unread memories that are not left alone, the longest waiting first. Columns: the scope,
--- those of Standing, and when the first and the last unread memory were made. Of each project's unread ones only these
--- two are looked up.
+-- Across scopes: projects with unread memories whose rest has ended, the longest waiting first. Columns: the scope,
+-- those of DreamHistory, and when the first and the last unread memory were created. Only these two rows of each
+-- project are read.
 SELECT tenant_id, project_id, dreams, idle_dreams, ended_us, rest_until_us,
        (SELECT created_us FROM dream_unread AS unread
         WHERE unread.tenant_id = project.tenant_id AND unread.project_id = project.project_id
@@ -61,7 +61,7 @@ ORDER BY first_us, tenant_id, project_id
 LIMIT :limit
 
 -- name: list
--- A scope's log, the newest first, below a number.
+-- The log of a scope, newest first, below a number.
 SELECT body
 FROM dream_log
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND number < :before

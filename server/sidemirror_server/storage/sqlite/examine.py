@@ -1,4 +1,4 @@
-"""What can be said of a data folder without opening it as a server does: it changes nothing and waits for nobody."""
+"""Inspects a data folder for `doctor`. It only reads, and works while a server uses the folder."""
 
 import contextlib
 import fcntl
@@ -14,17 +14,17 @@ from sidemirror_server.storage.sqlite.folder import file_system_of, open_to_othe
 from sidemirror_server.storage.sqlite.migrate import applied_in, check_applied, read_migrations
 from sidemirror_server.vocabulary.errors import StoreRefused
 
-# A few complaints tell as much as all of them.
+# How many complaints of `quick_check` are reported.
 _COMPLAINTS = 3
 
 
 class Examined(msgspec.Struct, frozen=True):
-    """A data folder as it was found.
+    """The state of a data folder.
 
-    `held_by`: the process that has it, empty when none has. `schema`: how many migrations were applied, of how many
-    this server knows. `newest_us`: when its newest turn was heard of, 0 when there is none. `problems`: why a server
-    could not use it, or should not. `open_to_others`: the folder and the files in it that other users may read, with
-    their modes.
+    `held_by`: the process that has the lock, empty if none has. `schema`: the number of applied migrations, and of
+    those that this server knows. `newest_us`: the last update of any turn, 0 without turns. `problems`: reasons why a
+    server could not or should not use the folder. `open_to_others`: the folder and the files in it that other users
+    may read, with their modes.
     """
 
     folder: Path
@@ -40,9 +40,9 @@ class Examined(msgspec.Struct, frozen=True):
 
 
 def examine(folder: Path) -> Examined:
-    """Looks at the folder. Whatever is wrong with it is told in `problems`; raises nothing."""
+    """Inspects the folder. Faults of the folder are reported in `problems`, not raised."""
     folder = folder.absolute()
-    # Not `Path.exists`, which raises where a folder above may not be looked into.
+    # Not `Path.exists`, which raises if a parent folder may not be searched.
     there = next(path for path in (folder, *folder.parents) if os.path.exists(path))  # noqa: PTH110
     problems = []
     try:

@@ -1,4 +1,4 @@
-"""The data folder: one process owns it, and it lies on a file system that SQLite's WAL can trust."""
+"""The data folder: locked by one process, private to its owner, and on a file system that SQLite's WAL can trust."""
 
 import contextlib
 import fcntl
@@ -12,9 +12,9 @@ from sidemirror_server.vocabulary.errors import StoreRefused
 
 _log = logging.getLogger(__name__)
 
-# WAL needs memory shared between processes and locks that hold: network file systems, and those that a hypervisor or
-# a daemon passes through, give neither. The names are those of /proc/self/mountinfo (reliability-and-security, B8:
-# a virtiofs mount corrupted a database within a minute that ext4 kept for half an hour).
+# The WAL needs memory shared between processes and reliable locks. Network file systems, and those that a hypervisor or
+# a daemon passes through, have neither. The names are those of /proc/self/mountinfo. Measured: a virtiofs mount
+# corrupted a database within a minute; the same load on ext4 did no damage in half an hour.
 _UNSAFE_FILE_SYSTEMS = frozenset(
     {"nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "9p", "virtiofs", "afs", "ceph", "lustre", "glusterfs"}
 )
@@ -23,10 +23,10 @@ _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 class FolderLock:
-    """Holds the data folder for this process until `release`, or until the process ends, however it ends."""
+    """Locks the data folder for this process until `release`, or until the process ends in any way."""
 
     def __init__(self, folder: Path) -> None:
-        """Creates the folder (0700) when it is missing. Raises StoreRefused when it cannot be had."""
+        """Creates the folder (0700) if it is missing. Raises StoreRefused if it cannot be used or locked."""
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -42,16 +42,16 @@ class FolderLock:
         os.pwrite(self._file, b"%d\n" % os.getpid(), 0)
 
     def release(self) -> None:
-        """Lets another process have the folder. The lock file stays: removing it would let two processes in."""
+        """Unlocks the folder. The lock file stays: without it two processes could each lock a file of that name."""
         os.close(self._file)
 
 
 def keep_private(path: Path) -> None:
-    """Makes the database file when it is missing; it and what lies beside it under its name (`-wal`, `-shm`, a backup)
-    are its owner's alone (0600) afterwards.
+    """Creates the database file if it is missing. Sets it and the files whose names begin with its name (`-wal`,
+    `-shm`, backups) to mode 0600.
 
-    SQLite gives its WAL and shared memory the mode of the database, so they stay so. What others can read all the same
-    is logged. Raises StoreRefused when the file cannot be made.
+    SQLite creates its WAL and shared memory with the mode of the database. Files that other users can still read are
+    logged. Raises StoreRefused when the file cannot be created.
     """
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
@@ -60,17 +60,17 @@ def keep_private(path: Path) -> None:
     except OSError as exc:
         raise StoreRefused(file=str(path), reason=f"cannot be made: {exc.strerror}") from exc
     for file, _ in _open_files(path):
-        with contextlib.suppress(PermissionError):  # another user's file: it is told of below
+        with contextlib.suppress(PermissionError):  # another user's file: logged below
             file.chmod(0o600)
     for found, mode in open_to_others(path):
         _log.warning("store_open_to_others", extra={"path": str(found), "mode": mode})
 
 
 def open_to_others(path: Path) -> tuple[tuple[Path, str], ...]:
-    """The folder of the database at `path`, when every user may look into it, and the database's files that others than
-    their owner may read, each with its mode in octal. Raises OSError when the folder may not be looked into.
+    """The database files at `path` that anyone but their owner may access, and their folder if it is open to every
+    user; each with its mode in octal. Raises OSError when the folder cannot be read.
 
-    A folder that is open to its group is none of them: a volume of Kubernetes is, and its files are not.
+    A folder that is open only to its group is not listed: volumes of Kubernetes are, while their files are private.
     """
     mode = _mode(path.parent)
     return (*(((path.parent, f"{mode:04o}"),) if mode & 0o007 else ()), *_open_files(path))
@@ -88,7 +88,7 @@ def _mode(path: Path) -> int:
 def refuse_unsafe_file_system(folder: Path, mountinfo: Path = _MOUNTINFO) -> None:
     """Raises StoreRefused when the folder is on a network or pass-through file system.
 
-    Where the system does not tell (no mountinfo: macOS), nothing is refused.
+    Without mountinfo (macOS) nothing is refused.
     """
     kind = file_system_of(folder, mountinfo)
     if kind in _UNSAFE_FILE_SYSTEMS or kind == "fuse" or kind.startswith("fuse."):
@@ -98,7 +98,7 @@ def refuse_unsafe_file_system(folder: Path, mountinfo: Path = _MOUNTINFO) -> Non
 
 
 def file_system_of(folder: Path, mountinfo: Path = _MOUNTINFO) -> str:
-    """The type of the file system that the folder is on, or would be; empty where the system does not tell."""
+    """The type of the file system that the folder is on, or would be on; empty without mountinfo."""
     try:
         mounts = mountinfo.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
@@ -107,10 +107,10 @@ def file_system_of(folder: Path, mountinfo: Path = _MOUNTINFO) -> str:
 
 
 def _file_system(folder: Path, mounts: str) -> str:
-    """The type of the deepest mount that holds the folder; of several on one point the last, which covers the rest.
+    """The type of the deepest mount that contains the folder. Of several on one mount point the last hides the others.
 
-    A line of mountinfo (proc_pid_mountinfo(5)): the fifth field is the mount point, with blanks and the like escaped
-    in octal; the type is the first field after the one that is a single dash.
+    In a line of mountinfo (proc_pid_mountinfo(5)) the fifth field is the mount point, with blanks and other special
+    characters escaped in octal. The type is the first field after the single dash.
     """
     best, kind = -1, ""
     for line in mounts.splitlines():

@@ -65,7 +65,7 @@ class SqliteGoalReflections:
         return self._database.read(lambda connection: _reflections(connection.execute(_SQL["of_goal"], wanted)))
 
     async def recent(self, scope: Scope, now_us: int) -> Goals:
-        # A goal has a few at most, so among so many there are enough goals.
+        # A goal has at most MOST_PER_GOAL reflections, so this many rows contain enough goals.
         limit = MOST_PER_GOAL * MOST_RECENT_GOALS
         wanted = {**_place(scope), "since_us": now_us - KEPT_FOR_US, "limit": limit}
 
@@ -98,7 +98,7 @@ class SqliteGoalReflections:
 
 
 def _forget(connection: sqlite3.Connection, scope: Scope, before_us: int) -> None:
-    """Some of what nobody is shown any more goes."""
+    """Removes some reflections that are too old to be shown, and the words of goals that have none left."""
     wanted = {**_place(scope), "before_us": before_us, "limit": FORGOTTEN_AT_ONCE}
     for (goal_id,) in connection.execute(_SQL["oldest"], wanted).fetchall():
         values = {**wanted, "goal_id": goal_id, "since_us": -(2**63)}

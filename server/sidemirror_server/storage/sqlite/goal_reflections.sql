@@ -1,14 +1,14 @@
--- Goal reflections (goals/store.py). `:goals`, `:words`: JSON arrays.
+-- The statements of storage/sqlite/goal_reflections.py. :words is a JSON list.
 
 -- name: refused
--- Whether an entry of the goal with this time was deleted a short while ago.
+-- One row if the goal was deleted recently, at or after the reflection's creation.
 SELECT 1
 FROM goal_deletions
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND goal_id = :goal_id
       AND :created_us <= deleted_us AND deleted_us > :refused_since_us
 
 -- name: put
--- A reflection; nothing when the goal has one of this id.
+-- Adds a reflection. No change if the goal already has one with this id.
 INSERT INTO goal_reflections
     (tenant_id, project_id, goal_id, created_us, reflection_id, objective, insight, importance, goal_state, origin)
 VALUES (:tenant_id, :project_id, :goal_id, :created_us, :reflection_id, :objective, :insight, :importance, :goal_state,
@@ -16,7 +16,7 @@ VALUES (:tenant_id, :project_id, :goal_id, :created_us, :reflection_id, :objecti
 ON CONFLICT DO NOTHING
 
 -- name: trim
--- All but a goal's newest reflections go.
+-- Removes all but the :most newest reflections of a goal.
 DELETE FROM goal_reflections
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND goal_id = :goal_id
       AND (created_us, reflection_id) < (
@@ -28,26 +28,26 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id AND goal_id = :goal_id
       )
 
 -- name: has
--- Whether the goal has the reflection of this id.
+-- One row if the goal has a reflection with this id.
 SELECT 1
 FROM goal_reflections
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND goal_id = :goal_id AND reflection_id = :reflection_id
 
 -- name: name_words
--- The goal has these words.
+-- Adds the words of a goal's objective to the index.
 INSERT INTO goal_words (tenant_id, project_id, word, goal_id, newest_us)
 SELECT :tenant_id, :project_id, value, :goal_id, :created_us FROM json_each(:words) WHERE TRUE
 ON CONFLICT (tenant_id, project_id, word, goal_id) DO UPDATE SET newest_us = max(newest_us, excluded.newest_us)
 
 -- name: of_goal
--- A goal's reflections that were created after a time, the newest first.
+-- The reflections of a goal that were created after a time, newest first.
 SELECT goal_id, created_us, reflection_id, objective, insight, importance, goal_state, origin
 FROM goal_reflections
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND goal_id = :goal_id AND created_us > :since_us
 ORDER BY created_us DESC, reflection_id DESC
 
 -- name: newest
--- The goals of the scope's newest reflections after a time, the newest first; a goal comes as often as it has some.
+-- The goal of each reflection of the scope that was created after a time, newest first. A goal may occur several times.
 SELECT goal_id
 FROM goal_reflections
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND created_us > :since_us
@@ -64,17 +64,17 @@ ORDER BY count(*) DESC, max(newest_us) DESC, goal_id DESC
 LIMIT :limit
 
 -- name: delete
--- A goal's reflections go.
+-- Removes the reflections of a goal.
 DELETE FROM goal_reflections
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND goal_id = :goal_id
 
 -- name: delete_words
--- Its words go.
+-- Removes the words of a goal from the index.
 DELETE FROM goal_words
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND goal_id = :goal_id
 
 -- name: deleted
--- Until now its reflections are deleted.
+-- Records the time at which a goal was deleted.
 INSERT INTO goal_deletions (tenant_id, project_id, goal_id, deleted_us)
 VALUES (:tenant_id, :project_id, :goal_id, :now_us)
 ON CONFLICT (tenant_id, project_id, goal_id) DO UPDATE SET deleted_us = excluded.deleted_us
@@ -87,12 +87,12 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id AND created_us < :befo
 LIMIT :limit
 
 -- name: forget
--- A goal's reflections from before a time go.
+-- Removes the reflections of a goal that were created before a time.
 DELETE FROM goal_reflections
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND goal_id = :goal_id AND created_us < :before_us
 
 -- name: forget_deletions
--- Deletions of the scope from before a time go, some of them.
+-- Removes the oldest recorded deletions of the scope from before a time.
 DELETE FROM goal_deletions
 WHERE tenant_id = :tenant_id AND project_id = :project_id
       AND goal_id IN (

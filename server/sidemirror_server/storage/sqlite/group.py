@@ -1,4 +1,4 @@
-"""The calls of a group commit: running them, and undoing one alone when it fails. Used by `writer.py`."""
+"""The calls of a group commit: runs them, and undoes a single call if it fails. Used by `writer.py`."""
 
 import asyncio
 import sqlite3
@@ -9,20 +9,20 @@ from sidemirror_server.storage.sqlite.failures import store_failure
 
 
 class Alike(NamedTuple):
-    """One of many changes of a kind that can be made with the same statements: `make` takes the items of some of them,
-    in order, makes all or raises, and returns what came of each."""
+    """A change that can share its statements with others of its kind. `make` takes the items of several such changes in
+    order, makes all of them or raises, and returns one result per item."""
 
     make: Callable[[sqlite3.Connection, Sequence[Any]], Sequence[Any]]
     item: Any
 
     def alone(self, connection: sqlite3.Connection) -> Any:
-        """This change without others."""
+        """Makes this change only; returns its result."""
         return self.make(connection, (self.item,))[0]
 
 
 class WriteCall(NamedTuple):
-    """What one caller of `Database.write` wants done, and where it waits for the answer. `alike`: the change is one of
-    these."""
+    """A call of `SqliteDatabase.write` and the future of its result. `alike`: the change in a form that can share its
+    statements, None if it cannot."""
 
     change: Callable[[sqlite3.Connection], Any]
     answer: asyncio.Future[Any]
@@ -35,7 +35,7 @@ class WriteCall(NamedTuple):
 
 
 class WriteOutcome(NamedTuple):
-    """What came of a call: its result, or the error that is its own."""
+    """A call with its result or its error."""
 
     call: WriteCall
     result: Any
@@ -43,13 +43,13 @@ class WriteOutcome(NamedTuple):
 
 
 class MustUndo(Exception):
-    """A call failed and left changes behind. Its cause is what the call raised."""
+    """A call failed after it had changed rows. `__cause__` is the call's exception."""
 
 
 def run(connection: sqlite3.Connection, call: WriteCall) -> WriteOutcome:
-    """One call within the group's transaction. Raises what makes the whole group fail; anything else is the call's.
+    """Runs one call in the group's transaction. Raises errors that fail the whole group; returns errors of the call.
 
-    Raises MustUndo when the call failed after it had changed something.
+    Raises MustUndo when the call failed after it had changed rows.
     """
     if call.answer.cancelled():
         return WriteOutcome(call, None, None)
@@ -65,9 +65,9 @@ def run(connection: sqlite3.Connection, call: WriteCall) -> WriteOutcome:
 
 
 def run_together(connection: sqlite3.Connection, calls: list[WriteCall]) -> list[WriteOutcome]:
-    """Calls whose changes are of one kind, with the same statements; each by itself when one of them is refused.
+    """Runs calls of one kind with shared statements. If one of them is refused, runs each call alone.
 
-    Raises what `run` raises.
+    Raises the errors of `run`.
     """
     wanted = [call for call in calls if not call.answer.cancelled()]
     if len(wanted) < 2 or wanted[0].alike is None:
@@ -85,7 +85,7 @@ def run_together(connection: sqlite3.Connection, calls: list[WriteCall]) -> list
 
 
 def run_in_savepoint(connection: sqlite3.Connection, call: WriteCall) -> WriteOutcome:
-    """The same, and what a call has changed that fails is undone."""
+    """As `run`, but the changes of a failed call are undone here."""
     connection.execute("SAVEPOINT call")
     try:
         outcome = run(connection, call)
@@ -97,7 +97,7 @@ def run_in_savepoint(connection: sqlite3.Connection, call: WriteCall) -> WriteOu
 
 
 def _answerable(error: BaseException | None) -> Exception:
-    """The error as a future takes it: it refuses StopIteration, which `next(rows)` raises easily."""
+    """An error that a future accepts: futures refuse StopIteration, which `next(rows)` may raise."""
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
         return error
     return RuntimeError("no more rows")

@@ -1,4 +1,4 @@
-"""Entries that stand alone, in the log that turns use too, in SQLite."""
+"""The journal in SQLite: single entries in the table that the log of turns uses too."""
 
 import sqlite3
 from pathlib import Path
@@ -13,7 +13,7 @@ _SQL = load_statements(Path(__file__).with_name("journal.sql"))
 
 
 class SqliteJournal(SqliteTurnLog):
-    """The port `Journal` on the embedded store. Reads as the turns' log does."""
+    """The port `Journal` on the embedded store. It inherits reading from the log of turns."""
 
     def __init__(self, database: SqliteDatabase) -> None:
         super().__init__(database)

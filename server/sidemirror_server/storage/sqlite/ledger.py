@@ -1,4 +1,4 @@
-"""The ledger in SQLite: a running total for everything that can have a cap, changed in one transaction."""
+"""The ledger in SQLite: a running total for each level that can have a cap. One transaction updates all of them."""
 
 import sqlite3
 from collections.abc import Mapping
@@ -88,7 +88,7 @@ def _of(reservation: Reservation) -> dict[str, Any]:
 
 
 def _levels(scope: Scope, purpose: str) -> dict[Level, dict[str, str]]:
-    """The row of the totals that each level's cap is about."""
+    """The key of each level's total: the row of `ledger_totals` that its cap limits."""
     return {
         Level.TOTAL: {"tenant_id": "", "project_id": "", "purpose": ""},
         Level.PURPOSE: {"tenant_id": "", "project_id": "", "purpose": purpose},
@@ -98,7 +98,7 @@ def _levels(scope: Scope, purpose: str) -> dict[Level, dict[str, str]]:
 
 
 def _rows(scope: Scope, purpose: str) -> list[dict[str, str]]:
-    """Every row of the totals that a call counts in."""
+    """The keys of all totals that include a call."""
     own = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "purpose": purpose}
     return [*_levels(scope, purpose).values(), own]
 

@@ -1,13 +1,13 @@
 -- The statements of storage/sqlite/ledger.py.
 
 -- name: used
--- What counts against a cap: what is settled and what is still reserved.
+-- The amount that counts against a cap: settled and reserved.
 SELECT settled_tokens + reserved_tokens, settled_nano_usd + reserved_nano_usd
 FROM ledger_totals
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND day = :day AND purpose = :purpose
 
 -- name: take
--- One more call and its reservation in a day's total.
+-- Adds a call and its reservation to a day's total.
 INSERT INTO ledger_totals VALUES (:tenant_id, :project_id, :day, :purpose, 1, 0, 0, :tokens, :nano_usd)
 ON CONFLICT (tenant_id, project_id, day, purpose) DO UPDATE
 SET calls = calls + 1,
@@ -15,17 +15,17 @@ SET calls = calls + 1,
     reserved_nano_usd = reserved_nano_usd + excluded.reserved_nano_usd
 
 -- name: note
--- A reservation that is not settled yet.
+-- Adds an open reservation.
 INSERT INTO ledger_reservations
 VALUES (:tenant_id, :project_id, :reservation_id, :day, :purpose, :tokens, :nano_usd, :lease_until_us)
 
 -- name: strike
--- The reservation is settled: no row when it was before.
+-- Removes a reservation that is settled. No change if it was settled before.
 DELETE FROM ledger_reservations
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND reservation_id = :reservation_id
 
 -- name: replace
--- What the call took, in the place of what was reserved.
+-- Replaces a reserved amount by the actual one in a day's total.
 UPDATE ledger_totals
 SET settled_tokens = settled_tokens + :actual_tokens,
     settled_nano_usd = settled_nano_usd + :actual_nano_usd,
@@ -34,7 +34,7 @@ SET settled_tokens = settled_tokens + :actual_tokens,
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND day = :day AND purpose = :purpose
 
 -- name: spent
--- A scope's totals by day and purpose, with what of them is orphaned.
+-- The totals of a scope by day and purpose, each with the part in open reservations whose lease has run out.
 SELECT day, purpose, calls, settled_tokens, settled_nano_usd, reserved_tokens, reserved_nano_usd,
        (SELECT coalesce(sum(tokens), 0) FROM ledger_reservations AS open
         WHERE open.tenant_id = :tenant_id AND open.project_id = :project_id AND open.day = totals.day
@@ -46,7 +46,7 @@ FROM ledger_totals AS totals
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND day >= :first_day AND purpose > ''
 
 -- name: forget
--- Across scopes: removes entries of days before a day, the oldest first.
+-- Across scopes: removes totals from before a day, oldest first.
 DELETE FROM ledger_totals
 WHERE rowid IN (SELECT rowid FROM ledger_totals
                 WHERE project_id > '' AND purpose > '' AND day < :before_day
@@ -54,14 +54,14 @@ WHERE rowid IN (SELECT rowid FROM ledger_totals
                 ORDER BY day LIMIT :limit)
 
 -- name: forget_sums
--- The sums of days of which no entry is left.
+-- Removes the sums of days that have no totals of projects any more.
 DELETE FROM ledger_totals
 WHERE (project_id = '' OR purpose = '') AND day < :before_day
   AND NOT EXISTS (SELECT 1 FROM ledger_totals AS own
                   WHERE own.project_id > '' AND own.purpose > '' AND own.day = ledger_totals.day)
 
 -- name: forget_reservations
--- What was never settled of days of which no entry is left.
+-- Removes open reservations of days that have no totals of projects any more.
 DELETE FROM ledger_reservations
 WHERE day < :before_day
   AND NOT EXISTS (SELECT 1 FROM ledger_totals AS own

@@ -32,9 +32,9 @@ from sidemirror_server.vocabulary.errors import NotFound, WrongState
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("memories.sql"))
-_FIRST_KEY = MemoryKey(2**63 - 1, "")  # before every memory there can be
+_FIRST_KEY = MemoryKey(2**63 - 1, "")  # sorts before every memory
 _LAST_VERSION = 2**63 - 1
-# Lessons that nobody repeats any more, of which so many more are forgotten at each write than are written.
+# Each write removes this many more expired lesson ids than it adds.
 _FORGOTTEN = 9
 
 
@@ -128,7 +128,7 @@ class SqliteMemories:
 
 
 def remove(connection: sqlite3.Connection, scope: Scope, memory_id: str) -> bool:
-    """Removes a memory with all that belongs to it; whether there was one."""
+    """Removes a memory with its versions and keys; returns whether it existed."""
     if connection.execute(_SQL["delete"], _key(scope, memory_id)).rowcount == 0:
         return False
     connection.execute(_SQL["delete_versions"], _key(scope, memory_id))
@@ -137,7 +137,7 @@ def remove(connection: sqlite3.Connection, scope: Scope, memory_id: str) -> bool
 
 
 class _Write(NamedTuple):
-    """A lesson that is learned, and the rows of its memories if they are new."""
+    """A lesson to learn, and the rows to insert if its memories are new."""
 
     scope: Scope
     lesson: Lesson
@@ -145,13 +145,13 @@ class _Write(NamedTuple):
     new: tuple[New, ...]
 
     def known_by(self) -> set[tuple[str, str]]:
-        """What tells whether it is new: its own id, and the ids and the keys of its memories."""
+        """What identifies the lesson and its memories: the lesson's id, and the memories' ids and keys."""
         ids = {("lesson", self.lesson.lesson_id)} if self.lesson.lesson_id else set()
         return ids.union(*({("memory", row.memory.memory_id), *_keys_of(row)} for row in self.new))
 
 
 def _written(scope: Scope, lesson: Lesson, now_us: int) -> _Write:
-    """Made before the lesson's group begins, perhaps while another group is committed."""
+    """Prepares the rows before the lesson's group begins, so that this work overlaps with the commit of another."""
     memories = [lesson.reflection]
     if lesson.strategy is not None:
         memories.append(replace(lesson.strategy, strategy_of=lesson.reflection.memory_id))
@@ -159,11 +159,11 @@ def _written(scope: Scope, lesson: Lesson, now_us: int) -> _Write:
 
 
 def _keys_of(row: New) -> set[tuple[str, str]]:
-    return {(row.memory.kind, key) for key in row.keys}  # a kind is its text
+    return {(row.memory.kind, key) for key in row.keys}  # MemoryKind is a string
 
 
 def _learn_together(connection: sqlite3.Connection, writes: Sequence[_Write]) -> list[Learned]:
-    """Lessons that come together: all that are new with the same statements, then the others, one by one."""
+    """Learns the lessons of a batch: the new ones with shared statements, then the others one by one."""
     came_to: dict[int, Learned] = {}
     new: list[_Write] = []
     for place, is_new in enumerate(_which_are_new(connection, writes)):
@@ -179,7 +179,7 @@ def _learn_together(connection: sqlite3.Connection, writes: Sequence[_Write]) ->
 
 
 def _which_are_new(connection: sqlite3.Connection, writes: Sequence[_Write]) -> list[bool]:
-    """Those that nothing is known of, in their scope or in one of those before them."""
+    """For each lesson, whether neither its scope nor an earlier lesson of the batch has any of its ids and keys."""
     of_scopes: dict[Scope, list[_Write]] = {}
     for write in writes:
         of_scopes.setdefault(write.scope, []).append(write)
@@ -193,7 +193,7 @@ def _which_are_new(connection: sqlite3.Connection, writes: Sequence[_Write]) -> 
 
 
 def _known_of(connection: sqlite3.Connection, scope: Scope, writes: Sequence[_Write]) -> set[tuple[str, str]]:
-    """What these lessons are known by, as far as the scope knows it already; of memories their keys, not their ids."""
+    """The lesson ids and memory keys of these lessons that the scope has already. Memory ids are not looked up."""
     keys = {key for write in writes for row in write.new for key in row.keys}
     known = set(connection.execute(_SQL["known_among"], {**place_of(scope), "known_by": json_of(keys)}).fetchall())
     if lesson_ids := {write.lesson.lesson_id for write in writes} - {""}:
@@ -203,7 +203,7 @@ def _known_of(connection: sqlite3.Connection, scope: Scope, writes: Sequence[_Wr
 
 
 def _add_lessons(connection: sqlite3.Connection, writes: Sequence[_Write]) -> None:
-    """Keeps lessons of which nothing is known."""
+    """Stores lessons that are new. Raises WrongState for a memory id that is taken."""
     rows = [row for write in writes for row in write.new]
     if taken := add_new(connection, rows):
         raise WrongState("reflection", taken, "the id is taken")
@@ -222,7 +222,7 @@ def _add_lessons(connection: sqlite3.Connection, writes: Sequence[_Write]) -> No
 
 
 def _learn(connection: sqlite3.Connection, scope: Scope, lesson: Lesson, now_us: int) -> Learned:
-    """A lesson of which something may be known."""
+    """Learns a lesson that the scope may have already, or that has memories of it."""
     after_us = now_us - LESSON_KEPT_US
     if lesson.lesson_id:
         named = {**place_of(scope), "lesson_id": lesson.lesson_id, "after_us": after_us}
@@ -254,7 +254,7 @@ def _came_to(scope: Scope, lesson: Lesson, learned: Learned, now_us: int) -> dic
 
 
 def _forget_lessons(connection: sqlite3.Connection, scope: Scope, after_us: int, written: int) -> None:
-    """Lets go of some that nobody repeats any more: more than are written."""
+    """Removes some expired lesson ids, more than are written."""
     of = {**place_of(scope), "after_us": after_us, "most": written + _FORGOTTEN}
     connection.execute(_SQL["forget_lessons"], of)
 
@@ -262,7 +262,7 @@ def _forget_lessons(connection: sqlite3.Connection, scope: Scope, after_us: int,
 def _as_learned(
     connection: sqlite3.Connection, scope: Scope, lesson: Lesson, reflection_id: str, strategy_id: str
 ) -> Learned:
-    """What a lesson came to when it was learned, as that is now."""
+    """The memories that an earlier call learned from this lesson, in their current state."""
     reflection = _get(connection, scope, reflection_id) or replace(lesson.reflection, memory_id=reflection_id)
     strategy = None
     if strategy_id and lesson.strategy is not None:
@@ -272,7 +272,7 @@ def _as_learned(
 
 
 def _settle(connection: sqlite3.Connection, scope: Scope, draft: MemoryRecord, now_us: int) -> MemoryRecord:
-    """Strengthens what the draft says already, or keeps the draft."""
+    """Strengthens the memory that says the same as the draft, or stores the draft if there is none."""
     wanted = {**place_of(scope), "kind": draft.kind, "known_by": json_of(known_by(draft))}
     row = connection.execute(_SQL["known"], wanted).fetchone()
     if row is None:
@@ -292,7 +292,7 @@ def _add(connection: sqlite3.Connection, scope: Scope, memory: MemoryRecord) -> 
 
 
 def _replace(connection: sqlite3.Connection, scope: Scope, known: MemoryRecord, now: MemoryRecord) -> None:
-    """A memory as it is now, in place of what it was; that is kept when it was another version."""
+    """Replaces a memory. The earlier state is kept if its version number differs."""
     values = values_of(scope, now)
     connection.execute(_SQL["replace"], values)
     if now.version == known.version:
@@ -304,7 +304,7 @@ def _replace(connection: sqlite3.Connection, scope: Scope, known: MemoryRecord, 
 
 
 def _know(connection: sqlite3.Connection, values: dict[str, Any], keys: tuple[str, ...]) -> None:
-    """A memory is known by these from now on; `values` name its place."""
+    """Adds keys to a memory; `values` name its scope and id."""
     connection.executemany(_SQL["know"], [{**values, "known_by": key} for key in keys])
 
 

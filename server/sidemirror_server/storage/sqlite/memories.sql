@@ -1,11 +1,11 @@
 -- The statements of storage/sqlite/memories.py. Memories are returned as (body, content, task_text).
 
 -- name: next_row
--- The number that a new row gets.
+-- The number of the next row.
 SELECT coalesce(max(row_id), 0) + 1 FROM memories
 
 -- name: add
--- A new memory; nothing when the scope has the id already.
+-- Adds a memory. No change if the scope already has the id.
 INSERT INTO memories (row_id, tenant_id, project_id, memory_id, kind, state, source, layer, importance, confidence,
                       origin, error_category, tags, version, strength, created_us, updated_us, content, task_text,
                       content_terms, task_terms, body)
@@ -15,11 +15,11 @@ VALUES (:row_id, :tenant_id, :project_id, :memory_id, :kind, :state, :source, :l
 ON CONFLICT (tenant_id, project_id, memory_id) DO NOTHING
 
 -- name: row_of
--- A memory's number.
+-- The row number of a memory.
 SELECT row_id FROM memories WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id
 
 -- name: add_to_scope
--- Counts a scope's new memories; its number.
+-- Adds new memories to the counts of their scope; returns the scope's number.
 INSERT INTO memory_scopes (tenant_id, project_id, memories, tasks, content_terms, task_terms)
 VALUES (:tenant_id, :project_id, :memories, :tasks, :content_terms, :task_terms)
 ON CONFLICT (tenant_id, project_id) DO UPDATE
@@ -28,21 +28,21 @@ SET memories = memories + excluded.memories, tasks = tasks + excluded.tasks,
 RETURNING scope_no
 
 -- name: add_facts
--- What a new memory is filtered and weighed by.
+-- Adds the columns by which a new memory is filtered and ranked.
 INSERT INTO memory_facts (row_id, scope_no, memory_id, kind, state, importance, confidence, created_us, terms, embedded_by)
 VALUES (:row_id, :scope_no, :memory_id, :kind, :state, :importance, :confidence, :created_us, :terms, 0)
 
 -- name: add_label
--- What a new memory is found by without a text.
+-- Adds a label of a new memory to the index.
 INSERT INTO memory_labels (scope_no, label, row_id) VALUES (:scope_no, :label, :row_id)
 
 -- name: add_words
--- The words of a new memory, each with its scope's number. Plain VALUES: FTS5 keeps the words of many such statements and
--- writes them together, but it writes what it has whenever a statement might be undone by itself.
+-- Adds a new memory's terms, each with its scope's number, to the full text index. Plain VALUES: FTS5 buffers the terms
+-- of many such statements, but flushes its buffer before a statement that may be rolled back alone.
 INSERT INTO memory_words (rowid, content, task) VALUES (:row_id, :content, :task)
 
 -- name: replace
--- A memory as it is from now on. When it was made, its kind and its task never change.
+-- Replaces a memory, except for its creation time, its kind and its task, which never change.
 UPDATE memories
 SET state = :state, importance = :importance, confidence = :confidence, origin = :origin,
     error_category = :error_category, tags = :tags, version = :version, strength = :strength,
@@ -50,7 +50,7 @@ SET state = :state, importance = :importance, confidence = :confidence, origin =
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id
 
 -- name: replace_text
--- Its text from now on.
+-- Replaces the text of a memory.
 UPDATE memories
 SET content = :content, content_terms = :content_terms
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id
@@ -62,7 +62,7 @@ FROM memories
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id
 
 -- name: known
--- The memory of a kind that is known by one of these, by the text first, then the oldest. :known_by: a JSON list.
+-- The memory of a kind with one of these keys: with the first if possible, then the oldest. :known_by: a JSON list.
 SELECT memories.body, memories.content, memories.task_text
 FROM json_each(:known_by) AS wanted
 CROSS JOIN memory_keys AS key
@@ -73,13 +73,13 @@ ORDER BY wanted.key > 0, memories.created_us, memories.memory_id
 LIMIT 1
 
 -- name: know
--- A memory is known by this from now on.
+-- Adds a key of a memory.
 INSERT INTO memory_keys (tenant_id, project_id, kind, known_by, memory_id)
 VALUES (:tenant_id, :project_id, :kind, :known_by, :memory_id)
 ON CONFLICT DO NOTHING
 
 -- name: known_among
--- Which of these a scope's memories are known by, as (kind, known_by). :known_by: a JSON list.
+-- The keys of this list that memories of the scope have, as (kind, known_by). :known_by: a JSON list.
 SELECT key.kind, key.known_by
 FROM json_each(:known_by) AS wanted
 CROSS JOIN memory_keys AS key
@@ -87,7 +87,7 @@ CROSS JOIN memory_keys AS key
    AND key.known_by = wanted.value
 
 -- name: list
--- A scope's memories, the newest first, from below a place in that order; of one kind when it is given.
+-- The memories of a scope, newest first, from a cursor on. :kind NULL: any kind.
 SELECT body, content, task_text
 FROM memories INDEXED BY memories_newest
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND (created_us, memory_id) < (:created_us, :memory_id)
@@ -96,7 +96,7 @@ ORDER BY created_us DESC, memory_id DESC
 LIMIT :limit
 
 -- name: list_in_state
--- The same in one state.
+-- As `list`, in one state.
 SELECT body, content, task_text
 FROM memories INDEXED BY memories_in_state
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND state = :state
@@ -105,12 +105,12 @@ ORDER BY created_us DESC, memory_id DESC
 LIMIT :limit
 
 -- name: keep_version
--- What a memory was before its next version.
+-- Adds an earlier version of a memory.
 INSERT INTO memory_versions (tenant_id, project_id, memory_id, version, content, task_text, body)
 VALUES (:tenant_id, :project_id, :memory_id, :version, :content, :task_text, :body)
 
 -- name: versions
--- What a memory was, the newest version first, below one.
+-- The earlier versions of a memory, newest first, below a number.
 SELECT body, content, task_text
 FROM memory_versions
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id AND version < :before
@@ -123,29 +123,29 @@ DELETE FROM memories
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id
 
 -- name: delete_versions
--- Removes what it was.
+-- Removes the earlier versions of a memory.
 DELETE FROM memory_versions
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id
 
 -- name: delete_keys
--- Removes what it was known by.
+-- Removes the keys of a memory.
 DELETE FROM memory_keys
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id
 
 -- name: learned
--- What a lesson came to, unless that is long ago.
+-- The memories of a lesson that was learned after a time.
 SELECT reflection_id, strategy_id
 FROM memory_lessons
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND lesson_id = :lesson_id AND learned_us > :after_us
 
 -- name: learned_among
--- Which of these lessons were learned, however long ago. :lesson_ids: a JSON list.
+-- The lessons of this list that were learned at any time. :lesson_ids: a JSON list.
 SELECT lesson_id
 FROM json_each(:lesson_ids) AS wanted
 CROSS JOIN memory_lessons ON tenant_id = :tenant_id AND project_id = :project_id AND lesson_id = wanted.value
 
 -- name: keep_lesson
--- What a lesson came to.
+-- Records which memories were learned from a lesson.
 INSERT INTO memory_lessons (tenant_id, project_id, lesson_id, reflection_id, strategy_id, learned_us)
 VALUES (:tenant_id, :project_id, :lesson_id, :reflection_id, :strategy_id, :learned_us)
 ON CONFLICT (tenant_id, project_id, lesson_id)
@@ -153,7 +153,7 @@ DO UPDATE SET reflection_id = excluded.reflection_id, strategy_id = excluded.str
               learned_us = excluded.learned_us
 
 -- name: forget_lessons
--- Lets go of some that nobody repeats any more.
+-- Removes the oldest lesson ids from before a time.
 DELETE FROM memory_lessons
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND lesson_id IN (
     SELECT lesson_id
@@ -164,7 +164,7 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id AND lesson_id IN (
 )
 
 -- name: report
--- What became of a task, in place of what was reported before.
+-- Records the outcome of a task, in place of an earlier report.
 INSERT INTO memory_outcomes (tenant_id, project_id, receipt_id, outcome, reported_us, score, error_category)
 VALUES (:tenant_id, :project_id, :receipt_id, :outcome, :reported_us, :score, :error_category)
 ON CONFLICT (tenant_id, project_id, receipt_id)
@@ -172,7 +172,7 @@ DO UPDATE SET outcome = excluded.outcome, reported_us = excluded.reported_us, sc
               error_category = excluded.error_category
 
 -- name: outcome
--- What was reported for a receipt, in the order of the fields of TaskOutcome.
+-- The outcome reported for a receipt, in the order of the fields of TaskOutcome.
 SELECT receipt_id, outcome, reported_us, score, error_category
 FROM memory_outcomes
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND receipt_id = :receipt_id

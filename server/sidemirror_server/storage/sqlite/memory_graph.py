@@ -69,12 +69,12 @@ class SqliteMemoryGraph:
 def keep_links(
     connection: sqlite3.Connection, scope: Scope, memory: MemoryRecord, more: Iterable[NewLink] = ()
 ) -> None:
-    """Keeps the links of a memory that is learned or put, and `more`: in the transaction that keeps the memory."""
+    """Stores the links of a memory that is learned or put, and `more`, in the transaction that stores the memory."""
     add_links(connection, scope, memory, (*links_of(memory), *more))
 
 
 def add_links(connection: sqlite3.Connection, scope: Scope, memory: MemoryRecord, links: Iterable[NewLink]) -> None:
-    """Keeps these links of a memory, and those to the newest others that tell of the same failure."""
+    """Stores these links of a memory, and links to the newest other memories with the same failure signature."""
     source = memory_key(memory.memory_id)
     new = [Link(source, one.kind, one.target, memory.created_us) for one in links]
     if new:

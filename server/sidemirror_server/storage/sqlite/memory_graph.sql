@@ -1,7 +1,7 @@
 -- The statements of storage/sqlite/memory_graph.py. Links are returned as (source, kind, target, created_us).
 
 -- name: link
--- Keeps links that are not there. :links: a JSON list of [source, kind, target, created_us].
+-- Adds links that are missing. :links: a JSON list of [source, kind, target, created_us].
 INSERT INTO memory_links (tenant_id, project_id, source, kind, target, created_us)
 SELECT :tenant_id, :project_id, new.value ->> 0, new.value ->> 1, new.value ->> 2, new.value ->> 3
 FROM json_each(:links) AS new
@@ -9,7 +9,7 @@ WHERE TRUE
 ON CONFLICT (tenant_id, project_id, source, kind, target) DO NOTHING
 
 -- name: link_same_error
--- Links a memory to the newest others that tell of the failure :signature.
+-- Links a memory to the newest other memories with the failure :signature.
 INSERT INTO memory_links (tenant_id, project_id, source, kind, target, created_us)
 SELECT tenant_id, project_id, :source, 'same_error', source, :created_us
 FROM (
@@ -24,7 +24,7 @@ WHERE TRUE
 ON CONFLICT (tenant_id, project_id, source, kind, target) DO NOTHING
 
 -- name: unlink
--- Removes links. :links: as above.
+-- Removes links. :links: as in `link`.
 DELETE FROM memory_links
 WHERE (tenant_id, project_id, source, kind, target) IN (
     SELECT :tenant_id, :project_id, gone.value ->> 0, gone.value ->> 1, gone.value ->> 2
@@ -43,7 +43,7 @@ WHERE NOT EXISTS (
 LIMIT 1
 
 -- name: from_nodes
--- Links that begin at these nodes, of each and of each kind the :limit with the last targets. :nodes, :kinds: JSON lists.
+-- Links from these nodes: for each node and kind, the :limit with the last targets. :nodes, :kinds: JSON lists.
 SELECT link.source, link.kind, link.target, link.created_us
 FROM json_each(:nodes) AS node
 CROSS JOIN json_each(:kinds) AS wanted
@@ -59,8 +59,8 @@ WHERE link.target IN (
 )
 
 -- name: to_nodes
--- Links that end at these nodes, of each and of each kind the :limit newest. They are looked up by their sources (the +
--- keeps SQLite from going through all that end at a node to find those few).
+-- Links to these nodes: for each node and kind, the :limit newest. Their rows are looked up by source: the + keeps
+-- SQLite from scanning all links to a node.
 SELECT link.source, link.kind, link.target, link.created_us
 FROM json_each(:nodes) AS node
 CROSS JOIN json_each(:kinds) AS wanted
@@ -76,7 +76,7 @@ WHERE link.source IN (
 )
 
 -- name: of_memories
--- Links that begin at these nodes. :nodes: a JSON list.
+-- Links from these nodes. :nodes: a JSON list.
 SELECT link.source, link.kind, link.target, link.created_us
 FROM json_each(:nodes) AS node
 CROSS JOIN memory_links AS link

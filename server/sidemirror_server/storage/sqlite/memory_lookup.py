@@ -1,7 +1,7 @@
-"""How memories are looked up in SQLite: on a connection that only reads, wherever that runs.
+"""Looks memories up on a read-only SQLite connection.
 
-`memory_search.py` calls it, beside the event loop. Full text: the index finds and weighs roughly, then the best of
-that are scored by the rule that all stores share (`vocabulary/bm25.py`).
+It runs on a thread or in another process (`memory_search.py`). Full text search has two steps: the index finds and
+roughly ranks candidates, then the best of them are scored by the rule of all stores (`vocabulary/bm25.py`).
 """
 
 import heapq
@@ -21,14 +21,14 @@ from sidemirror_server.vocabulary.scope import Scope
 
 SQL = load_statements(Path(__file__).with_name("memory_search.sql"))
 
-# Candidates of the index that are scored anew, for each hit that is asked for, and at least. Chosen here: the index
-# weighs both texts together, so that the order differs among the first few.
+# Candidates that are scored: this many for each hit wanted, and a minimum. Chosen here: the index ranks content and
+# task as one text, so that its order of the first few differs from that of the scores.
 _RESCORED = 2
 _RESCORED_AT_LEAST = 100
-# Of what the index finds so many for each of those are weighed by their length: it knows none itself.
+# Index rows read for each of these candidates. Their rank is then corrected by text length, which the index lacks.
 _WEIGHED = 4
-# Terms whose figures are remembered, and how far a scope may grow before they are read anew: a large one further, where
-# a tenth more of all changes what a term tells by a fiftieth.
+# How many terms have cached frequencies, and the growth of a scope that invalidates them. A large scope may grow more:
+# there a tenth more memories changes a term's weight by only a fiftieth.
 _REMEMBERED = 50_000
 _GROWTH_RATIO, _GROWTH_RATIO_OF_LARGE = 1.02, 1.1
 _LARGE = 1_000
@@ -48,7 +48,7 @@ class _Having(msgspec.Struct, frozen=True):
 
 
 class Lookup:
-    """Looks memories up. Remembers how common words are in large scopes, and vectors; not to be shared by threads."""
+    """Looks memories up. Caches term frequencies and vectors. Not thread-safe."""
 
     def __init__(self) -> None:
         self._having: OrderedDict[tuple[int, str], _Having] = OrderedDict()
@@ -57,7 +57,7 @@ class Lookup:
     def by_text(
         self, connection: sqlite3.Connection, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int
     ) -> TextHits:
-        """As the port says."""
+        """As `MemorySearch.by_text`."""
         known = _scope(connection, scope)
         if known is None or not asked:
             return TextHits(())
@@ -71,12 +71,12 @@ class Lookup:
         led_to = sum(having[term].content + having[term].task for term in terms)
         rows = _best_by_words(connection, known, terms, led_to, wanted, max(limit * _RESCORED, _RESCORED_AT_LEAST))
         hits = [(content_score(content), task_score(task) if task else 0.0, facts) for content, task, *facts in rows]
-        # The best score first, then the newest, then by id.
+        # By score, then newest first, then by id.
         best = heapq.nsmallest(limit, hits, key=lambda hit: (-hit[0] - hit[1], -hit[2][3], hit[2][0]))
         return TextHits(tuple(TextHit(MemoryFacts(*facts), *scores) for *scores, facts in best), terms)
 
     def _term(self, connection: sqlite3.Connection, known: _Scope, term: str) -> _Having:
-        """How common a term is. Reading that takes as long as the term is common, so it is remembered."""
+        """How often a term occurs in a scope. The time to count it grows with that number, so it is cached."""
         key = (known.scope_no, term)
         remembered = self._having.get(key)
         if remembered is not None and _is_near(remembered.memories, known.memories):
@@ -92,7 +92,7 @@ class Lookup:
     def best(
         self, connection: sqlite3.Connection, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool
     ) -> tuple[MemoryFacts, ...]:
-        """As the port says."""
+        """As `MemorySearch.best`."""
         known = _scope(connection, scope)
         if known is None:
             return ()
@@ -121,7 +121,7 @@ class Lookup:
         wanted: Filter,
         limit: int,
     ) -> tuple[MemoryFacts, ...]:
-        """As the port says."""
+        """As `MemorySearch.labelled`."""
         known = _scope(connection, scope)
         labels = [f"t:{tool}" for tool in tools] + [f"c:{category}" for category in error_categories]
         if known is None or not labels:
@@ -140,7 +140,7 @@ class Lookup:
         wanted: Filter,
         limit: int,
     ) -> VectorHits:
-        """As the port says."""
+        """As `MemorySearch.by_vector`."""
         known = _scope(connection, scope)
         model_no = model_number(connection, model)
         if known is None or model_no is None:
@@ -159,20 +159,20 @@ class Lookup:
             found += nearest
             if len(found) >= limit:
                 break
-        # The most similar first, then the newest, then by id.
+        # By similarity, then newest first, then by id.
         found.sort(key=lambda hit: (-hit[0], -hit[1][3], hit[1][0]))
         hits = tuple(VectorHit(MemoryFacts(*facts), similarity) for similarity, facts in found[:limit])
         return VectorHits(hits, embedded, known.memories)
 
 
 def model_number(connection: sqlite3.Connection, name: str) -> int | None:
-    """The number of an embedding model; None when it made no vector yet."""
+    """The number of an embedding model; None if the store has no vector of it."""
     row = connection.execute(SQL["model"], {"name": name}).fetchone()
     return None if row is None else int(row[0])
 
 
 def scope_number(connection: sqlite3.Connection, scope: Scope) -> int | None:
-    """The number of a scope; None when it has no memory yet."""
+    """The number of a scope; None if it has never had a memory."""
     known = _scope(connection, scope)
     return None if known is None else known.scope_no
 
@@ -187,7 +187,7 @@ def _scope(connection: sqlite3.Connection, scope: Scope) -> _Scope | None:
 
 
 def _is_near(then: int, now: int) -> bool:
-    """Small scopes are counted anew each time that they change."""
+    """Whether a frequency that was counted with `then` memories is still valid with `now`."""
     less, more = sorted((then, now))
     return more <= less * (_GROWTH_RATIO if less < _LARGE else _GROWTH_RATIO_OF_LARGE)
 
@@ -195,10 +195,10 @@ def _is_near(then: int, now: int) -> bool:
 def _best_by_words(
     connection: sqlite3.Connection, known: _Scope, terms: Iterable[str], led_to: int, wanted: Filter, enough: int
 ) -> list[tuple[Any, ...]]:
-    """The words and facts of the best of what the index finds that pass the filter: `enough`, if there are so many.
+    """Terms and facts of the best candidates that pass the filter: `enough`, or fewer if there are no more.
 
-    `led_to`: how many memories have one of the terms, at most. With a filter that leaves little all of them are looked
-    at, up to MOST_LED_TO.
+    `led_to`: an upper bound of the memories with one of the terms. If the filter leaves too few candidates, all of
+    these memories are checked, up to MOST_LED_TO.
     """
     values = {
         **_passing(known, wanted),

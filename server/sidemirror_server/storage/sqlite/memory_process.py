@@ -1,5 +1,5 @@
-"""The way to the processes that search memories (`memory_searcher.py`): each is started with its first question, and
-again when it is gone."""
+"""Starts and asks the processes that search memories (`memory_searcher.py`). The first question starts a process; after
+it has ended, the next question starts another."""
 
 import asyncio
 import logging
@@ -24,13 +24,13 @@ from sidemirror_server.vocabulary.errors import StoreUnavailable
 _log = logging.getLogger(__name__)
 
 _PROGRAM = "sidemirror_server.storage.sqlite.memory_searcher"
-# What waits for an answer; more are refused, so that a flood of questions does not fill the memory.
+# How many questions may wait for an answer. More are refused, so that a flood does not fill the memory.
 _MOST_WAITING = 1_000
 _END_S = 2.0
 
 
 class _Searcher(msgspec.Struct, frozen=True):
-    """The process, and both ends of the way to it."""
+    """A search process and the transports of its two pipes."""
 
     process: subprocess.Popen[bytes]
     questions: asyncio.WriteTransport
@@ -42,7 +42,7 @@ _read_answer = msgspec.msgpack.Decoder(Answer).decode
 
 
 class SearchProcess:
-    """Asks the process; questions are answered in their order. To be used from one event loop."""
+    """One search process. It answers questions in their order. To be used from one event loop."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -52,14 +52,14 @@ class SearchProcess:
         self._closed = False
 
     async def ask(self, question: Asked) -> Found:
-        """What it finds. Raises StoreUnavailable, also when the process goes away before it has answered."""
+        """The answer. Raises StoreUnavailable, also when the process ends before it has answered."""
         if len(self._waiting) >= _MOST_WAITING:
             raise StoreUnavailable(store="sqlite", reason="too many searches wait")
         searcher = await self._started()
         if searcher.questions.is_closing():
-            raise _ended()  # it has just gone, and its reader is about to see that
+            raise _ended()  # the process has just ended; `_read` has not noticed yet
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        # No await between the two: the order of answers is that of questions.
+        # No await between these lines: answers are matched to questions by their order.
         self._waiting.append(answer)
         searcher.questions.write(framed(question))
         found = await answer
@@ -68,12 +68,12 @@ class SearchProcess:
         return found
 
     async def close(self) -> None:
-        """Ends the process; questions that wait are refused."""
+        """Ends the process; waiting questions fail."""
         self._closed = True
         if self._begun is not None:
             try:
                 searcher = await self._begun
-            except StoreUnavailable:  # it never began
+            except StoreUnavailable:  # it never started
                 return
             searcher.questions.close()
             await asyncio.to_thread(_end, searcher.process)
@@ -85,7 +85,7 @@ class SearchProcess:
             raise StoreUnavailable(store="sqlite", reason="closed")
         if self._begun is None or _never_began(self._begun):
             self._begun = asyncio.get_running_loop().create_task(self._begin())
-        # Whoever asks first may leave; what was begun is there for the others.
+        # Shielded: the first caller may be cancelled while others wait for the same start.
         return await asyncio.shield(self._begun)
 
     async def _begin(self) -> _Searcher:
@@ -97,18 +97,18 @@ class SearchProcess:
         return searcher
 
     async def _read(self, searcher: _Searcher) -> None:
-        """Hands out answers until the process ends; then whoever waits hears of it."""
+        """Passes answers to their callers until the process ends; then the waiting questions fail."""
         try:
             while True:
                 head = await searcher.answers.readexactly(LENGTH_BYTES)
                 body = await searcher.answers.readexactly(int.from_bytes(head, "big"))
                 answer = self._waiting.popleft()
-                if not answer.done():  # whoever asked may have gone
+                if not answer.done():  # its caller may have been cancelled
                     answer.set_result(_read_answer(body))
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
-            # Before anything is awaited: the next question starts another process, whose answers are its own.
+            # Before any await: the old questions must be gone when the next question starts another process.
             if not self._closed:
                 self._begun = None
             while self._waiting:
@@ -116,7 +116,7 @@ class SearchProcess:
                 if not answer.done():
                     answer.set_exception(_ended())
             searcher.questions.close()
-            if not searcher.answering.is_closing():  # uvloop leaves that to us
+            if not searcher.answering.is_closing():  # uvloop does not close it
                 searcher.answering.close()
             await asyncio.to_thread(_end, searcher.process)
             if not self._closed:
@@ -124,8 +124,8 @@ class SearchProcess:
 
 
 class SearchProcesses:
-    """Two: one compares vectors, the other does the rest. A question by words does not wait while vectors are compared,
-    or read for the first time, which takes seconds with a million."""
+    """Two search processes: one for vectors, one for all other questions. These do not wait while vectors are compared
+    or loaded for the first time, which takes seconds for a million."""
 
     def __init__(self, file: Path) -> None:
         self.words = SearchProcess(file)
@@ -136,7 +136,7 @@ class SearchProcesses:
         return await (self.vectors if isinstance(question, ByVector) else self.words).ask(question)
 
     async def close(self) -> None:
-        """Ends both."""
+        """Ends both processes."""
         await asyncio.gather(self.words.close(), self.vectors.close())
 
 
@@ -145,14 +145,14 @@ def _ended() -> StoreUnavailable:
 
 
 def _popen(file: Path) -> "subprocess.Popen[bytes]":
-    """Starts the process. Not by the event loop: uvloop's would fork, and gRPC's handlers for forks write to the
-    server's output and may crash the child; Popen does it by vfork, which has none."""
+    """Starts the process with Popen, which uses vfork. uvloop would fork, and gRPC's fork handlers write to the
+    server's output and may crash the child."""
     return subprocess.Popen(
         (sys.executable, "-m", _PROGRAM, str(file)),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         bufsize=0,
-        # In a session of its own: a terminal's Ctrl-C ends the server, and the server ends this.
+        # A separate session: a terminal's Ctrl-C ends only the server, and the server ends this process.
         start_new_session=True,
     )
 
@@ -166,7 +166,7 @@ async def _connected(process: "subprocess.Popen[bytes]") -> _Searcher:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Waits for the process, whose input has ended, and kills it when it does not go by itself."""
+    """Waits for the process, whose input is closed, and kills it after _END_S."""
     try:
         process.wait(_END_S)
     except subprocess.TimeoutExpired:

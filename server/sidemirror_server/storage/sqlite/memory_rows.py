@@ -1,7 +1,7 @@
-"""The rows that a new memory is kept in: itself, and all that it is found and known by. Used by `memories.py`.
+"""The rows of a new memory: the memory, its keys, and its entries in the search indexes. Used by `memories.py`.
 
-They are made before the transaction that keeps them, and those of many memories are kept with the same statements.
-Changes of a memory are followed by triggers; new ones are not, since FTS5 would write a segment for each.
+The rows are prepared before the transaction, and many memories share the statements that insert them. Triggers update
+the search indexes when a memory changes, but not when one is added: FTS5 would write a segment for each.
 """
 
 import sqlite3
@@ -21,7 +21,7 @@ _SQL = load_statements(Path(__file__).with_name("memories.sql"))
 
 
 class New(NamedTuple):
-    """A memory that may be new, and what its rows say. `values`: of its own row, but for its number."""
+    """A memory that may be new, with its rows' values. `values`: those of table `memories`, without the row id."""
 
     scope: Scope
     memory: MemoryRecord
@@ -32,14 +32,14 @@ class New(NamedTuple):
 
 
 def new_row(scope: Scope, memory: MemoryRecord) -> New:
-    """What keeps a memory, if it is new."""
+    """Prepares the rows of a memory."""
     values = {**values_of(scope, memory), "task_terms": terms_of(memory.task_text), **texts_of(memory)}
     return New(scope, memory, values, known_by(memory), _labels_of(memory), links_of(memory))
 
 
 def add_new(connection: sqlite3.Connection, rows: Sequence[New]) -> str:
-    """Keeps new memories, but for their links; empty. Or the first id that is taken: then the caller's changes must be
-    undone, unless it was one memory: of that nothing is kept."""
+    """Inserts new memories without their links. Returns an empty text, or the first memory id that is taken. In that
+    case the caller must roll back, except for a single memory, of which nothing was inserted."""
     (first,) = connection.execute(_SQL["next_row"]).fetchone()
     values = [{**row.values, "row_id": row_id} for row_id, row in enumerate(rows, first)]
     if connection.executemany(_SQL["add"], values).rowcount != len(rows):
@@ -60,19 +60,19 @@ def add_new(connection: sqlite3.Connection, rows: Sequence[New]) -> str:
     connection.executemany(_SQL["add_facts"], facts)
     connection.executemany(_SQL["add_label"], labels)
     connection.executemany(_SQL["know"], keys)
-    # The last, see `add_words`.
+    # Must be the last statement, see `add_words`.
     connection.executemany(_SQL["add_words"], words)
     return ""
 
 
 def _is_taken(connection: sqlite3.Connection, values: dict[str, Any]) -> bool:
-    """The id is that of another row than this one."""
+    """Whether another row has this memory id."""
     (row_id,) = connection.execute(_SQL["row_of"], values).fetchone()
     return bool(row_id != values["row_id"])
 
 
 def _counted(connection: sqlite3.Connection, rows: Iterable[New], scope: Scope) -> int:
-    """Counts a scope's new memories; its number."""
+    """Adds new memories to the counts of their scope; returns the scope's number."""
     texts = [row.values for row in rows if row.scope == scope]
     counted = {
         **place_of(scope),
@@ -86,7 +86,7 @@ def _counted(connection: sqlite3.Connection, rows: Iterable[New], scope: Scope) 
 
 
 def values_of(scope: Scope, memory: MemoryRecord) -> dict[str, Any]:
-    """The values of a memory's own row, but for its texts."""
+    """The values of a memory's row in table `memories`, without its texts."""
     return {
         **place_of(scope),
         "memory_id": memory.memory_id,
@@ -108,7 +108,7 @@ def values_of(scope: Scope, memory: MemoryRecord) -> dict[str, Any]:
 
 
 def texts_of(memory: MemoryRecord) -> dict[str, str]:
-    """The texts of a memory's own row that may change, and its task, which does not."""
+    """The texts of a memory's row. The task never changes."""
     return {
         "content": memory.content,
         "task_text": memory.task_text,
@@ -117,7 +117,7 @@ def texts_of(memory: MemoryRecord) -> dict[str, str]:
 
 
 def place_of(scope: Scope) -> dict[str, Any]:
-    """A scope as statements name it."""
+    """A scope as parameters of a statement."""
     return {"tenant_id": scope.tenant_id, "project_id": scope.project_id}
 
 
@@ -127,7 +127,7 @@ def json_of(values: Iterable[str]) -> str:
 
 
 def _labels_of(memory: MemoryRecord) -> frozenset[str]:
-    """As the trigger `memory_is_labelled` keeps them when they change."""
+    """A memory's labels in the index. The trigger `memory_is_labelled` writes the same ones after a change."""
     when = memory.applies_when
     categories = (*when.error_categories, *filter(None, (memory.error_category,)))
     return frozenset(
@@ -140,10 +140,10 @@ def _labels_of(memory: MemoryRecord) -> frozenset[str]:
 
 
 def _count(terms: str) -> int:
-    """How many they are: parted by blanks, no blank at an end."""
+    """The number of terms; they are separated by single blanks."""
     return terms.count(" ") + 1 if terms else 0
 
 
 def _of_scope(terms: str, scope_no: int) -> str:
-    """Each as it stands in the index of words."""
+    """The terms with the scope's number before each, as the full text index has them."""
     return f" {terms}".replace(" ", f" {scope_no}·")

@@ -1,4 +1,4 @@
-"""Finding memories in SQLite. Everything that takes longer than a look-up runs beside the event loop."""
+"""Finds memories in SQLite. Searches run in another process or on a thread, not on the event loop."""
 
 import sqlite3
 import struct
@@ -36,11 +36,11 @@ class SqliteMemorySearch:
     """The port `MemorySearch` on the embedded store."""
 
     def __init__(self, database: SqliteDatabase, process: SearchProcess | SearchProcesses | None = None) -> None:
-        """`process` None searches on the database's own thread, which holds up the event loop now and then."""
+        """`process` None: searches run on the database's search thread, which sometimes delays the event loop."""
         self._database = database
         self._process = process
         self._lookup = Lookup()
-        # Who embeds what, and until when. One process has the folder, so nobody else needs to know.
+        # The lease of each scope and model: holder and end in µs. Not stored: only this process uses the folder.
         self._taken: dict[tuple[Scope, str], tuple[str, int]] = {}
 
     async def by_text(self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int) -> TextHits:
@@ -73,7 +73,7 @@ class SqliteMemorySearch:
             scope_no = scope_number(connection, scope)
             if scope_no is None:
                 return []
-            # A model that made no vector yet has no number: every memory waits for it.
+            # A model without vectors has no number yet: every memory is unembedded.
             model_no = model_number(connection, model) or 2**62
             wanted = {"scope_no": scope_no, "model_no": model_no, "limit": limit}
             found = connection.execute(SQL["unembedded_before"], wanted).fetchall()
@@ -103,12 +103,12 @@ class SqliteMemorySearch:
             del self._taken[scope, model]
 
 
-# A scope's vectors of one model, and their bytes.
+# Scope, model, memories with their vectors, and the same vectors as bytes.
 _Embedding = tuple[Scope, str, Sequence[Embedded], Sequence[bytes]]
 
 
 def _embed_together(connection: sqlite3.Connection, writes: Sequence[_Embedding]) -> list[None]:
-    """Vectors that come together, with the same statements; those that come later count."""
+    """Stores a batch of vectors with shared statements. Of several for one memory the last one is kept."""
     rows = []
     numbers: dict[tuple[Scope, str], dict[str, Any]] = {}
     for scope, model, embedded, vectors in writes:

@@ -1,22 +1,22 @@
--- The statements of storage/sqlite/memory_lookup.py and storage/sqlite/memory_search.py. :scope_no is the scope's number.
--- Facts come as (memory_id, importance, confidence, created_us).
+-- The statements of storage/sqlite/memory_lookup.py and storage/sqlite/memory_search.py. :scope_no is the scope's
+-- number. The facts of a memory are (memory_id, importance, confidence, created_us).
 
 -- name: scope
--- A scope's number and figures.
+-- The number and the counts of a scope.
 SELECT scope_no, memories, content_terms, tasks, task_terms
 FROM memory_scopes
 WHERE tenant_id = :tenant_id AND project_id = :project_id
 
 -- name: having
--- In how many contents, and in how many tasks, a term of the index stands.
+-- The number of contents and the number of tasks that have a term.
 SELECT col, doc
 FROM memory_vocabulary
 WHERE term = :term
 
 -- name: best_by_words
--- The words and facts of the memories that fit best, the best first. Of the newest :most that have one of the words the
--- :few that fit best whatever their length are weighed by it, and filtered. :words is as FTS5 asks; :mean_terms: how long
--- a memory's texts are on average. :states and :labels are JSON lists; no labels let everything through.
+-- Terms and facts of the best matches, best first. Of the newest :most memories with one of the words, the :few best by
+-- bm25 are corrected by text length and filtered. :words is an FTS5 query; :mean_terms is the mean length of a memory's
+-- texts. :states and :labels are JSON lists; an empty :labels does not filter.
 SELECT memories.content_terms, memories.task_terms,
        best.memory_id, best.importance, best.confidence, best.created_us
 FROM (
@@ -50,7 +50,7 @@ FROM (
 CROSS JOIN memories ON memories.row_id = best.row_id
 
 -- name: facts_of
--- Those of these rows that a filter lets through and that have a vector of the model, with their facts. As above.
+-- Facts of these rows that have a vector of the model and pass the filter. Filter: as in `best_by_words`.
 SELECT facts.row_id, facts.memory_id, facts.importance, facts.confidence, facts.created_us
 FROM json_each(:rows) AS wanted
 CROSS JOIN memory_facts AS facts ON facts.row_id = wanted.value
@@ -65,7 +65,7 @@ WHERE facts.embedded_by = :model_no AND facts.scope_no = :scope_no AND facts.imp
   ))
 
 -- name: vectors_of
--- The vectors of those of these rows that a filter lets through, as they are now, with their facts. As above.
+-- Current vectors and facts of these rows that have a vector of the model and pass the filter, as in `best_by_words`.
 SELECT vectors.vector, facts.memory_id, facts.importance, facts.confidence, facts.created_us
 FROM json_each(:rows) AS wanted
 CROSS JOIN memory_facts AS facts ON facts.row_id = wanted.value
@@ -81,7 +81,7 @@ WHERE vectors.model_no = :model_no AND facts.scope_no = :scope_no AND facts.impo
   ))
 
 -- name: best
--- Facts of the memories in one state, the most important first, then the newest.
+-- Facts of the memories in one state, most important first, then newest.
 SELECT facts.memory_id, facts.importance, facts.confidence, facts.created_us
 FROM memory_facts AS facts INDEXED BY memory_facts_best
 WHERE facts.scope_no = :scope_no AND facts.state = :state AND facts.importance >= :min_importance
@@ -90,7 +90,7 @@ ORDER BY facts.importance DESC, facts.created_us DESC, facts.row_id DESC
 LIMIT :limit
 
 -- name: newest
--- Facts of the memories in one state, the newest first.
+-- Facts of the memories in one state, newest first.
 SELECT memory_id, importance, confidence, created_us
 FROM memories INDEXED BY memories_in_state
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND state = :state AND importance >= :min_importance
@@ -99,8 +99,8 @@ ORDER BY created_us DESC, memory_id DESC
 LIMIT :limit
 
 -- name: labelled
--- Facts of the memories that have one of the labels and pass the filter, the most important first, then the newest.
--- :labels, :tags and :states are JSON lists; no tags let everything through.
+-- Facts of the memories that have one of the labels and pass the filter, most important first, then newest.
+-- :labels, :tags and :states are JSON lists; an empty :tags does not filter.
 SELECT DISTINCT facts.memory_id, facts.importance, facts.confidence, facts.created_us
 FROM json_each(:labels) AS label
 CROSS JOIN memory_labels AS labelled ON labelled.scope_no = :scope_no AND labelled.label = label.value
@@ -117,8 +117,8 @@ ORDER BY facts.importance DESC, facts.created_us DESC, facts.row_id DESC
 LIMIT :limit
 
 -- name: labelled_newest
--- Facts of the memories that have one of the labels and pass the filter, the newest first.
--- :labels, :tags and :states are JSON lists; no tags let everything through.
+-- Facts of the memories that have one of the labels and pass the filter, newest first.
+-- :labels, :tags and :states are JSON lists; an empty :tags does not filter.
 SELECT DISTINCT facts.memory_id, facts.importance, facts.confidence, facts.created_us
 FROM json_each(:labels) AS label
 CROSS JOIN memory_labels AS labelled ON labelled.scope_no = :scope_no AND labelled.label = label.value
@@ -135,29 +135,29 @@ ORDER BY facts.created_us DESC, facts.memory_id DESC
 LIMIT :limit
 
 -- name: terms_in
--- The words of these memories. :memory_ids is a JSON list.
+-- The terms of these memories. :memory_ids is a JSON list.
 SELECT memories.memory_id, memories.content_terms, memories.task_terms
 FROM json_each(:memory_ids) AS wanted
 CROSS JOIN memories
     ON memories.tenant_id = :tenant_id AND memories.project_id = :project_id AND memories.memory_id = wanted.value
 
 -- name: model
--- A model's number.
+-- The number of a model.
 SELECT model_no FROM memory_models WHERE name = :name
 
 -- name: add_model
--- Gives a model a number.
+-- Adds a model, which gets a number.
 INSERT INTO memory_models (name) VALUES (:name) ON CONFLICT (name) DO NOTHING
 
 -- name: without_vector
--- How many of a scope's memories have no vector of the model. Mostly few: those that have one are not counted.
+-- The number of a scope's memories without a vector of the model. Counted directly, because they are mostly few.
 SELECT (SELECT count(*) FROM memory_facts INDEXED BY memory_facts_embedded
         WHERE scope_no = :scope_no AND embedded_by < :model_no)
      + (SELECT count(*) FROM memory_facts INDEXED BY memory_facts_embedded
         WHERE scope_no = :scope_no AND embedded_by > :model_no)
 
 -- name: unembedded_before
--- Memories without a vector of the model: those with none, or with one of a model that has a lower number.
+-- Memories without a vector of the model: those without any, or with one of a model that has a lower number.
 SELECT memories.memory_id, memories.content, memories.task_text
 FROM memory_facts AS facts INDEXED BY memory_facts_embedded
 CROSS JOIN memories ON memories.row_id = facts.row_id
@@ -165,7 +165,7 @@ WHERE facts.scope_no = :scope_no AND facts.embedded_by < :model_no
 LIMIT :limit
 
 -- name: unembedded_after
--- The same: those with a vector of a model that has a higher number.
+-- Memories without a vector of the model: those with one of a model that has a higher number.
 SELECT memories.memory_id, memories.content, memories.task_text
 FROM memory_facts AS facts INDEXED BY memory_facts_embedded
 CROSS JOIN memories ON memories.row_id = facts.row_id
@@ -173,14 +173,14 @@ WHERE facts.scope_no = :scope_no AND facts.embedded_by > :model_no
 LIMIT :limit
 
 -- name: keep_vector
--- Keeps the vector of a memory that still has this content, in place of an earlier one, and with a number above all.
+-- Stores or replaces the vector of a memory that still has this content. The new row gets the highest vector_no.
 INSERT OR REPLACE INTO memory_vectors (row_id, scope_no, model_no, vector)
 SELECT row_id, :scope_no, :model_no, :vector
 FROM memories
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id AND content = :content
 
 -- name: mark_embedded
--- Such a memory has a vector of the model.
+-- Records that a memory which still has this content has a vector of the model.
 UPDATE memory_facts SET embedded_by = :model_no
 WHERE row_id = (
     SELECT row_id
@@ -189,7 +189,7 @@ WHERE row_id = (
 )
 
 -- name: vectors_after
--- Vectors of a model that were kept after another one, in that order.
+-- The vectors of a model that were stored after vector :vector_no, in that order.
 SELECT vector_no, row_id, vector
 FROM memory_vectors INDEXED BY memory_vectors_of
 WHERE scope_no = :scope_no AND model_no = :model_no AND vector_no > :vector_no

@@ -1,8 +1,8 @@
 """The process that searches memories: `python -m sidemirror_server.storage.sqlite.memory_searcher FILE`.
 
-A thread would hold the interpreter while it scores, and every call of the server would wait for it (research page
-performance: a p99 of 5.9 times idle). It reads questions from its standard input and answers on its standard output,
-one after the other, until the input ends, which it does when the server is gone in whatever way.
+A thread would hold the GIL while it scores, and delay every call of the server (decision 031). Measured: a p99 of 5.9
+times the idle one. The process reads questions from standard input and answers them in order on standard output. It
+ends when its input ends, which happens in any case when the server is gone.
 """
 
 import os
@@ -18,10 +18,10 @@ from sidemirror_server.storage.sqlite.memory_lookup import Lookup
 from sidemirror_server.vocabulary.scope import Scope
 
 LENGTH_BYTES = 4
-# How much of the file is read where it lies in memory (SQLite's own limit): hundreds of vectors a question, each on a
-# page of its own. A disk that fails then ends this process, and no other: it is started again with the next question.
+# The part of the file that is memory-mapped: SQLite's limit. A question reads hundreds of vectors on separate pages.
+# An I/O error in mapped memory kills this process only, and the next question starts another.
 _MAPPED_BYTES = 0x7FFF0000
-# Whatever the server does at the same time goes before a search: on few cores its calls would wait for a core.
+# Searches have a lower priority than the server: on few cores its calls would wait for a core.
 _NICENESS = 5
 
 
@@ -64,7 +64,7 @@ class ByVector(msgspec.Struct, frozen=True, tag=True):
 
 
 class Found(msgspec.Struct, frozen=True, tag=True):
-    """What was found: one of these."""
+    """The result of a question: one of these fields."""
 
     texts: TextHits | None = None
     vectors: VectorHits | None = None
@@ -72,7 +72,7 @@ class Found(msgspec.Struct, frozen=True, tag=True):
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True):
-    """The file could not be read."""
+    """The search failed because SQLite could not read the file."""
 
     reason: str
 
@@ -85,7 +85,7 @@ _write = msgspec.msgpack.Encoder().encode
 
 
 def looked_up(lookup: Lookup, connection: sqlite3.Connection, question: Asked) -> Found:
-    """What a question finds. Raises sqlite3.Error."""
+    """Answers a question. Raises sqlite3.Error."""
     scope = Scope(*question.scope)
     match question:
         case ByText():
@@ -111,7 +111,7 @@ def _in_snapshot(lookup: Lookup, connection: sqlite3.Connection, question: Asked
 
 
 def framed(message: Any) -> bytes:
-    """A message as it is sent: its length, then itself."""
+    """A message in its wire format: the length (LENGTH_BYTES, big-endian), then msgpack."""
     body = _write(message)
     return len(body).to_bytes(LENGTH_BYTES, "big") + body
 
@@ -133,7 +133,7 @@ def _serve(path: str, questions: BinaryIO, answers: BinaryIO) -> None:
 
 
 def connect(path: str) -> sqlite3.Connection:
-    """A connection that only reads."""
+    """A read-only connection."""
     connection = sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=1)
     connection.execute("PRAGMA query_only = ON")
     connection.execute("PRAGMA temp_store = MEMORY")
@@ -143,7 +143,7 @@ def connect(path: str) -> sqlite3.Connection:
 
 if __name__ == "__main__":
     os.nice(_NICENESS)
-    # numpy's library would share out each comparison among threads, which wait for one another by spinning: on two busy
-    # cores a question then takes twice as long. Read when numpy is loaded, with the first question by meaning.
-    os.putenv("OPENBLAS_NUM_THREADS", "1")  # noqa: TID251  # a library reads it, nothing of ours
+    # OpenBLAS would split each comparison among threads that spin while they wait: on two busy cores a question then
+    # takes twice as long. OpenBLAS reads this when numpy is loaded, at the first question by vector.
+    os.putenv("OPENBLAS_NUM_THREADS", "1")  # noqa: TID251  # OpenBLAS reads it, not our code
     _serve(sys.argv[1], sys.stdin.buffer, sys.stdout.buffer)

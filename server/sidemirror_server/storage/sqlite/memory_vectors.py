@@ -1,9 +1,9 @@
-"""Vectors of the embedded store, held in memory by whatever searches: all in a byte a number, by which the best are
-found, and these are scored anew by their floats. Those are held too up to EXACT_ROWS in a scope, and read beyond.
+"""A cache of the embedded store's vectors in the searching process. Candidates are found by codes of one byte per
+number and scored by their float vectors. The floats are cached too in scopes of up to EXACT_ROWS vectors.
 
-Signs alone (a bit a number, as design section 10 has it) find 0.57 of the first ten where vectors lie at random; bytes
-find 0.97 by themselves, and all of them in the first thirty. They take eight times the memory, and a comparison
-three times as long. Comparing the floats of a few thousand takes four times as long as their bytes.
+One bit per number (the sign) finds 0.57 of the ten nearest among random vectors. Bytes find 0.97 of them, and all ten
+among their first thirty candidates (decision 031). Bytes take eight times the memory of bits and three times as long
+to compare; floats of a few thousand vectors take four times as long as bytes.
 
 numpy and simsimd are loaded with the first vector; a sidecar without an embedding model never loads them.
 """
@@ -27,34 +27,34 @@ _SQL = load_statements(Path(__file__).with_name("memory_search.sql"))
 
 # Packages of the extra `embeddings`.
 NEEDED = ("numpy", "simsimd")
-# Design, section 10: so many floats are held.
+# The largest scope, in vectors, whose floats are cached (decision 031).
 EXACT_ROWS = 20_000
-# Candidates by bytes that are scored anew, at least, and for each that is asked for. Chosen here: 30 hold the first ten
-# of vectors that lie at random (tests/storage/test_sqlite_memory_vectors.py).
+# Candidates that are scored by floats: a minimum, and a factor of the hits wanted. Chosen here: among random vectors
+# the first 30 candidates contain the ten nearest (tests/storage/test_sqlite_memory_vectors.py).
 _RESCORED, _RESCORED_RATIO = 100, 2
 _READ_AT_ONCE = 5_000
 _FLOAT_BYTES = 4
 _LARGEST_CODE = 127
-# How much of the vectors stays in memory, but for one scope's at least. Chosen here: a million of 384 numbers.
+# The size of the cache; the scope searched last always stays. Chosen here: room for a million vectors of 384 numbers.
 HELD_BYTES = 512 * 1024 * 1024
-# Rows for which there is room beyond those that are held, as a part of them: what is added moves the rest rarely.
+# Spare capacity of an array, as a fraction of its rows, so that an append rarely copies the array.
 _SPARE_RATIO = 0.25
-# The lowest of many numbers: in a sample of so many it is seen below which some times as many lie as are wanted.
-# Chosen here: too few are left once in thousands of questions.
+# To find the lowest of many numbers, a sample of this size gives a threshold; the factor and the minimum keep more
+# numbers below it than are wanted. Chosen here: too few remain only once in thousands of questions.
 _SAMPLE, _SAMPLED_RATIO, _SAMPLED_AT_LEAST = 8_192, 3, 8
-# The place of a row that has another vector by now.
+# Replaces the row number of a vector that is out of date.
 _GONE = -1
 
 
 class Read(Protocol):
-    """Reads what is wanted of rows that have a vector now, each begun with that vector, or else with the row's number.
-    Rows without one, and those that do not count, are left out."""
+    """Reads the facts of rows, each preceded by the row's current vector or else by its number. Rows without a vector
+    and rows that do not pass the filter are left out."""
 
     def __call__(self, rows: list[int], *, with_vectors: bool) -> list[tuple[Any, ...]]: ...
 
 
 class Vectors:
-    """The vectors of some scopes."""
+    """A cache of the vectors of recently searched scopes."""
 
     def __init__(self, exact_rows: int = EXACT_ROWS, held_bytes: int = HELD_BYTES) -> None:
         self._exact_rows = exact_rows
@@ -70,8 +70,8 @@ class Vectors:
         first: int,
         read: "Read",
     ) -> Iterator[list[tuple[float, tuple[Any, ...]]]]:
-        """Similarities, and what `read` says of each, in portions: of the most similar of all, then of ever more. A
-        portion is in no order. Vectors of other dimensions than the question's are left out."""
+        """Yields hits as (similarity, facts from `read`), in growing portions: the most similar candidates first.
+        Within a portion there is no order. Vectors whose dimensions differ from the question's are left out."""
         import numpy as np
 
         key = (scope_no, model_no, len(vector))
@@ -91,14 +91,14 @@ class Vectors:
             portion *= 4
 
     def _make_room(self) -> None:
-        """Lets go of the scopes that were searched longest ago."""
+        """Evicts the least recently searched scopes."""
         held_bytes = sum(held.size_bytes for held in self._held.values())
         while held_bytes > self._held_bytes and len(self._held) > 1:
             held_bytes -= self._held.pop(next(iter(self._held))).size_bytes
 
 
 def _rescored(found: list[tuple[Any, ...]], asked: "Floats") -> list[tuple[float, tuple[Any, ...]]]:
-    """What was found, with its similarity by the vector that it begins with."""
+    """Replaces the vector at the start of each row by its similarity to `asked`."""
     import numpy as np
 
     found = [one for one in found if len(one[0]) == _FLOAT_BYTES * len(asked)]
@@ -109,8 +109,8 @@ def _rescored(found: list[tuple[Any, ...]], asked: "Floats") -> list[tuple[float
 
 
 class _Held:
-    """What is held of one scope's vectors of one model and one length: codes of all, and the floats too as long as they
-    are few. Rows that lost their vector since stay, and are left out when they are scored anew."""
+    """The cached vectors of one scope, model and length: codes of all, and floats while there are few. Vectors that
+    were deleted from the store stay cached, and are left out when candidates are scored."""
 
     def __init__(self, scope_no: int, model_no: int, dimensions: int) -> None:
         self._of = {"scope_no": scope_no, "model_no": model_no}
@@ -129,10 +129,10 @@ class _Held:
         return sum(array.nbytes for array in held)
 
     def bring_up_to_date(self, connection: sqlite3.Connection, exact_rows: int) -> None:
-        """Reads what was kept since."""
+        """Reads the vectors that were stored since the last call."""
         import numpy as np
 
-        # What is read at once has each row once; what was read before may have an earlier vector of it.
+        # One read returns each row once, but an earlier read may have cached an older vector of the row.
         while True:
             wanted = {**self._of, "vector_no": self._last_no, "limit": _READ_AT_ONCE}
             read = connection.execute(_SQL["vectors_after"], wanted).fetchall()
@@ -140,7 +140,7 @@ class _Held:
                 return
             self._last_no = read[-1][0]
             rows = np.array([row for _, row, _ in read], dtype=np.int64)
-            if rows.min() <= self._newest_row:  # a memory that is new has a number above all others
+            if rows.min() <= self._newest_row:  # not only new memories, whose row numbers are above all others
                 self._forget(rows)
             self._newest_row = max(self._newest_row, int(rows.max()))
             dimensions = self._codes.shape[1]
@@ -152,7 +152,7 @@ class _Held:
             self._add(rows, stored)
 
     def _forget(self, rows: "Numbers") -> None:
-        """Lets go of the earlier vectors of these rows. They keep their places until half of all are such."""
+        """Marks the cached vectors of these rows as out of date. They are removed once they are more than half."""
         import numpy as np
 
         held = self._rows[: self.count]
@@ -176,7 +176,7 @@ class _Held:
         self.count += len(rows)
 
     def in_order(self, asked: "Floats") -> "Callable[[int], Numbers]":
-        """A function that gives the best places by what is held, the best first, as many as it is asked for."""
+        """A function that returns the indexes of the n best candidates by their codes, best first."""
         import numpy as np
         import simsimd
 
@@ -192,8 +192,8 @@ class _Held:
     def rescored(
         self, places: "Numbers", asked: "Floats", first: int, read: Read
     ) -> Iterator[list[tuple[float, tuple[Any, ...]]]]:
-        """Similarities by the vectors themselves, and what `read` says of each; where the floats are held, of the first
-        ones apart, which mostly are enough."""
+        """Yields (similarity by floats, facts from `read`) of the candidates at `places`. If the floats are cached, the
+        `first` best come as a separate list, because they are mostly enough."""
         import numpy as np
 
         rows = self._rows[places]
@@ -205,7 +205,7 @@ class _Held:
         order = order[rows[order] != _GONE]
         by_row = dict(zip(rows[order].tolist(), similarity[order].tolist(), strict=True))
         exact = list(by_row)
-        # Those that are as near as the last of the first ones are read with them.
+        # Candidates with the same similarity as the last of the `first` are read with them.
         until = sum(near >= by_row[exact[first - 1]] for near in by_row.values()) if first < len(exact) else len(exact)
         for some in (exact[:until], exact[until:]):
             found = read(some, with_vectors=False) if some else []
@@ -219,7 +219,7 @@ def _empty(shape: Any, kind: str) -> "Array":
 
 
 def _with(held: "Array", new: "Array", count: int) -> "Array":
-    """The first `count` of what is held with the new ones after them: in the same array, or in a larger one."""
+    """Appends `new` after the first `count` rows of `held`, in the same array or in a larger copy."""
     until = count + len(new)
     if len(held) < until:
         larger = _empty((until + int(until * _SPARE_RATIO), *held.shape[1:]), held.dtype.str)
@@ -230,14 +230,14 @@ def _with(held: "Array", new: "Array", count: int) -> "Array":
 
 
 def _lowest(values: "Floats", many: int) -> "Numbers":
-    """Places of the lowest values, the lowest first, as many as are asked for."""
+    """Indexes of the `many` lowest values, lowest first."""
     import numpy as np
 
     if many >= len(values):
         all_places: Numbers = np.argsort(values, kind="stable")
         return all_places
-    # Parting half a million takes 6 ms, and leaving out beforehand what is higher than a few times as many 0.2 ms. How
-    # high that is, a sample says; when it says too little, all are parted.
+    # Partitioning half a million values takes 6 ms; dropping those above a threshold first takes 0.2 ms. The threshold
+    # comes from a sample; if too few values are below it, all are partitioned.
     step = len(values) // _SAMPLE + 1
     sample = values[::step]
     enough = _SAMPLED_RATIO * many // step + _SAMPLED_AT_LEAST
@@ -251,7 +251,7 @@ def _lowest(values: "Floats", many: int) -> "Numbers":
 
 
 def _codes(floats: "Floats") -> "tuple[Array, Array]":
-    """Vectors in a byte a number, and what each must be multiplied with: its largest number becomes 127."""
+    """Vectors as one byte per number, and the scale of each. The largest absolute number of a vector becomes 127."""
     import numpy as np
 
     largest = np.abs(floats).max(axis=1)

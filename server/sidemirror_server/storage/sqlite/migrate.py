@@ -1,7 +1,7 @@
-"""Brings a database file up to the schema this server knows (`storage/migration.py`).
+"""Migrates a database file to the schema of this server (`storage/migration.py`).
 
-What was applied is recorded with a checksum, so that a file that was edited later is noticed instead of giving two
-servers two schemas.
+Each applied migration is recorded with the checksum of its file. A file that was edited later is detected, so that two
+servers cannot have different schemas under one number.
 """
 
 import sqlite3
@@ -30,15 +30,15 @@ def read_migrations() -> tuple[Migration, ...]:
 
 
 def applied_in(connection: sqlite3.Connection) -> list[Applied]:
-    """The migrations that the database has, in order."""
+    """The migrations that were applied to the database, in order."""
     return [Applied(*row) for row in connection.execute(_APPLIED)]
 
 
 def migrate(connection: sqlite3.Connection, known: Sequence[Migration], now_us: int) -> tuple[int, ...]:
-    """Applies what is missing, each file in its own transaction; returns the numbers applied now.
+    """Applies the missing migrations, one transaction per file; returns their numbers.
 
-    Raises StoreRefused, having changed nothing, when the database is newer than this server or was made by files
-    that differ from the known ones.
+    Raises StoreRefused before any change when the database is newer than this server, or when an applied file differs
+    from the known one.
     """
     connection.execute(_TABLE)
     applied = applied_in(connection)
@@ -50,7 +50,7 @@ def migrate(connection: sqlite3.Connection, known: Sequence[Migration], now_us: 
 
 
 def check_applied(applied: Sequence[Applied], known: Sequence[Migration]) -> None:
-    """Raises StoreRefused when what was applied is not what is known, or is more."""
+    """Raises StoreRefused when an applied migration differs from the known one, or is unknown."""
     check_same("sqlite", applied, known)
     for newer in unknown(applied, known):
         reason = f"migration {newer} is newer than this server, which knows {len(known)}"

@@ -1,4 +1,4 @@
-"""What is removed because it is old, in SQLite."""
+"""The removal of old memories and turns in SQLite."""
 
 import sqlite3
 from collections import Counter
@@ -40,7 +40,7 @@ class SqlitePruning:
         return await self._database.write(change, long=True)
 
     async def prune_surplus(self, serves: Serves, most: int, limit: int, now_us: int) -> int:
-        # Counted beside the writer: of a million memories that takes a tenth of a second.
+        # Counted on the search thread, not in the write: a million memories take a tenth of a second.
         crowded = await self._database.search(partial(fetch_served, serves, 2**31, _SQL["crowded"], {"most": most}))
         removed = 0
         for tenant_id, project_id, surplus in crowded:
@@ -97,8 +97,8 @@ def _noted(
     old: dict[str, Any],
     last: Mapping[Scope, int] = MappingProxyType({}),
 ) -> int:
-    """Keeps what was removed in the log of each scope; returns how many in all. `last`: the highest position of what
-    was removed of the log."""
+    """Adds a log entry to each scope; returns the number of removals in all scopes. `last`: for each scope the highest
+    position among the removed log entries."""
     for scope, count in removed.items():
         noted = {**_scope(scope), **old, "kind": kind, "count": count, "last_position": last.get(scope)}
         connection.execute(_SQL["note"], noted)

@@ -1,8 +1,8 @@
 -- The statements of storage/sqlite/pruning.py.
 
 -- name: old_memories
--- Across scopes: unimportant memories that nothing was heard of since a time, and that nobody changed; those that were
--- left alone longest first. Neither those with a trial since that time, nor those whose strategy matters.
+-- Across scopes: unimportant memories that nobody changed and that were not updated or strengthened since a time, least
+-- recently updated first. Memories with a trial since that time or with an important strategy are left out.
 SELECT tenant_id, project_id, memory_id
 FROM memories INDEXED BY memories_unimportant
 WHERE state <> 'retired' AND importance < :below AND updated_us < :before_us
@@ -22,7 +22,7 @@ ORDER BY updated_us
 LIMIT :limit
 
 -- name: crowded
--- Across scopes: projects with more than :most memories, and how many more.
+-- Across scopes: projects with more than :most memories, and the number above it.
 WITH counted AS MATERIALIZED (
     SELECT tenant_id, project_id,
            (SELECT count(*) FROM memories INDEXED BY memories_newest
@@ -35,8 +35,8 @@ FROM counted
 WHERE total > :most
 
 -- name: surplus
--- The memories of a project that matter least, those that were left alone longest first; not the retired ones. Columns:
--- the id, and how much it matters. Goes along an index of all scopes, in which a crowded project has most places.
+-- The least important memories of a project as (memory_id, importance), least recently updated first, without retired
+-- ones. Uses an index over all scopes, because a crowded project has most rows in it.
 SELECT memory_id, importance
 FROM memories INDEXED BY memories_unimportant
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND state <> 'retired'
@@ -44,7 +44,7 @@ ORDER BY importance, updated_us
 LIMIT :limit
 
 -- name: old_turns
--- Across scopes: turns that ended and were not updated since a time, the oldest first.
+-- Across scopes: turns that have ended and were not updated since a time, oldest first.
 SELECT tenant_id, project_id, turn_id, session_id
 FROM turns INDEXED BY turns_ended
 WHERE standing <> 'open' AND updated_us < :before_us
@@ -59,17 +59,17 @@ FROM log_entries
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND topic = 'turn' AND key = :turn_id
 
 -- name: forget_entries
--- A turn's entries.
+-- Removes the entries of a turn.
 DELETE FROM log_entries
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND topic = 'turn' AND key = :turn_id
 
 -- name: forget_turn
--- Its head.
+-- Removes the head of a turn.
 DELETE FROM turns
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id = :turn_id
 
 -- name: forget_session
--- Its session, once that has no turns and was not updated since a time.
+-- Removes the turn's session if it has no turns left and was not updated since a time.
 DELETE FROM sessions
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id AND updated_us < :before_us
       AND NOT EXISTS (SELECT 1 FROM turns INDEXED BY turns_counted
@@ -77,18 +77,18 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :sess
                             AND turns.session_id = :session_id)
 
 -- name: note
--- What was removed.
+-- Adds an entry to the pruning log.
 INSERT INTO pruning_log (tenant_id, project_id, kind, count, pruned_us, before_us, importance_below, last_position)
 VALUES (:tenant_id, :project_id, :kind, :count, :now_us, :before_us, :below, :last_position)
 
 -- name: gone_up_to
--- The highest position that was removed from a scope's log.
+-- The highest position that was removed from the log of a scope's turns.
 SELECT coalesce(max(last_position), 0)
 FROM pruning_log INDEXED BY pruning_log_positions
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND last_position IS NOT NULL
 
 -- name: list
--- A scope's log, the newest first, below a number, in the order of the fields of Pruned.
+-- The pruning log of a scope, newest first, below a number, in the order of the fields of Pruned.
 SELECT pruning_no, kind, count, pruned_us, before_us, importance_below
 FROM pruning_log INDEXED BY pruning_log_newest
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND pruning_no < :before

@@ -1,13 +1,13 @@
 -- The statements of storage/sqlite/receipts.py. Columns in the order of the arguments of `trace.receipts.receipt_of`.
 
 -- name: issue
--- A new receipt; nothing when the scope has the id already.
+-- Adds a receipt. No change if the scope already has the id.
 INSERT INTO receipts (tenant_id, project_id, receipt_id, kind, time_us, turn_id, session_id, goal_id, body)
 VALUES (:tenant_id, :project_id, :receipt_id, :kind, :time_us, :turn_id, :session_id, :goal_id, :body)
 ON CONFLICT (tenant_id, project_id, receipt_id) DO NOTHING
 
 -- name: show
--- One item of a new receipt; the same text twice is one.
+-- Adds an item of a new receipt. A text that occurs twice is one item.
 INSERT INTO receipt_items (tenant_id, project_id, text_hash, receipt_id)
 VALUES (:tenant_id, :project_id, :text_hash, :receipt_id)
 ON CONFLICT (tenant_id, project_id, text_hash, receipt_id) DO NOTHING
@@ -19,14 +19,14 @@ FROM receipts
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND receipt_id = :receipt_id
 
 -- name: shown
--- A row when an item has this hash.
+-- One row if an item has this hash.
 SELECT 1
 FROM receipt_items
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND text_hash = :text_hash
 LIMIT 1
 
 -- name: list
--- A scope's receipts, newest first, from below a place in that order.
+-- The receipts of a scope, newest first, from a cursor on.
 SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
 FROM receipts INDEXED BY receipts_newest
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND (time_us, receipt_id) < (:time_us, :receipt_id)
@@ -34,7 +34,7 @@ ORDER BY time_us DESC, receipt_id DESC
 LIMIT :limit
 
 -- name: list_of_kind
--- The same of one kind.
+-- As `list`, of one kind.
 SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
 FROM receipts INDEXED BY receipts_of_kind
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND kind = :kind
@@ -43,7 +43,7 @@ ORDER BY time_us DESC, receipt_id DESC
 LIMIT :limit
 
 -- name: of_turn
--- A turn's receipts, oldest first.
+-- The receipts of a turn, oldest first.
 SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
 FROM receipts INDEXED BY receipts_of_turn
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id = :turn_id AND turn_id <> ''
@@ -51,7 +51,7 @@ ORDER BY time_us, receipt_id
 LIMIT :limit
 
 -- name: oldest
--- Across scopes: receipts from before a time, the oldest first.
+-- Across scopes: receipts from before a time, oldest first.
 SELECT tenant_id, project_id, receipt_id
 FROM receipts INDEXED BY receipts_oldest
 WHERE time_us < :before_us
@@ -60,7 +60,7 @@ ORDER BY time_us
 LIMIT :limit
 
 -- name: forget_items
--- Removes what a receipt showed.
+-- Removes the items of a receipt.
 DELETE FROM receipt_items
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND receipt_id = :receipt_id
 

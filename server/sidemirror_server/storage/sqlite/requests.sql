@@ -1,14 +1,14 @@
--- The statements of storage/sqlite/requests.py. An answer has expired at the time it expires, not only after it.
+-- The statements of storage/sqlite/requests.py. An answer is expired from expires_us on.
 
 -- name: recall
--- The answer that is kept and has not expired.
+-- The stored answer, unless it has expired.
 SELECT digest, answer
 FROM requests
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND method = :method AND request_id = :request_id
       AND expires_us > :now_us
 
 -- name: remember
--- Keeps an answer where there is none, or one that has expired.
+-- Stores an answer if there is none, or in place of an expired one.
 INSERT INTO requests (tenant_id, project_id, method, request_id, expires_us, digest, answer)
 VALUES (:tenant_id, :project_id, :method, :request_id, :expires_us, :digest, :answer)
 ON CONFLICT (tenant_id, project_id, method, request_id) DO UPDATE
@@ -16,13 +16,13 @@ SET expires_us = excluded.expires_us, digest = excluded.digest, answer = exclude
 WHERE requests.expires_us <= :now_us
 
 -- name: kept
--- The answer that is kept, expired or not.
+-- The stored answer, expired or not.
 SELECT digest, answer
 FROM requests
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND method = :method AND request_id = :request_id
 
 -- name: forget
--- Across scopes: removes what has expired, the oldest first.
+-- Across scopes: removes expired answers, the oldest first.
 DELETE FROM requests
 WHERE rowid IN (SELECT rowid FROM requests
                 WHERE expires_us <= :now_us

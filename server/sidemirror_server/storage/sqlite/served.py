@@ -1,5 +1,5 @@
-"""Statements that look across scopes, run for what is served: once for each entry, with its tenant and its project,
-NULL for all. Used by the adapters of this room."""
+"""Runs statements across all scopes that a sidecar serves: once for each entry of `Serves`, with its tenant and
+project as parameters (NULL: all). Used by the adapters in this folder."""
 
 import sqlite3
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from sidemirror_server.vocabulary.scope import Serves
 def fetch_served(
     serves: Serves, limit: int, statement: str, values: Mapping[str, Any], connection: sqlite3.Connection
 ) -> list[tuple[Any, ...]]:
-    """Rows of what is served, entry by entry, at most `limit`, which the statement takes too."""
+    """At most `limit` rows, in the order of the entries. The statement's :limit is the number of rows still wanted."""
     rows: list[tuple[Any, ...]] = []
     for entry in serves.entries:
         wanted = {**values, **asdict(entry), "limit": limit - len(rows)}
@@ -24,7 +24,7 @@ def fetch_served(
 def remove_served(
     serves: Serves, limit: int, statement: str, values: Mapping[str, Any], connection: sqlite3.Connection
 ) -> int:
-    """Removes rows of what is served, entry by entry, at most `limit`; returns how many."""
+    """Removes rows for all entries, in the order of the entries, at most `limit`; returns how many."""
     removed = 0
     for entry in serves.entries:
         removed += connection.execute(statement, {**values, **asdict(entry), "limit": limit - removed}).rowcount

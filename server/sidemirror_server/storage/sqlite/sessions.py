@@ -44,7 +44,7 @@ class SqliteSessions:
     async def list(self, scope: Scope, after: SessionKey | None, limit: int) -> tuple[SessionRecord, ...]:
         place = after or FIRST_SESSION
         wanted = {**_key(scope, place.session_id), "created_us": place.created_us, "limit": limit}
-        # Counts the turns of each session on the page: too long for the loop when there are many.
+        # Not on the loop: the statement counts the turns of each session on the page, which may be many.
         rows = await self._database.search(lambda connection: connection.execute(_SQL["list"], wanted).fetchall())
         return tuple(SessionRecord(*row) for row in rows)
 

@@ -1,7 +1,7 @@
--- The statements of storage/sqlite/sessions.py. `turn_count` and `newest_head` are read from the turns each time.
+-- The statements of storage/sqlite/sessions.py. `turn_count` and `newest_head` are computed from the turns.
 
 -- name: create
--- A new session; nothing when the scope has the id already.
+-- Adds a session. No change if the scope already has the id.
 INSERT INTO sessions (tenant_id, project_id, session_id, created_us, updated_us, body)
 VALUES (:tenant_id, :project_id, :session_id, :created_us, :updated_us, :body)
 ON CONFLICT (tenant_id, project_id, session_id) DO NOTHING
@@ -21,7 +21,7 @@ FROM sessions
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id
 
 -- name: list
--- A scope's sessions, newest made first, from below a place in that order, as `get` shows them.
+-- The sessions of a scope, newest first, from a cursor on, with the columns of `get`.
 SELECT session_id, body, created_us, updated_us,
        (SELECT count(*)
         FROM turns INDEXED BY turns_counted
@@ -37,29 +37,29 @@ ORDER BY created_us DESC, session_id DESC
 LIMIT :limit
 
 -- name: update
--- Another body.
+-- Replaces the body.
 UPDATE sessions
 SET body = :body, updated_us = :updated_us
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id
 
 -- name: any_open
--- One row when a turn of the session is open.
+-- One row if the session has an open turn.
 SELECT 1
 FROM turns INDEXED BY turns_of_session
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id AND standing = 'open'
 LIMIT 1
 
 -- name: delete
--- The session itself.
+-- Removes a session.
 DELETE FROM sessions
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id
 
 -- name: delete_turns
--- The heads of its turns.
+-- Removes the heads of the session's turns.
 DELETE FROM turns
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id
 
 -- name: delete_entries
--- The entries of its turns.
+-- Removes the entries of the session's turns.
 DELETE FROM log_entries
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND topic = :topic AND group_id = :session_id

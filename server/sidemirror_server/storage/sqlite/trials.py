@@ -14,7 +14,7 @@ from sidemirror_server.storage.sqlite.served import remove_served
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("trials.sql"))
-_FIRST = "\U0010ffff" * 129  # before every lesson there can be
+_FIRST = "\U0010ffff" * 129  # first in descending order: above every lesson id
 
 
 class SqliteTrials:
@@ -53,7 +53,7 @@ class SqliteTrials:
                     found[memory_id] = tuple(ArmTally(Arm(arm), *counts) for arm, *counts in rows)
             return found
 
-        # A lesson may have thousands: not on the loop.
+        # Not on the loop: a lesson may have thousands of trials.
         return await self._database.search(look_up)
 
     async def lessons(self, scope: Scope, before: str | None, limit: int) -> tuple[str, ...]:

@@ -1,20 +1,20 @@
 -- The statements of storage/sqlite/trials.py.
 
 -- name: assign
--- A trial; nothing when its receipt has one of that lesson already.
+-- Adds a trial. No change if the receipt already has one of this lesson.
 INSERT INTO lesson_trials (tenant_id, project_id, receipt_id, memory_id, version, arm, fraction, assigned_us)
 VALUES (:tenant_id, :project_id, :receipt_id, :memory_id, :version, :arm, :fraction, :assigned_us)
 ON CONFLICT (tenant_id, project_id, receipt_id, memory_id) DO NOTHING
 
 -- name: of_receipt
--- A receipt's trials, in the order of the fields of Trial.
+-- The trials of a receipt, in the order of the fields of Trial.
 SELECT memory_id, version, arm, fraction
 FROM lesson_trials
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND receipt_id = :receipt_id
 ORDER BY memory_id
 
 -- name: settle
--- What became of a trial, in place of what was said before; it is assigned now if it was not.
+-- Records the result of a trial, in place of an earlier result. Adds the trial if it is missing.
 INSERT INTO lesson_trials (tenant_id, project_id, receipt_id, memory_id, version, arm, fraction, assigned_us, succeeded,
                            returned)
 VALUES (:tenant_id, :project_id, :receipt_id, :memory_id, :version, :arm, :fraction, :assigned_us, :succeeded, :returned)
@@ -22,7 +22,7 @@ ON CONFLICT (tenant_id, project_id, receipt_id, memory_id)
 DO UPDATE SET succeeded = excluded.succeeded, returned = excluded.returned
 
 -- name: tally
--- A lesson's trials from a version on, counted, in the order of the fields of Tally.
+-- Counts of a lesson's trials from a version on, in the order of the fields of ArmTally.
 SELECT arm, fraction, count(*), count(*) FILTER (WHERE succeeded), count(*) FILTER (WHERE NOT succeeded),
        count(*) FILTER (WHERE returned), count(*) FILTER (WHERE NOT returned)
 FROM lesson_trials INDEXED BY lesson_trials_of_lesson
@@ -31,7 +31,7 @@ GROUP BY fraction, arm
 ORDER BY fraction, arm
 
 -- name: lessons
--- The lessons that have trials, downwards, below one: from each to the next, however many trials lie between.
+-- The lessons with trials, in descending order from below :before. The query steps from lesson to lesson by the index.
 WITH RECURSIVE lesson (memory_id) AS (
     SELECT max(memory_id)
     FROM lesson_trials
@@ -48,7 +48,7 @@ WITH RECURSIVE lesson (memory_id) AS (
 SELECT memory_id FROM lesson WHERE memory_id IS NOT NULL
 
 -- name: forget
--- Across scopes: removes what was assigned before a time, the oldest first.
+-- Across scopes: removes trials that were assigned before a time, oldest first.
 DELETE FROM lesson_trials
 WHERE rowid IN (SELECT rowid FROM lesson_trials INDEXED BY lesson_trials_oldest
                 WHERE assigned_us < :before_us

@@ -1,7 +1,7 @@
-"""The log of turns, and of whatever else keeps numbered entries, in SQLite.
+"""The log of turns and of other topics with numbered entries, in SQLite.
 
-Positions are given by the one writer inside its transaction, and a group's transaction is durable before the next one
-begins: entries become visible in the order of their positions, without a gap that is filled later (clause LG3).
+The single writer assigns positions inside its transaction, which is durable before the next one begins. So entries
+become visible in the order of their positions, and no gap is filled later (clause LG3).
 """
 
 import sqlite3
@@ -21,10 +21,10 @@ from sidemirror_server.vocabulary.ids import SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("turn_log.sql"))
-# An append of more than this runs beside the loop. Chosen here: either keeps the loop for some 2 to 5 ms.
+# A larger append runs on the writer's thread. Chosen here: each limit occupies the loop for some 2 to 5 ms.
 _LONG_ENTRIES = 1000
 _LONG_BYTES = 8 * 1024 * 1024
-# An append of no more than this shares its statements with others. Chosen here: 64 of them stay below what is long.
+# An append up to this size shares its statements with others. Chosen here: 64 of them stay below the limits above.
 _SMALL_ENTRIES = 15
 _SMALL_BYTES = 64 * 1024
 
@@ -106,15 +106,15 @@ class SqliteTurnLog:
 
 
 class _Bodies:
-    """The bodies of many rows as one parameter."""
+    """Concatenates the bodies of many rows into one parameter."""
 
     def __init__(self) -> None:
-        # Never empty: SQLite takes a part of an empty value for NULL, and an empty body is a body.
+        # Never empty: SQLite treats a slice of an empty BLOB as NULL, but a body may be empty.
         self._parts: list[bytes] = [b"\0"]
         self._end = 2  # SQLite counts bytes from 1
 
     def add(self, body: bytes) -> tuple[int, int]:
-        """Takes a body in; returns where it begins and how long it is."""
+        """Appends a body; returns its offset and length."""
         begin, length = self._end, len(body)
         self._parts.append(body)
         self._end = begin + length
@@ -125,7 +125,7 @@ class _Bodies:
 
 
 def _append_many(connection: sqlite3.Connection, appends: Sequence[tuple[Scope, tuple[Batch, ...]]]) -> list[None]:
-    """Appends that came together: those of a scope are one."""
+    """Makes the appends of a batch; those of one scope become one append."""
     by_scope: dict[Scope, list[Batch]] = {}
     for scope, batches in appends:
         by_scope.setdefault(scope, []).extend(batches)
@@ -148,7 +148,7 @@ def _append(connection: sqlite3.Connection, scope: Scope, batches: Sequence[Batc
 def _kept_bodies(
     connection: sqlite3.Connection, place: Mapping[str, Any], repeated: Iterable[Placed]
 ) -> dict[tuple[str, int], bytes]:
-    """What is kept in the places of these drafts, those of the same append included."""
+    """The stored bodies of these drafts by turn and sequence, including those that this append has just stored."""
     bodies: dict[tuple[str, int], bytes] = {}
     for head, draft in repeated:
         wanted = {**place, "topic": TURN_TOPIC, "key": head.turn_id, "sequence": draft.sequence}
@@ -157,7 +157,7 @@ def _kept_bodies(
 
 
 class _Kept(NamedTuple):
-    """What is known of a turn before an append."""
+    """The columns of a turn's head before an append."""
 
     session_id: SessionId
     last_sequence: int
@@ -166,7 +166,7 @@ class _Kept(NamedTuple):
     started_us: int
 
     def moves_on(self, head: TurnHead) -> bool:
-        """Whether `head` differs in nothing that lists are ordered by."""
+        """Whether `head` has the same values in the columns that lists are sorted by."""
         return (
             self.started_us == head.started_us and self.turn_count == head.turn_count and self.standing == head.standing
         )
@@ -220,7 +220,7 @@ def _put(
 
 
 def _size(batches: tuple[Batch, ...]) -> tuple[int, int]:
-    """How many entries an append has, and the bytes of their bodies."""
+    """The number of entries of an append, and the bytes of their bodies."""
     entries = size_bytes = 0
     for batch in batches:
         entries += len(batch.drafts)
@@ -230,7 +230,7 @@ def _size(batches: tuple[Batch, ...]) -> tuple[int, int]:
 
 
 def _up_to(max_bytes: int, rows: sqlite3.Cursor) -> tuple[Entry, ...]:
-    """The first rows whose bodies add up to `max_bytes`, which the last of them may exceed; later ones are not read."""
+    """Reads entries until their bodies reach `max_bytes`; the last one may exceed it."""
     entries = []
     total = 0
     for row in rows:

@@ -1,18 +1,18 @@
 -- The statements of storage/sqlite/turn_log.py.
 --
--- An append brings many rows in two parameters: a JSON array with one array of plain values for each row, and one BLOB
--- in which the rows' bodies lie one after the other; a row names where its body begins (from 1) and how long it is. So
--- a body is never parsed, and comes back byte for byte.
+-- An append passes many rows in two parameters. One is a JSON array with an array of plain values for each row. The
+-- other is one BLOB of all bodies; a row has the offset of its body (from 1) and its length. So a body is never parsed,
+-- and is stored byte for byte.
 
 -- name: kept
--- Of the turns in a JSON array, those that there are: whose they are, their last sequence, and what lists are ordered
--- by.
+-- For each of these turns that exists: its session, its last sequence, and the columns that lists are sorted by.
+-- :turn_ids is a JSON array.
 SELECT turns.turn_id, turns.session_id, turns.last_sequence, turns.turn_count, turns.standing, turns.started_us
 FROM json_each(:turn_ids) AS wanted CROSS JOIN turns
 WHERE turns.tenant_id = :tenant_id AND turns.project_id = :project_id AND turns.turn_id = wanted.value
 
 -- name: make_sessions
--- Sessions that are missing. A row: session_id, created_us, body's begin and length.
+-- Adds missing sessions. A row: session_id, created_us, offset and length of the body.
 INSERT INTO sessions (tenant_id, project_id, session_id, created_us, updated_us, body)
 SELECT :tenant_id, :project_id, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[1]'),
        substr(:bodies, json_extract(value, '$[2]'), json_extract(value, '$[3]'))
@@ -21,8 +21,8 @@ WHERE true
 ON CONFLICT (tenant_id, project_id, session_id) DO NOTHING
 
 -- name: put_heads
--- Heads, new or in the place of those that are there, each turn at most once. A row: the columns of `turns` from turn_id to
--- updated_us, body's begin and length.
+-- Inserts or replaces heads, each turn at most once. A row: the columns of `turns` from turn_id to updated_us, then
+-- offset and length of the body.
 INSERT INTO turns (tenant_id, project_id, turn_id, session_id, turn_count, standing, last_sequence, started_us,
                    updated_us, body)
 SELECT :tenant_id, :project_id, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
@@ -35,8 +35,8 @@ SET turn_count = excluded.turn_count, standing = excluded.standing, last_sequenc
     started_us = excluded.started_us, updated_us = excluded.updated_us, body = excluded.body
 
 -- name: move_heads
--- The same for turns that are there and in which nothing has changed that lists are ordered by: SQLite writes every
--- index that holds a column which is set, changed or not.
+-- Updates heads of turns whose sort columns have not changed. SQLite writes every index of a column that is set, even
+-- to the same value, so this statement leaves those columns out.
 INSERT INTO turns (tenant_id, project_id, turn_id, session_id, turn_count, standing, last_sequence, started_us,
                    updated_us, body)
 SELECT :tenant_id, :project_id, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
@@ -48,7 +48,7 @@ ON CONFLICT (tenant_id, project_id, turn_id) DO UPDATE
 SET last_sequence = excluded.last_sequence, updated_us = excluded.updated_us, body = excluded.body
 
 -- name: put_entries
--- New entries, in the order of the rows. A row: key, group, sequence, at_us, body's begin and length.
+-- Adds entries in the order of the rows. A row: key, group, sequence, at_us, offset and length of the body.
 INSERT INTO log_entries (tenant_id, project_id, topic, key, group_id, sequence, at_us, body)
 SELECT :tenant_id, :project_id, :topic, json_extract(value, '$[0]'), json_extract(value, '$[1]'),
        json_extract(value, '$[2]'), json_extract(value, '$[3]'),
@@ -56,13 +56,13 @@ SELECT :tenant_id, :project_id, :topic, json_extract(value, '$[0]'), json_extrac
 FROM json_each(:rows)
 
 -- name: body
--- What is kept in one place of a key's numbering.
+-- The body of the entry with this key and sequence.
 SELECT body
 FROM log_entries
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND topic = :topic AND key = :key AND sequence = :sequence
 
 -- name: read
--- A key's entries after a sequence, in order.
+-- The entries of a key after a sequence, in order.
 SELECT position, key, group_id, sequence, at_us, body
 FROM log_entries
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND topic = :topic AND key = :key AND sequence > :after
@@ -70,7 +70,7 @@ ORDER BY sequence
 LIMIT :limit
 
 -- name: tail
--- A topic's entries after a position, in order.
+-- The entries of a topic after a position, in order.
 SELECT position, key, group_id, sequence, at_us, body
 FROM log_entries INDEXED BY log_entries_topic
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND topic = :topic AND position > :after
@@ -78,7 +78,7 @@ ORDER BY position
 LIMIT :limit
 
 -- name: tail_of_group
--- A group's entries after a position, in order.
+-- The entries of a group after a position, in order.
 SELECT position, key, group_id, sequence, at_us, body
 FROM log_entries INDEXED BY log_entries_group
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND topic = :topic AND group_id = :group_id
@@ -87,7 +87,7 @@ ORDER BY position
 LIMIT :limit
 
 -- name: last_position
--- The highest position of a scope: that of each of its topics, which are found by stepping from one to the next.
+-- The highest position of a scope. The query steps from topic to topic and reads the last position of each.
 WITH RECURSIVE topics (topic) AS (
     SELECT min(topic) FROM log_entries WHERE tenant_id = :tenant_id AND project_id = :project_id
     UNION ALL
@@ -109,7 +109,7 @@ FROM turns
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id = :turn_id
 
 -- name: heads
--- A scope's heads, newest started first, from below a place in that order.
+-- The heads of a scope by start time, latest first, from a cursor on.
 SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
 FROM turns
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND (started_us, turn_id) < (:started_us, :turn_id)
@@ -117,7 +117,7 @@ ORDER BY started_us DESC, turn_id DESC
 LIMIT :limit
 
 -- name: heads_standing
--- The same, of those in one standing.
+-- As `heads`, with one standing.
 SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
 FROM turns
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND standing = :standing
@@ -126,7 +126,7 @@ ORDER BY started_us DESC, turn_id DESC
 LIMIT :limit
 
 -- name: heads_of_session
--- The same, of one session; standing NULL: any.
+-- As `heads`, of one session. :standing NULL: any.
 SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
 FROM turns INDEXED BY turns_of_session
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id
@@ -135,7 +135,7 @@ ORDER BY started_us DESC, turn_id DESC
 LIMIT :limit
 
 -- name: newest
--- The head with the highest turn_count of a session; of several the last started.
+-- The head with the highest turn_count of a session; if several have it, the last started.
 SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
 FROM turns
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id
@@ -143,7 +143,7 @@ ORDER BY turn_count DESC, started_us DESC, turn_id DESC
 LIMIT 1
 
 -- name: idle
--- Open turns of every scope without an update since a time, the longest waiting first.
+-- Across scopes: open turns without an update since a time, the longest idle first.
 SELECT tenant_id, project_id, turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
 FROM turns INDEXED BY turns_idle
 WHERE standing = 'open' AND updated_us < :before_us

@@ -54,7 +54,7 @@ class SqliteWork:
     ) -> tuple[Job, ...]:
         due = {"kinds": _array(kinds), "now_us": now_us}
         if limit < 1 or not self._database.read(partial(fetch_served, serves, 1, _SQL["any_due"], due)):
-            return ()  # a worker with nothing to do keeps the disk still
+            return ()  # an idle worker must not write to the disk
 
         def change(connection: sqlite3.Connection) -> tuple[Job, ...]:
             rows: list[tuple[int, int]] = []
@@ -151,7 +151,7 @@ class SqliteWork:
 
 
 def put_job(connection: sqlite3.Connection, scope: Scope, job: NewJob, now_us: int) -> Job:
-    """`Work.put` within the caller's transaction. The caller sets `arrived` when that is durable."""
+    """`Work.put` within the caller's transaction. The caller sets `arrived` when the transaction is durable."""
     connection.execute(
         _SQL["put"],
         {
@@ -183,8 +183,7 @@ def _jobs(rows: sqlite3.Cursor) -> tuple[Job, ...]:
 
 
 def _page(rows: sqlite3.Cursor) -> tuple[Job, ...]:
-    """The first rows whose payloads add up to LIST_BYTES, which the last of them may exceed; later ones are not
-    read."""
+    """Reads jobs until their payloads reach LIST_BYTES; the last one may exceed it."""
     jobs: list[Job] = []
     room = LIST_BYTES
     for row in rows:

@@ -1,8 +1,8 @@
--- The statements of storage/sqlite/work.py. Lists of kinds, states and positions come as one JSON array each. What looks
--- across scopes looks at one entry of what is served: a tenant and a project, NULL for all.
+-- The statements of storage/sqlite/work.py. Lists of kinds, states and positions are one JSON array each. A statement
+-- across scopes takes one entry of `Serves`: a tenant and a project, NULL for all.
 
 -- name: put
--- A new job, queued; nothing when the scope has the id already.
+-- Adds a queued job. No change if the scope already has the id.
 INSERT INTO jobs (tenant_id, project_id, job_id, kind, payload, state, due_us, attempts, max_attempts, run_at_us, token,
                   created_us, updated_us)
 VALUES (:tenant_id, :project_id, :job_id, :kind, :payload, 'queued', :run_at_us, 0, :max_attempts, :run_at_us, 0,
@@ -17,7 +17,7 @@ FROM jobs
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND job_id = :job_id
 
 -- name: any_due
--- One row when a claim would find something.
+-- One row if a claim would find a job.
 SELECT 1
 FROM jobs
 WHERE due_us <= :now_us AND kind IN (SELECT value FROM json_each(:kinds))
@@ -25,7 +25,7 @@ WHERE due_us <= :now_us AND kind IN (SELECT value FROM json_each(:kinds))
 LIMIT 1
 
 -- name: bury
--- Jobs whose worker vanished with their last attempt.
+-- Marks jobs as dead whose lease ran out during their last attempt.
 UPDATE jobs
 SET state = 'dead', due_us = NULL, lease_until_us = NULL, last_error = :error, updated_us = :now_us
 WHERE due_us <= :now_us AND kind IN (SELECT value FROM json_each(:kinds))
@@ -33,7 +33,7 @@ WHERE due_us <= :now_us AND kind IN (SELECT value FROM json_each(:kinds))
       AND state = 'running' AND attempts >= max_attempts
 
 -- name: due
--- The positions of jobs to claim, the longest due first, and since when they are due.
+-- The jobs to claim as (due_us, position), the longest due first.
 SELECT due_us, position
 FROM jobs
 WHERE due_us <= :now_us AND kind IN (SELECT value FROM json_each(:kinds))
@@ -42,39 +42,39 @@ ORDER BY due_us, position
 LIMIT :limit
 
 -- name: claim
--- Hands the jobs at these positions to a worker.
+-- Leases the jobs at these positions to a worker.
 UPDATE jobs
 SET state = 'running', attempts = attempts + 1, token = token + 1, due_us = :lease_until_us,
     lease_until_us = :lease_until_us, worker = :worker, updated_us = :now_us
 WHERE position IN (SELECT value FROM json_each(:positions))
 
 -- name: claimed
--- The jobs at these positions, in the order of the positions, as `get` shows them.
+-- The jobs at these positions, in the order of the positions, with the columns of `get`.
 SELECT tenant_id, project_id, job_id, kind, payload, state, attempts, max_attempts, run_at_us, lease_until_us, token,
        worker, checkpoint, last_error, result, created_us, updated_us
 FROM json_each(:positions) CROSS JOIN jobs ON jobs.position = json_each.value
 ORDER BY json_each.key
 
 -- name: extend
--- A later end of the lease, for the claim with this token.
+-- Extends the lease of the claim with this token.
 UPDATE jobs
 SET due_us = :lease_until_us, lease_until_us = :lease_until_us, updated_us = :now_us
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND job_id = :job_id AND token = :token AND state = 'running'
 
 -- name: checkpoint
--- The handler's notes, for the claim with this token.
+-- Stores the handler's notes, for the claim with this token.
 UPDATE jobs
 SET checkpoint = :notes, updated_us = :now_us
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND job_id = :job_id AND token = :token AND state = 'running'
 
 -- name: finish
--- Done, for the claim with this token.
+-- Marks a job as done, for the claim with this token.
 UPDATE jobs
 SET state = 'done', result = :result, due_us = NULL, lease_until_us = NULL, updated_us = :now_us
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND job_id = :job_id AND token = :token AND state = 'running'
 
 -- name: fail
--- Waits for another attempt when there is a time and one is left, else dead; for the claim with this token.
+-- For the claim with this token: a retry if :retry_at_us is given and an attempt is left, else the job is dead.
 UPDATE jobs
 SET state = iif(:retry_at_us IS NULL OR attempts >= max_attempts, 'dead', 'retrying'),
     due_us = iif(attempts >= max_attempts, NULL, :retry_at_us),
@@ -83,20 +83,20 @@ SET state = iif(:retry_at_us IS NULL OR attempts >= max_attempts, 'dead', 'retry
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND job_id = :job_id AND token = :token AND state = 'running'
 
 -- name: release
--- Back to the queue as if not attempted, for the claim with this token, which is worth nothing afterwards.
+-- Returns a job to the queue without counting the attempt. The token of the claim is invalid afterwards.
 UPDATE jobs
 SET state = 'queued', attempts = attempts - 1, due_us = :now_us, run_at_us = :now_us, lease_until_us = NULL,
     updated_us = :now_us
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND job_id = :job_id AND token = :token AND state = 'running'
 
 -- name: revive
--- A dead job queued again, with all its attempts.
+-- Queues a dead job again, with all its attempts.
 UPDATE jobs
 SET state = 'queued', attempts = 0, due_us = :now_us, run_at_us = :now_us, updated_us = :now_us
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND job_id = :job_id AND state = 'dead'
 
 -- name: list
--- Jobs of a kind, newest first, from below a place in that order; states NULL: any.
+-- The jobs of a kind, newest first, from a cursor on. :states NULL: jobs in any state.
 SELECT tenant_id, project_id, job_id, kind, payload, state, attempts, max_attempts, run_at_us, lease_until_us, token,
        worker, checkpoint, last_error, result, created_us, updated_us
 FROM jobs
@@ -107,20 +107,20 @@ ORDER BY created_us DESC, job_id DESC
 LIMIT :limit
 
 -- name: count
--- How many jobs of a kind are in each state that occurs.
+-- The number of jobs of a kind for each state that occurs.
 SELECT state, count(*)
 FROM jobs
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND kind = :kind
 GROUP BY state
 
 -- name: waiting
--- How many jobs of a kind wait or run: those that a worker may claim at some time.
+-- The number of jobs of a kind that are queued, running or waiting for a retry.
 SELECT count(*)
 FROM jobs
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND kind = :kind AND due_us IS NOT NULL
 
 -- name: purge
--- Removes jobs that are done since before a time.
+-- Removes jobs that have been done since before a time.
 DELETE FROM jobs
 WHERE position IN (
     SELECT position
@@ -132,7 +132,7 @@ WHERE position IN (
 )
 
 -- name: purge_dead
--- Removes jobs that are dead since before a time.
+-- Removes jobs that have been dead since before a time.
 DELETE FROM jobs
 WHERE position IN (
     SELECT position
@@ -144,7 +144,7 @@ WHERE position IN (
 )
 
 -- name: scopes
--- Across scopes: those that have jobs of these kinds that are done.
+-- Across scopes: the scopes that have done jobs of these kinds.
 SELECT DISTINCT tenant_id, project_id
 FROM jobs
 WHERE state = 'done' AND kind IN (SELECT value FROM json_each(:kinds))

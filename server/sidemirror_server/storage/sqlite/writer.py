@@ -1,15 +1,15 @@
-"""Group commit: whoever writes while a commit is under way shares the next one.
+"""Group commit: calls that arrive during a commit share the next one.
 
-`Database.write` brings the calls here. The statements of a group run on the event loop, and only COMMIT, the step that
-waits for the disk, runs on the writer thread; the callers are answered when it has returned.
-Splitting it this way matters because sqlite3 gives up the GIL around every statement, and a thread beside a busy loop
-waits for it each time; a group needs it twice this way. Measured with 64 callers that store memories and a loop that is
-never idle: 2,700 writes/s with the statements on the thread, 7,000 to 9,000 so. Without the pauses that the loop makes
-(`_let_thread_run`) either starved for seconds at a time.
+`SqliteDatabase.write` queues the calls here. The statements of a group run on the event loop. Only COMMIT, which waits
+for the disk, runs on the writer thread; the callers get their results when it has returned.
+The reason is that sqlite3 releases the GIL around every statement, and a thread beside a busy loop waits long to get it
+back; this way a group waits only twice. Measured with 64 callers that store memories and a loop that is never idle:
+2,700 writes/s with the statements on the thread, 7,000 to 9,000 with them on the loop. Without the pauses of the loop
+(`_let_thread_run`) the thread starved for seconds in both variants.
 
-A call that fails must undo its own changes only. Most fail before they change anything, and then there is nothing to
-undo. For the others the group is rolled back and run again with a savepoint for each call: savepoints from the start
-would make FTS5 write a segment for each call (64 callers: 17,000 writes/s instead of 22,000).
+A failing call must undo only its changes. Most calls fail before they change anything, so there is nothing to undo.
+For the others the group is rolled back and run again with a savepoint for each call. Savepoints in the first run would
+make FTS5 write a segment for each call (64 callers: 17,000 writes/s instead of 22,000).
 """
 
 import asyncio
@@ -38,18 +38,18 @@ from sidemirror_server.vocabulary.errors import SidemirrorError, StoreUnavailabl
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
-# How long the statements of one group may keep the loop before the rest waits for the next group. Chosen here: the
-# small writes of 64 callers fit, and another call's answer is late by no more than this.
+# How long the statements of one group may occupy the loop; later calls wait for the next group. Chosen here: the small
+# writes of 64 callers fit, and no other task of the loop is delayed by more.
 _GROUP_S = 0.005
-# How many calls may share their statements: between two of those nobody looks at the time. Chosen here: 64 writers' at
-# once.
+# How many calls may share their statements; the time is checked only between such batches. Chosen here: one call each
+# of 64 writers.
 _ALIKE = 64
-# How long a blocking step on the thread waits for another connection. Chosen here: longer than any search should take.
+# How long the thread waits for another connection's lock. Chosen here: longer than any search should take.
 _PATIENCE_MS = 5000
 _TRY_MS = 20
-# After this time without an answer from the thread the loop waits a moment for it, then again after twice the time, and
-# so on: a loop that is never idle gives the GIL back so briefly that a waiting thread may miss it for seconds. uvloop
-# rounds to milliseconds: there the first time comes at once, when the thread has to begin, and that is well.
+# After this time without a result from the thread, the loop blocks for _PAUSE_S; the interval doubles each time. A loop
+# that is never idle releases the GIL so briefly that a waiting thread may miss it for seconds. uvloop rounds timers to
+# milliseconds, so that the first pause comes at once; the thread can then start, which is intended.
 _FIRST_PAUSE_AFTER_S = 0.0003
 _PAUSE_S = 0.0001
 
@@ -67,8 +67,8 @@ class GroupWriter:
         wal_limit_bytes: int,
         committed: Callable[[int], None],
     ) -> None:
-        """`connect` opens a writable connection without a busy timeout. `committed` is told the WAL's size in bytes
-        after each group. A WAL that has reached `wal_limit_bytes` is emptied before the next group begins."""
+        """`connect` opens a writable connection without a busy timeout. `committed` is called with the WAL's size in
+        bytes after each group. A WAL of `wal_limit_bytes` or more is emptied before the next group begins."""
         self._connect = connect
         self._connection: sqlite3.Connection | None = connect()
         self._wal = wal
@@ -77,22 +77,21 @@ class GroupWriter:
         self._committed = committed
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[WriteCall] = deque()
-        self._busy = False  # a group is under way or about to be: the connection is taken
-        # What came of the last group.
-        self.has_failed = False
+        self._busy = False  # a group is running or scheduled, and owns the connection
+        self.has_failed = False  # whether the last group failed
         self._closed: asyncio.Future[None] | None = None
         self._pause: asyncio.TimerHandle | None = None
-        self._under_way = threading.Lock()  # held while the thread has a step to take
+        self._under_way = threading.Lock()  # held while the thread runs a step
         self._steps: queue.SimpleQueue[Callable[[], Callable[[], None]] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._take_steps, name="sqlite-writer", daemon=True)
         self._thread.start()
 
     def submit(self, change: Callable[[sqlite3.Connection], _T], *, long: bool) -> asyncio.Future[_T]:
-        """Queues a call; the future is answered when its group is durable, or has failed."""
+        """Queues a call; its future resolves when the group is durable or has failed."""
         return self._queue(WriteCall(change, self._loop.create_future(), long))
 
     def submit_alike(self, alike: Alike) -> asyncio.Future[Any]:
-        """The same for a change that shares its statements with others like it in its group."""
+        """As `submit`, for a change that shares its statements with others of its kind in the group."""
         return self._queue(WriteCall(alike.alone, self._loop.create_future(), long=False, alike=alike))
 
     def _queue(self, call: WriteCall) -> asyncio.Future[Any]:
@@ -101,12 +100,12 @@ class GroupWriter:
         self._waiting.append(call)
         if not self._busy:
             self._busy = True
-            # Not at once: the other tasks that are ready in this turn of the loop join the group.
+            # Deferred, so that other tasks that are ready in this iteration of the loop join the group.
             self._loop.call_soon(self._next_group)
         return call.answer
 
     async def close(self) -> None:
-        """Refuses new calls, finishes those that wait, then closes the connection and ends the thread."""
+        """Refuses new calls, finishes the waiting ones, then closes the connection and ends the thread."""
         if self._closed is None:
             self._closed = self._loop.create_future()
             if not self._busy:
@@ -130,7 +129,7 @@ class GroupWriter:
         try:
             connection.execute("BEGIN IMMEDIATE")
         except sqlite3.Error:
-            # Somebody else's process holds the lock, or worse. The thread may wait and see; the loop may not.
+            # Most likely another process holds the lock. The thread may wait for it; the loop must not block.
             self._run_beside(self._take_alike())
             return
         self._run_here(connection)
@@ -159,8 +158,8 @@ class GroupWriter:
             )
 
     def _calls_until(self, until: float) -> Iterator[list[WriteCall]]:
-        """Takes the calls that may share a group until perf_counter() is past `until`: one at a time, or as many as
-        follow each other and may share their statements."""
+        """Dequeues the calls of one group until perf_counter() is past `until`: single calls, or batches of consecutive
+        calls that may share their statements."""
         waiting = self._waiting
         while waiting and not waiting[0].long and time.perf_counter() < until:
             calls = [waiting.popleft()]
@@ -175,7 +174,7 @@ class GroupWriter:
             self._closed.set_result(None)
 
     def _take_alike(self) -> list[WriteCall]:
-        """The next long call, or else the calls before it."""
+        """Dequeues the first call if it is long, otherwise all calls before the next long one."""
         first = self._waiting.popleft()
         calls = [first]
         while not first.long and self._waiting and not self._waiting[0].long:
@@ -212,7 +211,7 @@ class GroupWriter:
         self._hand_over(partial(_discard, broken), lambda _: self._next_group(), lambda _: self._next_group())
 
     def _wal_emptied(self, left_bytes: int) -> None:
-        """What could not be emptied, because a reader held on to it, is tried again when a quarter more has come."""
+        """If a reader kept part of the WAL, the next attempt comes when it has grown by a quarter of the limit."""
         self._empty_wal_at_bytes = left_bytes + self._wal_limit_bytes // 4 if left_bytes else self._wal_limit_bytes
         self._committed(left_bytes)
         self._loop.call_soon(self._next_group)
@@ -220,20 +219,20 @@ class GroupWriter:
     def _hand_over(
         self, step: Callable[[], _T], then: Callable[[_T], None], failed: Callable[[BaseException], None]
     ) -> None:
-        """Runs `step` on the thread and then one of the others on the loop."""
+        """Runs `step` on the thread, then `then` with its result or `failed` with its error on the loop."""
 
         def take_step() -> Callable[[], None]:
             try:
                 return partial(then, step())
-            except BaseException as exc:  # noqa: BLE001 - it is handed to those who wait for this step
+            except BaseException as exc:  # noqa: BLE001 - `failed` passes it to the waiting callers
                 return partial(failed, exc)
 
-        self._under_way.acquire()  # it is free: there is one step at a time
+        self._under_way.acquire()  # never blocks: there is one step at a time
         self._steps.put(take_step)
         self._pause = self._loop.call_later(_FIRST_PAUSE_AFTER_S, self._let_thread_run, _FIRST_PAUSE_AFTER_S)
 
     def _let_thread_run(self, waited_s: float) -> None:
-        if self._under_way.acquire(timeout=_PAUSE_S):  # the answer is on its way
+        if self._under_way.acquire(timeout=_PAUSE_S):  # the step has ended, and its callback is scheduled
             self._under_way.release()
             return
         self._pause = self._loop.call_later(waited_s * 2, self._let_thread_run, waited_s * 2)
@@ -251,11 +250,11 @@ class GroupWriter:
             self._under_way.release()
             try:
                 self._loop.call_soon_threadsafe(self._step_taken, then)
-            except RuntimeError:  # the loop was closed without closing the database: nobody is left to answer
+            except RuntimeError:  # the loop was closed before the database, so no caller is left
                 return
 
     def _run_whole(self, calls: list[WriteCall]) -> list[WriteOutcome]:
-        """BEGIN to COMMIT, opening the connection when there is none, and waiting for a lock that others hold."""
+        """Runs a group from BEGIN to COMMIT. Opens the connection if there is none, and waits for locks."""
         if self._connection is None:
             self._connection = self._connect()
         connection = self._connection
@@ -266,10 +265,10 @@ class GroupWriter:
         return outcomes
 
     def _empty_wal(self) -> int:
-        """Copies the whole WAL into the database and cuts it to nothing. Returns the bytes that are left of it."""
+        """Copies the whole WAL into the database and truncates it. Returns the WAL's size in bytes afterwards."""
         connection = self._connection
         assert connection is not None
-        # Many short tries: one long one waits for the place of an old reader, which a newer one may have taken over.
+        # Many short attempts: a long one waits for a reader's slot, which newer readers may take over again and again.
         until = time.perf_counter() + _PATIENCE_MS / 1000
         busy = 1
         connection.execute(f"PRAGMA busy_timeout = {_TRY_MS}")
@@ -287,7 +286,7 @@ class GroupWriter:
 
 
 class _Patience:
-    """Lets a connection wait for locks, as nothing on the loop may."""
+    """Lets a connection wait for locks; only for use on the thread."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -302,18 +301,18 @@ class _Patience:
 def _size(file: Path) -> int:
     try:
         return file.stat().st_size
-    except OSError:  # not there: nothing was written yet
+    except OSError:  # missing: nothing was written yet
         return 0
 
 
 def _failure(cause: BaseException) -> SidemirrorError:
-    """A new error for each caller: one exception raised in several tasks would gather all their tracebacks."""
+    """A new error for each caller: one exception raised in several tasks would collect all their tracebacks."""
     failure = store_failure(cause) or StoreUnavailable(store="sqlite", reason=str(cause))
     failure.__cause__ = cause
     return failure
 
 
 def _discard(connection: sqlite3.Connection | None) -> None:
-    """Gives a connection up after an error; closing it rolls back what it had begun."""
+    """Closes a connection after an error, which rolls back its transaction."""
     if connection is not None:
         connection.close()
