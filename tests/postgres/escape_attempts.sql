@@ -720,6 +720,34 @@ EXPLAIN (ANALYZE, VERBOSE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.{ta
 SET enable_bitmapscan = on; SET enable_indexscan = off; SET enable_indexonlyscan = off;
 EXPLAIN (ANALYZE, VERBOSE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.{table} WHERE tenant_id = '{foreign}' AND project_id = 'shop';
 
+-- attempt: what a plan by an index of times says
+SET enable_seqscan = off; SET enable_bitmapscan = off;
+EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.job_envelopes WHERE due_us > 1000 ORDER BY due_us;
+EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.job_envelopes WHERE done_us > 1000 ORDER BY done_us;
+EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.job_envelopes WHERE dead_us > 1000 ORDER BY dead_us;
+EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.request_envelopes WHERE expires_us > 1000 ORDER BY expires_us;
+EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.receipt_envelopes WHERE time_us > 1000 ORDER BY time_us;
+EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.critique_envelopes WHERE created_us > 1000 ORDER BY created_us;
+EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.lesson_trial_envelopes WHERE assigned_us > 1000 ORDER BY assigned_us;
+EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.open_turn_envelopes WHERE updated_us > 1000 ORDER BY updated_us;
+EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.ended_turn_envelopes WHERE updated_us > 1000 ORDER BY updated_us;
+EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.ledger_day_envelopes WHERE day > 1000 ORDER BY day;
+EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.ledger_envelopes WHERE day > 1000 ORDER BY day;
+EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.memory_project_envelopes WHERE pruned_us > 1000 ORDER BY pruned_us;
+SET enable_bitmapscan = on; SET enable_indexscan = off; SET enable_indexonlyscan = off;
+EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.job_envelopes WHERE due_us > 1000;
+EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.job_envelopes WHERE done_us > 1000;
+EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.job_envelopes WHERE dead_us > 1000;
+EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.request_envelopes WHERE expires_us > 1000;
+EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.receipt_envelopes WHERE time_us > 1000;
+EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.critique_envelopes WHERE created_us > 1000;
+EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.lesson_trial_envelopes WHERE assigned_us > 1000;
+EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.open_turn_envelopes WHERE updated_us > 1000;
+EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.ended_turn_envelopes WHERE updated_us > 1000;
+EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.ledger_day_envelopes WHERE day > 1000;
+EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.ledger_envelopes WHERE day > 1000;
+EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.memory_project_envelopes WHERE pruned_us > 1000;
+
 -- attempt: the bindings
 TABLE sidemirror.role_tenants;
 INSERT INTO sidemirror.role_tenants VALUES ('{own_role}', '*');

@@ -65,7 +65,8 @@ class Attempt(NamedTuple):
 
 class Told(NamedTuple):
     """What came of an attempt. `read`: lines with something of another tenant; `counted`: lines with the number of its
-    rows, or what all have spent; `summed`: lines with the number of all tenants' rows, or of all others'."""
+    rows, or what all have spent; `summed`: lines with the number of all tenants' rows, or of all others', but for what a
+    scan of a whole table left out: every role can have one (docs/postgres-tenants.md, "What remains")."""
 
     attempt: Attempt
     said: str
@@ -170,7 +171,8 @@ async def tried(databases: Databases, database: str, attempt: Attempt, own: str)
 
 
 def judged(attempt: Attempt, said: str, own: str) -> Told:
-    """Counts are looked for as numbers by themselves; `psql` writes bytes as hexadecimal digits."""
+    """Counts are looked for as numbers by themselves; `psql` writes bytes as hexadecimal digits. How many pages a plan
+    has read is no number of rows, and may come to the same."""
     others = [tenant for tenant in ROWS if tenant != own]
     canaries = [f"canary-{tenant}-" for tenant in others]
     marks = [*canaries, *(canary.encode().hex() for canary in canaries)]
@@ -187,9 +189,19 @@ def judged(attempt: Attempt, said: str, own: str) -> Told:
             for line in lines
             if any(mark in line for mark in marks) and line not in given and not _echoes(line, given)
         ],
-        [line for line in lines if numbers & set(re.findall(r"\b\d+\b", line))],
-        [line for line in lines if sums & set(re.findall(r"\b\d+\b", line))],
+        [line for line in lines if numbers & _numbers(line)],
+        [line for at, line in enumerate(lines) if sums & _numbers(line) and not _of_a_whole_table(lines[: at + 1])],
     )
+
+
+def _numbers(line: str) -> set[str]:
+    return set() if line.strip().startswith("Buffers: ") else set(re.findall(r"\b\d+\b", line))
+
+
+def _of_a_whole_table(lines: list[str]) -> bool:
+    """The last line says how many rows a scan of a whole table left out."""
+    scans = [line for line in lines if re.search(r"\bScan\b.* \(cost=", line)]
+    return "Rows Removed by Filter" in lines[-1] and bool(scans) and "Seq Scan on " in scans[-1]
 
 
 def _echoes(line: str, given: str) -> bool:
