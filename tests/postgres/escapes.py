@@ -65,8 +65,8 @@ class Attempt(NamedTuple):
 
 class Told(NamedTuple):
     """What came of an attempt. `read`: lines with something of another tenant; `counted`: lines with the number of its
-    rows, or what all have spent; `summed`: lines with the number of all tenants' rows, or of all others', but for what a
-    scan of a whole table left out: every role can have one (docs/postgres-tenants.md, "What remains")."""
+    rows, or what all have spent; `summed`: lines with the number of all tenants' rows, or of all others', except what a
+    scan of a whole table left out: every role can have that (docs/postgres-tenants.md, "What remains")."""
 
     attempt: Attempt
     said: str

@@ -98,7 +98,8 @@ async def test_what_tasks_came_to_counts_for_a_year(tmp_path: Path) -> None:
 
 # What servers that knew the first six migrations left: a critique, a day's spending, and a report that died.
 _OF_BEFORE = f"""
-INSERT INTO sidemirror.critiques (tenant_id, project_id, critique_id, created_us, provider, revise, turn_id, session_id, body)
+INSERT INTO sidemirror.critiques (tenant_id, project_id, critique_id, created_us, provider, revise, turn_id, session_id,
+                                  body)
 VALUES ('acme', 'shop', 'c', {T0}, 'rules', false, '', '', '{{}}');
 INSERT INTO sidemirror.ledger_totals VALUES ('acme', 'blog', {DAY}, 'reflect', 1, 1, 1, 0, 0);
 INSERT INTO sidemirror.ledger_envelopes
