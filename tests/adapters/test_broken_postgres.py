@@ -233,7 +233,7 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("LE11", "old", "project_id = $4)", "TRUE)"),
         ("LE11", "forget_sums", "AND NOT EXISTS", "AND EXISTS"),
         ("LE1", "used", "settled_tokens + reserved_tokens", "settled_tokens"),
-        ("LE4", "used", "('', $4)", "('', coalesce('none', $4))"),
+        ("LE4", "used", "everybody, $4", "everybody, coalesce('none', $4)"),
         ("LE5", "replace", "reserved_nano_usd - $6", "reserved_nano_usd"),
         ("LE6", "strike", "reservation_id = $3", "reservation_id <> $3"),
         ("LE7", "spent", "open.lease_until_us <= $4", "open.lease_until_us < $4"),

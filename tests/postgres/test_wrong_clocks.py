@@ -66,7 +66,7 @@ async def kept(url: str) -> Kept:
     try:
         tables = await connection.fetch(
             "SELECT table_name FROM information_schema.columns WHERE table_schema = 'sidemirror'"
-            " AND column_name = 'tenant_id' AND table_name <> 'ledger_envelopes'"
+            " AND column_name = 'tenant_id' AND table_name NOT IN ('ledger_envelopes', 'role_tenants')"
         )
         rows: dict[str, Counter[str]] = {tenant_id: Counter() for tenant_id in TENANTS}
         for (table,) in tables:

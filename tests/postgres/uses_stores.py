@@ -20,14 +20,14 @@ from sidemirror_server.work.queue import NewJob
 
 SCOPE = Scope("acme", "shop")
 # Earlier builds had another name for it.
-PostgresDatabase: Any = vars(databases).get("PostgresDatabase") or vars(databases)["Database"]
+Store: Any = vars(databases).get("PostgresDatabase") or vars(databases)["Database"]
 # Whose jobs a claim takes: earlier builds took everybody's, and were not asked.
 SERVES = (scopes.SERVES_ALL,) if hasattr(scopes, "SERVES_ALL") else ()
 
 
 async def use(url: str, name: str) -> str:
     """Which turns are in the log by then, the oldest first."""
-    database = await PostgresDatabase.open(url)
+    database = await Store.open(url)
     try:
         session_id, turn_id = SessionId(f"s {name}"), TurnId(name)
         await PostgresSessions(database).create(SCOPE, SessionRecord(session_id, b"{}", 1, 1))

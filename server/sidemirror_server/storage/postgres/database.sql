@@ -1,8 +1,8 @@
 -- What storage/postgres/admission.py asks of every new connection, and database.py every minute.
 
 -- name: role
--- Who we are, what that role could do that it must not, which tables lack the protection they should have, and how
--- durable a commit is.
+-- Who we are, what that role could do that it must not, which tables lack the protection they should have (envelopes
+-- from the migration on that made `role_tenants`), and how durable a commit is.
 SELECT current_user::text AS role,
        EXISTS (SELECT FROM pg_catalog.pg_roles AS role
                WHERE role.rolsuper AND pg_catalog.pg_has_role(current_user, role.oid, 'MEMBER')) AS is_superuser,
@@ -26,7 +26,10 @@ SELECT current_user::text AS role,
               JOIN pg_catalog.pg_namespace AS home ON home.oid = bare.relnamespace
               WHERE home.nspname = 'sidemirror' AND bare.relkind IN ('r', 'p')
                     AND NOT (bare.relrowsecurity AND bare.relforcerowsecurity)
-                    AND bare.relname <> 'schema_migrations' AND bare.relname NOT LIKE '%\_envelopes'
+                    AND bare.relname <> 'schema_migrations'
+                    AND (bare.relname NOT LIKE '%\_envelopes'
+                         OR EXISTS (SELECT FROM pg_catalog.pg_class AS later
+                                    WHERE later.relnamespace = home.oid AND later.relname = 'role_tenants'))
               ORDER BY 1) AS unprotected,
        pg_catalog.current_setting('synchronous_commit') AS synchronous_commit,
        pg_catalog.current_setting('fsync') AS fsync
@@ -40,3 +43,22 @@ SELECT (extract(epoch FROM pg_catalog.clock_timestamp()) * 1000000)::bigint
 SELECT number, name, checksum, compatible
 FROM sidemirror.schema_migrations
 ORDER BY number
+
+-- name: reach
+-- Which tenants' rows the role reaches: every tenant's, its own, and those whose roles it may take (`roles`, quoted, one
+-- for each of `taken`, which has its own too). It is shown no other bindings.
+SELECT sidemirror.is_operator() AS is_operator,
+       ARRAY (SELECT DISTINCT tenant_id
+              FROM sidemirror.role_tenants
+              WHERE role::oid = 0 OR pg_catalog.pg_has_role(role, 'USAGE')
+              ORDER BY 1) AS own,
+       ARRAY (SELECT tenant_id
+              FROM sidemirror.role_tenants
+              WHERE tenant_id <> '*'
+              GROUP BY tenant_id
+              ORDER BY 1) AS taken,
+       ARRAY (SELECT min(role::text)
+              FROM sidemirror.role_tenants
+              WHERE tenant_id <> '*'
+              GROUP BY tenant_id
+              ORDER BY tenant_id) AS roles

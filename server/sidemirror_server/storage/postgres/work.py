@@ -66,6 +66,7 @@ class PostgresWork:
                 for scope, job_ids in _by_scope(await transaction.fetch(_SQL["used_up"], *due, *entry)):
                     await transaction.enter(scope)
                     await transaction.change(_SQL["bury"], *_place(scope), job_ids, now_us, VANISHED)
+                await transaction.leave()
                 found += await transaction.fetch(_SQL["due"], *due, limit, *entry)
             found = sorted(found, key=lambda row: (row["due_us"], row["position"]))[:limit]
             for scope, job_ids in _by_scope(found):
