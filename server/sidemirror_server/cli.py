@@ -4,6 +4,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from sidemirror_server.settings import (
     PREFIX,
@@ -56,6 +57,25 @@ class _Version(argparse.Action):
 
         print(f"sidemirror {importlib.metadata.version('sidemirror-server')}")
         parser.exit()
+
+
+class _GrantTo(argparse.Action):
+    """Gathers roles, each with the tenant that `--tenant` after it names, or None."""
+
+    def __call__(self, parser: argparse.ArgumentParser, options: argparse.Namespace, role: Any, *_: object) -> None:
+        options.grant_to = {**options.grant_to, role: None}
+
+
+class _Tenant(argparse.Action):
+    """The tenant of the last role."""
+
+    def __call__(self, parser: argparse.ArgumentParser, options: argparse.Namespace, tenant_id: Any, *_: object) -> None:
+        role = next(reversed(options.grant_to), None)
+        if role is None or options.grant_to[role] is not None:
+            parser.error("--tenant: comes after the --grant-to whose role it is about")
+        if not tenant_id:
+            parser.error("--tenant: names a tenant, or '*' for every one")
+        options.grant_to = {**options.grant_to, role: tenant_id}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -158,10 +178,17 @@ def _add_migrate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     migrate.add_argument(
         "--grant-to",
-        action="append",
-        default=[],
+        action=_GrantTo,
+        default={},
         metavar="ROLE",
         help="a role that sidecars use; may come several times",
+    )
+    migrate.add_argument(
+        "--tenant",
+        action=_Tenant,
+        dest="grant_to",
+        metavar="TENANT",
+        help="whose rows the role before it reaches from now on, and no others; '*': every tenant's",
     )
     migrate.set_defaults(run=_migrate)
 

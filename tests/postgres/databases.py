@@ -19,12 +19,12 @@ CREATE ROLE sidecar LOGIN;
 CREATE ROLE bypass LOGIN BYPASSRLS;
 CREATE ROLE asked_for_password;
 """
-# The tables that anything was ever written into, with their size.
+# The tables of records that anything was ever written into, with their size.
 _TABLES = """
 SELECT name, size FROM (
     SELECT format('%I.%I', schemaname, tablename) AS name,
            pg_relation_size(format('%I.%I', schemaname, tablename)::regclass) AS size
-    FROM pg_tables WHERE schemaname = 'sidemirror' AND tablename <> 'schema_migrations') AS tables
+    FROM pg_tables WHERE schemaname = 'sidemirror' AND tablename NOT IN ('schema_migrations', 'role_tenants')) AS tables
 WHERE size > 0
 """
 _COUNT_ANEW = """

@@ -5,7 +5,7 @@ Called by `assembly/sidecar.py`; the commands that look at a store without servi
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -183,12 +183,16 @@ async def _with_redis(settings: Settings, stores: Stores, stack: contextlib.Asyn
     )
 
 
-async def migrate_shared(url: str, grant_to: Sequence[str]) -> tuple[str, ...]:
-    """Brings the schema of a Postgres database up to date, as its owner, and lets the roles use it; returns the
-    migrations applied now, by name. Raises StoreUnavailable, saying why."""
-    from sidemirror_server.storage.postgres.migrate import migrate
+async def migrate_shared(
+    url: str, grant_to: Sequence[str], tenants: Mapping[str, str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Brings the schema of a Postgres database up to date, as its owner, lets the roles use it, and binds them to their
+    tenants (by role; '*' is every tenant). Returns the migrations applied now, by name, and the roles that see nothing
+    since they are bound to no tenant. Raises StoreUnavailable, saying why."""
+    from sidemirror_server.storage.postgres.migrate import migrate, unbound_roles
 
-    return await migrate(url, grant_to, SystemClock().now_us())
+    applied = await migrate(url, grant_to, SystemClock().now_us(), tenants=tenants)
+    return applied, await unbound_roles(url)
 
 
 def examine_store(settings: Settings) -> "Examined":

@@ -156,6 +156,8 @@ def _shared_advice(problem: str) -> str:
     """What to change, where the problem does not say it itself (after its colon)."""
     if "superuser" in problem or "BYPASSRLS" in problem:
         return "CREATE ROLE another, with LOGIN and nothing else, and `sidemirror migrate --grant-to` it"
+    if "is bound to no tenant" in problem:
+        return "as the owner: `sidemirror migrate --grant-to ROLE --tenant TENANT` (docs/postgres-tenants.md)"
     if "newer than this server" in problem or "is not the one this server has" in problem:
         return "use the server that has migrated this database, or another database"
     if "is not in force" in problem:
@@ -188,6 +190,8 @@ def _embedded(settings: Settings, clock: Clock, found: list[AddressAnswer]) -> I
 def _store_advice(problem: str) -> str:
     if "cannot be read and written" in problem:
         return "give that user the folder, or choose another data_dir"
+    if "is bound to no tenant" in problem:
+        return "as the owner: `sidemirror migrate --grant-to ROLE --tenant TENANT` (docs/postgres-tenants.md)"
     if "newer than this server" in problem:
         return "use the newer server that has written it, or another data_dir"
     if "damaged" in problem or "cannot be read:" in problem:

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from sidemirror_server.assembly import migrate_shared
 from sidemirror_server.settings import BadSettings
@@ -11,12 +11,14 @@ from sidemirror_server.vocabulary.errors import SidemirrorError
 EXIT_FAILED = 1
 
 
-def migrate(url: str, grant_to: Sequence[str]) -> int:
-    """Applies what is missing and says what it did. Returns the exit code. Raises BadSettings without a URL."""
+def migrate(url: str, grant_to: Mapping[str, str | None]) -> int:
+    """Applies what is missing and says what it did. `grant_to`: roles, with the tenant that each is bound to, None to
+    leave that as it is. Returns the exit code. Raises BadSettings without a URL."""
     if not url:
         raise BadSettings("database_url (SIDEMIRROR_DATABASE_URL, or --database-url): the owner's URL is expected")
+    tenants = {role: tenant_id for role, tenant_id in grant_to.items() if tenant_id is not None}
     try:
-        applied = asyncio.run(migrate_shared(url, grant_to))
+        applied, unbound = asyncio.run(migrate_shared(url, tuple(grant_to), tenants))
     except SidemirrorError as error:
         print(f"sidemirror: {error}", file=sys.stderr)
         return EXIT_FAILED
@@ -24,5 +26,13 @@ def migrate(url: str, grant_to: Sequence[str]) -> int:
         print(f"applied {name}")
     print("the schema is up to date")
     for role in grant_to:
-        print(f"{role} may use it")
+        print(f"{role} may use it{_for(tenants.get(role))}")
+    for role in unbound:
+        print(f"{role} is bound to no tenant, and sees nothing: --grant-to {role} --tenant TENANT, or '*' for every one")
     return 0
+
+
+def _for(tenant_id: str | None) -> str:
+    if tenant_id is None:
+        return ""
+    return ", for every tenant" if tenant_id == "*" else f", for tenant {tenant_id}"

@@ -1,19 +1,35 @@
-"""What a new connection must show before it is used: a role that row level security holds, and a schema that we know.
+"""What a new connection must show before it is used: a role that row level security holds, a schema that we know, and a
+tenant whose rows the role reaches.
 
 Asked of every connection and not only at start: a failover may lead to another database, and a migration may have come
 meanwhile.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import asyncpg
 import msgspec
+from msgspec.structs import replace
 
 from sidemirror_server.storage.postgres.migrate import PostgresMigration, Recorded, check_schema, refused
 from sidemirror_server.storage.sql import load_statements
 
 _SQL = load_statements(Path(__file__).with_name("database.sql"))
+
+
+class Reach(msgspec.Struct, frozen=True):
+    """Which tenants' rows a connection's role reaches (migrations/*_role_tenants.sql). `is_operator`: every tenant's.
+    `own`: the tenants that it is bound to, by itself or as a member that inherits. `roles`: by tenant, the role to take
+    for it (quoted); only where the role is bound to no tenant itself."""
+
+    is_operator: bool = True
+    own: tuple[str, ...] = ()
+    roles: Mapping[str, str] = msgspec.field(default_factory=dict)
+
+    def includes(self, tenant_id: str) -> bool:
+        """Whether there is a way to this tenant's rows."""
+        return self.is_operator or tenant_id in self.own or tenant_id in self.roles
 
 
 class PostgresFacts(msgspec.Struct, frozen=True):
@@ -22,6 +38,7 @@ class PostgresFacts(msgspec.Struct, frozen=True):
 
     commit_waits: bool = True
     is_durable: bool = True
+    reach: Reach = Reach()
 
 
 async def admit(connection: asyncpg.Connection, known: Sequence[PostgresMigration]) -> PostgresFacts:
@@ -35,8 +52,9 @@ async def admit(connection: asyncpg.Connection, known: Sequence[PostgresMigratio
     for reason in reasons:
         raise refused(reason)
     check_schema(await recorded(connection), known)
+    reach = await reach_of(connection)
     await connection.execute("COMMIT")
-    return standing
+    return replace(standing, reach=reach)
 
 
 async def look(connection: asyncpg.Connection) -> tuple[PostgresFacts, tuple[str, ...]]:
@@ -45,6 +63,21 @@ async def look(connection: asyncpg.Connection) -> tuple[PostgresFacts, tuple[str
     found = await connection.fetchrow(_SQL["role"])
     standing = PostgresFacts(commit_waits=found["synchronous_commit"] != "off", is_durable=found["fsync"] == "on")
     return standing, tuple(_reasons(found))
+
+
+async def reach_of(connection: asyncpg.Connection) -> Reach:
+    """Which tenants' rows the role reaches, of a schema that was checked. Raises StoreRefused when it is none."""
+    found = await connection.fetchrow(_SQL["reach"])
+    own = tuple(found["own"])
+    # One way to each tenant: a role of its own is not left for another.
+    roles = {} if own else dict(zip(found["taken"], found["roles"], strict=True))
+    if not (found["is_operator"] or own or roles):
+        role = await connection.fetchval("SELECT current_user")
+        raise refused(
+            f"role {role!r} is bound to no tenant, and so sees nothing: run `sidemirror migrate --grant-to {role} "
+            "--tenant TENANT` ('*' for every tenant), or GRANT it a tenant's role"
+        )
+    return Reach(found["is_operator"], own, roles)
 
 
 async def recorded(connection: asyncpg.Connection) -> list[Recorded]:

@@ -5,7 +5,8 @@ An adapter gets a transaction, and only that:
     async with database.transaction(scope) as transaction:
         rows = await transaction.fetch(statement, *values)
 
-It sees and keeps rows of that scope only, whatever its statements say (row level security). Everything that a session
+It sees and keeps rows of that scope only, whatever its statements say (row level security). A login that is bound to no
+tenant itself takes the tenant's role for the length of the transaction (docs/postgres-tenants.md). Everything that a session
 could remember is set within the transaction (SET LOCAL), in the round trip that begins it, so the same connection
 serves anybody next, and a pooler such as PgBouncer may put each transaction on another one. Statements are not kept
 prepared for the same reason.
@@ -22,10 +23,17 @@ from hashlib import blake2b
 from typing import Any, Self
 
 import asyncpg
+from msgspec.structs import replace
 
-from sidemirror_server.storage.postgres.admission import PostgresFacts, admit
+from sidemirror_server.storage.postgres.admission import PostgresFacts, Reach, admit, reach_of
 from sidemirror_server.storage.postgres.connections import Connections
-from sidemirror_server.storage.postgres.failures import PostgresFailureKind, connect_failure, meaning_of, store_failure
+from sidemirror_server.storage.postgres.failures import (
+    PostgresFailureKind,
+    connect_failure,
+    meaning_of,
+    not_bound,
+    store_failure,
+)
 from sidemirror_server.storage.postgres.migrate import DRIVER_ERRORS, PostgresMigration, connect, read_migrations
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused, StoreUnavailable
 from sidemirror_server.vocabulary.scope import Scope
@@ -54,12 +62,18 @@ _AWAY_AFTER = 2
 class Transaction:
     """Statements in one transaction. Values are bound, in the order of the statement's numbers."""
 
-    def __init__(self, connection: asyncpg.Connection) -> None:
+    def __init__(self, connection: asyncpg.Connection, reach: Reach) -> None:
         self._connection = connection
+        self._reach = reach
 
     async def enter(self, scope: Scope) -> None:
         """From here on, rows of this scope."""
-        await self._connection.execute("; ".join(_scope_settings(scope)))
+        await self._connection.execute("; ".join(_scope_settings(scope, self._reach)))
+
+    async def leave(self) -> None:
+        """From here on, envelopes of every scope again."""
+        if self._reach.roles:
+            await self._connection.execute("SET LOCAL ROLE NONE")
 
     async def fetch(self, statement: str, *values: Any) -> list[asyncpg.Record]:
         """Every row."""
@@ -161,20 +175,28 @@ class PostgresDatabase:
 
         Committed, and durable, when the block ends; an error undoes all of it. `in_turn`: transactions that name the
         same here take turns, each from its beginning until it is durable. Raises StoreUnavailable (whether it was
-        committed is not known) and StoreFull, besides what the block raises.
+        committed is not known), StoreFull, and NotPermitted for a tenant that the role is not bound to, besides what
+        the block raises.
         """
         if self._closed or self._is_away():
             why = "it cannot be used as it is; the log says why" if self._refused else "it did not answer"
             raise StoreUnavailable(store="postgres", reason=f"{why}; it is being asked again")
-        begin = _begin(
-            scope, reads_only=reads_only, in_turn=in_turn, within_s=within_s, told=not self._standing.commit_waits
-        )
         async with self._translated(), asyncio.timeout(2 * _TAKE_S + within_s), self._connection() as connection:
-            await connection.execute(begin)
-            yield Transaction(connection)
+            facts = await self._facts_for(scope, connection)
+            await connection.execute(_begin(scope, facts, reads_only=reads_only, in_turn=in_turn, within_s=within_s))
+            yield Transaction(connection, facts.reach)
             if await connection.execute("COMMIT") != "COMMIT":
                 raise StoreUnavailable(store="postgres", reason="it was rolled back")
         self._failures = 0
+
+    async def _facts_for(self, scope: Scope | None, connection: asyncpg.Connection) -> PostgresFacts:
+        """What is known of the server, looked at again for a tenant that may have been bound meanwhile. Raises
+        NotPermitted when the role does not reach it."""
+        if scope is not None and not self._standing.reach.includes(scope.tenant_id):
+            self._standing = replace(self._standing, reach=await reach_of(connection))
+            if not self._standing.reach.includes(scope.tenant_id):
+                raise not_bound()
+        return self._standing
 
     @contextlib.asynccontextmanager
     async def _connection(self) -> AsyncIterator[asyncpg.Connection]:
@@ -182,10 +204,15 @@ class PostgresDatabase:
         connection = await self._connections.take()
         try:
             yield connection
-        except (SidemirrorError, asyncpg.PostgresError):
+        except (SidemirrorError, asyncpg.PostgresError) as exc:
             if not connection.is_closed() and connection.is_in_transaction():
                 await self._roll_back(connection)
-            self._settle(connection)
+            if meaning_of(exc) is PostgresFailureKind.UNBOUND:
+                # What the role reaches has changed: the next connection is asked for it anew.
+                self._connections.discard(connection)
+                self._connections.discard_idle()
+            else:
+                self._settle(connection)
             raise
         except BaseException:
             # Cancelled, out of time, cut: a statement may still be on its way.
@@ -296,10 +323,12 @@ class PostgresDatabase:
         self._changed()
 
 
-def _begin(scope: Scope | None, *, reads_only: bool, in_turn: tuple[str, ...], within_s: float, told: bool) -> str:
+def _begin(
+    scope: Scope | None, facts: PostgresFacts, *, reads_only: bool, in_turn: tuple[str, ...], within_s: float
+) -> str:
     """What begins a transaction, as one message: several statements in one round trip, which can hold no bound values.
     Nothing that a caller chose stands in it as it is: texts come as hexadecimal digits, which the policies read back
-    (migrations/0001_scopes.sql), the rest is numbers."""
+    (migrations/0001_scopes.sql), the rest is numbers, and roles as Postgres has quoted them."""
     within_ms = int(within_s * 1000)
     statements = [
         f"BEGIN ISOLATION LEVEL READ COMMITTED {'READ ONLY' if reads_only else 'READ WRITE'}",
@@ -308,20 +337,26 @@ def _begin(scope: Scope | None, *, reads_only: bool, in_turn: tuple[str, ...], w
         f"SET LOCAL statement_timeout = {within_ms}",
         f"SET LOCAL lock_timeout = {within_ms}",
     ]
-    if told:
+    if not facts.commit_waits:
         statements.append("SET LOCAL synchronous_commit = on")
     if scope is not None:
-        statements += _scope_settings(scope)
+        statements += _scope_settings(scope, facts.reach)
     if in_turn:
         statements.append(f"SELECT pg_catalog.pg_advisory_xact_lock({_lock_of(in_turn)})")
     return "; ".join(statements)
 
 
-def _scope_settings(scope: Scope) -> list[str]:
-    return [
+def _scope_settings(scope: Scope, reach: Reach) -> list[str]:
+    """Raises NotPermitted for a tenant whose role is not known."""
+    settings = [
         f"SET LOCAL sidemirror.tenant_id = '{scope.tenant_id.encode().hex()}'",
         f"SET LOCAL sidemirror.project_id = '{scope.project_id.encode().hex()}'",
     ]
+    if reach.roles:
+        if scope.tenant_id not in reach.roles:
+            raise not_bound()
+        settings.append(f"SET LOCAL ROLE {reach.roles[scope.tenant_id]}")
+    return settings
 
 
 def _lock_of(names: tuple[str, ...]) -> int:

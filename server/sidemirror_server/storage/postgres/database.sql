@@ -27,6 +27,7 @@ SELECT current_user::text AS role,
               WHERE home.nspname = 'sidemirror' AND bare.relkind IN ('r', 'p')
                     AND NOT (bare.relrowsecurity AND bare.relforcerowsecurity)
                     AND bare.relname <> 'schema_migrations' AND bare.relname NOT LIKE '%\_envelopes'
+                    AND bare.relname <> 'role_tenants'
               ORDER BY 1) AS unprotected,
        pg_catalog.current_setting('synchronous_commit') AS synchronous_commit,
        pg_catalog.current_setting('fsync') AS fsync
@@ -36,3 +37,22 @@ SELECT current_user::text AS role,
 SELECT number, name, checksum, compatible
 FROM sidemirror.schema_migrations
 ORDER BY number
+
+-- name: reach
+-- Which tenants' rows the role reaches: every tenant's, its own, and those whose roles it may take (`roles`, quoted, one
+-- for each of `taken`).
+SELECT sidemirror.is_operator() AS is_operator,
+       ARRAY (SELECT DISTINCT tenant_id
+              FROM sidemirror.role_tenants
+              WHERE sidemirror.has_role(role)
+              ORDER BY 1) AS own,
+       ARRAY (SELECT tenant_id
+              FROM sidemirror.role_tenants
+              WHERE tenant_id <> '*' AND sidemirror.may_take_role(role)
+              GROUP BY tenant_id
+              ORDER BY 1) AS taken,
+       ARRAY (SELECT min(role::text)
+              FROM sidemirror.role_tenants
+              WHERE tenant_id <> '*' AND sidemirror.may_take_role(role)
+              GROUP BY tenant_id
+              ORDER BY tenant_id) AS roles

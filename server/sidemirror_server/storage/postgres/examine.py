@@ -7,7 +7,7 @@ from pathlib import Path
 import asyncpg
 import msgspec
 
-from sidemirror_server.storage.postgres.admission import look, recorded
+from sidemirror_server.storage.postgres.admission import Reach, look, reach_of, recorded
 from sidemirror_server.storage.postgres.failures import connect_failure
 from sidemirror_server.storage.postgres.migrate import DRIVER_ERRORS, check_schema, connect, read_migrations
 from sidemirror_server.storage.sql import load_statements
@@ -17,6 +17,8 @@ _SQL = load_statements(Path(__file__).with_name("examine.sql"))
 # Chosen here: longer than `serve` waits for a connection, short enough for somebody who waits for the answer.
 _CONNECT_S = 3.0
 _LOOK_S = 3.0
+# How many tenants a line names. Chosen here.
+_NAMED = 5
 
 
 class ExaminedShared(msgspec.Struct, frozen=True):
@@ -59,12 +61,13 @@ async def _looked(connection: asyncpg.Connection, connections: int, now_us: int)
     standing, reasons = await look(connection)
     server = await connection.fetchrow(_SQL["server"])
     known, problems = read_migrations(), list(reasons)
-    applied = 0
+    applied, facts = 0, []
     if not any("schema" in reason for reason in reasons):
         there = await recorded(connection)
         applied = len(there)
         try:
             check_schema(there, known)
+            facts.append(_reach(await reach_of(connection)))
         except StoreRefused as refusal:
             problems.append(refusal.facts["reason"])
     await connection.execute("COMMIT")
@@ -77,6 +80,7 @@ async def _looked(connection: asyncpg.Connection, connections: int, now_us: int)
         facts=(
             f"PostgreSQL {server['version']}{', behind a pooler such as PgBouncer' if is_pooled else ''}",
             f"schema {applied} of {len(known)}, row level security forced on {server['protected']} tables",
+            *facts,
             _vector(server),
             _connections(server, connections, is_pooled),
         ),
@@ -84,6 +88,21 @@ async def _looked(connection: asyncpg.Connection, connections: int, now_us: int)
         problems=tuple(problems),
         clock_ahead_us=server["now_us"] - now_us,
     )
+
+
+def _reach(reach: Reach) -> str:
+    if reach.is_operator:
+        return "the operator's role: it reaches every tenant"
+    if reach.own:
+        return f"bound to {_named(reach.own)}"
+    return f"bound to no tenant itself, takes the role of {_named(tuple(reach.roles))} (SET ROLE)"
+
+
+def _named(tenants: tuple[str, ...]) -> str:
+    """The first few tenants, and how many more there are."""
+    named = ", ".join(map(repr, tenants[:_NAMED]))
+    more = len(tenants) - _NAMED
+    return f"tenant{'s' if len(tenants) > 1 else ''} {named}{f' and {more} more' if more > 0 else ''}"
 
 
 def _vector(server: asyncpg.Record) -> str:

@@ -12,7 +12,7 @@ from enum import Enum
 
 import asyncpg
 
-from sidemirror_server.vocabulary.errors import SidemirrorError, StoreFull, StoreRefused, StoreUnavailable
+from sidemirror_server.vocabulary.errors import NotPermitted, SidemirrorError, StoreFull, StoreRefused, StoreUnavailable
 
 
 class PostgresFailureKind(Enum):
@@ -24,6 +24,8 @@ class PostgresFailureKind(Enum):
     BUSY = "busy"
     # There is no room on its disk.
     FULL = "full"
+    # The role is not bound to the tenant whose rows it asked for.
+    UNBOUND = "unbound"
     # The statement or its caller is at fault: trying again would fail again.
     DEFECT = "defect"
 
@@ -52,6 +54,7 @@ _CODES = {
     "57P03": PostgresFailureKind.AWAY,  # cannot connect now
     "57P04": PostgresFailureKind.AWAY,  # the database was dropped
     "57P05": PostgresFailureKind.AWAY,  # idle session timeout
+    "SM001": PostgresFailureKind.UNBOUND,  # our own (migrations/*_role_tenants.sql)
 }
 # Not Postgres' own: the driver's, the network's, and what our own time limits become.
 _AWAY = (
@@ -107,9 +110,16 @@ def store_failure(error: BaseException) -> SidemirrorError | None:
     meaning = meaning_of(error)
     if meaning is PostgresFailureKind.DEFECT:
         return None
+    if meaning is PostgresFailureKind.UNBOUND:
+        return not_bound()
     if meaning is PostgresFailureKind.FULL:
         return StoreFull(store="postgres", reason=_told(error))
     return StoreUnavailable(store="postgres", reason=_told(error))
+
+
+def not_bound() -> NotPermitted:
+    """The error for a tenant whose rows the role does not reach."""
+    return NotPermitted(reason="the role that the store is used by is not bound to this tenant")
 
 
 def connect_failure(error: BaseException) -> StoreUnavailable | None:

@@ -66,6 +66,7 @@ class PostgresLedger:
                 wanted = (scope.tenant_id, scope.project_id, [day for day, _ in own], [purpose for _, purpose in own])
                 forgotten += await transaction.change(_SQL["forget"], *wanted)
                 await transaction.change(_SQL["forget_reservations"], *wanted)
+            await transaction.leave()
             await transaction.change(_SQL["forget_sums"], before_day)
         return forgotten
 

@@ -1,10 +1,12 @@
 -- The statements of storage/postgres/ledger.py. $1 and $2 are the tenant and the project, $3 the day, $4 the purpose.
 
 -- name: used
--- What counts against each level's cap, settled or still reserved; no row where nothing does.
-SELECT CASE WHEN tenant_id <> '' THEN 'tenant' WHEN purpose <> '' THEN 'purpose' ELSE 'total' END AS level, tokens, nano_usd
-FROM sidemirror.ledger_envelopes
-WHERE day = $3 AND (tenant_id, purpose) IN (('', ''), ('', $4), ($1, ''))
+-- What counts against each level's cap, settled or still reserved; no row where nothing does. The total and the purpose
+-- are everybody's for the operator's role, and the tenant's own for a tenant's.
+SELECT level, tokens, nano_usd
+FROM (SELECT CASE WHEN sidemirror.is_operator() THEN '' ELSE $1 END AS everybody) AS counted,
+     LATERAL (VALUES ('total', everybody, ''), ('purpose', everybody, $4), ('tenant', $1, '')) AS wanted (level, of, purpose)
+JOIN sidemirror.ledger_envelopes AS sums ON (sums.tenant_id, sums.day, sums.purpose) = (wanted.of, $3, wanted.purpose)
 UNION ALL
 SELECT 'project', sum(settled_tokens + reserved_tokens)::bigint, sum(settled_nano_usd + reserved_nano_usd)::bigint
 FROM sidemirror.ledger_totals
@@ -15,7 +17,7 @@ HAVING count(*) > 0
 -- One more call and its reservation ($5 tokens, $6 nano_usd, its id $7, its lease $8) in every total that it counts in.
 WITH counted AS (
     INSERT INTO sidemirror.ledger_envelopes (tenant_id, day, purpose, tokens, nano_usd)
-    VALUES ('', $3, '', $5, $6), ('', $3, $4, $5, $6), ($1, $3, '', $5, $6)
+    VALUES ('', $3, '', $5, $6), ('', $3, $4, $5, $6), ($1, $3, '', $5, $6), ($1, $3, $4, $5, $6)
     ON CONFLICT (tenant_id, day, purpose) DO UPDATE
     SET tokens = ledger_envelopes.tokens + excluded.tokens, nano_usd = ledger_envelopes.nano_usd + excluded.nano_usd
 ), noted AS (
@@ -38,7 +40,7 @@ WHERE tenant_id = $1 AND project_id = $2 AND reservation_id = $3
 WITH counted AS (
     UPDATE sidemirror.ledger_envelopes
     SET tokens = tokens - $5 + $7, nano_usd = nano_usd - $6 + $8
-    WHERE day = $3 AND (tenant_id, purpose) IN (('', ''), ('', $4), ($1, ''))
+    WHERE day = $3 AND (tenant_id, purpose) IN (('', ''), ('', $4), ($1, ''), ($1, $4))
 )
 UPDATE sidemirror.ledger_totals
 SET settled_tokens = settled_tokens + $7,

@@ -12,7 +12,7 @@ import contextlib
 import hashlib
 import re
 import ssl
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
 import asyncpg
@@ -45,9 +45,31 @@ _RECORD = "INSERT INTO sidemirror.schema_migrations VALUES ($1, $2, $3, $4, $5)"
 _GRANTS = (
     "GRANT USAGE ON SCHEMA sidemirror TO %I",
     "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA sidemirror TO %I",
-    "REVOKE INSERT, UPDATE, DELETE ON sidemirror.schema_migrations FROM %I",
     "ALTER DEFAULT PRIVILEGES IN SCHEMA sidemirror GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO %I",
 )
+# Everybody reads these, and the owner alone writes them.
+_OWNERS = ("sidemirror.schema_migrations", "sidemirror.role_tenants")
+_EVERY_TENANT = "*"
+_BIND = """
+INSERT INTO sidemirror.role_tenants
+SELECT oid, $2 FROM pg_catalog.pg_roles WHERE rolname = $1
+ON CONFLICT (role) DO UPDATE SET tenant_id = excluded.tenant_id
+"""
+# From the first binding on, everybody is bound to nothing; and a role that is gone must not bind whoever gets its number.
+_UNBIND = """
+DELETE FROM sidemirror.role_tenants
+WHERE role::oid NOT IN (SELECT oid FROM pg_catalog.pg_roles)
+"""
+_UNBOUND = """
+SELECT role.rolname
+FROM pg_catalog.pg_namespace AS home, aclexplode(home.nspacl) AS acl
+JOIN pg_catalog.pg_roles AS role ON role.oid = acl.grantee
+WHERE home.nspname = 'sidemirror' AND acl.privilege_type = 'USAGE' AND acl.grantee <> home.nspowner
+      AND NOT EXISTS (SELECT FROM sidemirror.role_tenants AS bound
+                      WHERE bound.role = 0 OR pg_catalog.pg_has_role(role.oid, bound.role, 'MEMBER'))
+ORDER BY 1
+"""
+_MAKES_ROLES = "SELECT rolcreaterole FROM pg_catalog.pg_roles WHERE rolname = $1"
 _UNFIT = """
 SELECT rolsuper OR rolbypassrls OR rolname = current_user FROM pg_catalog.pg_roles WHERE rolname = $1
 """
@@ -129,23 +151,43 @@ async def connect(url: str, within_s: float) -> asyncpg.Connection:
 
 
 async def migrate(
-    url: str, grant_to: Sequence[str], now_us: int, known: Sequence[PostgresMigration] | None = None
+    url: str,
+    grant_to: Sequence[str],
+    now_us: int,
+    known: Sequence[PostgresMigration] | None = None,
+    *,
+    tenants: Mapping[str, str] | None = None,
 ) -> tuple[str, ...]:
     """Applies what is missing, each file in its own transaction, and lets the roles use what there is; returns the
     migrations applied now, by name. Safe to run twice, and at the same time. Changes nothing when a role cannot be
     granted anything.
 
-    `url`: of the owner. Raises StoreUnavailable (StoreRefused when something has to be changed), saying why.
+    `url`: of the owner. `tenants`: by role (of `grant_to`), whose rows it reaches from now on, '*' for every tenant's; one
+    that is left out stays bound as it is. Raises StoreUnavailable (StoreRefused when something has to be changed), saying
+    why.
     """
-    known = read_migrations() if known is None else known
+    known, tenants = read_migrations() if known is None else known, tenants or {}
+    async with _as_owner(url) as connection:
+        for role in grant_to:
+            await _check_role(connection, role, tenants.get(role))
+        return await _migrate(connection, grant_to, tenants, now_us, known)
+
+
+async def unbound_roles(url: str) -> tuple[str, ...]:
+    """The roles that were granted the schema and see nothing in it, since others are bound to tenants. `url`: of the
+    owner. Raises as `migrate` does."""
+    async with _as_owner(url) as connection:
+        return tuple(row[0] for row in await connection.fetch(_UNBOUND))
+
+
+@contextlib.asynccontextmanager
+async def _as_owner(url: str) -> AsyncIterator[asyncpg.Connection]:
     try:
         connection = await connect(url, 10)
     except DRIVER_ERRORS as exc:
         raise (connect_failure(exc) or refused(type(exc).__name__)) from exc
     try:
-        for role in grant_to:
-            await _check_role(connection, role)
-        return await _migrate(connection, grant_to, now_us, known)
+        yield connection
     except DRIVER_ERRORS as exc:
         # The owner reads this, of statements that hold nobody's data.
         raise (store_failure(exc) or refused(str(exc))) from exc
@@ -156,7 +198,11 @@ async def migrate(
 
 
 async def _migrate(
-    connection: asyncpg.Connection, grant_to: Sequence[str], now_us: int, known: Sequence[PostgresMigration]
+    connection: asyncpg.Connection,
+    grant_to: Sequence[str],
+    tenants: Mapping[str, str],
+    now_us: int,
+    known: Sequence[PostgresMigration],
 ) -> tuple[str, ...]:
     async with connection.transaction():
         await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
@@ -176,20 +222,31 @@ async def _migrate(
         await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
         for role in grant_to:
             await _grant(connection, role)
+        for role, tenant_id in tenants.items():
+            await connection.execute(_BIND, role, tenant_id)
+        if tenants:
+            await connection.execute(_UNBIND)
     return tuple(applied)
 
 
-async def _check_role(connection: asyncpg.Connection, role: str) -> None:
+async def _check_role(connection: asyncpg.Connection, role: str, tenant_id: str | None) -> None:
     unfit = await connection.fetchval(_UNFIT, role)
     if unfit is None:
         raise refused(f"there is no role {role!r}: CREATE ROLE it first, with LOGIN and nothing else")
     if unfit:
         raise refused(f"role {role!r} could look past row level security: it owns the schema, or is allowed to")
+    if tenant_id not in (None, _EVERY_TENANT) and await connection.fetchval(_MAKES_ROLES, role):
+        raise refused(f"role {role!r} may make roles, and so could join another tenant's: ALTER ROLE it NOCREATEROLE")
 
 
 async def _grant(connection: asyncpg.Connection, role: str) -> None:
-    for grant in _GRANTS:
-        await connection.execute(await connection.fetchval("SELECT format($1, $2::text)", grant, role))
+    revokes = [
+        f"REVOKE INSERT, UPDATE, DELETE ON {table} FROM %I"
+        for table in _OWNERS
+        if await connection.fetchval("SELECT to_regclass($1)", table)
+    ]
+    for statement in (*_GRANTS, *revokes):
+        await connection.execute(await connection.fetchval("SELECT format($1, $2::text)", statement, role))
 
 
 def refused(reason: str) -> StoreRefused:

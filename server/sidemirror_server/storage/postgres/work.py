@@ -46,6 +46,7 @@ class PostgresWork:
             for scope, job_ids in _by_scope(await transaction.fetch(_SQL["used_up"], *due)):
                 await transaction.enter(scope)
                 await transaction.change(_SQL["bury"], *_place(scope), job_ids, now_us, VANISHED)
+            await transaction.leave()
             found = await transaction.fetch(_SQL["due"], *due, limit)
             for scope, job_ids in _by_scope(found):
                 await transaction.enter(scope)

@@ -1,0 +1,127 @@
+-- compatible: yes
+-- Tenants apart by role (docs/postgres-tenants.md): which rows a transaction reaches depends on its role, and only among
+-- those on its settings. Functions that stand in policies are asked once a statement, name no operator that a search path
+-- could replace, and read `role_tenants` as the caller, who sees its own rows there.
+
+-- Which tenant's rows a role reaches; '*': every tenant's. Written by the owner alone (`sidemirror migrate --tenant`).
+-- The role 0, shown as '-', is everybody: that row stands until the first binding.
+CREATE TABLE sidemirror.role_tenants (
+    role      regrole PRIMARY KEY,
+    tenant_id text COLLATE "C" NOT NULL
+);
+CREATE INDEX role_tenants_of ON sidemirror.role_tenants (tenant_id, role);
+INSERT INTO sidemirror.role_tenants VALUES ('-', '*');
+
+-- Whether the current role has this one's rights: it is that role, or a member that inherits.
+CREATE FUNCTION sidemirror.has_role(role oid) RETURNS boolean LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog
+AS $$ BEGIN RETURN role = 0 OR pg_has_role(role, 'USAGE'); END $$;
+
+-- Whether it may take them, by SET ROLE. Before Postgres 16 every member may.
+CREATE FUNCTION sidemirror.may_take_role(role oid) RETURNS boolean LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog
+AS $$
+BEGIN
+    IF current_setting('server_version_num')::integer < 160000 THEN
+        RETURN pg_has_role(role, 'MEMBER');
+    END IF;
+    RETURN pg_has_role(role, 'SET');
+END
+$$;
+
+-- The names of other tenants, and of their roles, are nobody's business. Not forced: the owner reads and writes.
+ALTER TABLE sidemirror.role_tenants ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON sidemirror.role_tenants FOR SELECT
+USING (sidemirror.has_role(role) OR sidemirror.may_take_role(role));
+
+-- Whoever may read what was applied may read this; nobody whom it binds may write it.
+DO $$
+DECLARE
+    granted text;
+BEGIN
+    FOR granted IN
+        SELECT DISTINCT CASE WHEN acl.grantee = 0 THEN 'PUBLIC' ELSE acl.grantee::regrole::text END
+        FROM pg_catalog.pg_class AS kept, aclexplode(kept.relacl) AS acl
+        WHERE kept.oid = 'sidemirror.schema_migrations'::regclass AND acl.grantee <> kept.relowner
+    LOOP
+        EXECUTE format('REVOKE ALL ON sidemirror.role_tenants FROM %s', granted);
+        EXECUTE format('GRANT SELECT ON sidemirror.role_tenants TO %s', granted);
+    END LOOP;
+END
+$$;
+
+-- Whether the current role reaches every tenant's rows.
+CREATE FUNCTION sidemirror.is_operator() RETURNS boolean LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog
+AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM sidemirror.role_tenants AS bound
+                   WHERE bound.tenant_id = '*' AND sidemirror.has_role(bound.role));
+END
+$$;
+
+-- The tenants whose envelopes the current role reaches: its own, and those whose roles it may take. So one look finds what
+-- is due for each tenant of a login that serves many; what is in a tenant's rows it reads by that tenant's role.
+CREATE FUNCTION sidemirror.tenants_at_hand() RETURNS text[] LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog
+AS $$ BEGIN RETURN ARRAY (SELECT bound.tenant_id FROM sidemirror.role_tenants AS bound
+                          WHERE sidemirror.has_role(bound.role) OR sidemirror.may_take_role(bound.role)); END $$;
+
+-- The tenant that the transaction has set, if the role reaches it. To set another one is an error: whoever looks must not
+-- take what it may not see for nothing.
+CREATE OR REPLACE FUNCTION sidemirror.tenant_id() RETURNS text LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog
+AS $$
+DECLARE
+    wanted text := convert_from(decode(nullif(current_setting('sidemirror.tenant_id', true), ''), 'hex'), 'UTF8');
+BEGIN
+    IF wanted IS NULL OR EXISTS (SELECT FROM sidemirror.role_tenants AS bound
+                                 WHERE bound.tenant_id IN (wanted, '*') AND sidemirror.has_role(bound.role)) THEN
+        RETURN wanted;
+    END IF;
+    RAISE EXCEPTION 'the role is not bound to the tenant that is set' USING ERRCODE = 'SM001';
+END
+$$;
+
+CREATE OR REPLACE FUNCTION sidemirror.project_id() RETURNS text LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog
+AS $$
+BEGIN
+    RETURN convert_from(decode(nullif(current_setting('sidemirror.project_id', true), ''), 'hex'), 'UTF8');
+END
+$$;
+
+-- Puts a table of envelopes under row level security: by tenant, and not by scope, since it serves what looks across
+-- scopes.
+CREATE FUNCTION sidemirror.protect_envelopes(protected regclass) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog
+AS $$
+BEGIN
+    EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', protected);
+    EXECUTE format(
+        'CREATE POLICY tenant ON %s USING ((SELECT sidemirror.is_operator())'
+        ' OR tenant_id = ANY ((SELECT sidemirror.tenants_at_hand())::text[]))', protected);
+END
+$$;
+REVOKE EXECUTE ON FUNCTION sidemirror.protect_envelopes(regclass) FROM PUBLIC;
+
+SELECT sidemirror.protect_envelopes('sidemirror.open_turn_envelopes');
+SELECT sidemirror.protect_envelopes('sidemirror.ended_turn_envelopes');
+SELECT sidemirror.protect_envelopes('sidemirror.request_envelopes');
+SELECT sidemirror.protect_envelopes('sidemirror.job_envelopes');
+SELECT sidemirror.protect_envelopes('sidemirror.ledger_envelopes');
+SELECT sidemirror.protect_envelopes('sidemirror.ledger_day_envelopes');
+SELECT sidemirror.protect_envelopes('sidemirror.receipt_envelopes');
+SELECT sidemirror.protect_envelopes('sidemirror.critique_envelopes');
+SELECT sidemirror.protect_envelopes('sidemirror.lesson_trial_envelopes');
+SELECT sidemirror.protect_envelopes('sidemirror.memory_project_envelopes');
+SELECT sidemirror.protect_envelopes('sidemirror.dream_unread_envelopes');
+
+-- The sums over all tenants (an empty tenant) are the operator's: what a tenant's role spends is counted for that tenant
+-- alone. Left out here and not refused, so that servers that do not know it go on.
+CREATE FUNCTION sidemirror.leave_out_sums() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog
+AS $$
+BEGIN
+    IF sidemirror.is_operator() THEN
+        RETURN NEW;
+    END IF;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER left_out BEFORE INSERT ON sidemirror.ledger_envelopes
+FOR EACH ROW WHEN (NEW.tenant_id = '') EXECUTE FUNCTION sidemirror.leave_out_sums();
