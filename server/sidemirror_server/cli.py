@@ -69,7 +69,9 @@ class _GrantTo(argparse.Action):
 class _Tenant(argparse.Action):
     """The tenant of the last role."""
 
-    def __call__(self, parser: argparse.ArgumentParser, options: argparse.Namespace, tenant_id: Any, *_: object) -> None:
+    def __call__(
+        self, parser: argparse.ArgumentParser, options: argparse.Namespace, tenant_id: Any, *_: object
+    ) -> None:
         role = next(reversed(options.grant_to), None)
         if role is None or options.grant_to[role] is not None:
             parser.error("--tenant: comes after the --grant-to whose role it is about")

@@ -63,10 +63,11 @@ async def test_a_store_that_serves(databases: Databases, name: str, tmp_path: Pa
     told = [finding.found for finding in examination.findings if finding.subject == "store"]
     assert told[0].startswith("PostgreSQL 18")
     assert told[1].startswith(f"schema {KNOWN} of {KNOWN}, row level security forced on ")
-    assert told[2].startswith("pgvector 0.")
-    assert told[3].startswith("up to 4 connections; ")
-    assert "of 117 are taken" in told[3]
-    assert told[4] == "fsync is off: what it keeps may not survive a crash"
+    assert told[2] == "the operator's role: it reaches every tenant"
+    assert told[3].startswith("pgvector 0.")
+    assert told[4].startswith("up to 4 connections; ")
+    assert "of 117 are taken" in told[4]
+    assert told[5] == "fsync is off: what it keeps may not survive a crash"
     assert await dump(databases, name) == before
 
 

@@ -1,5 +1,5 @@
 -- Attempts of a tenant to get at another one's rows, with the psql of its own role. Written from the tables' names and
--- from what Postgres can do, before there were policies by role.
+-- from what Postgres can do, before there were policies by role; the last family was added when they were known.
 --
 -- `-- attempt: NAME` begins one; each runs in a psql of its own, which goes on after an error. `-- each: payload` (or
 -- envelope, table) before it makes one of it for every such table, in the place of {table}. {own}, {foreign}: tenants;
@@ -461,7 +461,7 @@ DELETE FROM sidemirror.schema_migrations;
 INSERT INTO sidemirror.schema_migrations VALUES (999999999999, 'x', 'x', false, 1);
 
 -- attempt: what a statement gives back of the other's
-INSERT INTO sidemirror.sessions VALUES ('{foreign}', 'shop', 'canary-{foreign}-1', 1, 1, '') ON CONFLICT (tenant_id, project_id, session_id) DO UPDATE SET created_us = 1 RETURNING *;
+INSERT INTO sidemirror.sessions VALUES ('{foreign}', 'shop', 'canary-{foreign}-n1001', 1, 1, '') ON CONFLICT (tenant_id, project_id, session_id) DO UPDATE SET created_us = 1 RETURNING *;
 WITH gone AS (DELETE FROM sidemirror.open_turn_envelopes RETURNING *) SELECT * FROM gone WHERE tenant_id <> '{own}';
 
 -- family: listening
@@ -538,7 +538,7 @@ LOAD '$libdir/plugins/x';
 -- attempt: a key that is taken
 SELECT set_config('sidemirror.tenant_id', '{own_hex}', false), set_config('sidemirror.project_id', '{project_hex}', false);
 INSERT INTO sidemirror.{table} (tenant_id, project_id) VALUES ('{foreign}', 'shop');
-INSERT INTO sidemirror.{table} SELECT (e).* FROM (SELECT jsonb_populate_record(NULL::sidemirror.{table}, '{"tenant_id": "{foreign}", "project_id": "shop", "session_id": "canary-{foreign}-1", "turn_id": "canary-{foreign}-1", "created_us": 1}') AS e) AS x;
+INSERT INTO sidemirror.{table} SELECT (e).* FROM (SELECT jsonb_populate_record(NULL::sidemirror.{table}, '{"tenant_id": "{foreign}", "project_id": "shop", "session_id": "canary-{foreign}-n1001", "turn_id": "canary-{foreign}-n1001", "created_us": 1}') AS e) AS x;
 
 -- attempt: a cast that names what it could not cast
 SELECT turn_id::integer FROM sidemirror.open_turn_envelopes;
@@ -616,7 +616,7 @@ DROP TRIGGER changed ON sidemirror.jobs;
 CREATE TEMP TABLE jobs (LIKE sidemirror.jobs);
 CREATE TRIGGER kept AFTER INSERT OR UPDATE OR DELETE ON jobs FOR EACH ROW EXECUTE FUNCTION sidemirror.keep_job_envelope();
 INSERT INTO pg_temp.jobs VALUES (1, '{foreign}', 'shop', 'planted', 'goal', 'queued', 0, 0, 3, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, 'x');
-INSERT INTO pg_temp.jobs SELECT 1, '{foreign}', 'shop', 'canary-{foreign}-' || n, 'goal', 'queued', 0, 0, 3, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, 'x' FROM generate_series(1, 20) AS n;
+INSERT INTO pg_temp.jobs SELECT 1, '{foreign}', 'shop', 'canary-{foreign}-n' || 1000 + n, 'goal', 'queued', 0, 0, 3, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, 'x' FROM generate_series(1, 20) AS n;
 DELETE FROM pg_temp.jobs;
 
 -- attempt: the memories' trigger functions on a table of one's own
@@ -625,7 +625,7 @@ CREATE TRIGGER searched AFTER INSERT OR UPDATE OR DELETE ON memories FOR EACH RO
 CREATE TRIGGER dreamt AFTER INSERT OR DELETE ON memories FOR EACH ROW EXECUTE FUNCTION sidemirror.keep_dream_envelopes();
 CREATE TRIGGER unlinked AFTER DELETE ON memories FOR EACH ROW EXECUTE FUNCTION sidemirror.unlink_memory();
 SELECT set_config('sidemirror.tenant_id', '{foreign_hex}', false), set_config('sidemirror.project_id', '{project_hex}', false);
-INSERT INTO pg_temp.memories SELECT (jsonb_populate_record(NULL::sidemirror.memories, '{"tenant_id": "{foreign}", "project_id": "shop", "memory_id": "canary-{foreign}-1", "kind": "reflection", "content_terms": "a b", "task_terms": "", "created_us": 1, "body": "\\x7b7d"}')).*;
+INSERT INTO pg_temp.memories SELECT (jsonb_populate_record(NULL::sidemirror.memories, '{"tenant_id": "{foreign}", "project_id": "shop", "memory_id": "canary-{foreign}-n1001", "kind": "reflection", "content_terms": "a b", "task_terms": "", "created_us": 1, "body": "\\x7b7d"}')).*;
 DELETE FROM pg_temp.memories;
 
 -- attempt: policies
@@ -710,3 +710,65 @@ TABLE sidemirror.turns;
 \d+ sidemirror.turns
 \d+ sidemirror.job_envelopes
 \df+ sidemirror.*
+
+-- family: afterwards
+-- each: table
+-- attempt: what a plan by an index says
+SET enable_seqscan = off; SET enable_bitmapscan = off;
+SELECT set_config('sidemirror.tenant_id', '{own_hex}', false), set_config('sidemirror.project_id', '{project_hex}', false);
+EXPLAIN (ANALYZE, VERBOSE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.{table} WHERE tenant_id = '{foreign}';
+SET enable_bitmapscan = on; SET enable_indexscan = off; SET enable_indexonlyscan = off;
+EXPLAIN (ANALYZE, VERBOSE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.{table} WHERE tenant_id = '{foreign}' AND project_id = 'shop';
+
+-- attempt: the bindings
+TABLE sidemirror.role_tenants;
+INSERT INTO sidemirror.role_tenants VALUES ('{own_role}', '*');
+INSERT INTO sidemirror.role_tenants VALUES ('-', '*');
+UPDATE sidemirror.role_tenants SET tenant_id = '{foreign}';
+UPDATE sidemirror.role_tenants SET tenant_id = '*';
+DELETE FROM sidemirror.role_tenants;
+MERGE INTO sidemirror.role_tenants AS r USING (VALUES (1)) AS v (n) ON true WHEN MATCHED THEN UPDATE SET tenant_id = '*';
+TABLE sidemirror.role_tenants;
+
+-- attempt: the bindings shadowed
+CREATE TEMP TABLE role_tenants (role regrole, tenant_id text);
+INSERT INTO pg_temp.role_tenants VALUES ('{own_role}', '*'), ('{own_role}', '{foreign}');
+CREATE FUNCTION pg_temp.has_role(oid) RETURNS boolean LANGUAGE sql AS $$ SELECT true $$;
+CREATE FUNCTION pg_temp.is_operator() RETURNS boolean LANGUAGE sql AS $$ SELECT true $$;
+SET search_path = pg_temp, sidemirror, pg_catalog;
+SELECT set_config('sidemirror.tenant_id', '{foreign_hex}', false), set_config('sidemirror.project_id', '{project_hex}', false);
+TABLE sidemirror.turns;
+TABLE sidemirror.job_envelopes;
+
+-- attempt: what the policies call
+SELECT sidemirror.has_role('{foreign_role}'::regrole), sidemirror.may_take_role('{foreign_role}'::regrole);
+SELECT sidemirror.is_operator(), sidemirror.tenants_at_hand();
+SELECT sidemirror.operators();
+SELECT sidemirror.hide_statistics();
+SELECT sidemirror.protect_envelopes('sidemirror.turns');
+CREATE OR REPLACE FUNCTION sidemirror.is_operator() RETURNS boolean LANGUAGE sql AS $$ SELECT true $$;
+ALTER POLICY operator ON sidemirror.job_envelopes TO PUBLIC;
+ALTER POLICY tenant ON sidemirror.job_envelopes USING (true);
+
+-- attempt: the trigger that keeps the operators, on a table of one's own
+CREATE TEMP TABLE mine (x int);
+CREATE TRIGGER kept AFTER INSERT ON mine FOR EACH STATEMENT EXECUTE FUNCTION sidemirror.keep_operators();
+INSERT INTO mine VALUES (1);
+
+-- attempt: the trigger that leaves sums out, on a table of one's own
+CREATE TEMP TABLE mine (LIKE sidemirror.ledger_envelopes);
+CREATE TRIGGER left_out BEFORE INSERT ON mine FOR EACH ROW EXECUTE FUNCTION sidemirror.leave_out_sums();
+INSERT INTO mine VALUES ('', 1, '', 1, 1) RETURNING *;
+INSERT INTO sidemirror.ledger_envelopes VALUES ('', 7, '', 1, 1) RETURNING *;
+
+-- attempt: what the schema's functions read, with a plan kept from another role
+SELECT sidemirror.is_operator(), sidemirror.tenants_at_hand();
+SET ROLE {foreign_role};
+SELECT sidemirror.is_operator(), sidemirror.tenants_at_hand();
+
+-- attempt: how large tables are
+SELECT relname, reltuples, relpages, pg_relation_size(oid) FROM pg_class WHERE relnamespace = 'sidemirror'::regnamespace AND relkind = 'r';
+SELECT relname, n_live_tup, n_tup_ins, n_tup_del, seq_tup_read FROM pg_stat_user_tables;
+SELECT * FROM pg_statio_user_tables;
+SET enable_indexscan = off; SET enable_bitmapscan = off; SET enable_indexonlyscan = off;
+EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT * FROM sidemirror.job_envelopes;

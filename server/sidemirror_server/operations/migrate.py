@@ -28,7 +28,9 @@ def migrate(url: str, grant_to: Mapping[str, str | None]) -> int:
     for role in grant_to:
         print(f"{role} may use it{_for(tenants.get(role))}")
     for role in unbound:
-        print(f"{role} is bound to no tenant, and sees nothing: --grant-to {role} --tenant TENANT, or '*' for every one")
+        print(
+            f"{role} is bound to no tenant, and sees nothing: --grant-to {role} --tenant TENANT, or '*' for every one"
+        )
     return 0
 
 

@@ -1,8 +1,8 @@
 -- What storage/postgres/admission.py asks of every new connection.
 
 -- name: role
--- Who we are, what that role could do that it must not, which tables lack the protection they should have, and how
--- durable a commit is.
+-- Who we are, what that role could do that it must not, which tables lack the protection they should have (envelopes
+-- from the migration on that made `role_tenants`), and how durable a commit is.
 SELECT current_user::text AS role,
        EXISTS (SELECT FROM pg_catalog.pg_roles AS role
                WHERE role.rolsuper AND pg_catalog.pg_has_role(current_user, role.oid, 'MEMBER')) AS is_superuser,
@@ -25,9 +25,11 @@ SELECT current_user::text AS role,
               FROM pg_catalog.pg_class AS bare
               JOIN pg_catalog.pg_namespace AS home ON home.oid = bare.relnamespace
               WHERE home.nspname = 'sidemirror' AND bare.relkind IN ('r', 'p')
-                    AND NOT (bare.relrowsecurity AND bare.relforcerowsecurity)
-                    AND bare.relname <> 'schema_migrations' AND bare.relname NOT LIKE '%\_envelopes'
-                    AND bare.relname <> 'role_tenants'
+                    AND NOT (bare.relrowsecurity AND (bare.relforcerowsecurity OR bare.relname = 'role_tenants'))
+                    AND bare.relname <> 'schema_migrations'
+                    AND (bare.relname NOT LIKE '%\_envelopes'
+                         OR EXISTS (SELECT FROM pg_catalog.pg_class AS later
+                                    WHERE later.relnamespace = home.oid AND later.relname = 'role_tenants'))
               ORDER BY 1) AS unprotected,
        pg_catalog.current_setting('synchronous_commit') AS synchronous_commit,
        pg_catalog.current_setting('fsync') AS fsync

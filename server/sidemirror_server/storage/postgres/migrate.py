@@ -226,6 +226,8 @@ async def _migrate(
             await connection.execute(_BIND, role, tenant_id)
         if tenants:
             await connection.execute(_UNBIND)
+        if set(tenants.values()) - {_EVERY_TENANT}:
+            await connection.execute("SELECT sidemirror.hide_statistics()")
     return tuple(applied)
 
 
