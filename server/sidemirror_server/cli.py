@@ -62,7 +62,7 @@ class _Version(argparse.Action):
 class _GrantTo(argparse.Action):
     """Gathers roles, each with the tenant that `--tenant` after it names, or None."""
 
-    def __call__(self, parser: argparse.ArgumentParser, options: argparse.Namespace, role: Any, *_: object) -> None:
+    def __call__(self, _: object, options: argparse.Namespace, role: Any, *__: object) -> None:
         options.grant_to = {**options.grant_to, role: None}
 
 

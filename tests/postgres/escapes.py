@@ -152,7 +152,7 @@ def attempts(tables: list[str], own: str, foreign: str) -> Iterator[Attempt]:
                 script = re.sub(
                     r"\{(\w+)\}",
                     lambda word, of=table: {**words, "table": of}[word[1]],
-                    body,  # type: ignore[misc]
+                    body,
                 )
                 yield Attempt(family, f"{value} {table}".rstrip(), script)
             each = ""

@@ -5,9 +5,9 @@ An adapter gets a transaction, and only that:
     async with database.transaction(scope) as transaction:
         rows = await transaction.fetch(statement, *values)
 
-It sees and keeps rows of that scope only, whatever its statements say (row level security). A login that is bound to no
-tenant itself takes the tenant's role for the length of the transaction (docs/postgres-tenants.md). Everything that a session
-could remember is set within the transaction (SET LOCAL), in the round trip that begins it, so the same connection
+It sees and keeps rows of that scope only, whatever its statements say (row level security). A login that is bound to
+no tenant itself takes the tenant's role for the length of the transaction (docs/postgres-tenants.md). Everything that a
+session could remember is set within the transaction (SET LOCAL), in the round trip that begins it: the same connection
 serves anybody next, and a pooler such as PgBouncer may put each transaction on another one. Statements are not kept
 prepared for the same reason.
 

@@ -55,7 +55,7 @@ INSERT INTO sidemirror.role_tenants
 SELECT oid, $2 FROM pg_catalog.pg_roles WHERE rolname = $1
 ON CONFLICT (role) DO UPDATE SET tenant_id = excluded.tenant_id
 """
-# From the first binding on, everybody is bound to nothing; and a role that is gone must not bind whoever gets its number.
+# From the first binding on, everybody is bound to nothing. A role that is gone must not bind whoever gets its number.
 _UNBIND = """
 DELETE FROM sidemirror.role_tenants
 WHERE role::oid NOT IN (SELECT oid FROM pg_catalog.pg_roles)
@@ -162,9 +162,9 @@ async def migrate(
     migrations applied now, by name. Safe to run twice, and at the same time. Changes nothing when a role cannot be
     granted anything.
 
-    `url`: of the owner. `tenants`: by role (of `grant_to`), whose rows it reaches from now on, '*' for every tenant's; one
-    that is left out stays bound as it is. Raises StoreUnavailable (StoreRefused when something has to be changed), saying
-    why.
+    `url`: of the owner. `tenants`: by role (of `grant_to`), whose rows it reaches from now on, '*' for every tenant's;
+    one that is left out stays bound as it is. Raises StoreUnavailable (StoreRefused when something has to be changed),
+    saying why.
     """
     known, tenants = read_migrations() if known is None else known, tenants or {}
     async with _as_owner(url) as connection:

@@ -1,0 +1,192 @@
+"""The ports on Postgres where tenants are apart by role: the same suites, by a login that is bound to no tenant itself
+and takes each tenant's role for a transaction."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from sidemirror_server.models.ledger import Amount, Cap, Level, Refusal, Reservation
+from sidemirror_server.storage.postgres.critiques import PostgresCritiques
+from sidemirror_server.storage.postgres.database import PostgresDatabase
+from sidemirror_server.storage.postgres.dreams import PostgresDreams
+from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
+from sidemirror_server.storage.postgres.journal import PostgresJournal
+from sidemirror_server.storage.postgres.ledger import PostgresLedger
+from sidemirror_server.storage.postgres.memories import PostgresMemories
+from sidemirror_server.storage.postgres.memory_graph import PostgresMemoryGraph
+from sidemirror_server.storage.postgres.migrate import migrate
+from sidemirror_server.storage.postgres.pruning import PostgresPruning
+from sidemirror_server.storage.postgres.receipts import PostgresReceipts
+from sidemirror_server.storage.postgres.requests import PostgresRequests
+from sidemirror_server.storage.postgres.sessions import PostgresSessions
+from sidemirror_server.storage.postgres.trials import PostgresTrials
+from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
+from sidemirror_server.storage.postgres.work import PostgresWork
+from sidemirror_server.vocabulary.errors import NotPermitted
+from sidemirror_server.vocabulary.ids import JobId
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.work.queue import NewJob
+from tests.conformance import (
+    critiques,
+    dreams,
+    goal_reflections,
+    journal,
+    ledger,
+    memories,
+    memory_graph,
+    pruning,
+    receipts,
+    requests,
+    sessions,
+    trials,
+    turn_log,
+    work,
+)
+from tests.conformance.clauses import Clause, clauses_of
+from tests.conformance.turn_log import Stores
+from tests.postgres.databases import Databases
+
+# The tenants that the suites name, and so the roles.
+TENANTS = ("acme", "other", "a", "b", "a:b", "default", "nobody")
+# The total over tenants is the operator's; a test below says what a tenant's role counts.
+OVER_TENANTS = {"LE4"}
+
+SUITES: list[tuple[dict[str, Clause], Callable[[PostgresDatabase], Any]]] = [
+    ({**clauses_of(turn_log), **clauses_of(sessions)}, lambda db: Stores(PostgresTurnLog(db), PostgresSessions(db))),
+    (clauses_of(requests), PostgresRequests),
+    (clauses_of(memory_graph), lambda db: memory_graph.Stores(PostgresMemoryGraph(db), PostgresMemories(db))),
+    (clauses_of(work), PostgresWork),
+    (clauses_of(ledger), PostgresLedger),
+    (clauses_of(critiques), PostgresCritiques),
+    (clauses_of(memories), PostgresMemories),
+    (clauses_of(trials), PostgresTrials),
+    (clauses_of(receipts), PostgresReceipts),
+    (clauses_of(goal_reflections), PostgresGoalReflections),
+    (clauses_of(journal), PostgresJournal),
+    (clauses_of(dreams), lambda db: dreams.Stores(PostgresMemories(db), PostgresDreams(db))),
+    (
+        clauses_of(pruning),
+        lambda db: pruning.Stores(
+            *(PostgresMemories(db), PostgresTurnLog(db), PostgresSessions(db), PostgresPruning(db)),
+            PostgresTrials(db),
+        ),
+    ),
+]
+CLAUSES = {
+    name: (clause, store) for clauses, store in SUITES for name, clause in clauses.items() if name not in OVER_TENANTS
+}
+
+
+@pytest.fixture(scope="module")
+def bound(databases: Databases) -> Iterator[str]:
+    """A database where the role `tenant_…` is bound to each tenant, and `gateway` may take all of them but nobody's."""
+
+    async def make() -> str:
+        name = await databases.create()
+        roles = {f"tenant_{tenant}": tenant for tenant in TENANTS}
+        await databases.as_superuser("CREATE ROLE gateway LOGIN NOINHERIT")
+        for role in roles:
+            await databases.as_superuser(f'CREATE ROLE "{role}" LOGIN; GRANT "{role}" TO gateway')
+        await migrate(databases.cluster.url("owner", name), [*roles, "gateway"], 0, tenants=roles)
+        return name
+
+    async def remove(name: str) -> None:
+        await databases.drop(name)
+        for role in ("gateway", *(f"tenant_{tenant}" for tenant in TENANTS)):
+            await databases.as_superuser(f'DROP ROLE "{role}"')
+
+    name = asyncio.run(make())
+    yield name
+    asyncio.run(remove(name))
+
+
+@pytest.fixture
+async def gateway(bound: str, databases: Databases) -> AsyncIterator[PostgresDatabase]:
+    database = await PostgresDatabase.open(databases.cluster.url("gateway", bound))
+    yield database
+    await database.close()
+    await databases.empty(bound)
+
+
+@pytest.mark.parametrize("name", CLAUSES)
+async def test_clause(name: str, gateway: PostgresDatabase) -> None:
+    clause, store = CLAUSES[name]
+    await clause(lambda: store(gateway))
+
+
+async def opened_as(databases: Databases, role: str, name: str) -> PostgresDatabase:
+    return await PostgresDatabase.open(databases.cluster.url(role, name))
+
+
+async def test_a_claim_finds_what_is_due_for_every_tenant_at_hand(
+    gateway: PostgresDatabase, bound: str, databases: Databases
+) -> None:
+    """In one look, also after jobs that used their attempts up were buried by another role of it. Seen to fail without
+    the return to the login between the two."""
+    jobs = PostgresWork(gateway)
+    for tenant in ("acme", "other", "default"):
+        await jobs.put(Scope(tenant, "p"), NewJob(JobId("j"), "goal", b"x"), 1)
+        await jobs.put(Scope(tenant, "p"), NewJob(JobId("lost"), "goal", b"x", max_attempts=1), 0)
+    assert len(await jobs.claim(["goal"], 3, 1.0, 1, "w")) == 3  # the lost ones, which are due for longer
+    claimed = await jobs.claim(["goal"], 10, 1.0, 2_000_000, "w")
+    assert {(job.scope.tenant_id, job.job_id) for job in claimed} == {(t, "j") for t in ("acme", "other", "default")}
+    own = await opened_as(databases, "tenant_acme", bound)
+    try:
+        (job,) = await PostgresWork(own).claim(["goal"], 10, 1.0, 4_000_000, "w")
+        assert job.scope == Scope("acme", "p")
+    finally:
+        await own.close()
+
+
+async def test_caps_count_what_the_tenant_spent(gateway: PostgresDatabase) -> None:
+    """The total and the purpose too: what another tenant spends is neither seen nor counted."""
+    store, ten = PostgresLedger(gateway), Amount(10, 10)
+    cap = {Level.TOTAL: Cap(tokens=20), Level.PURPOSE: Cap(tokens=15)}
+    for tenant in ("acme", "other"):
+        given = await store.reserve(Scope(tenant, "p"), "reflect", ten, cap, 30.0, ledger.T0)
+        assert isinstance(given, Reservation)
+    refused = await store.reserve(Scope("acme", "q"), "reflect", ten, cap, 30.0, ledger.T0)
+    assert isinstance(refused, Refusal)
+    assert (refused.level, refused.used) == (Level.PURPOSE, 10)
+    other = await store.reserve(Scope("acme", "q"), "critique", ten, cap, 30.0, ledger.T0)
+    assert isinstance(other, Reservation)
+    assert await store.settle(other, Amount(3, 3))
+    used = await store.used(Scope("acme", "p"), "critique", ledger.DAY)
+    assert used[Level.TOTAL] == used[Level.TENANT] == Amount(13, 13)
+    assert used[Level.PURPOSE] == Amount(3, 3)
+
+
+async def test_a_tenant_that_is_bound_while_it_serves(
+    gateway: PostgresDatabase, bound: str, databases: Databases
+) -> None:
+    scope = Scope("late", "p")
+    with pytest.raises(NotPermitted):
+        await PostgresWork(gateway).count(scope, "goal")
+    await databases.as_superuser("CREATE ROLE tenant_late; GRANT tenant_late TO gateway")
+    try:
+        owner = databases.cluster.url("owner", bound)
+        await migrate(owner, ["tenant_late"], 0, tenants={"tenant_late": "late"})
+        await PostgresWork(gateway).put(scope, NewJob(JobId("j"), "goal", b"x"), 1)
+        assert (await PostgresWork(gateway).get(scope, JobId("j"))) is not None
+    finally:
+        await databases.as_superuser("DROP OWNED BY tenant_late", bound)
+        await databases.as_superuser("DROP ROLE tenant_late")
+
+
+@pytest.mark.parametrize("role", ["tenant_acme", "gateway"])
+async def test_a_tenant_that_is_not_bound(role: str, bound: str, databases: Databases) -> None:
+    """It is said, and not taken for a tenant without anything; what is bound goes on."""
+    database = await opened_as(databases, role, bound)
+    try:
+        for call in (
+            PostgresWork(database).count(Scope("foreign", "p"), "goal"),
+            PostgresWork(database).put(Scope("foreign", "p"), NewJob(JobId("j"), "goal", b"x"), 1),
+        ):
+            with pytest.raises(NotPermitted, match="not bound to this tenant"):
+                await call
+        assert await PostgresWork(database).waiting(Scope("acme", "p"), "goal") == 0
+        assert database.is_available()
+    finally:
+        await database.close()
