@@ -20,7 +20,7 @@ CREATE TABLE sidemirror.memories (
     updated_us     bigint NOT NULL,
     content        text COLLATE "C" NOT NULL,
     task_text      text COLLATE "C" NOT NULL,
-    content_terms  text COLLATE "C" NOT NULL, -- vocabulary/terms.py
+    content_terms  text COLLATE "C" NOT NULL, -- memory/terms.py
     task_terms     text COLLATE "C" NOT NULL,
     body           bytea NOT NULL,            -- everything but the two texts, as JSON
     PRIMARY KEY (tenant_id, project_id, memory_id)

@@ -1,5 +1,5 @@
 -- compatible: yes
--- Finding memories (memory/finding/search.py): what is looked up, kept in step with `memories` by a trigger.
+-- Finding memories (memory/search.py): what is looked up, kept in step with `memories` by a trigger.
 
 -- What a scope's full text comes to: how many memories, how many of them name a task, and the terms of all. In parts, so
 -- that those who write at the same time do not wait for each other; a part may be negative, their sum is not.
@@ -15,7 +15,7 @@ CREATE TABLE sidemirror.memory_figures (
 );
 SELECT sidemirror.protect('sidemirror.memory_figures');
 
--- Which memories have a term (vocabulary/terms.py), how often, and how many terms that text has.
+-- Which memories have a term (memory/terms.py), how often, and how many terms that text has.
 CREATE TABLE sidemirror.memory_terms (
     tenant_id  text COLLATE "C" NOT NULL,
     project_id text COLLATE "C" NOT NULL,

@@ -1,5 +1,5 @@
 -- compatible: yes
--- What became of tasks that lessons were shown for or held back from (memory/trials/trials.py).
+-- What became of tasks that lessons were shown for or held back from (memory/trials.py).
 
 CREATE TABLE sidemirror.lesson_trials (
     tenant_id   text COLLATE "C" NOT NULL,

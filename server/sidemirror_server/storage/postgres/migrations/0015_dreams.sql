@@ -1,5 +1,5 @@
 -- compatible: yes
--- Dreaming and what is removed when it is old (memory/dreams/dreams.py, trace/pruning.py).
+-- Dreaming and what is removed when it is old (memory/dreams.py, memory/pruning.py).
 
 -- Projects that have memories: how many passes there were, when the last one ended, how many of the last ones in a row
 -- changed nothing, and until when each is left alone; when it was last looked through for what is old.

@@ -1,5 +1,5 @@
 -- compatible: yes
--- Who makes the vectors of a scope (memory/finding/embeddings.py), so that two sidecars do not pay for the same ones.
+-- Who makes the vectors of a scope (memory/meanings.py), so that two sidecars do not pay for the same ones.
 
 CREATE TABLE sidemirror.memory_embedders (
     tenant_id  text COLLATE "C" NOT NULL,

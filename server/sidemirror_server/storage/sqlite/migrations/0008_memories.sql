@@ -20,7 +20,7 @@ CREATE TABLE memories (
     updated_us     INTEGER NOT NULL,
     content        TEXT NOT NULL,
     task_text      TEXT NOT NULL,
-    content_terms  TEXT NOT NULL,        -- vocabulary/terms.py
+    content_terms  TEXT NOT NULL,        -- memory/terms.py
     task_terms     TEXT NOT NULL,
     body           BLOB NOT NULL,        -- everything but the two texts, as JSON
     UNIQUE (tenant_id, project_id, memory_id)

@@ -1,4 +1,4 @@
--- Finding memories (memory/finding/search.py): what is looked up, kept in step with `memories` by triggers.
+-- Finding memories (memory/search.py): what is looked up, kept in step with `memories` by triggers.
 
 -- A scope's number, and what its full text comes to: how many memories, how many of them name a task, and the terms of all.
 CREATE TABLE memory_scopes (
@@ -39,7 +39,7 @@ CREATE TABLE memory_labels (
 CREATE INDEX memory_labels_of ON memory_labels (row_id);
 
 -- Each term stands here as '<scope_no>·<term>': a search reads its own scope's entries only, and counts only those.
--- The terms are made by vocabulary/terms.py; `ascii` parts them at blanks and leaves them as they are.
+-- The terms are made by memory/terms.py; `ascii` parts them at blanks and leaves them as they are.
 CREATE VIRTUAL TABLE memory_words USING fts5 (content, task, content = '', tokenize = 'ascii');
 CREATE VIRTUAL TABLE memory_vocabulary USING fts5vocab (memory_words, 'col');
 

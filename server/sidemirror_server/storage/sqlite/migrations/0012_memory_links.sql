@@ -1,4 +1,4 @@
--- Links of memories (memory/kin/graph.py). Nodes are named by their keys: 'm:' and a memory's id, 't:' and a tool, 'c:' and an
+-- Links of memories (memory/graph.py). Nodes are named by their keys: 'm:' and a memory's id, 't:' and a tool, 'c:' and an
 -- error category, 's:' and an error signature, 'n:' and a name.
 
 CREATE TABLE memory_links (

@@ -1,4 +1,4 @@
--- What became of tasks that lessons were shown for or held back from (memory/trials/trials.py).
+-- What became of tasks that lessons were shown for or held back from (memory/trials.py).
 
 CREATE TABLE lesson_trials (
     tenant_id   TEXT NOT NULL,

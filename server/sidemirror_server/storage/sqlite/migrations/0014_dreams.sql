@@ -1,4 +1,4 @@
--- Dreaming and what is removed when it is old (memory/dreams/dreams.py, trace/pruning.py).
+-- Dreaming and what is removed when it is old (memory/dreams.py, memory/pruning.py).
 
 -- A project that has memories: how many passes there were, when the last one ended, how many of the last ones in a row
 -- changed nothing, and until when it is left alone. Looks across scopes and holds numbers and times only.
