@@ -16,6 +16,8 @@ from tests.architecture.repository import ROOT
 STORES_OF_0005 = "43b787f"
 # A commit whose server serves on Postgres, with migrations up to 0006.
 SERVER_OF_0006 = "27f0e93"
+# A commit whose server knows all numbered migrations and no bindings of roles.
+SERVER_OF_0018 = "aef7d18"
 
 
 class Build(NamedTuple):

@@ -16,7 +16,7 @@ from tests.faults.figures import show
 from tests.faults.process import Process, path_of
 from tests.faults.sidecars import Stub, channel, stub_on
 from tests.postgres.databases import Databases
-from tests.postgres.earlier_build import SERVER_OF_0006, STORES_OF_0005, Build, earlier_build
+from tests.postgres.earlier_build import SERVER_OF_0006, SERVER_OF_0018, STORES_OF_0005, Build, earlier_build
 from tests.storage.test_postgres_opening import newer
 
 KNOWN = read_migrations()
@@ -135,4 +135,49 @@ async def test_a_server_of_an_earlier_build(databases: Databases, tmp_path: Path
     show(
         f"server of {earlier.commit} (schema {earlier.migrations}) went on with {applied[-1]}"
         f"{'' if later is KNOWN else ' (added by the test)'} and refused {broken[-1]}"
+    )
+
+
+@pytest.mark.timeout(300)
+async def test_roles_are_bound_beside_a_server_of_an_earlier_build(databases: Databases, tmp_path: Path) -> None:
+    """Servers that know nothing of bindings go on where their role is bound to their tenant, and see nothing where it
+    is not. Seen to fail with row level security not forced on the table of bindings: earlier servers refuse that."""
+    earlier = earlier_build(SERVER_OF_0018, tmp_path / "build")
+    program = str(ROOT / "tests/postgres/uses_stores.py")
+    await databases.as_superuser("CREATE ROLE of_acme LOGIN; CREATE ROLE of_nobody LOGIN")
+    async with databases.fresh(migrated=False) as name:
+        owner, url = databases.cluster.url("owner", name), databases.cluster.url("sidecar", name)
+        migrated_by(earlier, owner)
+        old, present = (Process(tmp_path / "old", {"database_url": url}, tree=earlier.tree),
+                        Process(tmp_path / "present", {"database_url": url}))  # fmt: skip
+        async with old, channel(old.address) as one:
+            await record(stub_on(one), "before")
+            await migrate(owner, [], 1)
+            async with present, channel(present.address) as other:
+                stubs = {"old": stub_on(one), "present": stub_on(other)}
+                for writer, stub in stubs.items():
+                    await record(stub, f"{writer}, unbound")
+                await migrate(owner, ["sidecar", "of_acme", "of_nobody"], 2,
+                              tenants={"sidecar": "default", "of_acme": "acme"})  # fmt: skip
+                for stub in stubs.values():
+                    assert await after_a_cut(databases, name, stub) is None
+                for writer, stub in stubs.items():
+                    await record(stub, f"{writer}, bound")
+                for stub in stubs.values():
+                    for turn_id in (
+                        "before",
+                        *(f"{writer}, {how}" for writer in stubs for how in ("unbound", "bound")),
+                    ):
+                        assert await events_of(stub, turn_id) == 20
+        builds = {"old": earlier, "present": Build(ROOT, len(KNOWN), "this one")}
+        for writer, build in builds.items():
+            done = run(build, program, databases.cluster.url("of_acme", name), writer)
+            assert done.stdout.startswith(f"{build.migrations}: old"), done.stderr
+            for role in ("sidecar", "of_nobody"):
+                refused = run(build, program, databases.cluster.url(role, name), f"{writer} by {role}")
+                assert refused.returncode == 1
+                assert "bound to" in refused.stderr
+    await databases.as_superuser("DROP ROLE of_acme, of_nobody")
+    show(
+        f"server of {earlier.commit} (schema {earlier.migrations}) went on with its role unbound, and bound to its tenant"
     )

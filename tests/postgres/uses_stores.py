@@ -4,7 +4,7 @@ what every build since the first on Postgres has. Arguments: the store's URL, an
 import asyncio
 import sys
 
-from sidemirror_server.storage.postgres.database import PostgresDatabase
+from sidemirror_server.storage.postgres import database as driver
 from sidemirror_server.storage.postgres.migrate import read_migrations
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
@@ -17,11 +17,13 @@ from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.queue import NewJob
 
 SCOPE = Scope("acme", "shop")
+# Earlier builds called it by the second name.
+Store = getattr(driver, "PostgresDatabase", None) or driver.Database  # type: ignore[attr-defined]
 
 
 async def use(url: str, name: str) -> str:
     """Which turns are in the log by then, the oldest first."""
-    database = await PostgresDatabase.open(url)
+    database = await Store.open(url)
     try:
         session_id, turn_id = SessionId(f"s {name}"), TurnId(name)
         await PostgresSessions(database).create(SCOPE, SessionRecord(session_id, b"{}", 1, 1))

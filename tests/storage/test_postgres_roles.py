@@ -1,4 +1,4 @@
-"""Which tenants' rows a role reaches: binding it, what it is told, and what happens to sidecars that are there already."""
+"""Which tenants' rows a role reaches: binding it, what it is told, and what becomes of sidecars that are there."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -30,7 +30,8 @@ async def name(databases: Databases) -> AsyncIterator[str]:
     """A database of the test's own, with ROLES. `member` is one of bound_acme, `taker` may take both."""
     await databases.as_superuser(
         "CREATE ROLE bound_acme LOGIN; CREATE ROLE bound_globex LOGIN; CREATE ROLE free LOGIN; "
-        "CREATE ROLE member LOGIN IN ROLE bound_acme; CREATE ROLE taker LOGIN NOINHERIT IN ROLE bound_acme, bound_globex"
+        "CREATE ROLE member LOGIN IN ROLE bound_acme; "
+        "CREATE ROLE taker LOGIN NOINHERIT IN ROLE bound_acme, bound_globex"
     )
     async with databases.fresh() as fresh:
         yield fresh

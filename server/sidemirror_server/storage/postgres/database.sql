@@ -25,7 +25,7 @@ SELECT current_user::text AS role,
               FROM pg_catalog.pg_class AS bare
               JOIN pg_catalog.pg_namespace AS home ON home.oid = bare.relnamespace
               WHERE home.nspname = 'sidemirror' AND bare.relkind IN ('r', 'p')
-                    AND NOT (bare.relrowsecurity AND (bare.relforcerowsecurity OR bare.relname = 'role_tenants'))
+                    AND NOT (bare.relrowsecurity AND bare.relforcerowsecurity)
                     AND bare.relname <> 'schema_migrations'
                     AND (bare.relname NOT LIKE '%\_envelopes'
                          OR EXISTS (SELECT FROM pg_catalog.pg_class AS later

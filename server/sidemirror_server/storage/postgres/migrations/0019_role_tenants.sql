@@ -28,10 +28,21 @@ BEGIN
 END
 $$;
 
--- The names of other tenants, and of their roles, are nobody's business. Not forced: the owner reads and writes.
-ALTER TABLE sidemirror.role_tenants ENABLE ROW LEVEL SECURITY;
+-- Whether it is the schema's owner, or may act as it.
+CREATE FUNCTION sidemirror.is_owner() RETURNS boolean LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog
+AS $$
+BEGIN
+    RETURN pg_has_role((SELECT kept.relowner FROM pg_catalog.pg_class AS kept
+                        WHERE kept.oid = 'sidemirror.schema_migrations'::regclass), 'MEMBER');
+END
+$$;
+
+-- The names of other tenants, and of their roles, are nobody's business. Forced, as servers of before want it of every
+-- table that is no envelope.
+ALTER TABLE sidemirror.role_tenants ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY own ON sidemirror.role_tenants FOR SELECT
 USING (sidemirror.has_role(role) OR sidemirror.may_take_role(role));
+CREATE POLICY owner ON sidemirror.role_tenants USING ((SELECT sidemirror.is_owner()));
 
 -- Whoever may read what was applied may read this; nobody whom it binds may write it.
 DO $$
