@@ -179,5 +179,5 @@ async def test_roles_are_bound_beside_a_server_of_an_earlier_build(databases: Da
                 assert "bound to" in refused.stderr
     await databases.as_superuser("DROP ROLE of_acme, of_nobody")
     show(
-        f"server of {earlier.commit} (schema {earlier.migrations}) went on with its role unbound, and bound to its tenant"
+    show(f"server of {earlier.commit} (schema {earlier.migrations}) went on with its role unbound, and bound")
     )

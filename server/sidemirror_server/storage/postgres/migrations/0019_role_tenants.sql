@@ -155,24 +155,36 @@ SELECT sidemirror.protect_envelopes('sidemirror.memory_project_envelopes');
 SELECT sidemirror.protect_envelopes('sidemirror.dream_unread_envelopes');
 
 -- What the planner knows of ids and texts it tells in its estimates, of everybody's rows: how many a tenant has, and what
--- stands in them. Called with the first binding to a tenant. (Before Postgres 18, what was gathered earlier stays.)
+-- stands in them. Called with each binding to a tenant: from then on it knows no values of them, and takes all tenants to
+-- be as large, with one project each. That is what it needs: where it takes a scope to be small that is not, it goes
+-- through it once for each row. Before Postgres 18 there is no such half, and statistics stay.
 CREATE FUNCTION sidemirror.hide_statistics() RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog
 AS $$
 DECLARE
     hidden record;
+    tenants real := (SELECT count(DISTINCT bound.tenant_id) FROM sidemirror.role_tenants AS bound WHERE bound.tenant_id <> '*');
 BEGIN
+    IF current_setting('server_version_num')::integer < 180000 THEN
+        RETURN;
+    END IF;
     FOR hidden IN
-        SELECT kept.relname, kept.oid::regclass AS kept, of.attname
+        SELECT kept.relname::text AS relname, kept.oid::regclass AS kept, of.attname::text AS attname,
+               coalesce(of.attstattarget, -1) <> 0 AS is_new
         FROM pg_class AS kept JOIN pg_attribute AS of ON of.attrelid = kept.oid
-        WHERE kept.relnamespace = 'sidemirror'::regnamespace AND kept.relkind IN ('r', 'p') AND kept.relrowsecurity
-              AND of.attnum > 0 AND NOT of.attisdropped AND coalesce(of.attstattarget, -1) <> 0
+        WHERE kept.relnamespace = 'sidemirror'::regnamespace AND kept.relkind IN ('r', 'p')
+              AND kept.relname NOT IN ('schema_migrations', 'role_tenants') AND of.attnum > 0 AND NOT of.attisdropped
               AND format_type(of.atttypid, NULL) IN ('text', 'text[]', 'bytea', 'real[]')
         ORDER BY kept.oid, of.attnum
     LOOP
-        EXECUTE format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS 0', hidden.kept, hidden.attname);
-        IF current_setting('server_version_num')::integer >= 180000 THEN
-            EXECUTE 'SELECT pg_clear_attribute_stats($1, $2, $3, false)'
-            USING 'sidemirror', hidden.relname::text, hidden.attname::text;
+        IF hidden.is_new THEN
+            EXECUTE format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS 0', hidden.kept, hidden.attname);
+            EXECUTE 'SELECT pg_clear_attribute_stats($1, $2, $3, false)' USING 'sidemirror', hidden.relname, hidden.attname;
+        END IF;
+        IF hidden.attname IN ('tenant_id', 'project_id') THEN
+            EXECUTE 'SELECT pg_restore_attribute_stats(''schemaname'', $1, ''relname'', $2, ''attname'', $3,'
+                    ' ''inherited'', false, ''null_frac'', 0::real, ''avg_width'', 8, ''n_distinct'', $4)'
+            USING 'sidemirror', hidden.relname, hidden.attname,
+                  CASE WHEN hidden.attname = 'tenant_id' THEN tenants ELSE 1 END::real;
         END IF;
     END LOOP;
 END
