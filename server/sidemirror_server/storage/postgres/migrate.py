@@ -48,7 +48,8 @@ _GRANTS = (
     "ALTER DEFAULT PRIVILEGES IN SCHEMA sidemirror GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO %I",
 )
 # Everybody reads these, and the owner alone writes them.
-_OWNERS = ("sidemirror.schema_migrations", "sidemirror.role_tenants")
+_BINDINGS = "sidemirror.role_tenants"
+_OWNERS = ("sidemirror.schema_migrations", _BINDINGS)
 _EVERY_TENANT = "*"
 _BIND = """
 INSERT INTO sidemirror.role_tenants
@@ -59,6 +60,11 @@ ON CONFLICT (role) DO UPDATE SET tenant_id = excluded.tenant_id
 _UNBIND = """
 DELETE FROM sidemirror.role_tenants
 WHERE role::oid NOT IN (SELECT oid FROM pg_catalog.pg_roles)
+"""
+# Each time: a restored database has lost it.
+_HIDE = """
+SELECT sidemirror.hide_statistics()
+WHERE EXISTS (SELECT FROM sidemirror.role_tenants WHERE tenant_id <> '*')
 """
 _UNBOUND = """
 SELECT role.rolname
@@ -226,8 +232,8 @@ async def _migrate(
             await connection.execute(_BIND, role, tenant_id)
         if tenants:
             await connection.execute(_UNBIND)
-        if set(tenants.values()) - {_EVERY_TENANT}:
-            await connection.execute("SELECT sidemirror.hide_statistics()")
+        if await connection.fetchval("SELECT to_regclass($1)", _BINDINGS):
+            await connection.execute(_HIDE)
     return tuple(applied)
 
 

@@ -155,9 +155,10 @@ SELECT sidemirror.protect_envelopes('sidemirror.memory_project_envelopes');
 SELECT sidemirror.protect_envelopes('sidemirror.dream_unread_envelopes');
 
 -- What the planner knows of ids and texts it tells in its estimates, of everybody's rows: how many a tenant has, and what
--- stands in them. Called with each binding to a tenant: from then on it knows no values of them, and takes all tenants to
--- be as large, with one project each. That is what it needs: where it takes a scope to be small that is not, it goes
--- through it once for each row. Before Postgres 18 there is no such half, and statistics stay.
+-- stands in them. Called by `sidemirror migrate` where a role is bound to a tenant: from then on it knows no values of
+-- them, takes all tenants to be as large, with one project each, and each id to be there once. That much it needs: where
+-- it takes a scope to be small that is not, it goes through it once for each row. It may know how common our own words
+-- are. Before Postgres 18 there is no such half, and statistics stay.
 CREATE FUNCTION sidemirror.hide_statistics() RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog
 AS $$
 DECLARE
@@ -169,22 +170,24 @@ BEGIN
     END IF;
     FOR hidden IN
         SELECT kept.relname::text AS relname, kept.oid::regclass AS kept, of.attname::text AS attname,
-               coalesce(of.attstattarget, -1) <> 0 AS is_new
+               coalesce(of.attstattarget, -1) <> 0 AS is_new, of.atttypid = 'text'::regtype AS is_text
         FROM pg_class AS kept JOIN pg_attribute AS of ON of.attrelid = kept.oid
         WHERE kept.relnamespace = 'sidemirror'::regnamespace AND kept.relkind IN ('r', 'p')
               AND kept.relname NOT IN ('schema_migrations', 'role_tenants') AND of.attnum > 0 AND NOT of.attisdropped
               AND format_type(of.atttypid, NULL) IN ('text', 'text[]', 'bytea', 'real[]')
+              AND of.attname NOT IN ('kind', 'state', 'standing', 'topic', 'arm', 'layer', 'source', 'outcome', 'goal_state',
+                                     'method', 'purpose')
         ORDER BY kept.oid, of.attnum
     LOOP
         IF hidden.is_new THEN
             EXECUTE format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS 0', hidden.kept, hidden.attname);
             EXECUTE 'SELECT pg_clear_attribute_stats($1, $2, $3, false)' USING 'sidemirror', hidden.relname, hidden.attname;
         END IF;
-        IF hidden.attname IN ('tenant_id', 'project_id') THEN
+        IF hidden.is_text THEN
             EXECUTE 'SELECT pg_restore_attribute_stats(''schemaname'', $1, ''relname'', $2, ''attname'', $3,'
                     ' ''inherited'', false, ''null_frac'', 0::real, ''avg_width'', 8, ''n_distinct'', $4)'
             USING 'sidemirror', hidden.relname, hidden.attname,
-                  CASE WHEN hidden.attname = 'tenant_id' THEN tenants ELSE 1 END::real;
+                  CASE hidden.attname WHEN 'tenant_id' THEN tenants WHEN 'project_id' THEN 1 ELSE -1 END::real;
         END IF;
     END LOOP;
 END
