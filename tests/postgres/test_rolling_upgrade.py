@@ -178,6 +178,4 @@ async def test_roles_are_bound_beside_a_server_of_an_earlier_build(databases: Da
                 assert refused.returncode == 1
                 assert "bound to" in refused.stderr
     await databases.as_superuser("DROP ROLE of_acme, of_nobody")
-    show(
     show(f"server of {earlier.commit} (schema {earlier.migrations}) went on with its role unbound, and bound")
-    )

@@ -27,7 +27,18 @@ spec:
         - name: migrate
           image: "{{ $v.image.repository }}:{{ $v.image.tag }}"
           imagePullPolicy: {{ $v.image.pullPolicy }}
+          {{- if $v.databaseTenants }}
+          args:
+            - migrate
+            {{- range $v.databaseTenants }}
+            - --grant-to
+            - {{ required "databaseTenants: each has a role" .role | quote }}
+            - --tenant
+            - {{ required "databaseTenants: each has a tenant" .tenant | quote }}
+            {{- end }}
+          {{- else }}
           args: [migrate, --grant-to, {{ $v.databaseRole | quote }}]
+          {{- end }}
           env:
             - name: SIDEMIRROR_DATABASE_URL
               valueFrom: {secretKeyRef: {name: {{ $v.ownerSecret }}, key: url}}

@@ -4,7 +4,7 @@
   "image" (dict "repository" "sidemirror" "tag" "0.1.0" "pullPolicy" "IfNotPresent")
   "imagePullSecrets" (list)
   "tenantId" "default" "projectId" "default"
-  "databaseSecret" "" "ownerSecret" "" "databaseRole" "sidecar" "redisSecret" "" "accessSecret" "" "env" (list)
+  "databaseSecret" "" "ownerSecret" "" "databaseRole" "sidecar" "databaseTenants" (list) "redisSecret" "" "accessSecret" "" "env" (list)
   "resources" (dict "requests" (dict "cpu" "50m" "memory" "96Mi") "limits" (dict "memory" "384Mi"))
   "graceSeconds" 10 -}}
 {{- toYaml (mergeOverwrite $defaults (deepCopy (default (dict) .Values.sidemirror))) -}}
