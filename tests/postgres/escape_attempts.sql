@@ -733,7 +733,7 @@ TABLE sidemirror.role_tenants;
 -- attempt: the bindings shadowed
 CREATE TEMP TABLE role_tenants (role regrole, tenant_id text);
 INSERT INTO pg_temp.role_tenants VALUES ('{own_role}', '*'), ('{own_role}', '{foreign}');
-CREATE FUNCTION pg_temp.has_role(oid) RETURNS boolean LANGUAGE sql AS $$ SELECT true $$;
+CREATE FUNCTION pg_temp.is_owner() RETURNS boolean LANGUAGE sql AS $$ SELECT true $$;
 CREATE FUNCTION pg_temp.is_operator() RETURNS boolean LANGUAGE sql AS $$ SELECT true $$;
 SET search_path = pg_temp, sidemirror, pg_catalog;
 SELECT set_config('sidemirror.tenant_id', '{foreign_hex}', false), set_config('sidemirror.project_id', '{project_hex}', false);
@@ -741,7 +741,7 @@ TABLE sidemirror.turns;
 TABLE sidemirror.job_envelopes;
 
 -- attempt: what the policies call
-SELECT sidemirror.has_role('{foreign_role}'::regrole), sidemirror.may_take_role('{foreign_role}'::regrole);
+SELECT sidemirror.is_owner();
 SELECT sidemirror.is_operator(), sidemirror.tenants_at_hand();
 SELECT sidemirror.operators();
 SELECT sidemirror.hide_statistics();

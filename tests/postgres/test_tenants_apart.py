@@ -60,7 +60,7 @@ async def test_nothing_of_another_tenant(own: str, foreign: str, databases: Data
     families = Counter(one.attempt.family for one in told)
     show(
         f"{own}: {len(told)} attempts ({', '.join(f'{family} {count}' for family, count in families.items())}), "
-        f"0 foreign rows read, written or counted; the number of all tenants' rows is told by: {', '.join(summed)}"
+        f"0 foreign rows read, written or counted; the number of all tenants' rows is told by: {', '.join(sorted(summed))}"
     )
 
 
@@ -75,7 +75,7 @@ BREAKS = {
         *("envelopes", "read job_envelopes"),
     ),
     "policies believe the setting": (
-        "CREATE OR REPLACE FUNCTION sidemirror.has_role(role oid) RETURNS boolean LANGUAGE sql AS 'SELECT true'",
+        "CREATE OR REPLACE FUNCTION sidemirror.tenant_id() RETURNS text LANGUAGE sql AS $$ SELECT 'globex' $$",
         *("settings", "set the tenant and read turns"),
     ),
     "the planner's statistics are gathered": (

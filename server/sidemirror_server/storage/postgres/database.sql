@@ -42,19 +42,19 @@ ORDER BY number
 
 -- name: reach
 -- Which tenants' rows the role reaches: every tenant's, its own, and those whose roles it may take (`roles`, quoted, one
--- for each of `taken`).
+-- for each of `taken`, which has its own too). It is shown no other bindings.
 SELECT sidemirror.is_operator() AS is_operator,
        ARRAY (SELECT DISTINCT tenant_id
               FROM sidemirror.role_tenants
-              WHERE sidemirror.has_role(role)
+              WHERE role::oid = 0 OR pg_catalog.pg_has_role(role, 'USAGE')
               ORDER BY 1) AS own,
        ARRAY (SELECT tenant_id
               FROM sidemirror.role_tenants
-              WHERE tenant_id <> '*' AND sidemirror.may_take_role(role)
+              WHERE tenant_id <> '*'
               GROUP BY tenant_id
               ORDER BY 1) AS taken,
        ARRAY (SELECT min(role::text)
               FROM sidemirror.role_tenants
-              WHERE tenant_id <> '*' AND sidemirror.may_take_role(role)
+              WHERE tenant_id <> '*'
               GROUP BY tenant_id
               ORDER BY tenant_id) AS roles

@@ -12,23 +12,7 @@ CREATE TABLE sidemirror.role_tenants (
 CREATE INDEX role_tenants_of ON sidemirror.role_tenants (tenant_id, role);
 INSERT INTO sidemirror.role_tenants VALUES ('-', '*');
 
--- Whether the current role has this one's rights: it is that role, or a member that inherits.
-CREATE FUNCTION sidemirror.has_role(role oid) RETURNS boolean LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog
-AS $$ BEGIN RETURN role = 0 OR pg_has_role(role, 'USAGE'); END $$;
-
--- Whether it may take them, by SET ROLE. Before Postgres 16 every member may.
-CREATE FUNCTION sidemirror.may_take_role(role oid) RETURNS boolean LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog
-AS $$
-BEGIN
-    IF current_setting('server_version_num')::integer < 160000 THEN
-        RETURN pg_has_role(role, 'MEMBER');
-    END IF;
-    RETURN pg_has_role(role, 'SET');
-END
-$$;
-
--- Whether it is the schema's owner, or may act as it.
+-- Whether the current role is the schema's owner, or may act as it.
 CREATE FUNCTION sidemirror.is_owner() RETURNS boolean LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog
 AS $$
 BEGIN
@@ -40,8 +24,6 @@ $$;
 -- The names of other tenants, and of their roles, are nobody's business. Forced, as servers of before want it of every
 -- table that is no envelope.
 ALTER TABLE sidemirror.role_tenants ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
-CREATE POLICY own ON sidemirror.role_tenants FOR SELECT
-USING (sidemirror.has_role(role) OR sidemirror.may_take_role(role));
 CREATE POLICY owner ON sidemirror.role_tenants USING ((SELECT sidemirror.is_owner()));
 
 -- Whoever may read what was applied may read this; nobody whom it binds may write it.
@@ -65,15 +47,27 @@ CREATE FUNCTION sidemirror.is_operator() RETURNS boolean LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
     RETURN EXISTS (SELECT FROM sidemirror.role_tenants AS bound
-                   WHERE bound.tenant_id = '*' AND sidemirror.has_role(bound.role));
+                   WHERE bound.tenant_id = '*' AND (bound.role::oid = 0 OR pg_has_role(bound.role, 'USAGE')));
 END
 $$;
 
--- The tenants whose envelopes the current role reaches: its own, and those whose roles it may take. So one look finds what
--- is due for each tenant of a login that serves many; what is in a tenant's rows it reads by that tenant's role.
-CREATE FUNCTION sidemirror.tenants_at_hand() RETURNS text[] LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog
-AS $$ BEGIN RETURN ARRAY (SELECT bound.tenant_id FROM sidemirror.role_tenants AS bound
-                          WHERE sidemirror.has_role(bound.role) OR sidemirror.may_take_role(bound.role)); END $$;
+-- A role sees the bindings whose rights it has (it is that role, or a member that inherits), and those that it may take by
+-- SET ROLE. The tenants of all of them are those whose envelopes it reaches: so one look finds what is due for each tenant
+-- of a login that serves many. What is in a tenant's rows it reads by that tenant's role. Before Postgres 16 every member
+-- may take a role.
+DO $$
+DECLARE
+    at_hand text := format(
+        $at$role::oid = 0 OR pg_catalog.pg_has_role(role, 'USAGE') OR pg_catalog.pg_has_role(role, %L)$at$,
+        CASE WHEN current_setting('server_version_num')::integer < 160000 THEN 'MEMBER' ELSE 'SET' END);
+BEGIN
+    EXECUTE format('CREATE POLICY own ON sidemirror.role_tenants FOR SELECT USING (%s)', at_hand);
+    EXECUTE format(
+        'CREATE FUNCTION sidemirror.tenants_at_hand() RETURNS text[] LANGUAGE plpgsql STABLE PARALLEL SAFE'
+        ' SET search_path = pg_catalog'
+        ' AS $body$ BEGIN RETURN ARRAY (SELECT tenant_id FROM sidemirror.role_tenants WHERE %s); END $body$', at_hand);
+END
+$$;
 
 -- The tenant that the transaction has set, if the role reaches it. To set another one is an error: whoever looks must not
 -- take what it may not see for nothing.
@@ -83,7 +77,7 @@ DECLARE
     wanted text := convert_from(decode(nullif(current_setting('sidemirror.tenant_id', true), ''), 'hex'), 'UTF8');
 BEGIN
     IF wanted IS NULL OR EXISTS (SELECT FROM sidemirror.role_tenants AS bound
-                                 WHERE bound.tenant_id IN (wanted, '*') AND sidemirror.has_role(bound.role)) THEN
+                                 WHERE bound.tenant_id IN (wanted, '*') AND (bound.role::oid = 0 OR pg_has_role(bound.role, 'USAGE'))) THEN
         RETURN wanted;
     END IF;
     RAISE EXCEPTION 'the role is not bound to the tenant that is set' USING ERRCODE = 'SM001';
