@@ -16,8 +16,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from sidemirror_server.storage.migration import Migration
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
-from sidemirror_server.storage.sqlite.migrate import SqliteMigration
 
 WRITERS, ROWS, ROUNDS = 64, 6400, 5
 SCHEMA = """
@@ -90,9 +90,7 @@ async def many_writers(
 
 async def measured(run: Callable[[SqliteDatabase], object], root: Path) -> float:
     with tempfile.TemporaryDirectory(dir=root) as folder:
-        database = await SqliteDatabase.open(
-            Path(folder), now_us=0, migrations=(SqliteMigration(1, "bench", SCHEMA, ""),)
-        )
+        database = await SqliteDatabase.open(Path(folder), now_us=0, migrations=(Migration(1, "bench", SCHEMA, ""),))
         try:
             return await run(database)  # type: ignore[misc, no-any-return]
         finally:

@@ -1,12 +1,16 @@
 import gc
 import logging
+import os
+import signal
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import hypothesis
 import pytest
 
 from sidemirror_server.memory.finding import embeddings as meanings
-from sidemirror_server.rpc import recent, turn_material
+from sidemirror_server.rpc.boundary import recorded_turns
 from sidemirror_server.turns import conductor, critiquing, lessons, reflecting
 
 # A property is not about time: on a busy machine Hypothesis' own deadline per example fails at random, and its look at
@@ -17,7 +21,23 @@ hypothesis.settings.register_profile("sidemirror", _timeless, derandomize=True, 
 hypothesis.settings.register_profile("search", _timeless, derandomize=False)
 hypothesis.settings.load_profile("sidemirror")
 
-pytest_plugins = ["tests.faults.machine", "tests.postgres.fixtures", "tests.redis.fixtures"]
+# In the background of a shell Ctrl-C is ignored, and by each process that a test starts from there too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+pytest_plugins = [
+    "tests.faults.machine",
+    "tests.folder_times",
+    "tests.postgres.fixtures",
+    "tests.redis.fixtures",
+    "tests.selection",
+]
+
+# Where compiled modules are not kept, each process that a test starts compiles the whole product, which takes half a
+# second of a core. They are kept outside of the sources then.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(Path(sys.prefix) / "bytecode")
 
 # In the tests' own process the server waits so many times as long before it goes without something: what comes of it,
 # and not how soon on a machine that has no time, is what they are about.
@@ -29,9 +49,8 @@ _WAITS = (
     (lessons, "_MEANING_S"),
     (lessons, "_READ_S"),
     (meanings, "_QUESTION_S"),
-    (recent, "_MOMENT_S"),
+    (recorded_turns, "_MOMENT_S"),
     (reflecting, "_LESSONS_S"),
-    (turn_material, "_MOMENT_S"),
 )
 
 

@@ -9,18 +9,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sidemirror_server.rpc.access import Token, read_access
-from sidemirror_server.rpc.admission import CallLimits
-from sidemirror_server.rpc.identity import Identity
-from sidemirror_server.rpc.listening import UNIX, CannotListen, check_address, group_id, is_local
-from sidemirror_server.rpc.refusals import Refusals
-from sidemirror_server.rpc.secret_files import CannotUse, Reread, read_public
+from sidemirror_server.rpc.boundary.access import Token, read_access
+from sidemirror_server.rpc.boundary.admission import CallLimits
+from sidemirror_server.rpc.boundary.identity import Identity
+from sidemirror_server.rpc.boundary.refusals import Refusals
+from sidemirror_server.rpc.boundary.secret_files import CannotUse, Reread, read_public
+from sidemirror_server.rpc.listening.addresses import UNIX, CannotListen, check_address, group_id, is_local
 from sidemirror_server.settings import PREFIX, BadSettings, Settings
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
 
 if TYPE_CHECKING:
-    from sidemirror_server.rpc.tls import Credentials, TlsFiles
+    from sidemirror_server.rpc.listening.tls import Credentials, TlsFiles
 
 _log = logging.getLogger(__name__)
 
@@ -111,7 +111,7 @@ def tls_files(settings: Settings) -> "TlsFiles | None":
     tls = settings.tls
     if not tls.key_file:
         return None
-    from sidemirror_server.rpc.tls import TlsFiles  # ssl is loaded only where there is TLS
+    from sidemirror_server.rpc.listening.tls import TlsFiles  # ssl is loaded only where there is TLS
 
     client_ca = Path(tls.client_ca_file) if tls.client_ca_file else None
     return TlsFiles(Path(tls.certificate_file), Path(tls.key_file), client_ca)
@@ -128,7 +128,7 @@ def check_files(settings: Settings) -> None:
 
 def check_tls(files: "TlsFiles") -> None:
     """Whether a server can use the files. Raises BadSettings, naming the setting of the one that it cannot."""
-    from sidemirror_server.rpc import tls
+    from sidemirror_server.rpc.listening import tls
 
     with _named("tls__certificate_file"):
         read_public(files.certificate)
@@ -144,7 +144,7 @@ def credentials_of(settings: Settings, clock: Clock) -> "Credentials | None":
     files = tls_files(settings)
     if files is None:
         return None
-    from sidemirror_server.rpc import tls
+    from sidemirror_server.rpc.listening import tls
 
     with _named("tls__certificate_file"):
         return tls.credentials_of(files, clock)

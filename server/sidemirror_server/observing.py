@@ -6,48 +6,40 @@ Called by `assembly/`. With metrics off nothing of this is in the way of a call.
 import asyncio
 import inspect
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from typing import ParamSpec, TypeVar
 
-import msgspec
 from opentelemetry import metrics
 from opentelemetry.metrics import CallbackOptions, Observation
 
-from sidemirror_server.rpc.admission import Admission
-from sidemirror_server.rpc.info import StoreFacts
+from sidemirror_server.rpc.boundary.admission import Admission
+from sidemirror_server.rpc.sidecar.info import StoreFacts
 from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.telemetry import METER, STORE
 from sidemirror_server.work.bounded_queue import Bounded
 
-T = TypeVar("T", bound=msgspec.Struct)
+P = ParamSpec("P")
+T = TypeVar("T")
 # Values with their attributes. Called on a thread of the reader's: it looks, and waits for nothing.
 Read = Callable[[], Iterable[tuple[float, dict[str, str]]]]
 # Name, unit, description, and how it is read.
 Gauge = tuple[str, str, str, Read]
 
 
-class Timed:
-    """A port whose verbs are timed; everything else is the port's own."""
-
-    def __init__(self, name: str, port: object) -> None:
-        self._name = name
-        self._port = port
-
-    def __getattr__(self, verb: str) -> Any:
-        found = getattr(self._port, verb)
-        if inspect.iscoroutinefunction(found):
-            found = _timed(self._name, verb, found)
-            setattr(self, verb, found)  # so that it is looked for once
-        return found
+def time_verbs(store: str, port: object) -> None:
+    """Has every verb of a port timed from now on, under the store's name."""
+    for verb, call in inspect.getmembers(port, inspect.iscoroutinefunction):
+        if not verb.startswith("_"):
+            setattr(port, verb, _timed(store, verb, call))
 
 
-def _timed(store: str, verb: str, call: Callable[..., Any]) -> Callable[..., Any]:
+def _timed(store: str, verb: str, call: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
     well = {"store": store, "verb": verb, "failed": "false"}
     ill = {**well, "failed": "true"}
 
-    async def timed(*arguments: Any, **named: Any) -> Any:
+    async def timed(*arguments: P.args, **named: P.kwargs) -> T:
         began_s = time.perf_counter()
         attributes = ill
         try:
@@ -58,11 +50,6 @@ def _timed(store: str, verb: str, call: Callable[..., Any]) -> Callable[..., Any
             STORE.record(time.perf_counter() - began_s, attributes)
 
     return timed
-
-
-def with_times(stores: T, ports: Iterable[str]) -> T:
-    """The same stores, with the verbs of these fields timed."""
-    return msgspec.structs.replace(stores, **{name: Timed(name, getattr(stores, name)) for name in ports})
 
 
 def observe(gauges: Iterable[Gauge]) -> None:

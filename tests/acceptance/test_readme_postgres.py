@@ -1,4 +1,4 @@
-"""What the README says about a shared Postgres, done as written on a real one that asks for passwords."""
+"""What docs/operations.md says about a shared Postgres, done as written on a real one that asks for passwords."""
 
 import asyncio
 import re
@@ -10,8 +10,8 @@ import asyncpg
 import pytest
 
 from sidemirror.v1.thinking_pb2 import StartTurnRequest
+from tests.acceptance.documents import blocks, section
 from tests.acceptance.product import COMMAND, Serving, environment, ran
-from tests.acceptance.readme import blocks, section
 from tests.faults.sidecars import connected
 from tests.postgres.cluster import Cluster
 
@@ -64,7 +64,7 @@ async def start_a_turn(address: str) -> None:
 
 
 def test_as_written(cluster: Cluster, tmp_path: Path) -> None:
-    # The server asks them for the passwords that the README gives them.
+    # The server asks them for the passwords that the page gives them.
     asked = "GRANT asked_for_password TO sidemirror_owner, sidecar"
     asyncio.run(as_administrator(cluster, "CREATE ROLE asked_for_password", *written("sql"), asked))
     migrate, doctor, serve = (here(command, cluster) for command in written("sh"))

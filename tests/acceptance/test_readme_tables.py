@@ -1,16 +1,16 @@
-"""The README's tables say what the code says."""
+"""The tables of docs/ say what the code says."""
 
 import re
 from enum import Enum
 from typing import Any
 
 from sidemirror.v1 import errors_pb2
-from sidemirror_server.rpc.status import TABLE
+from sidemirror_server.rpc.boundary.status import TABLE
 from sidemirror_server.settings import Settings, names
 from sidemirror_server.thinking.levels import TOKEN_BUDGETS
 from sidemirror_server.thinking.schedule import Reason
+from tests.acceptance.documents import table
 from tests.acceptance.product import run
-from tests.acceptance.readme import table
 
 
 def default_of(name: str) -> str:

@@ -13,7 +13,7 @@ from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.vocabulary.errors import AlreadyExists
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.work.queue import Job, JobKey, JobState, NewJob
+from sidemirror_server.work.queue import Job, JobKey, JobState, NewJob, lease_until_us
 from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance import work as suite
 from tests.conformance.clauses import clauses_of
@@ -96,7 +96,7 @@ class ClaimInTwoSteps(SqliteWork):
         rows = self._database.read(lambda connection: connection.execute(adapter._SQL["due"], due).fetchall())
         await asyncio.sleep(0)
         positions = "[" + ",".join(str(position) for (position,) in rows) + "]"
-        lease = {"lease_until_us": adapter._after(now_us, lease_s), "worker": worker, "now_us": now_us}
+        lease = {"lease_until_us": lease_until_us(now_us, lease_s), "worker": worker, "now_us": now_us}
         await self._database.write(
             lambda connection: connection.execute(adapter._SQL["claim"], {**lease, "positions": positions})
         )

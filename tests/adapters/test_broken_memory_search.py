@@ -8,10 +8,11 @@ import msgspec
 import pytest
 
 from sidemirror_server.memory.finding.search import Embedded, Filter, MemoryFacts, TextHits, Unembedded, VectorHits
+from sidemirror_server.storage.migration import Migration
 from sidemirror_server.storage.sqlite import memory_lookup, memory_search
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
-from sidemirror_server.storage.sqlite.migrate import SqliteMigration, read_migrations
+from sidemirror_server.storage.sqlite.migrate import read_migrations
 from sidemirror_server.vocabulary.scope import Scope
 from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance import memory_search as suite
@@ -75,7 +76,7 @@ async def test_forgetful_trigger_is_noticed(
     assert piece in ours.script
     broken = msgspec.structs.replace(ours, script=ours.script.replace(piece, instead))
 
-    def with_it() -> tuple[SqliteMigration, ...]:
+    def with_it() -> tuple[Migration, ...]:
         return tuple(broken if migration is ours else migration for migration in known)
 
     monkeypatch.setattr("sidemirror_server.storage.sqlite.database.read_migrations", with_it)

@@ -16,7 +16,7 @@ import pytest
 from msgspec.structs import replace
 
 from sidemirror_server.memory.record import Learned, Lesson, MemoryHistory, MemoryRecord, Revision
-from sidemirror_server.models.ledger import Amount, Cap, Level, Refusal, Reservation
+from sidemirror_server.models.ledger import Amount, Cap, Level, Refusal, Reservation, refusal
 from sidemirror_server.storage.postgres import (
     critiques,
     journal,
@@ -44,7 +44,7 @@ from sidemirror_server.trace.log import Batch, Entry
 from sidemirror_server.vocabulary.errors import WrongState
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.work.queue import Job, NewJob
+from sidemirror_server.work.queue import Job, NewJob, lease_until_us
 from tests.conformance import critiques as critiques_suite
 from tests.conformance import journal as journal_suite
 from tests.conformance import ledger as ledger_suite
@@ -249,8 +249,8 @@ class LooksFirst(PostgresLedger):
         self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int
     ) -> Reservation | Refusal:
         wanted = Reservation("", scope, purpose, now_us // ledger_suite.DAY_US, most)
-        refusal = ledger._refusal(await self.used(scope, purpose, wanted.day), wanted, caps)
-        return refusal or await super().reserve(scope, purpose, most, {}, lease_s, now_us)
+        exceeded = refusal(await self.used(scope, purpose, wanted.day), wanted, caps)
+        return exceeded or await super().reserve(scope, purpose, most, {}, lease_s, now_us)
 
 
 class ClaimsWhatIsTaken(PostgresWork):
@@ -267,7 +267,7 @@ class ClaimsWhatIsTaken(PostgresWork):
         for tenant_id, project_id, job_id in found:
             scope = Scope(tenant_id, project_id)
             async with self._database.transaction(scope) as transaction:
-                values = ([JobId(job_id)], now_us, work._after(now_us, lease_s), worker)
+                values = ([JobId(job_id)], now_us, lease_until_us(now_us, lease_s), worker)
                 jobs += work._jobs(await transaction.fetch(statement, tenant_id, project_id, *values))
         return tuple(jobs)
 

@@ -1,7 +1,7 @@
 """The suites of turn logs, sessions and requests can fail: each clause is seen to catch an adapter that breaks it."""
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -12,6 +12,7 @@ from sidemirror_server.storage.sqlite import requests, sessions, turn_log
 from sidemirror_server.storage.sqlite.requests import SqliteRequests
 from sidemirror_server.storage.sqlite.sessions import SqliteSessions
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
+from sidemirror_server.trace.acceptance import Accepted, accept
 from sidemirror_server.trace.log import Batch, Entry, TurnHead
 from sidemirror_server.trace.requests import Answered
 from sidemirror_server.vocabulary.errors import NotFound, WrongState
@@ -44,8 +45,6 @@ BROKEN_TURN_LOG = [
     ("LG6", "tail_of_group", PROJECT, ANY_PROJECT),
     ("TL5", "make_sessions", "DO NOTHING", "DO UPDATE SET body = excluded.body"),
     ("TL5", "make_sessions", "json_extract(value, '$[1]'), json_extract(value, '$[1]')", "0, 0"),
-    ("TL6", "put_heads", "WHERE excluded.last_sequence >= turns.last_sequence", ""),
-    ("TL6", "put_heads", "excluded.last_sequence >= turns", "excluded.last_sequence > turns"),
     ("TL6", "put_heads", "standing = excluded.standing, ", ""),
     ("TL7", "read", "ORDER BY sequence", "ORDER BY sequence DESC"),
     ("TL7", "read", "sequence > :after", "sequence >= :after"),
@@ -176,7 +175,7 @@ class ChecksNothing(SqliteTurnLog):
     async def append(self, scope: Scope, batches: tuple[Batch, ...]) -> None:
         def change(connection: sqlite3.Connection) -> None:
             place = turn_log._place(scope)
-            turn_log._put_heads(connection, place, batches, {})
+            turn_log._put_heads(connection, place, [one.head for one in batches], {})
             turn_log._put_entries(connection, place, [(one.head, draft) for one in batches for draft in one.drafts])
 
         await self._database.write(change)
@@ -273,6 +272,26 @@ class SeesOneScope(SqliteTurnLog):
 )
 async def test_broken_turn_log_is_noticed(clause: str, broken: type[SqliteTurnLog], tmp_path: Path) -> None:
     await noticed(clause, tmp_path, log=broken)
+
+
+def every_head(batches: Iterable[Batch], kept: Mapping[TurnId, tuple[SessionId, int]]) -> Accepted:
+    heads = {batch.head.turn_id: batch.head for batch in batches}
+    return accept(batches, kept)._replace(heads=tuple(heads.values()))
+
+
+def heads_that_are_ahead(batches: Iterable[Batch], kept: Mapping[TurnId, tuple[SessionId, int]]) -> Accepted:
+    accepted = accept(batches, kept)
+    last = {turn_id: last_sequence for turn_id, (_, last_sequence) in kept.items()}
+    ahead = (head for head in accepted.heads if head.last_sequence > last.get(head.turn_id, -1))
+    return accepted._replace(heads=tuple(ahead))
+
+
+@pytest.mark.parametrize("broken", [every_head, heads_that_are_ahead])
+async def test_a_broken_rule_of_heads_is_noticed(
+    broken: Callable[..., Accepted], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turn_log, "accept", broken)
+    await noticed("TL6", tmp_path)
 
 
 class SilentForUnknownSessions(SqliteSessions):

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from sidemirror_server.critique.statistics import DAY_US, HOUR_US, figures_of
+from sidemirror_server.critique.statistics import DAY_US, HOUR_US
 from sidemirror_server.storage.sqlite import critiques as adapter
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.migrate import migrate, read_migrations
@@ -17,6 +17,7 @@ from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance import critiques as suite
 from tests.conformance.clauses import clauses_of
 from tests.conformance.critiques import ONE, T0, counted, varied
+from tests.conformance.figures import figures_of
 
 CLAUSES = clauses_of(suite)
 MANY = 100_000

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sidemirror_server.models.ledger import Amount, Cap, Level, Refusal, Reservation, Spend
+from sidemirror_server.models.ledger import Amount, Cap, Level, Refusal, Reservation, Spend, refusal
 from sidemirror_server.storage.sqlite import ledger as adapter
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.vocabulary.scope import Scope
@@ -78,9 +78,9 @@ class LooksFirst(SqliteLedger):
         self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int
     ) -> Reservation | Refusal:
         wanted = Reservation("", scope, purpose, now_us // suite.DAY_US, most)
-        refusal = self._database.read(lambda connection: adapter._refusal(connection, wanted, caps))
+        exceeded = refusal(await self.used(scope, purpose, wanted.day), wanted, caps)
         await asyncio.sleep(0)
-        return refusal or await super().reserve(scope, purpose, most, {}, lease_s, now_us)
+        return exceeded or await super().reserve(scope, purpose, most, {}, lease_s, now_us)
 
 
 class TakesAnyway(SqliteLedger):

@@ -34,7 +34,7 @@ def test_refused(file: str, code: str) -> None:
     [
         ("settings/reading.py", ENVIRONMENT),
         ("vocabulary/clock.py", CLOCK_NS),
-        ("rpc/interceptors.py", BROAD_EXCEPT),
+        ("rpc/boundary/interceptors.py", BROAD_EXCEPT),
         ("work/worker.py", BROAD_EXCEPT),
     ],
 )

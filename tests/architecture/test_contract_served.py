@@ -1,8 +1,7 @@
 """The contract and the server say the same: every RPC is served, every error has its row, every field its limit."""
 
-import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from functools import cache
 from typing import Any
 
@@ -17,30 +16,14 @@ from sidemirror.v1 import (
     sidecar_pb2,
     thinking_pb2,
 )
-from sidemirror_server.rpc import server
-from sidemirror_server.rpc.critique import CritiqueCalls
-from sidemirror_server.rpc.critiques import KeptCritiqueCalls
-from sidemirror_server.rpc.dreams import DreamCalls
-from sidemirror_server.rpc.goal_watch import GoalWatchStreams
-from sidemirror_server.rpc.goals import GoalCalls
-from sidemirror_server.rpc.lessons import LessonCalls
-from sidemirror_server.rpc.limit_table import CLAMPED, TABLE, Count, Id, Number, Required, Rule, Seconds, Text
-from sidemirror_server.rpc.limits import NoRule, checker_of
-from sidemirror_server.rpc.memories import KeptMemoryCalls
-from sidemirror_server.rpc.memory import MemoryCalls
-from sidemirror_server.rpc.memory_graph import MemoryGraphCalls
-from sidemirror_server.rpc.memory_search import MemorySearchCalls
-from sidemirror_server.rpc.portable_memories import PortableMemoryCalls
-from sidemirror_server.rpc.reflections import ReflectionCalls
-from sidemirror_server.rpc.run_turn import TurnStreams
-from sidemirror_server.rpc.sessions import SessionCalls
-from sidemirror_server.rpc.sidecar import SidecarCalls
-from sidemirror_server.rpc.status import INTERNAL, row_of
-from sidemirror_server.rpc.status import TABLE as ROWS
-from sidemirror_server.rpc.turns import TurnCalls
-from sidemirror_server.rpc.watch import WatchStreams
+from sidemirror_server.rpc.boundary import services
+from sidemirror_server.rpc.boundary.limit_table import CLAMPED, TABLE, Count, Id, Number, Required, Rule, Seconds, Text
+from sidemirror_server.rpc.boundary.limits import NoRule, checker_of
+from sidemirror_server.rpc.boundary.status import INTERNAL, row_of
+from sidemirror_server.rpc.boundary.status import TABLE as ROWS
 from sidemirror_server.vocabulary import errors
 from tests.architecture.repository import checked, run_tool
+from tests.architecture.tables import SERVED
 
 SERVICES = [
     service
@@ -51,31 +34,35 @@ SERVICES = [
     )
     for service in file.services_by_name.values()
 ]
+SIDECAR = next(service for service in SERVED if service.contract is services.SIDECAR)
 METHODS = [method for service in SERVICES for method in service.methods]
-SERVICERS = (
-    *(SessionCalls, TurnCalls, ReflectionCalls, TurnStreams, WatchStreams),
-    *(CritiqueCalls, KeptCritiqueCalls, GoalCalls, GoalWatchStreams, SidecarCalls),
-    *(MemoryCalls, KeptMemoryCalls, PortableMemoryCalls, MemorySearchCalls, MemoryGraphCalls, LessonCalls),
-    DreamCalls,
-)
-
-
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.full_name)
-def test_every_rpc_is_implemented_once(method: Any) -> None:
-    having = [servicer for servicer in SERVICERS if hasattr(servicer, method.name)]
-    assert len(having) == 1
-    serve = getattr(having[0], method.name)
-    assert inspect.isasyncgenfunction(serve) if method.server_streaming else inspect.iscoroutinefunction(serve)
 
 
 def test_every_service_of_the_contract_is_served() -> None:
-    served = (server.THINKING, server.CRITIQUE, server.GOALS, server.MEMORY, server.SIDECAR)
-    assert {service.full_name for service in SERVICES} == {service.full_name for service in served}
+    assert {service.contract.full_name for service in SERVED} == {service.full_name for service in SERVICES}
 
 
-def test_an_rpc_without_a_servicer_is_refused_at_start() -> None:
-    with pytest.raises(server.NotImplementedByServicer):
-        server.handlers_of(None, server.THINKING, [])  # type: ignore[arg-type]
+async def answers(request: Any, call: Any) -> AsyncIterator[Any]:
+    for answer in (request, call):
+        yield answer
+
+
+@pytest.mark.parametrize(
+    ("rpcs", "told"),
+    [
+        ({}, "GetServerInfo is not served"),
+        ({**SIDECAR.rpcs, "GetServerInf": SIDECAR.rpcs["GetServerInfo"]}, "GetServerInf is not in the contract"),
+        ({"GetServerInfo": services.ServerStream(answers)}, "GetServerInfo is served as ServerStream, and is Unary"),
+    ],
+)
+def test_a_table_that_is_not_the_contract_is_refused_at_start(rpcs: dict[str, services.Rpc], told: str) -> None:
+    with pytest.raises(services.NotTheContract, match=rf"^sidemirror\.v1\.SidecarService: {told}$"):
+        services.ServiceTable(SIDECAR.contract, **rpcs)
+
+
+def test_a_name_that_is_given_twice_is_refused_at_start() -> None:
+    with pytest.raises(TypeError, match="multiple values for keyword argument 'GetServerInfo'"):
+        services.ServiceTable(SIDECAR.contract, GetServerInfo=SIDECAR.rpcs["GetServerInfo"], **SIDECAR.rpcs)
 
 
 # --- errors

@@ -23,6 +23,10 @@ ROOMS = (
         "assembly",
         "settings",
     ),
+    *(
+        f"rpc/{room}"
+        for room in ("boundary", "critique", "goals", "listening", "memory", "sidecar", "thinking", "wire")
+    ),
     *("models", "models/adapters", "models/adapters/anthropic", "models/adapters/openai_compatible"),
     *("storage", "storage/sqlite", "storage/postgres", "storage/redis"),
 )
@@ -59,6 +63,7 @@ def broken_contracts(folder: Path) -> list[str]:
 
 
 LAYERS = "Rooms import downwards only, and siblings are unaware of each other"
+RPC = "Rooms of rpc import downwards only, and services ignore each other"
 ADAPTERS = "Only assembly imports adapters, and adapters do not import each other"
 MEMORY = "Inner rooms of memory import downwards only"
 SQLITE = "sqlite3 only below storage/sqlite"
@@ -87,17 +92,23 @@ def test_import_contracts_hold() -> None:
         ("storage/sqlite/planted.py", "sidemirror_server.rpc", LAYERS),
         ("storage/sqlite/planted.py", "sidemirror_server.turns", LAYERS),
         ("unlisted.py", "os", LAYERS),
+        ("rpc/critique/planted.py", "sidemirror_server.rpc.thinking", RPC),
+        ("rpc/memory/planted.py", "sidemirror_server.rpc.listening", RPC),
+        ("rpc/listening/planted.py", "sidemirror_server.rpc.sidecar", RPC),
+        ("rpc/boundary/planted.py", "sidemirror_server.rpc.goals", RPC),
+        ("rpc/wire/planted.py", "sidemirror_server.rpc.boundary", RPC),
+        ("rpc/unlisted.py", "os", RPC),
         ("operations/planted.py", "sidemirror_server.storage.sqlite", ADAPTERS),
-        ("rpc/planted.py", "sidemirror_server.storage.sqlite", ADAPTERS),
+        ("rpc/boundary/planted.py", "sidemirror_server.storage.sqlite", ADAPTERS),
         ("storage/postgres/planted.py", "sidemirror_server.storage.sqlite", ADAPTERS),
-        ("rpc/planted.py", "sidemirror_server.storage.sql", ADAPTERS),
+        ("rpc/boundary/planted.py", "sidemirror_server.storage.sql", ADAPTERS),
         ("turns/planted.py", "sidemirror_server.models.adapters.rules", ADAPTERS),
         ("models/planted.py", "sidemirror_server.models.adapters.rules", ADAPTERS),
         ("memory/kin/planted.py", "sidemirror_server.memory.finding", MEMORY),
         ("memory/trials/planted.py", "sidemirror_server.memory.kin", MEMORY),
         ("memory/lessons/planted.py", "sidemirror_server.memory.finding", MEMORY),
-        ("memory/finding/planted.py", "sidemirror_server.memory.dreams", MEMORY),
-        ("memory/record.py", "sidemirror_server.memory.trials", MEMORY),
+        ("memory/finding/planted.py", "sidemirror_server.memory.dreams.dreams", MEMORY),
+        ("memory/record.py", "sidemirror_server.memory.trials.trials", MEMORY),
         ("memory/unlisted.py", "os", MEMORY),
         ("trace/planted.py", "sqlite3", SQLITE),
         ("storage/postgres/planted.py", "sqlite3", SQLITE),
@@ -133,7 +144,8 @@ def test_a_planted_violation_is_found(tmp_path: Path, module: str, imports: str,
         ("storage/postgres/planted.py", "asyncpg"),
         ("storage/redis/planted.py", "redis.asyncio"),
         ("memory/dreams/planted.py", "sidemirror_server.memory.lessons, sidemirror_server.memory.finding"),
-        ("rpc/planted.py", "grpc, google.protobuf, sidemirror.v1.thinking_pb2, sidemirror_server.turns"),
+        ("rpc/boundary/planted.py", "grpc, google.protobuf, sidemirror.v1.thinking_pb2, sidemirror_server.turns"),
+        ("rpc/goals/planted.py", "sidemirror_server.rpc.boundary, sidemirror_server.rpc.wire"),
         ("turns/planted.py", "sidemirror_server.thinking, sidemirror_server.memory, sidemirror_server.trace"),
         ("operations/planted.py", "grpc, sidemirror.v1.thinking_pb2"),
         ("operations/demo/planted.py", "sqlite3"),

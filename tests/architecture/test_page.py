@@ -1,4 +1,5 @@
-"""What `server/ARCHITECTURE.md` names is where it says: every file, every function in it, every method of a class."""
+"""What `server/ARCHITECTURE.md`, `CONTRIBUTING.md` and the decisions name is where they say: every file, every function
+in it, every method of a class."""
 
 import ast
 import re
@@ -7,6 +8,14 @@ from pathlib import Path
 from tests.architecture.repository import ROOT
 
 PAGE = (ROOT / "server" / "ARCHITECTURE.md").read_text(encoding="utf-8")
+PAGES = {
+    file: (ROOT / file).read_text(encoding="utf-8")
+    for file in (
+        "server/ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        *sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs" / "decisions").glob("*.md")),
+    )
+}
 SERVER = ROOT / "server" / "sidemirror_server"
 
 _QUOTED = re.compile(r"`([^`\n]+)`")
@@ -31,27 +40,29 @@ def names_in(file: Path) -> set[str]:
 
 
 def place_of(path: str) -> Path | None:
-    """Paths are below the server unless they start elsewhere; a bare name may stand for a file of any room."""
-    bare = [] if "/" in path.rstrip("/") else sorted(SERVER.rglob(path.rstrip("/")))
+    """Paths are below the server unless they start elsewhere; a bare name may be a file of any room, or a test."""
+    name = path.rstrip("/")
+    bare = [] if "/" in name else [*sorted(SERVER.rglob(name)), *sorted((ROOT / "tests").rglob(name))]
     return next((place for place in (SERVER / path, ROOT / path, *bare) if place.exists()), None)
 
 
 def test_every_path_is_there() -> None:
-    paths = {quoted.partition(":")[0] for quoted in _QUOTED.findall(PAGE)}
-    paths = {path for path in paths if _PATH.fullmatch(path)}
-    assert len(paths) > 50
-    assert {path for path in paths if place_of(path) is None} == set()
+    paths = {(page, quoted.partition(":")[0]) for page, text in PAGES.items() for quoted in _QUOTED.findall(text)}
+    paths = {(page, path) for page, path in paths if _PATH.fullmatch(path)}
+    assert len(paths) > 100
+    assert {(page, path) for page, path in paths if place_of(path) is None} == set()
 
 
 def test_every_name_is_in_its_file() -> None:
-    named = [quoted.split(":") for quoted in _QUOTED.findall(PAGE) if re.fullmatch(r"[\w/]+\.py:\w+", quoted)]
+    quoted = [words for text in PAGES.values() for words in _QUOTED.findall(text)]
+    named = [words.split(":") for words in quoted if re.fullmatch(r"[\w/]+\.py:\w+", words)]
     methods = {name for file in SERVER.rglob("*.py") for name in names_in(file)}
     assert len(named) > 5
     for path, name in named:
         file = place_of(path)
         assert file is not None, path
         assert any(known == name or known.endswith(f".{name}") for known in names_in(file)), f"{path}:{name}"
-    told = {quoted for quoted in _QUOTED.findall(section("One turn, file by file")) if _METHOD.fullmatch(quoted)}
+    told = {words for words in _QUOTED.findall(section("One turn, file by file")) if _METHOD.fullmatch(words)}
     assert {"Boundary.bidi_stream", "LiveTurn.record", "_TurnStream.compose"} <= told
     # `TurnLog.append` is a port's.
     assert told <= methods

@@ -3,7 +3,11 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from bench.week import BOUNDS, Sample, growth, measure, table
+
+pytestmark = pytest.mark.slow("a quarter of a minute of mixed load")
 
 
 def test_a_quarter_of_a_minute_of_it(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.clients.languages import LANGUAGES, Language, ready
 
-pytestmark = [pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow("clients are built"), pytest.mark.timeout(600)]
 OWN: dict[str, Sequence[str]] = {
     "go": ("go", "test", "."),
     "typescript": ("node", "--test", "dist/test/client.test.js"),

@@ -13,7 +13,7 @@ from tests.acceptance.product import environment
 from tests.clients.harness import Sidecar, sidecar
 from tests.clients.languages import CLIENTS, LANGUAGES, ready
 
-pytestmark = [pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow("five clients are built and run, as their readers would"), pytest.mark.timeout(600)]
 # What a Rust project holds beside the dependencies that the README names.
 RUST = '[package]\nname = "readme"\nversion = "0.0.0"\nedition = "2021"\n[workspace]\n'
 JAVA = ("sh", "-c", 'exec java -cp "target/classes:$(cat target/classpath)" "$0"')

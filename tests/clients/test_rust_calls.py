@@ -32,6 +32,7 @@ def test_every_rpc_is_there_as_what_it_is() -> None:
     assert [method.name for method in methods if there[method.name] not in kinds_of(method)] == []
 
 
+@pytest.mark.slow("a client is built")
 @pytest.mark.timeout(600)
 def test_what_it_does_where_no_sidecar_is() -> None:
     """clients/rust/tests. Java's tests of that kind run while it is built."""

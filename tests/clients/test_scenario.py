@@ -17,7 +17,10 @@ from tests.clients.languages import LANGUAGES, Language, ready
 from tests.clients.troubled import REFUSED, RETRY_AFTER_S, Troubled
 from tests.wire.access import ACME, UNKNOWN, Certificates, write_access
 
-pytestmark = [pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.slow("five clients are built and run, with a sidecar that is killed"),
+    pytest.mark.timeout(900),
+]
 # What the page of requirements allows the agent's loop to lose to the helper, at most.
 LONGEST_MS = 50.0
 # Streams in a row that end with INTERNAL, until a turn is lost.

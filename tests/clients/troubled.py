@@ -11,7 +11,7 @@ import grpc
 
 from sidemirror.v1 import sidecar_pb2
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.rpc.status import call_status_of
+from sidemirror_server.rpc.boundary.status import call_status_of
 from sidemirror_server.vocabulary.errors import StoreFull
 
 # Streams of a turn of the kind "later" that there is no room for.

@@ -11,10 +11,11 @@ import msgspec
 import pytest
 
 from sidemirror_server.critique.record import CritiqueOutcome
-from sidemirror_server.critique.statistics import DAY_US, HOUR_US, Counted, figures_of
+from sidemirror_server.critique.statistics import DAY_US, HOUR_US
 from sidemirror_server.critique.store import CritiqueKey, CritiqueRecord, Critiques
 from sidemirror_server.vocabulary.errors import NotFound
 from sidemirror_server.vocabulary.scope import Scope
+from tests.conformance.figures import Counted, figures_of
 
 OpenCritiques = Callable[[], Critiques]
 

@@ -1,4 +1,4 @@
-"""The gate, exactly as the seed has it (response-critique, "When to reflect")."""
+"""The gate, exactly as in seed response-critique, "When to reflect"."""
 
 import pytest
 

@@ -25,6 +25,8 @@ from tests.faults.sidecars import Stub, connected
 from tests.faults.waiting import until
 from tests.wire.access import ACME, bearer, write_access
 
+pytestmark = pytest.mark.slow("floods, for seconds each")
+
 MIB = 1024 * 1024
 # What 99 of 100 honest calls take at most, beside what the machine takes.
 MOST_MS = 300

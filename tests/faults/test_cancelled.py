@@ -12,6 +12,8 @@ from tests.faults.sidecars import Stub, connected
 from tests.faults.waiting import until
 from tests.operations.scrape import metrics_address, scraped
 
+pytestmark = pytest.mark.slow("thousands of streams")
+
 
 @pytest.mark.parametrize(
     ("tracing", "rounds"), [("true", 5), ("false", 5), pytest.param("true", 100, marks=pytest.mark.long)]

@@ -20,6 +20,8 @@ from tests.faults.sidecars import Stub, channel, connected
 from tests.faults.talk import Talk
 from tests.faults.waiting import step, until
 
+pytestmark = pytest.mark.slow("processes are ended under load")
+
 GRACE_S = 3.0
 # The longest that a step may take on a busy machine; how long it should take is asserted of what was measured.
 STEP_S = 30.0

@@ -16,6 +16,8 @@ from tests.faults.process import Process
 from tests.faults.sidecars import connected
 from tests.faults.waiting import until
 
+pytestmark = pytest.mark.slow("processes are killed at random")
+
 AGENTS = 8
 
 

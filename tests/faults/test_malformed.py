@@ -30,6 +30,8 @@ from tests.faults.malformed import Maker
 from tests.faults.process import Process
 from tests.faults.sidecars import channel, connected
 
+pytestmark = pytest.mark.slow("thousands of messages")
+
 METHODS: list[MethodDescriptor] = [
     method
     for file in (thinking_pb2, critique_pb2, goal_reflection_pb2, reflective_memory_pb2, sidecar_pb2)

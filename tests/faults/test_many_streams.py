@@ -12,7 +12,10 @@ from tests.faults.process import Process
 from tests.faults.sidecars import channel, connected, stub_on
 
 MIB = 1024 * 1024
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
+pytestmark = [
+    pytest.mark.slow("thousands of streams"),
+    pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc"),
+]
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ from tests.faults.sidecars import connected, running
 from tests.faults.talk import Talk
 from tests.faults.waiting import until
 
+pytestmark = pytest.mark.slow("connections hang until time limits end them")
+
 
 @pytest.mark.parametrize("fault", ["reset", "cut", "swallow", "half-open"])
 async def test_a_turn_survives_a_connection_that_breaks(fault: str, tmp_path: Path) -> None:

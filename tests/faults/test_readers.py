@@ -16,6 +16,8 @@ from tests.faults.sidecars import Stub, connected, running
 from tests.faults.talk import Talk
 from tests.faults.waiting import until
 
+pytestmark = pytest.mark.slow("tens of thousands of events")
+
 MIB = 1024 * 1024
 
 

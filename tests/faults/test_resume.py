@@ -4,6 +4,7 @@ import signal
 from pathlib import Path
 
 import grpc
+import pytest
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.vocabulary.ids import TurnId
@@ -23,6 +24,7 @@ def same_call(number: int) -> list[pb.TurnEvent]:
     ]
 
 
+@pytest.mark.slow("processes are killed")
 async def test_places_that_a_crash_took_back_are_told_again(tmp_path: Path) -> None:
     """The agent is told a nudge that is not durable, then the sidecar dies, and what stands in the nudge's place
     afterwards is something else: the failed reflection.
@@ -71,7 +73,7 @@ async def test_a_number_beyond_the_record_counts_as_its_end(tmp_path: Path) -> N
 
 
 async def test_a_refused_resume_leaves_nothing_behind(tmp_path: Path) -> None:
-    """Seen to fail when `TurnStreams._open` does not close the stream that it could not begin with."""
+    """Seen to fail when `_open` of `rpc/thinking/run_turn.py` does not close a stream that it could not begin with."""
     async with running(tmp_path) as served:
         talk = Talk(served.stub)
         await talk.say(started("t", "s"), pb.TurnEvent(turn_finished=pb.TurnFinished()))

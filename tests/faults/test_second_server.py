@@ -11,6 +11,8 @@ from sidemirror.v1 import sidecar_pb2, sidecar_pb2_grpc
 from tests.faults.process import Process
 from tests.faults.sidecars import channel
 
+pytestmark = pytest.mark.slow("each server is a process, started until it serves or gives up")
+
 
 @pytest.fixture
 def short_folder() -> Iterator[Path]:

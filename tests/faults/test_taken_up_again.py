@@ -45,7 +45,7 @@ async def test_a_turn_that_the_log_has_otherwise_is_read_from_it(tmp_path: Path)
 
 async def test_who_waits_for_a_reflection_of_such_a_turn_is_told(tmp_path: Path) -> None:
     """The reflection was made on what is not so, and nothing will come of it. Seen to fail when `_made` of
-    `rpc/reflections.py` does not look at `turn.lost`: the call has no deadline, and waits for ever."""
+    `rpc/thinking/reflect.py` does not look at `turn.lost`: the call has no deadline, and waits for ever."""
     async with running(tmp_path) as served:
         await served.stub.StartTurn(pb.StartTurnRequest(turn_id="t", session_id="s"))
     switch = Switch()

@@ -23,6 +23,8 @@ from tests.goals.agents import (
 from tests.postgres.databases import Databases
 from tests.redis.server import RedisServer
 
+pytestmark = pytest.mark.slow("processes are killed at random")
+
 AGENTS = 8
 # Long enough that a kill meets calls of the model, short enough that it meets what comes after them.
 TAKES_S = 0.05

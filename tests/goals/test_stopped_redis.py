@@ -22,6 +22,8 @@ from tests.goals.agents import Stub, a_report, connected, until_ended
 from tests.postgres.databases import Databases
 from tests.redis.server import RedisServer
 
+pytestmark = pytest.mark.slow("a store stands still for seconds")
+
 
 class Caller:
     """Calls, and keeps how each kind ended and how late that was, beyond what this process was late by itself."""

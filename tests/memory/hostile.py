@@ -1,5 +1,5 @@
 """Texts that somebody plants in what a tool returns or in an error, so that an agent learns them. Written for this
-project, by the families of research page reliability-and-security, section B1: (name, text)."""
+project, by the attack families of decision 032: (name, text)."""
 
 import base64
 import codecs

@@ -11,7 +11,6 @@ from sidemirror_server.memory.kin.clusters import (
     ClusterKind,
     clusters,
     facts_of,
-    is_supported,
 )
 from sidemirror_server.memory.record import AppliesWhen, MemoryKind
 from sidemirror_server.vocabulary.terms import telling_terms
@@ -77,7 +76,6 @@ def test_the_order_and_the_support() -> None:
     alone = [fact(1, INDEX, importance=0.9, episodes=("e",)), fact(2, INDEX_TOO, episodes=("e",))]
     found = clusters([*alone, fact(3, EMAIL), fact(4, EMAIL_TOO)])
     assert [one.episodes for one in found] == [("e3", "e4"), ("e",)]
-    assert [is_supported(one) for one in found] == [True, False]
     assert [one.importance for one in found] == [0.5, 0.9]
 
 

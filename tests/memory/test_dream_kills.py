@@ -21,6 +21,8 @@ from tests.memory.dreamers import dream_of, log_of, store
 from tests.memory.talk import listed
 from tests.postgres.databases import Databases
 
+pytestmark = pytest.mark.slow("processes are killed at random")
+
 CLUSTERS, EPISODES = 12, 3
 CASES = [
     pytest.param(3, id="3-kills", marks=pytest.mark.timeout(300)),

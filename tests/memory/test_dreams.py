@@ -1,4 +1,4 @@
-"""When a project dreams, and for how long it is left alone: the figures of design section 8, as literals."""
+"""When a project dreams, and for how long it is left alone: the figures of decision 034, as literals."""
 
 import pytest
 

@@ -15,6 +15,8 @@ from tests.memory.dream_endpoint import DreamEndpoint
 from tests.memory.recorded_memories import requests
 from tests.models.endpoint import KEY, LOCAL, Fault
 
+pytestmark = pytest.mark.slow("recorded episodes are played in full")
+
 EPISODES = {"intercode": 400, "tau_bench": 60}
 
 

@@ -11,7 +11,7 @@ from sidemirror_server.memory.lessons.keeping import Ids, Keeper, Trust, judged_
 from sidemirror_server.memory.lessons.trust import steering
 from sidemirror_server.memory.record import Learned, Lesson
 from sidemirror_server.memory.store import Memories
-from sidemirror_server.rpc.memory_wire import result_of
+from sidemirror_server.rpc.memory.results import result_of
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.scope import Scope
 

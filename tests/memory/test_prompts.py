@@ -1,4 +1,4 @@
-"""The prompts of reflective memory: the seed's words, and recorded data that cannot leave its fence."""
+"""The prompts of memory: the words of seed reflection-engine-v2, and recorded data that cannot leave its fence."""
 
 import re
 from pathlib import Path
@@ -19,7 +19,7 @@ def step(number: int, content: str = "x", **more: str) -> EpisodeStep:
 
 
 def test_the_seeds_words() -> None:
-    """As they stand in the seed; pinned here by their beginning, their tasks and their end."""
+    """As seed reflection-engine-v2 has them, pinned by their beginning, their tasks and their end."""
     for prompt, kind in ((FAILURE, "failures"), (SUCCESS, "successes")):
         assert prompt.startswith(f"You are a reflective reasoning engine that learns from {kind}.\n\nAnalyze the ")
         assert (

@@ -207,7 +207,7 @@ def test_a_body_keeps_everything() -> None:
 
 
 def test_dual_storage() -> None:
-    """Seed, "Dual Storage": the same tags plus `strategy`, importance × 1.1, capped."""
+    """Seed reflection-engine-v2, "Dual Storage": the same tags plus `strategy`, importance × 1.1, capped."""
     lesson = lesson_of(result(importance=0.5), Ids("r", "s", "l"), Trust(), "", {"own": 1, "outcome": "forged"}, T0)
     reflection, strategy = lesson.reflection, lesson.strategy
     assert strategy is not None

@@ -49,7 +49,7 @@ def reflector(part: Any, **more: Any) -> tuple[Reflector, Cast]:
 
 
 async def test_the_log_has_the_seeds_four_names(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
-    """Seed, "Structured Logging" and "Error Handling": names and fields; never a text of the episode."""
+    """Seed reflection-engine-v2, "Structured Logging", "Error Handling": names and fields; no text of the episode."""
     caplog.set_level(logging.INFO, "sidemirror_server.memory")
     asking, _ = reflector(ANSWER)
     result = await asking.reflect(SCOPE, CONTEXT, 5.0, 7)

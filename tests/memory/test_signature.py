@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from sidemirror_server.memory.kin.signature import (
     MOST_SIGNATURE_CHARS,
-    category_in,
     error_signature,
     is_signature,
     tool_of,
@@ -74,8 +73,8 @@ def test_the_tool_counts() -> None:
 def test_what_a_signature_says() -> None:
     signature = error_signature("a|b", "Table 'a.b' doesn't exist")
     assert signature == "a|b|not_found|missing_table"
-    assert (tool_of(signature), category_in(signature)) == ("a|b", "not_found")
-    assert (tool_of(""), category_in("")) == ("", "")
+    assert tool_of(signature) == "a|b"
+    assert tool_of("") == ""
     assert error_signature("bash", "sh: 1: jq: not found") == "bash|not_found|missing_command jq"
     assert error_signature("bash", "/bin/bash: line 1: The: command not found").endswith("|missing_command <words>")
     assert error_signature("find_user", "Error: user 17 not found") == "find_user|not_found|absent user"
@@ -113,5 +112,5 @@ def test_a_bar_where_a_text_could_not_be_read_on_is_no_part_of_its_own() -> None
     for text in ("bash: -c: line 1: syntax error near unexpected token `|'", "syntax error near unexpected token `||'"):
         signature = error_signature("bash", text)
         assert signature == "bash|validation|bad_syntax |"
-        assert (tool_of(signature), category_in(signature)) == ("bash", "validation")
+        assert tool_of(signature) == "bash"
         assert is_signature(signature)

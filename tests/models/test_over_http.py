@@ -17,8 +17,10 @@ from tests.faults.waiting import until
 from tests.models.endpoint import CLAUDE, EXPECTED, KEY, LOCAL, Endpoint, Fault, unused_url
 from tests.models.talk import CANARY, PRICES, PROVIDERS, Talk, talk
 
+pytestmark = pytest.mark.slow("providers that hang until time limits end them")
+
 DEADLINE_S = 0.8
-# Design section 3: a deadline is a deadline.
+# Decision 015: a deadline is a deadline.
 LATE_S = 0.1
 
 

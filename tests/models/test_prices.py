@@ -13,7 +13,7 @@ async def prices(provider: str, model: str, base_url: str | None = None, own: Ow
 
 
 async def test_the_list_knows_the_default_model() -> None:
-    """Claude Haiku 5.5: 0.10 and 0.50 USD for a million tokens (research page critique-and-thinking, section 3)."""
+    """Claude Haiku 5.5: 0.10 and 0.50 USD for a million tokens (Anthropic's price page)."""
     haiku = await prices("anthropic", "claude-haiku-5-5")
     assert haiku.cost(1_000, 100) == Cost(150_000)
     assert haiku.cost(1, 0) == Cost(100)

@@ -24,7 +24,7 @@ from tests.conformance import language_model as suite
 from tests.faults.machine import Machine
 from tests.faults.sidecars import channel, running, stub_on
 
-# The most that one text of a request may be (rpc/limit_table.py).
+# The most that one text of a request may be (rpc/boundary/limit_table.py).
 LONGEST = 256 * 1024
 
 

@@ -21,6 +21,8 @@ from sidemirror_server.operations.target import dial
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus
 
+pytestmark = pytest.mark.slow("the demonstration runs in its own time")
+
 
 class Notes:
     """An onlooker that remembers."""

@@ -95,7 +95,7 @@ def test_every_promise_has_its_figure(scrape: str) -> None:
 
 
 def test_every_store_is_timed(scrape: str) -> None:
-    """Those too that came after the first. Seen to fail when `with_times` is given a list of some."""
+    """Those too that came after the first. Seen to fail when `PORTS` names some only."""
     kept = ("log", "sessions", "critiques", "work", "goal_reflections", "memories", "memory_search")
     for port in (*kept, "receipts", "journal"):
         until(lambda port=port: labelled(scrape, "sidemirror_store_duration_seconds_count", store=port) >= 1)  # type: ignore[misc]

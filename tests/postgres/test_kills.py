@@ -19,6 +19,8 @@ from tests.faults.waiting import until
 from tests.postgres.cluster import Cluster
 from tests.postgres.databases import Databases
 
+pytestmark = pytest.mark.slow("processes are killed at random")
+
 AGENTS = 8
 EVENTS = 25  # of a turn
 

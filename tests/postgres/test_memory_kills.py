@@ -15,6 +15,8 @@ from tests.faults.sidecars import Stub, channel
 from tests.faults.waiting import until
 from tests.postgres.databases import Databases
 
+pytestmark = pytest.mark.slow("processes are killed at random")
+
 WRITERS = 16
 _CALL_S = 5.0
 _WHILE_AWAY = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED}
@@ -120,8 +122,8 @@ CASES = [
 
 @pytest.mark.parametrize(("kills", "total"), CASES)
 async def test_embedded(kills: int, total: int, tmp_path: Path) -> None:
-    """Seen to fail when `_ids` of `rpc/memory.py` leaves the lesson_id empty: a write that was repeated after a kill is
-    learned twice."""
+    """Seen to fail when `rpc/memory/results.py:ids_of` leaves the lesson_id empty: a write that was repeated after a
+    kill is learned twice."""
     chance = random.Random(11)
     async with Process(tmp_path) as process:
         writing = Writing(process, total)
@@ -138,8 +140,8 @@ async def test_embedded(kills: int, total: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("kills", "total"), CASES)
 async def test_on_postgres(kills: int, total: int, durable: Databases, tmp_path: Path) -> None:
-    """Every second kill is Postgres'. Seen to fail when `_ids` of `rpc/memory.py` leaves the lesson_id empty: a write
-    that was repeated after a kill is learned twice."""
+    """Every second kill is Postgres'. Seen to fail when `rpc/memory/results.py:ids_of` leaves the lesson_id empty: a
+    write that was repeated after a kill is learned twice."""
     chance = random.Random(12)
     url = durable.cluster.url("sidecar", await durable.create())
     async with Process(tmp_path, {"database_url": url}) as process:

@@ -153,6 +153,7 @@ SOME = ("tests/wire/test_turns.py", "tests/wire/test_sessions.py", "tests/wire/t
 MEMORY = ("tests/wire/test_memory.py", "tests/wire/test_memory_search.py", "tests/wire/test_memory_trust.py")
 
 
+@pytest.mark.slow("other tests once more, behind a pooler")
 @pytest.mark.timeout(300)
 def test_the_wire_tests_pass(databases: Databases, pooler: Pooler) -> None:
     """Seen to fail when `connect` gives `statement_timeout` to the session it opens, which PgBouncer refuses."""

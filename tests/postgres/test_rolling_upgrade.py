@@ -19,6 +19,8 @@ from tests.postgres.databases import Databases
 from tests.postgres.earlier_build import SERVER_OF_0006, SERVER_OF_0018, STORES_OF_0005, Build, earlier_build
 from tests.storage.test_postgres_opening import newer
 
+pytestmark = pytest.mark.slow("two builds run side by side")
+
 KNOWN = read_migrations()
 
 

@@ -18,6 +18,8 @@ from tests.faults.waiting import until
 from tests.postgres.databases import Databases
 from tests.postgres.test_stopped import is_available
 
+pytestmark = pytest.mark.slow("a store is away for seconds")
+
 EVENTS = failing_calls("t", 50)
 THINKING, CRITIQUE = "sidemirror.v1.ThinkingService", "sidemirror.v1.CritiqueService"
 SERVING = health_pb2.HealthCheckResponse.SERVING

@@ -20,6 +20,8 @@ from tests.faults.talk import Talk
 from tests.faults.waiting import until
 from tests.postgres.databases import Databases
 
+pytestmark = pytest.mark.slow("a store stands still for seconds")
+
 EVENTS = failing_calls("t", 400)
 
 

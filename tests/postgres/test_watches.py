@@ -17,6 +17,8 @@ from tests.faults.sidecars import channel, running, stub_on
 from tests.faults.waiting import until
 from tests.postgres.databases import Databases
 
+pytestmark = pytest.mark.slow("a store is killed, and 500 watches are opened")
+
 
 @contextlib.asynccontextmanager
 async def watches(address: str, count: int, of_sessions: int) -> AsyncIterator[list[Any]]:

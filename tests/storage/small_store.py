@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from sidemirror_server.storage.migration import Migration
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
-from sidemirror_server.storage.sqlite.migrate import SqliteMigration
 
-TABLE = SqliteMigration(1, "notes", "CREATE TABLE notes (id INTEGER PRIMARY KEY, text BLOB) STRICT;", "1")
+TABLE = Migration(1, "notes", "CREATE TABLE notes (id INTEGER PRIMARY KEY, text BLOB) STRICT;", "1")
 
 
 @asynccontextmanager

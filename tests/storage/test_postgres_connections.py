@@ -158,7 +158,7 @@ async def test_connections_that_were_cut_are_replaced(databases: Databases, name
         await asyncio.gather(*[ask(database, 0.05) for _ in range(4)])
         await databases.as_superuser(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
         await until_connected(databases, name, 0)
-        await asyncio.sleep(0.05)
+        await until(lambda: all(idle.connection.is_closed() for idle in database._connections._idle))
         await ask(database)
         assert database.is_available()
 

@@ -1,6 +1,7 @@
 """Who may open the shared store, and with which schema: what is refused, and what is said about it."""
 
 import asyncio
+import hashlib
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -46,7 +47,7 @@ async def refusal(
 async def works(url: str, known: tuple[PostgresMigration, ...] = KNOWN) -> None:
     database = await PostgresDatabase.open(url, known=known)
     try:
-        session_id = SessionId(f"s{len(known)}")
+        session_id = SessionId(f"of {known[-1]}")
         await PostgresSessions(database).create(ONE, SessionRecord(session_id, b"{}", 0, 0))
         assert await PostgresSessions(database).get(ONE, session_id) is not None
     finally:
@@ -173,15 +174,19 @@ async def test_a_server_without_tls() -> None:
 # --- the schema ------------------------------------------------------------------------------------------------------
 
 
+# A minute after that of every migration there is.
+NEXT = 209901010000
+
+
+def more(number: int, compatible: bool) -> PostgresMigration:
+    """A migration that adds a column to sessions."""
+    script = f"ALTER TABLE sidemirror.sessions ADD more_{number} text"
+    return PostgresMigration(number, f"more_{number}", script, "checksum", compatible)
+
+
 def newer(*compatible: bool) -> tuple[PostgresMigration, ...]:
-    """The migrations of a later server: each adds a column to sessions and says whether earlier servers go on."""
-    more = tuple(
-        PostgresMigration(
-            number, f"more_{number}", f"ALTER TABLE sidemirror.sessions ADD more_{number} text", "checksum", flag
-        )
-        for number, flag in enumerate(compatible, start=len(KNOWN) + 1)
-    )
-    return (*KNOWN, *more)
+    """The migrations of a later server, each of which says whether earlier servers go on."""
+    return (*KNOWN, *(more(number, flag) for number, flag in enumerate(compatible, start=NEXT)))
 
 
 async def test_migrating_again_changes_nothing(databases: Databases, name: str) -> None:
@@ -217,10 +222,8 @@ async def test_an_older_server_refuses_where_it_does_not(
 ) -> None:
     later = newer(*compatible)
     await migrate(databases.cluster.url("owner", name), [], 0, later)
-    number = len(KNOWN) + 1 + compatible.index(False)
-    said = (
-        f"migration {number:04d}_more_{number} is newer than this server, and says that only newer servers work with it"
-    )
+    number = NEXT + compatible.index(False)
+    said = f"migration {number}_more_{number} is newer than this server, and says that only newer servers work with it"
     assert await refusal(databases.cluster.url("sidecar", name)) == said
     await works(databases.cluster.url("sidecar", name), later)
 
@@ -242,6 +245,49 @@ async def test_a_rolling_upgrade(databases: Databases, name: str) -> None:
         await old.close()
 
 
+async def columns(databases: Databases, name: str) -> list[tuple[str, ...]]:
+    """The columns of sessions by name, and every migration that was applied."""
+    connection = await asyncpg.connect(databases.cluster.url("owner", name))
+    try:
+        rows = await connection.fetch(
+            "SELECT column_name::text, data_type::text FROM information_schema.columns "
+            "WHERE table_schema = 'sidemirror' AND table_name = 'sessions' "
+            "UNION ALL SELECT number::text, checksum FROM sidemirror.schema_migrations ORDER BY 1"
+        )
+        return [tuple(row) for row in rows]
+    finally:
+        await connection.close()
+
+
+@pytest.mark.parametrize("first", [0, 1])
+async def test_migrations_of_two_branches_may_come_in_either_order(first: int, databases: Databases, name: str) -> None:
+    """Each is applied once. Seen to fail when what is missing is taken to be what comes after as many as were
+    applied."""
+    owner, url = databases.cluster.url("owner", name), databases.cluster.url("sidecar", name)
+    merged = newer(True, True)
+    branches = merged[-2:]
+    branch, other = (*KNOWN, branches[first]), (*KNOWN, branches[1 - first])
+    assert await migrate(owner, [], 0, branch) == (str(branches[first]),)
+    await works(url, branch)
+    said = f"migration {branches[1 - first]} is missing: run `sidemirror migrate`"
+    assert await refusal(url, other) == await refusal(url, merged) == said
+    assert await migrate(owner, [], 1, merged) == (str(branches[1 - first]),)
+    assert await migrate(owner, [], 2, merged) == ()
+    for known in (other, KNOWN):
+        await works(url, known)
+    async with databases.fresh() as fresh:
+        await migrate(databases.cluster.url("owner", fresh), [], 0, merged)
+        assert await columns(databases, name) == await columns(databases, fresh)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+async def test_a_branch_refuses_what_only_the_other_can_work_with(first: int, databases: Databases, name: str) -> None:
+    branches = newer(False, False)[-2:]
+    await migrate(databases.cluster.url("owner", name), [], 0, newer(False, False))
+    said = f"migration {branches[first]} is newer than this server, and says that only newer servers work with it"
+    assert await refusal(databases.cluster.url("sidecar", name), (*KNOWN, branches[1 - first])) == said
+
+
 async def test_an_edited_migration_is_noticed(databases: Databases, name: str) -> None:
     first = KNOWN[0]
     edited = (PostgresMigration(first.number, first.name, first.script, "another", compatible=True), *KNOWN[1:])
@@ -254,7 +300,7 @@ async def test_an_edited_migration_is_noticed(databases: Databases, name: str) -
 async def test_a_migration_that_fails_leaves_nothing(databases: Databases, name: str) -> None:
     broken = (
         *newer(True),
-        PostgresMigration(len(KNOWN) + 2, "broken", "CREATE TABLE sidemirror.x (); SELECT 1 / 0", "c", True),
+        PostgresMigration(NEXT + 1, "broken", "CREATE TABLE sidemirror.x (); SELECT 1 / 0", "c", True),
     )
     with pytest.raises(StoreUnavailable):
         await migrate(databases.cluster.url("owner", name), [], 0, broken)
@@ -275,6 +321,16 @@ def test_a_file_that_is_no_migration_is_refused(file: str, script: str, tmp_path
     (tmp_path / file).write_text(script)
     with pytest.raises(ValueError, match=file):
         read_migrations(tmp_path)
+
+
+def test_the_servers_own_migrations() -> None:
+    """Eighteen have numbers of four digits, no more will, and none of them changes: a store that has them is refused
+    otherwise."""
+    landed = hashlib.sha256("".join(one.checksum for one in KNOWN[:18]).encode()).hexdigest()
+    assert landed == "f6570d8e84ecbed743a867aee8ea76046bad20903c53135fa657dad00ae13d0b"
+    numbers = [migration.number for migration in KNOWN]
+    assert numbers[:18] == list(range(1, 19))
+    assert all(202611220000 < number < NEXT for number in numbers[18:])
 
 
 def test_every_table_is_protected_or_an_envelope() -> None:

@@ -97,6 +97,7 @@ def spiked(many: int, seed: int) -> Floats:
     return unit(made)
 
 
+@pytest.mark.slow("hundreds of thousands of vectors are made")
 @pytest.mark.parametrize("shape", [clustered, spiked, pytest.param(scattered, marks=pytest.mark.long)])
 def test_bytes_find_what_comparing_all_finds(shape: Any, shelf: Shelf) -> None:
     """Two scopes, changes, deletions and a restart. Seen to fail when the signs alone were held, the best 100 of

@@ -1,5 +1,6 @@
 """Opening a data folder: who may, on which file system, and with which schema."""
 
+import hashlib
 import os
 import sqlite3
 import stat
@@ -9,18 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from sidemirror_server.storage.migration import Migration
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.folder import FolderLock, refuse_unsafe_file_system
-from sidemirror_server.storage.sqlite.migrate import SqliteMigration, read_migrations
+from sidemirror_server.storage.sqlite.migrate import read_migrations
 from sidemirror_server.vocabulary.errors import StoreRefused, StoreUnavailable
 from tests.storage.small_store import TABLE, insert, numbers, small_store
 
-SECOND = SqliteMigration(
-    2, "more", "ALTER TABLE notes ADD COLUMN more TEXT;\nCREATE INDEX notes_more ON notes (more);", "2"
-)
+SECOND = Migration(2, "more", "ALTER TABLE notes ADD COLUMN more TEXT;\nCREATE INDEX notes_more ON notes (more);", "2")
 
 
-async def reopened(folder: Path, *migrations: SqliteMigration) -> list[tuple[int, str, str, int]]:
+async def reopened(folder: Path, *migrations: Migration) -> list[tuple[int, str, str, int]]:
     database = await SqliteDatabase.open(folder, now_us=5, migrations=migrations)
     try:
         return database.read(lambda c: c.execute("SELECT * FROM schema_migrations ORDER BY number").fetchall())
@@ -121,7 +121,7 @@ async def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
 
 async def test_an_edited_migration_is_refused(tmp_path: Path) -> None:
     await reopened(tmp_path, TABLE)
-    edited = SqliteMigration(1, "notes", TABLE.script, "other")
+    edited = Migration(1, "notes", TABLE.script, "other")
     with pytest.raises(StoreUnavailable, match="migration 0001_notes is not the one this server has"):
         await reopened(tmp_path, edited, SECOND)
     assert await reopened(tmp_path, TABLE) == [(1, "notes", "1", 5)]
@@ -130,7 +130,7 @@ async def test_an_edited_migration_is_refused(tmp_path: Path) -> None:
 async def test_a_migration_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
     async with small_store(tmp_path) as database:
         await database.write(insert(1))
-    broken = SqliteMigration(2, "broken", "CREATE TABLE half (x); DELETE FROM notes; SELECT * FROM nowhere;", "2")
+    broken = Migration(2, "broken", "CREATE TABLE half (x); DELETE FROM notes; SELECT * FROM nowhere;", "2")
     with pytest.raises(sqlite3.OperationalError, match="nowhere"):
         await reopened(tmp_path, TABLE, broken)
     assert await reopened(tmp_path, TABLE, SECOND) == [(1, "notes", "1", 0), (2, "more", "2", 5)]
@@ -139,19 +139,50 @@ async def test_a_migration_that_fails_leaves_nothing_behind(tmp_path: Path) -> N
     await database.close()
 
 
-def test_migration_files_are_numbered_without_gaps(tmp_path: Path) -> None:
-    (tmp_path / "0001_one.sql").write_text("SELECT 1;")
-    (tmp_path / "0003_three.sql").write_text("SELECT 3;")
-    with pytest.raises(ValueError, match=r"0003_three\.sql: migration 0002_"):
-        read_migrations(tmp_path)
-    (tmp_path / "0003_three.sql").rename(tmp_path / "0002_two.sql")
-    one, two = read_migrations(tmp_path)
-    assert (one.number, one.name, one.script) == (1, "one", "SELECT 1;")
-    assert one.checksum == "17db4fd369edb9244b9f91d9aeed145c3d04ad8ba6e95d06247f07a63527d11a"
-    assert (two.number, two.name) == (2, "two")
+EARLIER = Migration(202601311200, "earlier", "CREATE TABLE of_one (x INTEGER) STRICT;", "3")
+LATER = Migration(202602010000, "later", "CREATE TABLE of_other (x INTEGER) STRICT;", "4")
+
+
+async def schema(folder: Path, *migrations: Migration) -> list[str]:
+    """Every table and index, as SQL, and the numbers of the migrations that were applied."""
+    database = await SqliteDatabase.open(folder, now_us=0, migrations=migrations)
+    try:
+        found = database.read(
+            lambda c: c.execute(
+                "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL UNION SELECT number FROM schema_migrations"
+            ).fetchall()
+        )
+    finally:
+        await database.close()
+    return sorted(str(one) for (one,) in found)
+
+
+@pytest.mark.parametrize("first", [EARLIER, LATER])
+async def test_migrations_of_two_branches_may_come_in_either_order(first: Migration, tmp_path: Path) -> None:
+    """Seen to fail when what is missing is taken to be what comes after as many as were applied."""
+    await reopened(tmp_path / "branch", TABLE, first)
+    merged = (TABLE, EARLIER, LATER)
+    assert await schema(tmp_path / "branch", *merged) == await schema(tmp_path / "new", *merged)
+    recorded = [row[:3] for row in await reopened(tmp_path / "branch", *merged)]
+    assert recorded == [(1, "notes", "1"), (202601311200, "earlier", "3"), (202602010000, "later", "4")]
+
+
+@pytest.mark.parametrize(("first", "other"), [(EARLIER, LATER), (LATER, EARLIER)])
+async def test_a_store_of_another_branch_is_refused(first: Migration, other: Migration, tmp_path: Path) -> None:
+    await reopened(tmp_path, TABLE, first)
+    with pytest.raises(StoreRefused, match=f"migration {first} is newer than this server, which knows 2"):
+        await reopened(tmp_path, TABLE, other)
+    assert await reopened(tmp_path, TABLE, first) == [
+        (1, "notes", "1", 5),
+        (first.number, first.name, first.checksum, 5),
+    ]
 
 
 async def test_the_servers_own_migrations(tmp_path: Path) -> None:
+    """Seventeen have numbers of four digits, no more will, and none of them changes: a store that has them is refused
+    otherwise."""
+    landed = hashlib.sha256("".join(one.checksum for one in read_migrations()[:17]).encode()).hexdigest()
+    assert landed == "0186e6dda0aa075ab86649bcace8ba92b9a793114e1009758cb537c3ac4a639a"
     applied = [row[0] for row in await reopened(tmp_path, *read_migrations())]
-    assert applied == list(range(1, len(applied) + 1))
-    assert applied
+    assert applied[:17] == list(range(1, 18))
+    assert all(number > 202611220000 for number in applied[17:])

@@ -1,4 +1,4 @@
-"""The rule and the turn budget together reproduce the seed's decision at every recorded decision point."""
+"""The rule and the turn budget together reproduce each recorded decision of seed thinking-manager."""
 
 from collections import Counter
 from typing import Any

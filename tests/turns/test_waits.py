@@ -1,7 +1,7 @@
 """How long the server waits before it goes on without something, in seconds."""
 
 from sidemirror_server.memory.finding import embeddings as meanings
-from sidemirror_server.rpc import recent, turn_material
+from sidemirror_server.rpc.boundary import recorded_turns
 from sidemirror_server.turns import conductor, critiquing, lessons, reflecting
 
 # As tests/conftest.py has it.
@@ -15,5 +15,5 @@ def test_what_an_agent_waits_for_at_most() -> None:
     assert lessons._KEEP_S == TIMES * 0.5, "their receipt"
     assert reflecting._LESSONS_S == TIMES * 1.0, "the lessons of a reflection"
     assert critiquing._STORE_PATIENCE_S == TIMES * 1.0, "the store, before a critique"
-    assert conductor._MOMENT_S == recent._MOMENT_S == turn_material._MOMENT_S == TIMES * 1.0, "what was just recorded"
+    assert conductor._MOMENT_S == recorded_turns._MOMENT_S == TIMES * 1.0, "what was just recorded"
     assert meanings._QUESTION_S == TIMES * 2.0, "the vector of a question"

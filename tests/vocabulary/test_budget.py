@@ -81,7 +81,7 @@ def test_an_expired_deadline_is_looked_at_before_the_slots() -> None:
         (30.0, None, 30.0),
         (12.9, None, 12.0),
         (5.5, None, 5.0),
-        (3.2, None, 3.2),  # the seed's floor of 5 s, capped by the deadline
+        (3.2, None, 3.2),  # seed reflection-engine's floor of 5 s, capped by the deadline
         (0.0, None, 0.0),
         (-1.0, None, 0.0),
         (None, 2.5, 2.5),

@@ -13,7 +13,7 @@ import grpc
 
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.assembly import assemble
-from sidemirror_server.rpc.admission import Admission
+from sidemirror_server.rpc.boundary.admission import Admission
 from sidemirror_server.settings import load
 
 # How long anything that should happen at once may take on a busy machine.

@@ -13,7 +13,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
-from sidemirror_server.rpc.pages import token_for
+from sidemirror_server.rpc.boundary.pages import token_for
 from sidemirror_server.vocabulary.scope import Scope
 from tests.wire.calls import (
     ALREADY_EXISTS,

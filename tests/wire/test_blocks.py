@@ -1,7 +1,7 @@
 """A context block as a message has everything that the record has."""
 
 from sidemirror.v1 import common_pb2 as pb
-from sidemirror_server.rpc.blocks import block_to_wire
+from sidemirror_server.rpc.wire.blocks import block_to_wire
 from sidemirror_server.vocabulary.block import BlockItem, ContextBlock, Omitted
 from sidemirror_server.vocabulary.origin import Origin
 

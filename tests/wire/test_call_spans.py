@@ -25,9 +25,9 @@ from opentelemetry.sdk.trace.sampling import (
 )
 from opentelemetry.trace import SpanKind, StatusCode
 
-from sidemirror_server.rpc.call import Context
-from sidemirror_server.rpc.call_spans import CallSpan, call_spans_of
-from sidemirror_server.rpc.tracing import Tracing
+from sidemirror_server.rpc.boundary.call import Context
+from sidemirror_server.rpc.boundary.call_spans import CallSpan, call_spans_of
+from sidemirror_server.rpc.boundary.tracing import Tracing
 from tests.wire.sidecar import PATIENCE_S
 
 METHOD = "test.Service/Method"

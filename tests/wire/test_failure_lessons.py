@@ -53,6 +53,7 @@ def learn(memory: ReflectiveMemoryServiceStub, project: str) -> pb.StoreReflecti
     result.strategy_text = ADVICE
     # Without what differs from run to run, and with a request_id: the ids, and what is held back, are always the same.
     result.ClearField("generated_at")
+    result.ClearField("usage")
     stored = pb.StoreReflectionRequest(project_id=project, result=result, request_id="learnt")
     return memory.StoreReflection(stored, timeout=TIMEOUT_S)
 

@@ -19,7 +19,7 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.goal_reflection_pb2_grpc import GoalReflectionServiceStub
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
-from sidemirror_server.rpc import streams
+from sidemirror_server.rpc.boundary import streams
 from sidemirror_server.settings import BadSettings
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.sqlite.memories import SqliteMemories

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import grpc
+import pytest
 
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
@@ -18,6 +19,8 @@ from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from tests.architecture.repository import ROOT
 from tests.wire.calls import MEDIUM, entries, failed, said
 from tests.wire.sidecar import PATIENCE_S
+
+pytestmark = pytest.mark.slow("processes are killed at random")
 
 ROUNDS = 3
 WRITERS = 3

@@ -12,7 +12,7 @@ from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.memory.trials.evidence import is_held_back
 from sidemirror_server.models.answers import MemoryReflectionAnswer
-from sidemirror_server.rpc import lessons
+from sidemirror_server.rpc.memory import report_outcome
 from tests.critique.cast import Cast
 from tests.memory.talk import event, listed, memories
 from tests.wire.calls import NOT_FOUND, TIMEOUT_S, bad_field, called, failed, refused, started
@@ -306,7 +306,7 @@ def test_reported_errors_are_recognised_beside_the_loop(
         threads.add("of the loop" if running_loop() else "another")
         return error_signature(tool, text)
 
-    monkeypatch.setattr(lessons, "error_signature", watched)
+    monkeypatch.setattr(report_outcome, "error_signature", watched)
     errors = pb.TaskErrors(failed_calls=[pb.FailedCall(tool_name="sql", error_message="no such table: t")])
     report(stub, receipt_id, FAILURE, errors=errors, project_id="beside")
     assert threads == {"another"}

@@ -134,6 +134,7 @@ def test_memory_that_is_turned_off_says_nothing(tmp_path: Path) -> None:
     assert not [warning for warning in plan.warnings if "memory" in warning]
 
 
+@pytest.mark.slow("a process hangs until a time limit ends the wait")
 def test_a_search_that_does_not_answer_holds_nothing_up(tmp_path: Path) -> None:
     """Its process is stopped for good: the turn starts, with the lessons of its goal, and says what is missing.
 

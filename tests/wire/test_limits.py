@@ -19,7 +19,7 @@ from sidemirror.v1 import reflective_memory_pb2_grpc as memory_grpc
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.models.language_model import LanguageModel
-from sidemirror_server.rpc import streams
+from sidemirror_server.rpc.boundary import streams
 from sidemirror_server.settings import Limits
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog

@@ -64,7 +64,7 @@ def build(stub: ReflectiveMemoryServiceStub, task: str = "", **fields: Any) -> c
 
 
 def test_the_seeds_query(stub: ReflectiveMemoryServiceStub, ids: list[pb.StoreReflectionResponse]) -> None:
-    """Seed, "Query Reflections", with its arguments."""
+    """Seed reflection-engine-v2, "Query Reflections", with its arguments."""
     found = query(stub, "optimize database joins", k=5, min_importance=0.7, tags=["sql", "database"])
     assert found.search_mode == pb.SEARCH_MODE_FULL_TEXT
     assert {hit.memory.id for hit in found.hits} == {ids[0].reflection_id, ids[0].strategy_id}

@@ -60,7 +60,7 @@ def requests(memory_id: str, receipt_id: str) -> list[tuple[str, Message, bool]]
 
 
 def test_every_request_answered_or_refused(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Seen to fail when `rpc/memories.py` takes texts as they come."""
+    """Seen to fail when `rpc/memory/update_reflection.py` takes texts as they come."""
     caplog.set_level(logging.DEBUG)
     codes: dict[str, str] = {}
     with played(tmp_path, Cast(memory_reflection=copied)) as stub:

@@ -92,8 +92,8 @@ def test_a_planted_text_is_not_recalled(way: str, name: str, text: str, obedient
 def test_a_planted_text_that_is_stored_later_is_not_recalled(
     name: str, text: str, obedient: ReflectiveMemoryServiceStub
 ) -> None:
-    """The seed's two calls: generate, then store what came of it. Seen to fail for 6 texts when what an episode says
-    of a lesson is forgotten between the two."""
+    """The two calls of the seed reflection-engine-v2: generate, then store the result. Seen to fail for 6 texts when
+    the episode's judgement of a lesson is lost between the two calls."""
     scope: dict[str, Any] = {"tenant_id": f"later {name}"}
     request = pb.GenerateReflectionRequest(events=planted("tool", text), outcome=FAILURE, **scope)
     made = obedient.GenerateReflection(request, timeout=TIMEOUT_S)

@@ -1,5 +1,5 @@
-"""The seed's workflows and its API example (reflection-engine-v2), through gRPC, with an endpoint that plays the model:
-failure, success, storing, field by field."""
+"""The workflows and the API example of the seed reflection-engine-v2, through gRPC, with an endpoint that plays the
+model: failure, success, storing, field by field."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from tests.memory.talk import PROVIDERS, talk
 
-# Seed, "Generate Reflection from Failure", "Output".
+# Seed reflection-engine-v2, "Generate Reflection from Failure", "Output".
 FAILED = {
     "reflection": "The query timed out due to a complex JOIN operation on large tables.",
     "strategy": "For large table JOINs, add indexes on join columns or use pagination.",
@@ -52,7 +52,7 @@ FAILURE = {
     "task_goal": "Retrieve all orders for customer analysis",
     "related_memory_ids": ["m-1"],
 }
-# Seed, "Generate Reflection from Success".
+# Seed reflection-engine-v2, "Generate Reflection from Success".
 SUCCEEDED = {
     "reflection": "The cached embeddings strategy reduced latency from 2s to 50ms.",
     "strategy": "Always check cache before computing embeddings for frequently accessed queries",
@@ -140,7 +140,7 @@ async def test_failure(provider: str, tmp_path: Path) -> None:
 
 
 async def check_stored(memory: Any, stored: pb.StoreReflectionResponse, result: pb.ReflectionResult) -> None:
-    """Both memories, as the seed's storage schema has them."""
+    """Both memories, as in the storage schema of the seed reflection-engine-v2."""
     reflection, strategy = [
         (await memory.GetReflection(pb.GetReflectionRequest(**SCOPE, reflection_id=memory_id), timeout=60)).memory
         for memory_id in (stored.reflection_id, stored.strategy_id)
@@ -188,7 +188,7 @@ async def test_success(provider: str, tmp_path: Path) -> None:
 
 
 async def test_the_api_example(tmp_path: Path) -> None:
-    """The seed's POST body, with the contract's enum names."""
+    """The POST body of the seed reflection-engine-v2, with the contract's enum names."""
     request = {
         "tenant_id": "tenant-123",
         "project_id": "default",
@@ -226,7 +226,8 @@ async def test_a_strategy_is_capped_and_may_be_missing(tmp_path: Path) -> None:
 
 
 async def test_the_example_test_of_the_seed_without_a_model(tmp_path: Path) -> None:
-    """Seed, "Example Test": `result.reflection_text`, `result.importance > 0`, `"timeout" in result.tags`."""
+    """Seed reflection-engine-v2, "Example Test": `result.reflection_text`, `result.importance > 0`, `"timeout" in
+    result.tags`."""
     async with talk(tmp_path, model__provider="rules", model__name="", model__base_url="", model__api_key="") as made:
         answer = await made.memory.GenerateReflection(generate(FAILURE, store=True), timeout=60)
         assert answer.result.reflection_text

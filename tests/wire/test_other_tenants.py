@@ -17,7 +17,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.rpc import server as rpc_server
+from sidemirror_server.rpc.boundary import services
 from tests.postgres.databases import Databases
 from tests.wire.calls import MEDIUM, called, failed, refusal_of, stored
 from tests.wire.sidecar import sidecar, thinking
@@ -25,7 +25,7 @@ from tests.wire.sidecar import sidecar, thinking
 CANARY = "canary of acme"
 METHODS = [
     method
-    for service in vars(rpc_server).values()
+    for service in vars(services).values()
     if isinstance(service, ServiceDescriptor)
     for method in service.methods
 ]

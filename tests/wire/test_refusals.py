@@ -11,8 +11,8 @@ import pytest
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
-from sidemirror_server.rpc import refusals
-from sidemirror_server.rpc.refusals import Refusals, host_of
+from sidemirror_server.rpc.boundary import refusals
+from sidemirror_server.rpc.boundary.refusals import Refusals, host_of
 from sidemirror_server.vocabulary.clock import SystemClock
 from tests.wire.access import ACME, EXPIRED, UNKNOWN, bearer, write_access
 from tests.wire.sidecar import PATIENCE_S, SidecarThread, sidecar

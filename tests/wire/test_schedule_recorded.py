@@ -1,13 +1,18 @@
-"""The seed's decisions in 200 recorded episodes, by agents that ask a real sidecar at every decision point."""
+"""The decisions of the seed thinking-manager in 200 recorded episodes, by agents that ask a real sidecar at every
+decision point."""
 
 from collections import Counter
 from typing import Any, NamedTuple
+
+import pytest
 
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from tests.recorded import ToolsReturned, TurnBegan, episodes, expected_decisions, walk
 from tests.wire.sidecar import PATIENCE_S
+
+pytestmark = pytest.mark.slow("200 recorded episodes are played in full")
 
 EPISODES = 200
 CONFIG = pb.ThinkingConfig(
@@ -35,7 +40,7 @@ class Open(NamedTuple):
 
 
 class RecordedAgent:
-    """Lives through one episode as its agent did, and asks whenever the seed's agent would have asked."""
+    """Replays one episode, and asks whenever an agent of the seed thinking-manager would have asked."""
 
     def __init__(self, stub: ThinkingServiceStub, row: dict[str, Any]) -> None:
         self._stub = stub

@@ -14,7 +14,7 @@ from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.operations.logs import JsonLines
-from sidemirror_server.rpc.limit_table import TABLE, Id
+from sidemirror_server.rpc.boundary.limit_table import TABLE, Id
 from tests.wire.calls import MEDIUM, entries, failed, said
 from tests.wire.sidecar import sidecar, thinking
 

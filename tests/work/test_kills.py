@@ -1,4 +1,4 @@
-"""Workers are killed at random through 1,000 jobs, and each job ends done or dead with its effect once (design, 10)."""
+"""Workers are killed at random in 1,000 jobs, and each job ends done or dead with its effect once (decision 027)."""
 
 import asyncio
 import os
@@ -10,6 +10,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.work import SqliteWork, put_job
 from sidemirror_server.vocabulary.clock import SystemClock
@@ -20,6 +22,8 @@ from sidemirror_server.work.worker import Worker
 from tests.adapters.sqlite_store import sqlite_database
 from tests.architecture.repository import ROOT
 from tests.work.effects import PACE, make_effects, unreliable
+
+pytestmark = pytest.mark.slow("processes are killed at random")
 
 SCOPES = (Scope("acme", "shop"), Scope("acme", "blog"), Scope("other", "shop"))
 JOBS = 1000

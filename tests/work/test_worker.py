@@ -93,12 +93,27 @@ async def test_result_is_kept(work: SqliteWork) -> None:
     assert (job.result, job.worker, job.attempts) == (b"P", "w", 1)
 
 
+class EmptyAtFirst(SqliteWork):
+    """Tells when a claim has found nothing."""
+
+    found_nothing = asyncio.Event()
+
+    async def claim(
+        self, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
+    ) -> tuple[Job, ...]:
+        jobs = await super().claim(kinds, limit, lease_s, now_us, worker)
+        if not jobs:
+            asyncio.get_running_loop().call_soon(self.found_nothing.set)
+        return jobs
+
+
 async def test_a_put_wakes_it_at_once(work: SqliteWork) -> None:
-    gate = asyncio.Event()
+    gate, empty = asyncio.Event(), EmptyAtFirst(work._database)
     gate.set()
-    async with working(work, {"kind": noting([], gate)}, poll_s=3600.0):
-        await asyncio.sleep(0.05)  # it has found nothing and waits for an hour
-        await put(work)
+    async with working(empty, {"kind": noting([], gate)}, poll_s=3600.0):
+        async with asyncio.timeout(60):
+            await empty.found_nothing.wait()  # it waits for an hour
+        await put(empty)
         await when(work, lambda job: job.state is JobState.DONE)
 
 

@@ -15,8 +15,6 @@ from sidemirror_server.memory.finding.embeddings import MemoryMeanings
 from sidemirror_server.memory.finding.recall import Recall
 from sidemirror_server.memory.finding.similarity_links import Alikes
 from sidemirror_server.memory.finding.waking import WakingMemories
-from sidemirror_server.memory.kin.graph import Explorer
-from sidemirror_server.memory.kin.project_clusters import Grouping
 from sidemirror_server.memory.lessons.keeping import Keeper, Trust
 from sidemirror_server.memory.lessons.prompts import MemoryPrompts
 from sidemirror_server.memory.lessons.reflector import Reflector
@@ -26,16 +24,10 @@ from sidemirror_server.memory.trials.outcomes import Outcomes
 from sidemirror_server.models.embedding import PaidEmbedder
 from sidemirror_server.models.gateway import Gateway
 from sidemirror_server.models.templates import Templates
-from sidemirror_server.rpc import server as rpc_server
-from sidemirror_server.rpc.disabled import DisabledCalls
-from sidemirror_server.rpc.dreams import DreamCalls
-from sidemirror_server.rpc.lessons import LessonCalls
-from sidemirror_server.rpc.memories import KeptMemoryCalls
-from sidemirror_server.rpc.memory import MemoryCalls
-from sidemirror_server.rpc.memory_graph import MemoryGraphCalls
-from sidemirror_server.rpc.memory_search import MemorySearchCalls
-from sidemirror_server.rpc.portable_memories import PortableMemoryCalls
-from sidemirror_server.rpc.turn_material import TurnMaterial
+from sidemirror_server.rpc.boundary.disabled import disabled
+from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
+from sidemirror_server.rpc.boundary.services import MEMORY, ServiceTable
+from sidemirror_server.rpc.memory.service import memory_service
 from sidemirror_server.settings import BadSettings, Settings
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.work.worker import Handler
@@ -72,25 +64,19 @@ class ReflectiveMemory:
         """What finds lessons for a task; None when the room is turned off."""
         return self._context if self._settings.memory.enabled else None
 
-    def calls(self, gateway: Gateway, own: Templates | None, turns: TurnMaterial) -> tuple[object, ...]:
-        """What serves ReflectiveMemoryService; `own`: the operator's prompts. Raises BadSettings."""
+    def service(self, gateway: Gateway, own: Templates | None, turns: RecordedTurns) -> ServiceTable:
+        """ReflectiveMemoryService; `own`: the operator's prompts. Raises BadSettings."""
         chosen = self._settings.memory
         if not chosen.enabled:
-            return (DisabledCalls(rpc_server.MEMORY, "memory__enabled (REFLECTIVE_MEMORY_ENABLED) is false"),)
+            return disabled(MEMORY, "memory__enabled (REFLECTIVE_MEMORY_ENABLED) is false")
         stores = self._stores
         reflector = Reflector(gateway, MemoryPrompts(own), scorer_of(chosen.scorer))
         trust = Trust(chosen.trust_policy, chosen.min_store_importance)
         keeper = Keeper(self._memories, self._clock, trust, self.alikes.wake)
-        return (
-            MemoryCalls(reflector, keeper, stores.receipts, turns),
-            KeptMemoryCalls(self._memories),
-            PortableMemoryCalls(self._memories, stores.memory_graph, trust),
-            MemorySearchCalls(self._recall, self._context),
-            DreamCalls(self.schedule, stores.dreams, stores.pruning, stores.work),
-            LessonCalls(Outcomes(self._memories, stores.trials, self._clock), stores.receipts, turns),
-            MemoryGraphCalls(
-                Grouping(self._memories), stores.memory_graph, Explorer(stores.memory_graph, self._memories)
-            ),
+        return memory_service(
+            *(self._memories, stores.memory_graph, stores.dreams, stores.pruning, stores.work, stores.receipts),
+            *(reflector, keeper, trust, self._recall, self._context),
+            *(Outcomes(self._memories, stores.trials, self._clock), self.schedule, turns),
         )
 
     def handlers(self, gateway: Gateway, own: Templates | None) -> dict[str, Handler]:

@@ -23,7 +23,7 @@ from sidemirror_server.models.prices import OwnPrice, Prices
 from sidemirror_server.models.profiles import Profile
 from sidemirror_server.models.spending import Caps, Spending
 from sidemirror_server.models.templates import BadTemplate, Templates
-from sidemirror_server.rpc.info import ModelFacts, ServerInfo, StoreFacts
+from sidemirror_server.rpc.sidecar.info import ModelFacts, ServerInfo, StoreFacts
 from sidemirror_server.settings import PREFIX, BadSettings, PurposeSettings, Secret, Settings
 from sidemirror_server.storage.sqlite.memory_vectors import NEEDED as VECTORS_NEED
 from sidemirror_server.thinking.prompts import templates

@@ -7,7 +7,8 @@ import asyncio
 import contextlib
 
 from sidemirror_server.assembly.stores import Stores
-from sidemirror_server.rpc import server as rpc_server
+from sidemirror_server.rpc.boundary.services import CRITIQUE, GOALS, MEMORY
+from sidemirror_server.rpc.listening.server import Server
 from sidemirror_server.turns.recorder import Recorder
 
 # How often the stores of goal reflections are looked at, for the health of their service.
@@ -15,15 +16,13 @@ _LOOK_AT_REFLECTIONS_S = 0.5
 # How often a store that tells nobody is looked at. Chosen here: a look is a flag's value, and probes come every 5 s.
 _LOOK_AT_STORE_S = 1.0
 # What is of no use without its store; the others think and answer without it, and say in their answers what they lack.
-_NEED_THE_STORE = (rpc_server.CRITIQUE.full_name, rpc_server.MEMORY.full_name)
+_NEED_THE_STORE = (CRITIQUE.full_name, MEMORY.full_name)
 
 
 class ServiceHealth:
     """What stands and falls with which store."""
 
-    def __init__(
-        self, stores: Stores, server: rpc_server.Server, recorder: Recorder, turned_off: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, stores: Stores, server: Server, recorder: Recorder, turned_off: tuple[str, ...] = ()) -> None:
         """`turned_off`: services that never serve, by full name."""
         self._turned_off = turned_off
         self._stores = stores
@@ -33,7 +32,7 @@ class ServiceHealth:
     def unable(self) -> tuple[str, ...]:
         """The services that cannot serve now, by full name."""
         needing = () if self._store_answers() else _NEED_THE_STORE
-        goals = () if self._goals_answer() else (rpc_server.GOALS.full_name,)
+        goals = () if self._goals_answer() else (GOALS.full_name,)
         return (*self._turned_off, *needing, *goals)
 
     def _store_answers(self) -> bool:
@@ -70,9 +69,9 @@ class ServiceHealth:
             keeps = self._stores.redis is None or not self._stores.redis.risks()
             if keeps != durable:
                 durable = keeps
-                await self._server.set_able(f"{rpc_server.GOALS.full_name}/durable", able=durable)
+                await self._server.set_able(f"{GOALS.full_name}/durable", able=durable)
             answers = self._goals_answer()
             if answers != able:
                 able = answers
-                await self._server.set_able(rpc_server.GOALS.full_name, able=able)
+                await self._server.set_able(GOALS.full_name, able=able)
             await asyncio.sleep(_LOOK_AT_REFLECTIONS_S)

@@ -6,7 +6,6 @@ import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
 
 import msgspec
 
@@ -40,27 +39,29 @@ from sidemirror_server.goals.republish import Republisher
 from sidemirror_server.models.gateway import Gateway, Route
 from sidemirror_server.models.language_model import LanguageModel, Purpose
 from sidemirror_server.models.spending import Spending
-from sidemirror_server.observing import gauges, observe, with_times
-from sidemirror_server.rpc import server as rpc_server
-from sidemirror_server.rpc.admission import Admission
-from sidemirror_server.rpc.critique import CritiqueCalls
-from sidemirror_server.rpc.critiques import KeptCritiqueCalls
-from sidemirror_server.rpc.goal_watch import GoalWatchStreams
-from sidemirror_server.rpc.goals import GoalCalls
-from sidemirror_server.rpc.health import HealthListener
-from sidemirror_server.rpc.interceptors import Boundary
-from sidemirror_server.rpc.listening import UNIX, CannotListen, check_free, give_to_group, held_socket, socket_mode
-from sidemirror_server.rpc.reflections import ReflectionCalls
-from sidemirror_server.rpc.refusals import Refusals
-from sidemirror_server.rpc.requests import Once
-from sidemirror_server.rpc.run_turn import TurnStreams
-from sidemirror_server.rpc.sessions import SessionCalls
-from sidemirror_server.rpc.sidecar import SidecarCalls
-from sidemirror_server.rpc.streams import StreamLimits, Streams
-from sidemirror_server.rpc.tracing import Tracing
-from sidemirror_server.rpc.turn_material import TurnMaterial
-from sidemirror_server.rpc.turns import TurnCalls
-from sidemirror_server.rpc.watch import WatchStreams
+from sidemirror_server.observing import gauges, observe, time_verbs
+from sidemirror_server.rpc.boundary.admission import Admission
+from sidemirror_server.rpc.boundary.interceptors import Boundary
+from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
+from sidemirror_server.rpc.boundary.refusals import Refusals
+from sidemirror_server.rpc.boundary.requests import Once
+from sidemirror_server.rpc.boundary.services import MEMORY
+from sidemirror_server.rpc.boundary.streams import StreamLimits, Streams
+from sidemirror_server.rpc.boundary.tracing import Tracing
+from sidemirror_server.rpc.critique.service import critique_service
+from sidemirror_server.rpc.goals.service import goals_service
+from sidemirror_server.rpc.listening.addresses import (
+    UNIX,
+    CannotListen,
+    check_free,
+    give_to_group,
+    held_socket,
+    socket_mode,
+)
+from sidemirror_server.rpc.listening.health import HealthListener
+from sidemirror_server.rpc.listening.server import Server
+from sidemirror_server.rpc.sidecar.service import sidecar_service
+from sidemirror_server.rpc.thinking.service import thinking_service
 from sidemirror_server.settings import Settings, is_measured
 from sidemirror_server.thinking.prompts import ReflectionPrompts
 from sidemirror_server.trace.live import Bell, Lookout
@@ -74,11 +75,7 @@ from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import new_id
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.bounded_queue import Bounded
-from sidemirror_server.work.queue import Work
 from sidemirror_server.work.worker import Pace, Worker
-
-if TYPE_CHECKING:
-    pass
 
 _log = logging.getLogger(__name__)
 
@@ -151,35 +148,25 @@ class Sidecar:
             limits.text_bytes,
             metered=is_measured(settings),
         )
-        self.server = rpc_server.Server(streams, limits.message_bytes, limits.streams_per_connection)
+        self.server = Server(streams, limits.message_bytes, limits.streams_per_connection)
         self._standing = ServiceHealth(stores, self.server, self.recorder, _turned_off(settings))
         self._queue = Bounded(stores.work, limits.queued_jobs, clock)
-        turns = TurnMaterial(stores.log, self.conductor, self.recorder)
-        served = {
-            rpc_server.THINKING: (
-                SessionCalls(stores.sessions, self.conductor),
-                TurnCalls(stores.log, self.conductor, self.recorder),
-                ReflectionCalls(stores.sessions, self.conductor, self.recorder, prompts),
-                TurnStreams(self.conductor, streams),
-                WatchStreams(stores.log, stores.pruning, bell, streams),
+        turns = RecordedTurns(stores.log, self.conductor, self.recorder)
+        self.server.register(
+            self._boundary,
+            thinking_service(
+                *(stores.log, stores.sessions, stores.pruning, self.conductor, self.recorder, prompts, bell, streams)
             ),
-            rpc_server.CRITIQUE: (
-                CritiqueCalls(self.gateway, critic, turns),
-                KeptCritiqueCalls(self.gateway, stores.critiques, turns),
+            critique_service(self.gateway, critic, stores.critiques, turns),
+            goals_service(
+                self._queue,
+                stores.goal_reflections,
+                GoalRecords(stores.work, stores.goal_reflections, stores.journal),
+                *(contexts, stores.journal, bell, streams),
             ),
-            rpc_server.GOALS: (
-                GoalCalls(
-                    cast("Work", self._queue),
-                    stores.goal_reflections,
-                    GoalRecords(stores.work, stores.goal_reflections, stores.journal),
-                    contexts,
-                ),
-                GoalWatchStreams(stores.journal, bell, streams),
-            ),
-            rpc_server.MEMORY: memory.calls(self.gateway, own_prompts, turns),
-            rpc_server.SIDECAR: (SidecarCalls(info_of(settings, own, stores.facts, routes), spending),),
-        }
-        self.server.register(self._boundary, served)
+            memory.service(self.gateway, own_prompts, turns),
+            sidecar_service(info_of(settings, own, stores.facts, routes), spending),
+        )
         self._credentials = credentials_of(settings, clock)
         self._open_to_view()
 
@@ -287,7 +274,7 @@ class Sidecar:
 
 def _turned_off(settings: Settings) -> tuple[str, ...]:
     """The services that a setting has turned off, by full name."""
-    return () if settings.memory.enabled else (rpc_server.MEMORY.full_name,)
+    return () if settings.memory.enabled else (MEMORY.full_name,)
 
 
 @contextlib.asynccontextmanager
@@ -322,7 +309,8 @@ async def assemble(
         if stores.is_shared:
             limits = msgspec.structs.replace(limits, summary_due_s=_SUMMARY_DUE_S)
         if is_measured(settings):
-            stores = with_times(stores, PORTS)
+            for port in PORTS:
+                time_verbs(port, getattr(stores, port))
         sidecar = Sidecar(settings, stores, routes, clock, limits, pace or _PACE, socket)
         stack.push_async_callback(sidecar.close)
         yield sidecar

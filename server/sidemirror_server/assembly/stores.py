@@ -18,7 +18,7 @@ from sidemirror_server.memory.kin.graph import MemoryGraph
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.memory.trials.trials import Trials
 from sidemirror_server.models.ledger import Ledger
-from sidemirror_server.rpc.info import StoreFacts
+from sidemirror_server.rpc.sidecar.info import StoreFacts
 from sidemirror_server.settings import Settings
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import FILE_NAME, SqliteDatabase

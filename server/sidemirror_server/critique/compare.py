@@ -1,7 +1,6 @@
-"""Is the later of two responses better? Asked twice with the order swapped, and only an agreed answer counts.
+"""Is the later of two responses better? Asks twice, with the order swapped; only an agreed answer counts.
 
-A judge prefers the first of two answers for no reason often enough (research page critique-and-thinking, section 1)
-that one question decides nothing.
+One question decides nothing, because judges often prefer the first of two answers for no reason (decision 020).
 """
 
 import asyncio
@@ -17,12 +16,12 @@ from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus, added
 
 _MAX_TOKENS = 1_024
-_TEMPERATURE = 0.1  # seed response-critique: consistent evaluation
+_TEMPERATURE = 0.1  # decision 021
 
 
 def agreed(forward: str, backward: str) -> tuple[Better, bool]:
-    """What two answers come to: `forward` is said of (earlier, later), `backward` of (later, earlier); each is first,
-    second or tie. Anything but the same preference twice is a tie."""
+    """Combines the answers for (earlier, later), `forward`, and (later, earlier), `backward`; each is first, second or
+    tie. Returns the preference and whether both agree; if they disagree, the preference is a tie."""
     said = {"first": Better.EARLIER, "second": Better.LATER, "tie": Better.TIE}[forward]
     again = {"first": Better.LATER, "second": Better.EARLIER, "tie": Better.TIE}[backward]
     return (said, True) if said is again else (Better.TIE, False)
@@ -37,7 +36,7 @@ async def compare(
     deadline_s: float,
     against_id: str = "",
 ) -> Comparison:
-    """Which of two responses to the material's task serves better. Raises nothing but cancellation.
+    """Compares two responses to the material's task. Raises nothing but cancellation.
 
     `deadline_s`: for both questions together. `against_id`: the critique of the earlier response.
     """
@@ -57,7 +56,7 @@ async def compare(
 async def _both(
     model: ScopedModel, scope: Scope, material: CritiqueMaterial, earlier: str, later: str, deadline_s: float
 ) -> tuple[Completion[ComparisonAnswer], Completion[ComparisonAnswer]]:
-    """Both orders, asked at once. The first failure, or cancellation, ends both."""
+    """Asks both orders at once. The first failure, or cancellation, ends both."""
     forward = asyncio.create_task(model.ask(scope, _ask(material, earlier, later), deadline_s))
     backward = asyncio.create_task(model.ask(scope, _ask(material, later, earlier), deadline_s))
     try:

@@ -1,7 +1,7 @@
-"""One critique: asks the model what it makes of a response, and holds the answer against the rules.
+"""One critique: asks the model to judge a response, and applies the rules to its answer.
 
-Whatever a model does, the answer is a `Verdict`: a critique never blocks the response (seed response-critique,
-"Failure handling"), so only cancellation passes through.
+A model's failure becomes the status of the `Verdict`, because a critique never blocks the response (decision 017). Only
+cancellation is raised.
 """
 
 import asyncio
@@ -26,18 +26,17 @@ from sidemirror_server.vocabulary.telemetry import CRITIQUES, SPAN_CRITIQUE
 
 _tracer = trace.get_tracer("sidemirror.critique")
 
-# Seed response-critique, "Inference parameters"; thinking comes on top (design section 6).
+# Seed response-critique, "Inference parameters"; thinking comes on top (decision 021).
 TEMPERATURE = 0.1
 MAX_TOKENS = 300
-# An assessment that was cut off is asked for once more with this much room: six projects lost theirs for good to a
-# small ceiling (research page critique-and-thinking, section 2.4).
+# An assessment that was cut off is asked for once more with this ceiling (decision 021).
 MORE_TOKENS = 1_200
 
 
 async def critique(
     model: ScopedModel, scope: Scope, material: CritiqueMaterial, deadline_s: float, within: Within = NO_CAPS
 ) -> Verdict:
-    """What the model makes of the material's response within `deadline_s`. Raises nothing but cancellation."""
+    """The model's verdict on the material's response within `deadline_s` seconds. Raises nothing but cancellation."""
     ask = Ask(
         purpose=Purpose.CRITIQUE,
         system=CRITIQUE_SYSTEM,
@@ -64,7 +63,7 @@ async def judged(
     deadline_s: float,
     within: Within = NO_CAPS,
 ) -> Verdict:
-    """The verdict on one ask, whatever comes of it. One that was cut off is asked for once more, with more room."""
+    """The verdict from an ask; a failure is its status. A truncated answer is asked for once more, with more room."""
     ends_s = asyncio.get_running_loop().time() + deadline_s
     took = None
     try:
@@ -82,7 +81,7 @@ async def judged(
 
 
 def _less(within: Within, took: Usage | None) -> Within:
-    """What may still be spent after a call that took this."""
+    """The caps `within`, less the usage of an earlier call."""
     if took is None:
         return within
     tokens = None if within.tokens is None else max(0, within.tokens - took.input_tokens - took.output_tokens)

@@ -1,7 +1,7 @@
-"""Several critics with different briefs, then a judge. Only ever asked for, never started by the sidecar itself.
+"""Several critics with different briefs, then a judge. Only a caller starts a debate, never the sidecar.
 
-The first round is blind; a second one, in which critics see each other's arguments, is held only when they disagree.
-Where a critic stands follows from its issues that survive the verdict's rules, not from what it claims.
+The first round is blind. A second one, in which critics see each other's arguments, is held only if they disagree. A
+critic's side follows from its issues that survive the verdict's rules, not from its claims.
 """
 
 import asyncio
@@ -22,15 +22,15 @@ from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
-# Design section 6.
-FEWEST_CRITICS, MOST_CRITICS, DEFAULT_CRITICS = 2, 5, 3
+# Decision 020.
+FEWEST_CRITICS, DEFAULT_CRITICS = 2, 3
 MOST_ROUNDS = 2
-# Chosen here: an argument of some sentences and the issues that it rests on.
+# Chosen here: room for an argument of some sentences and its issues.
 _ARGUMENT_TOKENS = 1_024
 
 
 class Argument(msgspec.Struct, frozen=True):
-    """What one critic said in one round. `revise`: whether an issue of its own that survives asks for a revision."""
+    """One critic's argument in one round. `revise`: whether one of its surviving issues calls for a revision."""
 
     round: int
     critic: int
@@ -44,7 +44,7 @@ class Argument(msgspec.Struct, frozen=True):
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """The end of a debate. `agreed`: all critics that answered stood on one side in the last round."""
+    """The end of a debate. `agreed`: whether all critics that answered in the last round took one side."""
 
     verdict: Verdict
     rounds: int
@@ -52,7 +52,7 @@ class Judged(msgspec.Struct, frozen=True):
 
 
 def agreement(arguments: Sequence[Argument]) -> bool:
-    """Whether at least two critics answered in this round and all of them stand on one side."""
+    """Whether at least two critics answered in this round, and all of them took one side."""
     sides = [argument.revise for argument in arguments if argument.status is ResultStatus.OK]
     return len(sides) >= FEWEST_CRITICS and len(set(sides)) == 1
 
@@ -65,8 +65,8 @@ async def debate(
     rounds: int,
     remaining_s: Callable[[], float],
 ) -> AsyncGenerator[Argument | Judged, None]:
-    """Each argument as it is made, then the judge's verdict. Raises nothing but cancellation, which ends every call
-    that is being made."""
+    """Yields each argument when it is made, then the judge's verdict. Raises nothing but cancellation, which ends all
+    calls in flight."""
     briefs = [brief for brief, _ in BRIEFS[:critics]]
     last: list[Argument] = []
     held = 0
@@ -92,7 +92,7 @@ async def _round(
     before: Sequence[Argument],
     deadline_s: float,
 ) -> AsyncGenerator[Argument, None]:
-    """All critics at once; each argument when it is made."""
+    """Asks all critics at once; yields each argument when it is made."""
     tasks = set()
     for critic, brief in enumerate(briefs, start=1):
         others = tuple(
@@ -149,7 +149,7 @@ async def _argument(
 async def _verdict(
     model: ScopedModel, scope: Scope, material: CritiqueMaterial, last: Sequence[Argument], deadline_s: float
 ) -> Verdict:
-    """The judge's verdict, under the same rules as any other; none where fewer than two critics answered."""
+    """The judge's verdict, by the usual rules; a failed one if fewer than two critics answered."""
     heard = sorted((one for one in last if one.status is ResultStatus.OK), key=lambda one: one.critic)
     if len(heard) < FEWEST_CRITICS:
         failed = next(one for one in last if one.status is not ResultStatus.OK)

@@ -1,7 +1,7 @@
-"""EvaluateTrace: five criteria, 0 to 1, over what an agent did (seed reflection-engine-v2, "Evaluator").
+"""EvaluateTrace: five criteria, 0 to 1, of an agent's work (seed reflection-engine-v2, "Evaluator").
 
-Efficiency and completeness are computed from the trace, without a model; the other three are asked of one, and are
-absent where none answers.
+Efficiency and completeness are computed from the trace. A model is asked for the other three, which have no score if it
+does not answer (decision 019).
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,14 +26,14 @@ _tracer = trace.get_tracer("sidemirror.critique")
 _MAX_TOKENS = 1_024
 _TEMPERATURE = 0.1
 _STEP_CHARS = 500
-# The part of an item's words that must have come up for the item to count as dealt with. Chosen here: a paraphrase
-# keeps the names and numbers, and loses some of the verbs.
+# An item counts as done if the trace has at least this share of its words. Chosen here: a paraphrase keeps names and
+# numbers, and loses some verbs.
 _MET_FROM = 0.6
 _ADMITS = ("error", "fail", "could not", "couldn't", "unable", "cannot", "can't", "not found", "unavailable", "sorry")
 
 
 class Criterion(msgspec.Struct, frozen=True):
-    """One criterion; `score` is None where no model answered. `computed`: from the trace alone."""
+    """One criterion. `score`: None if no model answered. `computed`: whether it comes from the trace alone."""
 
     name: str
     score: float | None
@@ -42,7 +42,7 @@ class Criterion(msgspec.Struct, frozen=True):
 
 
 class Evaluation(msgspec.Struct, frozen=True):
-    """The five criteria in the seed's order. The status is that of the model's part."""
+    """The five criteria in the order of seed reflection-engine-v2. `status`: of the question to the model."""
 
     status: ResultStatus
     criteria: tuple[Criterion, ...]
@@ -51,8 +51,8 @@ class Evaluation(msgspec.Struct, frozen=True):
 
 
 def efficiency(calls: Sequence[ToolCall]) -> Criterion:
-    """The share of tool calls that were not wasted: a call is when it failed, or when it repeats an earlier one and
-    brings nothing else. Calls marked as polling may repeat. 1 without any call."""
+    """The share of tool calls that were not wasted. A call is wasted if it failed, or if it repeats an earlier call
+    with the same result. Calls marked as polling may repeat. 1 if there are no calls."""
     seen: set[tuple[str, str, str, str]] = set()
     failed = repeated = 0
     for call in calls:
@@ -70,8 +70,8 @@ def efficiency(calls: Sequence[ToolCall]) -> Criterion:
 
 
 def completeness(events: Iterable[Event], checklist: Sequence[str]) -> Criterion:
-    """The share of what there was to do that the trace shows as done: a response, an outcome for every call, every
-    failure made good or admitted, what the user named, and the items of `checklist`."""
+    """The mean of checks, each 0 to 1: a response, an outcome for every call, every failure recovered from or admitted,
+    what the user named, and the items of `checklist`."""
     facts = facts_of(events)
     items: list[tuple[str, float]] = [("a response", float(bool(facts.response.strip())))]
     if facts.calls:

@@ -1,4 +1,4 @@
-"""Is a response worth a critique? Pure: the seed's heuristic, and every condition that holds."""
+"""Is a response worth a critique? Pure: the conditions of seed response-critique (decision 018)."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -6,7 +6,7 @@ from enum import StrEnum
 import msgspec
 
 # Seed response-critique, "When to reflect": responseLength > 2000, toolResults.length >= 3. Lengths are Unicode code
-# points (design section 6), so that a text is as long in every language's client.
+# points, so that a text has the same length in every language's client (decision 018).
 LONGER_THAN = 2000
 RESULTS_FROM = 3
 
@@ -17,19 +17,19 @@ class GateReason(StrEnum):
     TOOL_ERROR = "tool_error"
     LONG_RESPONSE = "long_response"
     MANY_TOOL_RESULTS = "many_tool_results"
-    # Not of the gate: the turn asks for a critique of every response, or somebody asked for this one.
+    # Not a condition of the gate: the turn has every response critiqued, or a caller asked for this critique.
     ALWAYS = "always"
 
 
 class GateDecision(msgspec.Struct, frozen=True):
-    """Whether to critique, and every condition that holds, in the seed's order."""
+    """Whether to critique, and every condition that holds, in the order of GateReason."""
 
     should_critique: bool
     reasons: tuple[GateReason, ...]
 
 
 def should_critique(results_failed: Iterable[bool], response_length: int) -> GateDecision:
-    """The gate. `results_failed`: for each tool result whether it carries an error; `response_length`: code points."""
+    """The gate. `results_failed`: for each tool result, whether it has an error; `response_length`: code points."""
     failed = tuple(results_failed)
     reasons = []
     if any(failed):

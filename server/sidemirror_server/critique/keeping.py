@@ -1,4 +1,4 @@
-"""Makes critiques and keeps those that count: what the calls of CritiqueService and the turns share."""
+"""Makes critiques and stores those whose status is OK, for CritiqueService and for turns."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ QUESTION_CHARS = 4_000
 
 
 class About:
-    """What a critique is filed under."""
+    """The turn and the session that a critique belongs to, and what made it: critique or debate."""
 
     __slots__ = ("made_by", "session_id", "turn_id")
 
@@ -30,7 +30,7 @@ class About:
 
 
 class Critic:
-    """Asks for verdicts, and keeps those whose status is OK."""
+    """Asks for verdicts, and stores those whose status is OK."""
 
     def __init__(self, model: ScopedModel, store: Critiques, clock: Clock) -> None:
         self._model = model
@@ -47,9 +47,9 @@ class Critic:
         *,
         compare_to: str = "",
     ) -> Critique:
-        """The critique of the material's response, kept when it is OK; the kept one when there is one of that id.
+        """The stored critique of this id; if there is none, a new one of the material's response, stored if it is OK.
 
-        `remaining_s`: seconds that a call to the model may take now. Raises NotFound for an unknown `compare_to`, and
+        `remaining_s`: returns how many seconds a call may take. Raises NotFound for an unknown `compare_to`, and
         what the store raises.
         """
         known = await self._store.get(scope, critique_id)
@@ -65,7 +65,7 @@ class Critic:
     async def verdict(
         self, scope: Scope, material: CritiqueMaterial, deadline_s: float, within: Within = NO_CAPS
     ) -> Verdict:
-        """The verdict on the material's response; keeps nothing. Raises nothing but cancellation."""
+        """The verdict on the material's response; stores nothing. Raises nothing but cancellation."""
         return await critique(self._model, scope, material, deadline_s, within)
 
     async def keep(
@@ -77,7 +77,7 @@ class Critic:
         about: About,
         comparison: Comparison | None = None,
     ) -> Critique:
-        """The verdict as a critique; kept when its status is OK, else without an id. Raises what the store raises."""
+        """The verdict as a critique: stored if its status is OK, else without an id. Raises what the store raises."""
         is_kept = verdict.status is ResultStatus.OK
         made = self.made(critique_id if is_kept else "", material, verdict, about, comparison)
         if is_kept:
@@ -93,7 +93,7 @@ class Critic:
         about: About,
         comparison: Comparison | None = None,
     ) -> Critique:
-        """The verdict as a critique that is made now; without an id when it is not kept."""
+        """The verdict as a critique that is made now. `critique_id`: empty if it is not stored."""
         return Critique(
             critique_id=critique_id,
             created_us=self._clock.now_us(),
@@ -116,7 +116,7 @@ class Critic:
     async def _against(
         self, scope: Scope, earlier: Critique, material: CritiqueMaterial, verdict: Verdict, deadline_s: float
     ) -> Comparison:
-        """The comparison with an earlier response. Not asked for when the verdict already failed."""
+        """The comparison with an earlier response. No model is asked if the verdict failed."""
         if verdict.status is not ResultStatus.OK:
             return Comparison(verdict.status, verdict.detail, against_id=earlier.critique_id)
         return await compare(
@@ -125,7 +125,7 @@ class Critic:
 
 
 def record_of(critique: Critique) -> CritiqueRecord:
-    """A critique as the store takes it."""
+    """The store's record of a critique."""
     verdict = critique.verdict
     return CritiqueRecord(
         critique_id=critique.critique_id,

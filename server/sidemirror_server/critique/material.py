@@ -1,4 +1,4 @@
-"""What a critique is about: the task, the evidence and the response, from a request or from a recorded turn. Pure."""
+"""The material of a critique: task, evidence and response, from a request or from a recorded turn. Pure."""
 
 from collections.abc import Iterable, Sequence
 
@@ -20,15 +20,14 @@ from sidemirror_server.vocabulary.ids import EventId
 from sidemirror_server.vocabulary.origin import Origin, least
 from sidemirror_server.vocabulary.text import clip
 
-# In code points. Chosen here: a critique without a model reads whole documents, and all of a turn's results together
-# stay within some megabytes.
+# In code points. Chosen here: `rules` can read whole documents, and all results of a turn stay within some megabytes.
 RESULT_CHARS = 32_000
-# Results of one critique; of more, the last ones. The wire takes as many in a request.
+# Results in one critique; of more, the last ones are kept. A request may have as many.
 MOST_RESULTS = 100
 
 
 class ToolEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What one tool call came to. `failed`: the tool reported an error, or the call itself failed."""
+    """The outcome of one tool call. `failed`: the tool reported an error, or the call itself failed."""
 
     tool: str
     text: str
@@ -37,7 +36,7 @@ class ToolEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CritiqueMaterial(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is judged and what it is judged by. `results` oldest first."""
+    """A response with the task and the evidence to judge it by. `results`: oldest first."""
 
     question: str
     response: str
@@ -57,8 +56,8 @@ class CritiqueMaterial(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def material_of(events: Iterable[Event]) -> CritiqueMaterial:
-    """The material of a recorded turn: the user's last words, what tools returned, and the last drafted response, or
-    what the model said last where none was drafted."""
+    """The material of a recorded turn: the user's last message, the tool results, and the last drafted response. If
+    none was drafted, the response is the model's last text."""
     task = question = drafted = said = ""
     calls: dict[str, ToolCalled] = {}
     open_calls: list[str] = []
@@ -102,7 +101,7 @@ def _result(what: ToolReturned | ToolFailed, calls: dict[str, ToolCalled], open_
 
 
 def evidence_of(material: CritiqueMaterial, responses: Sequence[str] = ()) -> Evidence:
-    """The same for a model that reads no prompt. `responses`: what stands to be judged, when it is more than one."""
+    """The material for a model that reads no prompt. `responses`: if given, replace the material's response."""
     steps: list[EvidenceStep] = []
     for number, result in enumerate(material.results, start=1):
         if result.arguments:

@@ -1,7 +1,7 @@
 """Is a quote really there? Pure.
 
-An issue stands or falls with this: what a model says about a text that it cannot point at is not used (design
-section 6). Spelling that no reader sees (case, spaces, kinds of quotation marks, composed letters) makes no difference.
+An issue counts only if its quote is in the judged texts (decision 019). Differences that no reader sees are ignored:
+case, spaces, kinds of quotation marks, composed letters.
 """
 
 import re
@@ -9,20 +9,18 @@ import unicodedata
 
 _MARKS = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "–": "-", "—": "-"})
 _EDGES = " \t\n\"'`.…,;:"
-# A quote of these alone points at nothing: every text has them. Chosen here: the English words without a meaning of
-# their own that a critic who has nothing to show would quote.
+# English stop words. A quote of these alone proves nothing, because every text has them. Chosen here.
 _EMPTY_WORDS_TEXT = (
     "a an and are as at be by for from has have he i in is it its of on or our she so that the their they this to was "
     "we were will with you your"
 )
 _EMPTY_WORDS = frozenset(_EMPTY_WORDS_TEXT.split())
 _WORD = re.compile(r"\w+")
-# Where a text was cut at `|`, in the middle of a word or of a number. Latin letters only: a quote in Chinese begins
-# anywhere.
+# A text cut at `|` in the middle of a word or a number. Latin letters only: a quote in Chinese may begin anywhere.
 _ONE_WORD = re.compile(r"[a-z0-9]\|[a-z0-9]|\d[.,]\|\d|\d\|[.,]\d")
 
-# Orders to whoever judges, as they are smuggled into material: about the verdict's own fields, or to drop one's
-# instructions. Chosen here after research page critique-and-thinking, section 2.3, "Judge prompt injection".
+# Orders to the judge, which material may contain: about fields of the verdict, or to ignore instructions. Chosen here
+# against prompt injection (decision 019).
 _ORDER = re.compile(
     r"should[_ ]?revise|revision[_ ]prompt|issue_details|quote_source"
     r"|\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instruction|rubric|prompt|rule|above|previous|prior)"
@@ -36,18 +34,18 @@ _ORDER = re.compile(
 
 
 def normal(text: str) -> str:
-    """`text` as it is compared."""
+    """`text` in the form in which texts are compared."""
     folded = unicodedata.normalize("NFKC", text.translate(_MARKS)).casefold()
     return " ".join(folded.split())
 
 
 def says_something(quote: str) -> bool:
-    """Whether a quote has at least one word with a meaning of its own, or a number."""
+    """Whether a quote has at least one number, or a word that is not a stop word."""
     return any(word not in _EMPTY_WORDS for word in _WORD.findall(normal(quote)))
 
 
 def is_in(quote: str, normal_text: str) -> bool:
-    """Whether `quote` stands in a text (given as `normal` returns it), from word to word."""
+    """Whether `quote` is in a text, which `normal` has returned, and begins and ends between words."""
     wanted = normal(quote).strip(_EDGES)
     if not wanted or not says_something(wanted):
         return False
@@ -61,11 +59,11 @@ def is_in(quote: str, normal_text: str) -> bool:
 
 
 def gives_orders(text: str) -> bool:
-    """Whether a text tells its critic what to find, which an honest reason, fix or quote has no cause to."""
+    """Whether a text tells the critic what to find. An honest reason, fix or quote never does."""
     return _ORDER.search(text[:4_000]) is not None
 
 
 def _joins(left: str, right: str) -> bool:
-    """Whether the end of one text and the beginning of the next belong to one word or one number."""
+    """Whether the end of `left` and the beginning of `right` belong to one word or number."""
     near = f"{left[-2:]}|{right[:2]}"
     return _ONE_WORD.search(near) is not None

@@ -1,7 +1,7 @@
-"""What a critique is, as it is kept: field names and enum values are part of the stored format.
+"""A critique as stored: field names and enum values are part of the format.
 
-A critique whose status is not OK holds nothing that a model could have said: no confidence, no issues, no dimensions.
-The seed's default for it is written by the converter in `rpc` alone (design section 3).
+A critique whose status is not OK has no confidence, no issues and no dimensions. Only the converter in `rpc` fills in
+the defaults of seed response-critique (decision 017).
 """
 
 from enum import StrEnum
@@ -13,7 +13,7 @@ from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 
 class IssueKind(StrEnum):
-    """What is wrong. The first three are the seed's "significant problems": they alone ask for a revision."""
+    """What is wrong. Only the first three call for a revision: seed response-critique's "significant problems"."""
 
     WRONG_FACT = "wrong_fact"
     MISSING_CRITICAL_INFORMATION = "missing_critical_information"
@@ -27,7 +27,7 @@ class IssueKind(StrEnum):
 
 
 class Severity(StrEnum):
-    """How much an issue matters to the reader. It never decides about a revision: the kind does."""
+    """How much an issue matters to the reader. The need for a revision depends on the kind, never on this."""
 
     MINOR = "minor"
     MAJOR = "major"
@@ -35,7 +35,7 @@ class Severity(StrEnum):
 
 
 class QuoteSource(StrEnum):
-    """Where an issue's quote was found. Said by the server, not by the model."""
+    """Where the server found an issue's quote."""
 
     RESPONSE = "response"
     TASK = "task"
@@ -43,7 +43,7 @@ class QuoteSource(StrEnum):
 
 
 class Issue(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One problem whose quote was found where it should be."""
+    """One problem, whose quote was found in a text that its kind may quote."""
 
     kind: IssueKind
     severity: Severity
@@ -54,7 +54,7 @@ class Issue(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Dimension(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One of the seed's four dimensions (accuracy, completeness, actionability, clarity), 0 to 1."""
+    """One of the four dimensions: accuracy, completeness, actionability or clarity. `score`: 0 to 1."""
 
     name: str
     score: float
@@ -70,8 +70,8 @@ class Better(StrEnum):
 
 
 class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A later response against an earlier one, asked in both orders. `better` is None when the status is not OK, which
-    decides nothing: the earlier one is kept. `agreed`: both orders gave the same answer; else it is a tie."""
+    """A comparison of a later response with an earlier one, asked in both orders. `better`: None if the status is not
+    OK; the earlier one is then kept. `agreed`: whether both orders gave the same answer; if not, it is a tie."""
 
     status: ResultStatus
     detail: str = ""
@@ -83,8 +83,8 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What came of one question about a response. `dropped`: issues whose quote was not there, or that only repeat
-    orders to the critic that stood in the material."""
+    """The judgement of one response. `dropped`: how many issues were dropped, because their quote was not found or
+    because they contain orders to the critic."""
 
     status: ResultStatus
     detail: str = ""
@@ -99,7 +99,7 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Critique(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A verdict with what it is about. `made_by`: critique or debate. `question` and `response` are kept for
+    """A verdict with the response that it judges. `made_by`: critique or debate. `question` and `response` are kept for
     `compare_to`."""
 
     critique_id: str
@@ -115,7 +115,7 @@ class Critique(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CritiqueOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What became of the response as it was critiqued. `outcome`: success, failure, partial, timeout or error."""
+    """The outcome reported for the critiqued response. `outcome`: success, failure, partial, timeout or error."""
 
     outcome: str
     score: float | None = None
@@ -127,11 +127,11 @@ _decode = msgspec.json.Decoder(Critique).decode
 
 
 def critique_body(critique: Critique) -> bytes:
-    """The JSON that keeps a critique."""
+    """A critique as JSON, its stored form."""
     return _encode(critique)
 
 
 def critique_in(body: bytes) -> Critique:
-    """What such JSON keeps."""
+    """The critique in its stored form."""
     kept: Critique = _decode(body)
     return kept

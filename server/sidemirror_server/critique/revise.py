@@ -1,7 +1,7 @@
-"""Critique, revision, comparison, step by step: keeps the best, never simply the last.
+"""Critique, revision and comparison, step by step. The best response is kept, never simply the last.
 
-Self-critique talks right answers into wrong ones (research page critique-and-thinking, section 1), so a revision has to
-be called for by the verdict's rule and has to win a comparison in both orders; a tie keeps what there was.
+Self-critique turns some right answers into wrong ones (decision 020). So a revision is made only if the verdict calls
+for it, and must win a comparison in both orders; a tie keeps the earlier response.
 """
 
 from collections.abc import AsyncGenerator, Callable
@@ -20,7 +20,7 @@ from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
-# One by default (design section 6; research page, section 4.3: "one revision").
+# Decision 020.
 DEFAULT_REVISIONS = 1
 MOST_REVISIONS = 3
 _MAX_TOKENS = 4_096
@@ -29,7 +29,7 @@ Remaining = Callable[[], float]
 
 
 class StepVerdict(msgspec.Struct, frozen=True):
-    """A verdict on `response`; `number` 0 is the original, n the n-th revision."""
+    """A verdict on `response`. `number`: 0 for the original, n for the n-th revision."""
 
     number: int
     response: str
@@ -47,14 +47,14 @@ class Revised(msgspec.Struct, frozen=True):
 
 
 class Compared(msgspec.Struct, frozen=True):
-    """The n-th revision against the best so far."""
+    """The comparison of the n-th revision with the best response so far."""
 
     number: int
     comparison: Comparison
 
 
 class KeptResponse(msgspec.Struct, frozen=True):
-    """The end: the best response, `number` 0 being the original, and why it is that one."""
+    """The last step: the best response and why it was kept. `number`: 0 for the original, n for the n-th revision."""
 
     number: int
     response: str
@@ -67,9 +67,9 @@ Step = StepVerdict | Revised | Compared | KeptResponse
 async def revise(
     model: ScopedModel, scope: Scope, material: CritiqueMaterial, revisions: int, remaining_s: Remaining
 ) -> AsyncGenerator[Step, None]:
-    """The steps as they are made, `KeptResponse` last. `remaining_s`: seconds that a call may take now.
+    """Yields each step when it is made, `KeptResponse` last. `remaining_s`: returns how many seconds a call may take.
 
-    Raises nothing but cancellation, which also ends the call that is being made.
+    Raises nothing but cancellation, which also ends the call in flight.
     """
     best, number = material, 0
     for attempt in range(1, revisions + 1):

@@ -1,4 +1,4 @@
-"""What a critique says when no model said anything. Only the converter in `rpc` writes these (design section 3)."""
+"""Default fields of a critique without an answer from a model. Only the converter in `rpc` uses them (decision 017)."""
 
 # Seed response-critique, "Failure handling".
 CONFIDENCE = 0.5

@@ -1,11 +1,8 @@
-"""Figures over stored critiques: what they mean, and the plain recomputation that every store's own must equal. Pure.
+"""Definitions of the figures over stored critiques. Every store computes them itself.
 
-Confidences count in millionths, so that sums are exact and equal on every store; a quantile is the nearest rank: the
-smallest value that at least that part of all values does not exceed.
+Confidences are in millionths (ppm), so that sums are exact and equal on every store. A percentile is the nearest
+rank: the smallest value with at least that share of all values at or below it.
 """
-
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -14,22 +11,11 @@ HOUR_US = 3_600_000_000
 DAY_US = 24 * HOUR_US
 
 
-class Counted(msgspec.Struct, frozen=True):
-    """What of one critique is counted. `confidence_ppm` None: it gave none. `succeeded` None: no outcome was reported;
-    else whether that was a success."""
-
-    created_us: int
-    provider: str
-    confidence_ppm: int | None
-    revise: bool
-    succeeded: bool | None = None
-
-
 class Figures(msgspec.Struct, frozen=True):
-    """Figures of one provider over one span of time. Confidences are those of the critiques that gave one.
+    """Figures of one provider over one span of time. `confident`: the critiques with a confidence.
 
-    `agreed`: of the `reported` outcomes, those where the verdict was right: success without a call for revision, or
-    anything else with one. `start_us`: of the hour or day (UTC) that they are about, or of the whole span.
+    `agreed`: how many of the `reported` outcomes fit the verdict: a success without a call for revision, or another
+    outcome with one. `start_us`: the start of the hour or the day (UTC), or of the whole span.
     """
 
     start_us: int
@@ -51,43 +37,10 @@ class Figures(msgspec.Struct, frozen=True):
 
     @property
     def revision_rate(self) -> float:
-        """The part of the critiques that called for a revision."""
+        """The share of critiques that called for a revision."""
         return self.revisions / self.count
 
 
 def to_ppm(confidence: float | None) -> int | None:
-    """A confidence as it is counted."""
+    """A confidence in millionths; None stays None."""
     return None if confidence is None else round(confidence * PPM)
-
-
-def quantile_rank(percent: int, count: int) -> int:
-    """The place, from 1, of the nearest-rank quantile among `count` values in order."""
-    return max(1, -(-percent * count // 100))
-
-
-def figures_of(counted: Iterable[Counted], start_us: int, bucket_us: int | None) -> tuple[Figures, ...]:
-    """The figures by bucket and provider, in that order; by provider alone, all at `start_us`, without a bucket."""
-    groups: defaultdict[tuple[int, str], list[Counted]] = defaultdict(list)
-    for one in counted:
-        at_us = start_us if bucket_us is None else one.created_us // bucket_us * bucket_us
-        groups[at_us, one.provider].append(one)
-    return tuple(_figures(*key, groups[key]) for key in sorted(groups))
-
-
-def _figures(start_us: int, provider: str, group: Sequence[Counted]) -> Figures:
-    ppm = sorted(one.confidence_ppm for one in group if one.confidence_ppm is not None)
-    p10, p50, p90 = (ppm[quantile_rank(percent, len(ppm)) - 1] if ppm else None for percent in (10, 50, 90))
-    reported = [one for one in group if one.succeeded is not None]
-    return Figures(
-        start_us=start_us,
-        provider=provider,
-        count=len(group),
-        confident=len(ppm),
-        confidence_sum_ppm=sum(ppm),
-        p10_ppm=p10,
-        p50_ppm=p50,
-        p90_ppm=p90,
-        revisions=sum(one.revise for one in group),
-        reported=len(reported),
-        agreed=sum(one.succeeded is not one.revise for one in reported),
-    )

@@ -1,6 +1,6 @@
-"""The port behind stored critiques. Adapters: `storage/sqlite/critiques.py`."""
+"""The port that stores critiques. Adapters: `storage/*/critiques.py`."""
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -10,9 +10,9 @@ from sidemirror_server.vocabulary.scope import Scope
 
 
 class CritiqueRecord(msgspec.Struct, frozen=True):
-    """A critique as it is kept: what lists and figures go by, and its JSON (`record.critique_body`).
+    """A critique as stored: the fields that lists and figures use, and its JSON (`record.critique_body`).
 
-    `provider` is who answered; `confidence_ppm` in millionths, None when the critique gave none.
+    `provider`: of the model that answered. `confidence_ppm`: in millionths, None if the critique has none.
     """
 
     critique_id: str
@@ -26,22 +26,42 @@ class CritiqueRecord(msgspec.Struct, frozen=True):
     outcome: CritiqueOutcome | None = None
 
 
+def critique_of(*row: Any) -> CritiqueRecord:
+    """A critique from a row: its fields in order, then those of its outcome, all NULL if there is none."""
+    critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, *reported = row
+    return CritiqueRecord(
+        critique_id=critique_id,
+        created_us=created_us,
+        provider=provider,
+        confidence_ppm=confidence_ppm,
+        revise=bool(revise),
+        turn_id=turn_id,
+        session_id=session_id,
+        body=body,
+        outcome=None if reported[0] is None else CritiqueOutcome(*reported),
+    )
+
+
 class CritiqueKey(msgspec.Struct, frozen=True):
-    """A place in the order of critiques: newest first, then by id downwards."""
+    """A list cursor: critiques are ordered newest first, then by id, descending."""
 
     created_us: int
     critique_id: str
 
 
-class Critiques(Protocol):
-    """Keeps critiques whose status is OK; others are never given to it.
+FIRST_CRITIQUE = CritiqueKey(2**63 - 1, "")  # before every possible critique
 
-    CR1  `keep` keeps a critique; of several with one id the first stays. It returns the one that is kept.
+
+class Critiques(Protocol):
+    """Stores critiques. Only critiques whose status is OK are passed to it.
+
+    CR1  `keep` stores a critique and returns the stored one; of several with one id the first stays.
     CR2  `get` returns None for an id that the scope does not have.
-    CR3  `list` returns the newest first, at most `limit`, after `after`; the order stays while critiques are added.
-    CR4  `list` takes only those of the turn, and of the session, that are asked for.
-    CR5  `report` keeps an outcome with its critique, in place of an earlier one; an unknown id is refused (NotFound).
-    CR6  `figures` are those of `statistics.figures_of` over the critiques made from `start_us` on and before `end_us`.
+    CR3  `list` returns at most `limit` after `after`, newest first; adding critiques does not change the order.
+    CR4  `list` filters by turn and by session, where they are given.
+    CR5  `report` stores an outcome with its critique, replacing an earlier one; an unknown id is refused (NotFound).
+    CR6  `figures` returns the `statistics.Figures` of critiques made from `start_us` on and before `end_us`, ordered by
+         bucket and provider; without a bucket, one for each provider, at `start_us`.
     CR7  `figures` of one provider leave the others out.
     CR8  Scopes never meet.
     CR9  `forget` removes critiques of every scope made before `before_us`, the oldest first, at most `limit`, with

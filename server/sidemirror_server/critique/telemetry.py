@@ -1,5 +1,5 @@
-"""What telemetry is told of a verdict: an event `gen_ai.evaluation.result` for each dimension (OpenTelemetry semantic
-conventions for generative AI). Scores and labels only; reasons and quotes are content, which stays out."""
+"""Telemetry of a verdict: an event `gen_ai.evaluation.result` for each dimension (OpenTelemetry semantic conventions
+for generative AI). An event has scores and labels only, no content such as reasons and quotes."""
 
 from opentelemetry.trace import Span
 
@@ -9,7 +9,7 @@ from sidemirror_server.vocabulary.telemetry import EVENT_EVALUATION_RESULT
 
 
 def tell_dimensions(span: Span, verdict: Verdict) -> None:
-    """Adds one event for each dimension of an OK verdict; a failed one has nothing to tell."""
+    """Adds one event for each dimension of an OK verdict; adds none for a failed verdict."""
     if verdict.status is not ResultStatus.OK or not span.is_recording():
         return
     for dimension in verdict.dimensions:

@@ -1,4 +1,4 @@
-"""What a trace says by itself: its calls with what came of them, its response, and what its user named. Pure."""
+"""The facts of a trace: its tool calls with their outcomes, its response, and what its user named. Pure."""
 
 import re
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ from sidemirror_server.trace.event import (
 
 
 class ToolCall(msgspec.Struct):
-    """One tool call. `ended`: a result or an error came; `made_good`: the same tool worked later."""
+    """One tool call. `ended`: it has a result or an error. `made_good`: the same tool worked later."""
 
     agent: str
     name: str
@@ -32,7 +32,7 @@ class ToolCall(msgspec.Struct):
 
 
 class TraceFacts(msgspec.Struct, frozen=True):
-    """`named`: words of the user's messages that name something: with a digit, an underscore or a capital in mid-
+    """`named`: words of the user's messages that have a digit or an underscore, or a capital in the middle of a
     sentence."""
 
     calls: tuple[ToolCall, ...]
@@ -51,12 +51,12 @@ _COMMON = frozenset(_COMMON_TEXT.split())
 
 
 def content_words(text: str) -> frozenset[str]:
-    """The words of a text that have a meaning of their own."""
+    """The words of a text, without stop words."""
     return frozenset(word for word in _WORDS.findall(normal(text)) if word not in _COMMON)
 
 
 def facts_of(events: Iterable[Event]) -> TraceFacts:
-    """The facts of a trace, oldest event first. Several user messages are one task."""
+    """The facts of a trace. `events`: oldest first; several user messages are one task."""
     calls: list[ToolCall] = []
     by_id: dict[str, ToolCall] = {}
     asked: list[str] = []

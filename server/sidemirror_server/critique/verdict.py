@@ -1,7 +1,7 @@
-"""From a model's answer to a verdict: the rules that decide, whatever a model asks for. Pure.
+"""The rules that make a verdict from a model's answer. Pure.
 
-`should_revise` is computed (design section 6): true when an issue survives that is a wrong fact, missing critical
-information or potential harm. Nothing that a model can write sets it by itself.
+`should_revise` is computed (decision 019): true if a surviving issue is a wrong fact, missing critical information or
+potential harm. A model cannot set it directly.
 """
 
 import math
@@ -15,14 +15,14 @@ from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 # Seed response-critique, "Result format": "wrong facts, missing critical info, harmful advice".
 REVISED_FOR = frozenset({IssueKind.WRONG_FACT, IssueKind.MISSING_CRITICAL_INFORMATION, IssueKind.POTENTIAL_HARM})
-# What is missing cannot be quoted from the response; the task or the evidence says that it belongs there.
+# Kinds that may quote the task or the evidence, because missing information cannot be quoted from the response.
 _OF_ABSENCE = frozenset({IssueKind.MISSING_CRITICAL_INFORMATION, IssueKind.MISSING_DETAIL})
 # Seed response-critique, "Evaluation dimensions", in its order.
 DIMENSIONS = ("accuracy", "completeness", "actionability", "clarity")
 
 
 def verdict_of(answer: CritiqueAnswer, material: CritiqueMaterial, usage: Usage | None = None) -> Verdict:
-    """The verdict that an answer supports, when it is held against what it is about."""
+    """The verdict from an answer, with only the issues that the material supports."""
     issues, dropped = surviving(answer.issues, material)
     revise = asks_for_revision(issues)
     return Verdict(
@@ -41,7 +41,7 @@ def verdict_of(answer: CritiqueAnswer, material: CritiqueMaterial, usage: Usage 
 
 
 def surviving(answers: Iterable[IssueAnswer], material: CritiqueMaterial) -> tuple[tuple[Issue, ...], int]:
-    """The issues that point at something that is there, each once, and how many do not."""
+    """The issues whose quote is in the material, each once, and how many were dropped."""
     texts = {
         QuoteSource.RESPONSE: normal(material.response),
         QuoteSource.TASK: normal(material.task_text),
@@ -62,12 +62,12 @@ def surviving(answers: Iterable[IssueAnswer], material: CritiqueMaterial) -> tup
 
 
 def asks_for_revision(issues: Iterable[Issue]) -> bool:
-    """The rule. Severity, style and length have no part in it."""
+    """Whether any issue is of a kind that calls for a revision. Severity, style and length do not count."""
     return any(issue.kind in REVISED_FOR for issue in issues)
 
 
 def revision_prompt(issues: Sequence[Issue]) -> str:
-    """What to tell an agent in a second turn: the significant problems, each with its quote, and nothing else."""
+    """The instruction to revise, for the agent's next turn: the significant problems only, each with its quote."""
     lines = [_REVISE]
     for number, issue in enumerate((one for one in issues if one.kind in REVISED_FOR), start=1):
         where = {"response": "In your answer", "task": "In the task", "evidence": "In the evidence"}[issue.quote_source]
@@ -89,7 +89,7 @@ _NAMES = {
 
 
 def _source(quote: str, kind: IssueKind, texts: dict[QuoteSource, str]) -> QuoteSource | None:
-    """Where the quote stands, among the places where an issue of this kind may point."""
+    """The text that has the quote, among those that an issue of this kind may quote; None if none has it."""
     places = (
         (QuoteSource.TASK, QuoteSource.EVIDENCE, QuoteSource.RESPONSE)
         if kind in _OF_ABSENCE
@@ -99,7 +99,7 @@ def _source(quote: str, kind: IssueKind, texts: dict[QuoteSource, str]) -> Quote
 
 
 def _confidence(answer: CritiqueAnswer) -> float | None:
-    """The answer's own, else the mean of its dimensions (seed: "0–1 score across all dimensions"), else none."""
+    """The answer's confidence, else the mean of its dimensions' scores, else None (decision 019)."""
     if answer.confidence is not None:
         return answer.confidence
     scores = [dimension.score for dimension in _dimensions(answer)]
@@ -107,7 +107,7 @@ def _confidence(answer: CritiqueAnswer) -> float | None:
 
 
 def _dimensions(answer: CritiqueAnswer) -> tuple[Dimension, ...]:
-    """The dimensions that were judged, in the seed's order, each once."""
+    """The judged dimensions in the order of DIMENSIONS, each once."""
     said = {dimension.name: dimension for dimension in reversed(answer.dimensions)}
     return tuple(Dimension(name, said[name].score, said[name].reason) for name in DIMENSIONS if name in said)
 

@@ -1,4 +1,4 @@
-"""What earlier goals have taught, for a goal or a task that comes up now: the `[PAST REFLECTIONS]` block."""
+"""The `[PAST REFLECTIONS]` block: lessons of earlier goals for a present goal or task."""
 
 from collections.abc import Iterable
 
@@ -15,21 +15,21 @@ from sidemirror_server.vocabulary.scope import Scope
 HEADING = "PAST REFLECTIONS"
 MAX_ITEMS = 2
 ITEM_KIND = "goal_reflection"
-# How many similar goals are looked at. Chosen here: their reflections are more than a block has room for.
+# How many similar goals are considered. Chosen here: their reflections are more than a block has room for.
 _SIMILAR_GOALS = 5
-# Chosen here: one word in common says little, unless it is all that the goal says.
+# How many words a similar goal must share. Chosen here: one shared word says little, unless the goal has no other.
 _SHARED_WORDS = 2
 
 
 class GoalLessons(msgspec.Struct, frozen=True):
-    """What could be shown, the best first in each: what the goal itself has taught, and what fits in another way."""
+    """Lessons for a block, the best first. `own`: of the goal itself; `alike`: of similar or recent goals."""
 
     own: tuple[BlockLesson, ...] = ()
     alike: tuple[BlockLesson, ...] = ()
 
 
 class GoalContexts:
-    """Makes blocks, and issues a receipt for each that holds anything."""
+    """Makes blocks, and issues a receipt for each that is not empty."""
 
     def __init__(self, reflections: GoalReflections, receipts: Receipts) -> None:
         self._reflections = reflections
@@ -38,7 +38,7 @@ class GoalContexts:
     async def build(
         self, scope: Scope, goal_id: str, task: str, max_items: int, receipt_id: str, now_us: int
     ) -> ContextBlock:
-        """The block for a goal, for a task, or of what is recent when both are empty. `max_items` 0 means 2. Raises
+        """The block for a goal or a task, or for the recent goals when both are empty. `max_items` 0 means 2. Raises
         StoreUnavailable, StoreFull."""
         found = await self.lessons(scope, goal_id, task, now_us)
         block = render(HEADING, (*found.own, *found.alike), max_items or MAX_ITEMS, receipt_id=receipt_id)
@@ -48,7 +48,7 @@ class GoalContexts:
         return block
 
     async def lessons(self, scope: Scope, goal_id: str, task: str, now_us: int) -> GoalLessons:
-        """The same, for a block that has other parts too. Raises StoreUnavailable, StoreFull."""
+        """The lessons that `build` shows, for a block with other parts too. Raises StoreUnavailable, StoreFull."""
         own: list[BlockLesson] = []
         alike: list[BlockLesson] = []
         if goal_id:
@@ -78,5 +78,5 @@ def by_importance(reflections: Iterable[GoalReflection]) -> list[GoalReflection]
 
 def _lesson(reflection: GoalReflection, score: float) -> BlockLesson:
     item = BlockItem(reflection.reflection_id, 1, ITEM_KIND, reflection.insight, score, reflection.origin)
-    # What another program wrote into a shared Redis may name no objective.
+    # An entry that another program wrote to a shared Redis may have no objective.
     return BlockLesson(item, f"Goal: {reflection.objective or reflection.goal_id}")

@@ -1,4 +1,4 @@
-"""How much a reflection matters: seed goal-reflection, "Importance Scoring", by its table (design section 12)."""
+"""A reflection's importance, by the table of seed goal-reflection, "Importance Scoring" (decision 026)."""
 
 from sidemirror_server.goals.record import GoalState
 
@@ -8,6 +8,6 @@ ERROR_BONUS = 0.2
 
 
 def importance(state: GoalState, *, task_error: bool) -> float:
-    """From 0 to 1. `task_error`: a task carries an error, in its field and not somewhere in its text."""
+    """From 0 to 1. `task_error`: whether any task has its `error` field set; a text about an error does not count."""
     base = FAILED if state is GoalState.FAILED else COMPLETED
     return min(1.0, round(base + (ERROR_BONUS if task_error else 0.0), 2))

@@ -1,7 +1,7 @@
-"""The way of a report to a stored reflection: the handler of its job, and what the store holds for whoever asks.
+"""From a report to a stored reflection: the handler of the report's job, and the deletion of a goal's records.
 
-A job may be run again after a crash at any moment. The model's answer is noted with the job before anything else is
-done with it, and storing and telling are repeated without effect: the reflection's id is derived from its report.
+A job may run again after a crash at any moment. The model's answer is noted with the job before it is used. Storing and
+announcing may then be repeated without effect, because the reflection's id is derived from its report.
 """
 
 import asyncio
@@ -28,10 +28,10 @@ from sidemirror_server.work.worker import ClaimedJob, Hopeless, NotNow
 
 _log = logging.getLogger(__name__)
 
-# The topic of the log that watches read. Stored; never changes.
+# The log topic that watches read. Stored; never changes.
 TOPIC = "goal_reflection"
-# How long a job in hand waits for a store that is away, and how often it looks: a store that comes back finds it at
-# once, and no attempt is used up. Chosen here.
+# How long a running job waits for a store that is away, and how often it retries. The job goes on as soon as the store
+# is back, without using up an attempt. Chosen here.
 _PATIENCE_S = 20.0
 _LOOK_AGAIN_S = 0.25
 _PAGE = 100
@@ -40,7 +40,7 @@ _T = TypeVar("_T")
 
 
 class Publisher:
-    """Makes reflections of reports, and stores and tells each once."""
+    """Makes reflections of reports, and stores and announces each once."""
 
     def __init__(
         self, model: ScopedModel, reflections: GoalReflections, journal: Journal, bell: Bell, clock: Clock
@@ -65,8 +65,8 @@ class Publisher:
         return notes
 
     async def _patiently(self, step: Callable[[], Awaitable[_T]], until_s: float) -> _T:
-        """What `step` comes to, which is tried again while its store is away. Raises NotNow after `until_s`; PlaceTaken
-        at once, because other jobs would wait with this one."""
+        """The result of `step`, which is retried while its store is away. Raises NotNow after `until_s`. Raises
+        PlaceTaken at once, because other jobs would wait behind this one."""
         while True:
             try:
                 return await step()
@@ -94,7 +94,7 @@ class Publisher:
         return made
 
     async def _publish(self, scope: Scope, reflection: GoalReflection) -> None:
-        """Stores and tells it, as far as an earlier try has not."""
+        """Stores and announces the reflection, as far as an earlier attempt has not."""
         now_us = self._clock.now_us()
         is_new = await self._reflections.put(scope, reflection, now_us)
         if not is_new and not await self._may_be_told(scope, reflection, now_us):
@@ -105,15 +105,15 @@ class Publisher:
             self._bell.ring(scope, {reflection.goal_id})
 
     async def _may_be_told(self, scope: Scope, reflection: GoalReflection, now_us: int) -> bool:
-        """Whether a reflection that the store did not take is stored already, or was and made room for newer ones. What
-        was deleted meanwhile is not told."""
+        """Whether to announce a reflection that `put` refused: yes if it is stored already, or if newer ones have
+        replaced it; no if it was deleted."""
         kept = await self._reflections.of_goal(scope, reflection.goal_id, now_us)
         is_kept = any(one.reflection_id == reflection.reflection_id for one in kept)
         return is_kept or (len(kept) == MOST_PER_GOAL and all(one.created_us >= reflection.created_us for one in kept))
 
 
 class GoalRecords:
-    """Deletes what is kept of a goal, wherever it is."""
+    """Deletes a goal's records from all stores."""
 
     def __init__(self, work: Work, reflections: GoalReflections, journal: Journal) -> None:
         self._work = work
@@ -121,8 +121,8 @@ class GoalRecords:
         self._journal = journal
 
     async def delete(self, scope: Scope, goal_id: str, now_us: int) -> int:
-        """Deletes the goal's reflections, its entries in the log and its reports that have ended; returns how many
-        reflections there were. Doing it again goes on where it broke off. Raises what the stores raise."""
+        """Deletes the goal's reflections, journal entries and ended reports; returns how many reflections there were. A
+        repeated call goes on where an interrupted one stopped. Raises what the stores raise."""
         deleted = await self._reflections.delete(scope, goal_id, now_us)
         await self._journal.remove(scope, TOPIC, goal_id)
         after: JobKey | None = None
@@ -131,13 +131,13 @@ class GoalRecords:
             after = JobKey(jobs[-1].created_us, jobs[-1].job_id)
             for job in jobs:
                 if report_in(job.payload).goal_id == goal_id:
-                    # Gone since it was listed, by another deletion, or tried again: it has not ended then.
+                    # Another call has deleted the job meanwhile, or revived it, so that it has not ended.
                     with contextlib.suppress(NotFound, WrongState):
                         await self._work.forget(scope, job.job_id)
         return deleted
 
 
 def is_shown(job: Job, now_us: int) -> bool:
-    """Whether a report is listed: one that is done, as long as its reflection is shown."""
+    """Whether a report is listed: until it is done, and then as long as its reflection is shown."""
     reflection = reflection_of(job)
     return reflection is None or reflection.created_us + KEPT_FOR_US > now_us

@@ -1,4 +1,4 @@
-"""The report of a goal that has come to its end: what an agent says of it, kept as a job until a reflection is made."""
+"""An agent's report of a finished goal, kept as a job until its reflection is made."""
 
 import msgspec
 
@@ -9,10 +9,10 @@ from sidemirror_server.work.queue import Job, JobState
 
 # The kind of the jobs. Stored; never changes.
 KIND = "goal_report"
-# Chosen here: with the worker's waits (at most 5 minutes each) a provider may be away for an hour, and the crashes of a
-# bad day do not use it up.
+# Chosen here: with the worker's backoff (at most 5 minutes) a provider may be away for an hour, and the crashes of a
+# bad day do not use up the attempts.
 MAX_ATTEMPTS = 20
-# Chosen here: a sentence or two; what an entry and a line of a block have room for.
+# In code points. Chosen here: a sentence or two, which fit an entry and a line of a block.
 OBJECTIVE_CHARS = 1_000
 
 
@@ -25,8 +25,8 @@ class GoalTask(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class GoalReport(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What was reported. The payload of its job: field names are part of the stored format, and there is no time in it,
-    so that a request that comes again makes the same job."""
+    """What was reported, and the payload of its job: field names are part of the stored format. It has no time, so that
+    a repeated request makes the same job."""
 
     goal_id: str
     objective: str
@@ -36,17 +36,17 @@ class GoalReport(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def has_task_error(self) -> bool:
-        """A task carries an error."""
+        """Whether a task has an error."""
         return any(task.error for task in self.tasks)
 
     @property
     def origin(self) -> Origin:
-        """An error's text is a tool's; without any, all of it is the agent's own account."""
+        """TOOL if there is an error, because tools write errors; otherwise AGENT, who wrote the report."""
         return Origin.TOOL if self.error or self.has_task_error else Origin.AGENT
 
     @property
     def short_objective(self) -> str:
-        """The objective as a reflection has it."""
+        """The objective, cut for a reflection."""
         return clip(self.objective, OBJECTIVE_CHARS)
 
 
@@ -56,25 +56,25 @@ _decode_reflection = msgspec.json.Decoder(GoalReflection).decode
 
 
 def report_body(report: GoalReport) -> bytes:
-    """The JSON that keeps a report."""
+    """Encodes a report as JSON."""
     return _encode(report)
 
 
 def report_in(body: bytes) -> GoalReport:
-    """What such JSON keeps."""
+    """Decodes a report from its JSON."""
     return _decode(body)
 
 
 def reflection_body(reflection: GoalReflection) -> bytes:
-    """The JSON that a job's notes, its result and the log keep a reflection in."""
+    """Encodes a reflection as JSON, for a job's notes, its result and the journal."""
     return _encode(reflection)
 
 
 def reflection_in(body: bytes) -> GoalReflection:
-    """What such JSON keeps."""
+    """Decodes a reflection from its JSON."""
     return _decode_reflection(body)
 
 
 def reflection_of(job: Job) -> GoalReflection | None:
-    """What a report has come to, once it is done."""
+    """The reflection of a report, None until its job is done."""
     return reflection_in(job.result) if job.state is JobState.DONE and job.result else None

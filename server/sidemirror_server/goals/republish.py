@@ -1,8 +1,8 @@
-"""Publishes again what Redis has lost: the finished reports of the last 7 days still hold their reflections.
+"""Publishes again the reflections that Redis has lost, from the finished reports of the last 7 days (decision 028).
 
-`assembly` runs it where goal reflections are kept apart from the reports that they are made from. Such a store may
-evict, be emptied, or forget on a restart, and says when that may have happened; besides, it is looked through now and
-then. A `put` of what is there, was deleted, or is too old changes nothing, so everything is put, by every sidecar.
+`assembly` runs it when goal reflections are kept apart from their reports. Such a store may evict, be emptied or lose
+entries at a restart, and signals when that may have happened. Everything is put again on a signal and every hour, by
+every sidecar: a `put` of a reflection that is there, was deleted or is too old changes nothing.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from sidemirror_server.work.queue import Job, JobKey, JobState, Work
 
 _log = logging.getLogger(__name__)
 
-# Chosen here. For what was lost without a sign, such as a key that somebody deleted.
+# Chosen here. For losses without a signal, such as a key that somebody deleted.
 _LOOK_EVERY_S = 3600.0
 _RETRY_S = 1.0
 _PAGE = 100
@@ -35,7 +35,7 @@ class Republisher:
         reflections: GoalReflections,
         clock: Clock,
     ) -> None:
-        """`kind`: of the jobs that make reflections; `reflection_of`: the one that such a job has made, if any."""
+        """`kind`: of the jobs that make reflections; `reflection_of`: a job's reflection, if it has made one."""
         self._work = work
         self._kind = kind
         self._reflection_of = reflection_of
@@ -43,7 +43,7 @@ class Republisher:
         self._clock = clock
 
     async def run(self, may_have_forgotten: asyncio.Event) -> None:
-        """Publishes again whenever the event is set, which it clears, and every hour; until cancelled."""
+        """Publishes again whenever the event is set, and every hour, until cancelled. Clears the event."""
         while True:
             try:
                 async with asyncio.timeout(_LOOK_EVERY_S):
@@ -62,13 +62,13 @@ class Republisher:
                     _log.warning("goal_reflections_republished", extra={"count": count})
 
     async def republish(self) -> int:
-        """Puts what finished reports hold, and returns how many reflections the store did not have.
+        """Puts the reflections of finished reports, and returns how many the store did not have.
 
         Raises StoreUnavailable, StoreFull.
         """
         count = 0
         for scope in await self._work.scopes((self._kind,)):
-            # When the newest ones of each goal were made. Another try may make of an early report the newest of all.
+            # By goal: creation times of its newest reflections. A retry can make an early report's one the newest.
             newest: dict[str, list[int]] = {}
             async for reflection in self._finished(scope):
                 of_goal = newest.setdefault(reflection.goal_id, [])
@@ -81,7 +81,7 @@ class Republisher:
         return count
 
     async def _put(self, scope: Scope, reflection: GoalReflection) -> bool:
-        """Whether it had been lost. A goal whose place another program took does not hold up the others."""
+        """Puts a reflection; returns whether it was lost. PlaceTaken is only logged, to go on with the other goals."""
         try:
             return await self._reflections.put(scope, reflection, self._clock.now_us())
         except PlaceTaken as error:
@@ -90,7 +90,7 @@ class Republisher:
             return False
 
     async def _finished(self, scope: Scope) -> AsyncIterator[GoalReflection]:
-        """What reports of the scope have come to and is young enough, those that were reported last first."""
+        """The reflections of the scope's finished reports that are young enough to show, latest report first."""
         after: JobKey | None = None
         while jobs := await self._work.list(scope, self._kind, (JobState.DONE,), after, _PAGE):
             after = JobKey(jobs[-1].created_us, jobs[-1].job_id)

@@ -1,4 +1,4 @@
-"""The port behind goal reflections. Adapters: `storage/sqlite/`, `storage/postgres/`, `storage/redis/`.
+"""The port behind goal reflections. Adapters: `storage/*/goal_reflections.py`.
 
 Numbers: seed goal-reflection, "Limits".
 """
@@ -11,32 +11,35 @@ from sidemirror_server.vocabulary.scope import Scope
 MOST_PER_GOAL = 3
 MOST_RECENT_GOALS = 10
 KEPT_FOR_US = 7 * 24 * 3600 * 1_000_000
-# Chosen here: stores that do not forget by themselves do so long after anybody is shown it, in case a clock is wrong.
+# The age at which stores without expiry remove a reflection. Chosen here: far beyond 7 days, in case a clock is wrong.
 FORGOTTEN_AFTER_US = 30 * 24 * 3600 * 1_000_000
-# Chosen here: longer than any publishing that is under way when its goal's reflections are deleted.
+# How long `put` refuses deleted reflections. Chosen here: longer than any publishing in progress at the deletion.
 REFUSED_FOR_US = 3600 * 1_000_000
+# How many expired goals one `put` removes, and how many expired deletions one `delete`, in stores without expiry.
+# Chosen here: more than each call adds.
+FORGOTTEN_AT_ONCE = 4
 
 
 class GoalReflections(Protocol):
-    """Keeps the newest reflections of each goal. Newer is what was created later, then what has the greater id.
+    """Keeps the newest reflections of each goal: those created last, and of equal times those with the greater ids.
 
-    GR1  `put` keeps a reflection and returns True; of one id the first stays, and another put returns False and changes
-         nothing that is shown, whatever it holds.
-    GR2  A goal has at most its 3 newest, in whatever order they were put; `put` of one that is older than three others
-         returns False. `of_goal` returns them, the newest first.
-    GR3  `recent` returns the reflections of the 10 goals with the newest reflections, by goal, the newest goal first;
-         of two goals of one time that with the greater id.
-    GR4  What is 7 days old at `now_us` is not shown. What a caller's clock has not reached yet is shown.
-    GR5  No call forgets what is younger than 30 days by its clock: one that was days ahead for a while has cost
-         nothing.
-    GR6  `delete` removes a goal's reflections and returns how many there were; those created until `now_us` are
-         refused for an hour from then on (`put` returns False), newer ones are kept.
+    GR1  `put` keeps a reflection and returns True. A second `put` of its id, whatever the content, returns False and
+         changes nothing that is shown.
+    GR2  A goal has at most its 3 newest, in whatever order they were put; `put` of one that is older than these three
+         returns False. `of_goal` returns them, newest first.
+    GR3  `recent` returns the reflections of the 10 goals with the newest reflections, by goal, newest goal first; of
+         two goals of one time the greater id first.
+    GR4  A reflection that is 7 days old at `now_us` is not shown. One created after `now_us` is shown.
+    GR5  No call removes a reflection younger than 30 days by the call's clock, so a clock that was days ahead for a
+         while costs nothing.
+    GR6  `delete` removes a goal's reflections and returns how many there were. For an hour, `put` then refuses (returns
+         False) those created until `now_us`; it keeps newer ones.
     GR7  `similar` returns the reflections of goals whose objectives share words with `words`, by goal, the most alike
          first (`words.likeness` with the newest objective), then the newest; at most `limit` goals.
-    GR8  Concurrent puts lose nothing and leave no goal among the recent ones twice.
+    GR8  Concurrent puts lose nothing and list no goal twice among the recent ones.
     GR9  Scopes never meet.
-    GR10 Ids are apart however they are spelt: separators, patterns, escapes and case are characters like any other.
-    Raises StoreUnavailable (what was asked may or may not have happened), StoreFull (it has not).
+    GR10 Ids are compared exactly: separators, patterns, escapes and case are characters like any other.
+    Raises StoreUnavailable (the call may or may not have taken effect), StoreFull (it has not).
     """
 
     async def put(self, scope: Scope, reflection: GoalReflection, now_us: int) -> bool: ...

@@ -1,4 +1,4 @@
-"""What a report shows without a model: typed evidence, from which the built-in rules draw their insight."""
+"""A report as typed evidence, from which the built-in rules draw an insight without a model."""
 
 from sidemirror_server.goals.record import GoalState
 from sidemirror_server.goals.report import GoalReport
@@ -7,13 +7,13 @@ from sidemirror_server.trace.failure import category_of
 from sidemirror_server.vocabulary.ids import EventId
 from sidemirror_server.vocabulary.text import clip
 
-# In code points. Chosen here: what a rule can make anything of.
+# In code points. Chosen here: as much as a rule can use.
 _TEXT_CHARS = 4_000
 
 
 def evidence_of(report: GoalReport) -> Evidence:
-    """The goal as steps: for each task its result, or its failure where it carries an error, and last how the goal
-    ended, as `goal_end` by the name of its state."""
+    """The goal as steps: for each task its result, or its failure if it has an error, and last a `goal_end` with the
+    name of the goal's state."""
     steps = []
     for number, task in enumerate(report.tasks, start=1):
         step = EvidenceStep(

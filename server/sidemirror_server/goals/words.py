@@ -1,4 +1,4 @@
-"""How alike two goals are, by the words of their objectives. Pure, so that every store finds the same ones."""
+"""How similar two goals are, by the words of their objectives. Pure, so that every store finds the same goals."""
 
 import re
 import unicodedata
@@ -7,7 +7,7 @@ from collections.abc import Set
 # Chosen here: an objective is a sentence or two.
 MOST_WORDS = 32
 _WORD = re.compile(r"\w+")
-# Words that nearly every objective has say nothing about it.
+# Words of nearly every objective, which tell nothing about any.
 _COMMON = frozenset(
     re.findall(
         r"\w+",
@@ -18,8 +18,8 @@ _COMMON = frozenset(
 
 
 def words_of(text: str) -> frozenset[str]:
-    """The words of a text that tell it from others, in lower case, without accents, plurals made singular; at most
-    MOST_WORDS, the first ones."""
+    """The distinctive words of a text, without common words and accents, in lower case and singular; the first
+    MOST_WORDS."""
     plain = unicodedata.normalize("NFKD", text.casefold())
     plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
     found: dict[str, None] = {}
@@ -38,6 +38,6 @@ def _singular(word: str) -> str:
 
 
 def likeness(asked: Set[str], words: Set[str]) -> float:
-    """From 0, nothing in common, to 1, the same words: what is common by what there is in both."""
+    """The Jaccard index of two sets of words: 0 with nothing in common, 1 for the same words."""
     either = asked | words
     return len(asked & words) / len(either) if either else 0.0

@@ -1,7 +1,7 @@
-"""What a memory is, as it is kept: field names and enum values are part of the stored format.
+"""Memory records. Field names and enum values are part of the stored format.
 
-A reflection says what happened and why; a strategy says what to do next time. Both are memories, of one table
-(seed reflection-engine-v2, "Storage").
+A reflection says what happened and why; a strategy says what to do next time. Both are memories in one table (decision
+029).
 """
 
 from enum import StrEnum
@@ -16,22 +16,22 @@ from sidemirror_server.vocabulary.origin import Origin
 SOURCE = "reflection_engine_v2"
 LAYER = "rm"
 STRATEGY_TAG = "strategy"
-# Episodes that a record remembers by their digest. Chosen here: two are needed for anything that asks for independent
-# support; the rest shows how broad it is.
+# Digests of episodes that a record keeps. Chosen here: a check for independent support needs two; the others show how
+# broad the support is.
 MOST_EPISODES = 16
-# Revisions of a memory that are recognised when they are repeated. Chosen here: a repeat follows a crash, before long.
+# Revision ids that a record keeps, to recognise a retry. Chosen here: a retry soon follows the crash that caused it.
 MOST_REVISIONS = 16
 
 
 class MemoryKind(StrEnum):
-    """What a memory says."""
+    """The kinds of memories: what happened, or what to do."""
 
     REFLECTION = "reflection"
     STRATEGY = "strategy"
 
 
 class MemoryState(StrEnum):
-    """Whether a memory is recalled. Only ACTIVE ones are, unless others are asked for."""
+    """Whether recall returns a memory: only if it is ACTIVE, unless the caller asks for other states."""
 
     ACTIVE = "active"
     QUARANTINED = "quarantined"
@@ -41,26 +41,26 @@ class MemoryState(StrEnum):
 class Quarantine(StrEnum):
     """Why a memory is quarantined."""
 
-    # Its text tries to steer whoever reads it: only a person lets it out (memory/lessons/trust.py).
+    # The text tries to steer its reader (memory/lessons/trust.py). Only a person can release the memory.
     STEERING = "steering"
-    # It rests on untrusted text, under the policy `corroborated`: a second episode lets it out.
+    # The memory rests on untrusted text, and the policy is `corroborated`. A second episode releases it.
     UNCORROBORATED = "uncorroborated"
-    # Somebody said so.
+    # A reviewer quarantined it.
     REVIEWED = "reviewed"
 
 
 class Change(StrEnum):
-    """What made a version of a memory."""
+    """What created a version of a memory."""
 
     LEARNED = "learned"
     UPDATED = "updated"
     REVIEWED = "reviewed"
-    # What became of tasks said so (memory/trials/evidence.py).
+    # A verdict of the trials (memory/trials/evidence.py).
     JUDGED = "judged"
 
 
 class AppliesWhen(msgspec.Struct, frozen=True, omit_defaults=True):
-    """When a lesson is worth showing; matched before similarity. Empty says nothing. `error_categories`: values of
+    """When to show a lesson; checked before similarity. An empty field sets no condition. `error_categories`: values of
     `trace.failure.ErrorCategory`. `not_when`: in words."""
 
     tools: tuple[str, ...] = ()
@@ -69,16 +69,16 @@ class AppliesWhen(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A memory as it is now.
+    """A memory in its present version.
 
-    `version` rises from 1 with every change but a strengthening. `strength`: how often it was learned. `episodes`:
-    digests of the distinct episodes that taught it, the oldest first, at most MOST_EPISODES. `text_key`: equal for
-    texts that say the same word for word (`keys.text_key`). `strategy_of`: of a strategy, the memory id of its
-    reflection. `derived_from`: of what was dreamt, the ids of the memories that it rests on. `metadata`: JSON; the
-    seed's `outcome`, `task_description`, `event_count` and `session_id`, and the caller's own. `change` and `reason`
-    tell of the last version. `revision_ids`: of its last revisions that had one, the oldest first, at most
-    MOST_REVISIONS. `error_signature`: of the failure that it tells of (`memory/kin/signature.py`), or empty.
-    `evidence_from`: the version from which evidence of it counts. Raises BadInput for a score that is none.
+    `version` starts at 1 and rises with every change except a strengthening. `strength`: how often the memory was
+    learned. `episodes`: digests of the distinct episodes that taught it, oldest first, at most MOST_EPISODES.
+    `text_key`: equal for texts with the same words (`keys.text_key`). `strategy_of`: for a strategy, the memory id of
+    its reflection. `derived_from`: for a dreamt memory, the ids of the memories that it rests on. `metadata`: JSON with
+    `outcome`, `task_description`, `event_count`, `session_id`, and the caller's keys. `change` and `reason` describe
+    the last version. `revision_ids`: the latest ones, oldest first, at most MOST_REVISIONS. `error_signature`: of the
+    failure that it is about (`memory/kin/signature.py`), or empty. `evidence_from`: the first version whose evidence
+    counts. Raises BadInput for a score outside 0 to 1.
     """
 
     memory_id: str
@@ -118,7 +118,7 @@ class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
 
 
 class LinkKind(StrEnum):
-    """What a link says of its source (`memory/kin/links.py`). The values are stored and never change."""
+    """The kinds of links (`memory/kin/links.py`). The values are stored and never change."""
 
     STRATEGY_OF = "strategy_of"
     DERIVED_FROM = "derived_from"
@@ -129,17 +129,17 @@ class LinkKind(StrEnum):
 
 
 class NewLink(msgspec.Struct, frozen=True):
-    """A link of a memory that is learned, to the node of this key (`memory/kin/links.py`)."""
+    """A link to the node with this key (`memory/kin/links.py`). Its source is the memory that it is stored with."""
 
     kind: LinkKind
     target: str
 
 
 class Lesson(msgspec.Struct, frozen=True):
-    """What one episode taught: a reflection, and the strategy that belongs to it. Both are drafts, with version 1.
+    """What one episode taught: a reflection and, if there is one, its strategy. Both are drafts, with version 1.
 
-    `lesson_id`: the same for a repeated try of the same write; empty when nobody will repeat it. `links`: of the
-    reflection, beside those that arise from the memories themselves.
+    `lesson_id`: equal for retries of one write; empty if no retry will come. `links`: of the reflection, in addition to
+    those that follow from the memories' fields.
     """
 
     reflection: MemoryRecord
@@ -149,16 +149,15 @@ class Lesson(msgspec.Struct, frozen=True):
 
 
 class Learned(msgspec.Struct, frozen=True):
-    """What became of a lesson: the memories as they are kept now, which may be ones that were known already."""
+    """The stored memories of a lesson: new ones, or known ones that the lesson strengthened."""
 
     reflection: MemoryRecord
     strategy: MemoryRecord | None = None
 
 
 class Revision(msgspec.Struct, frozen=True):
-    """A change to a memory. None leaves a field as it is. `text_key` goes with `content`. `without_confidence`: the
-    memory has none afterwards. `revision_id`: the same for a repeated try of the same change; empty when nobody will
-    repeat it."""
+    """A change to a memory. None leaves a field unchanged. `text_key` belongs to `content`. `without_confidence`
+    removes the confidence. `revision_id`: equal for retries of one change; empty if no retry will come."""
 
     change: Change
     reason: str = ""
@@ -179,7 +178,7 @@ class Revision(msgspec.Struct, frozen=True):
 
 
 class TaskOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What became of the task that a receipt was issued for. `outcome`: success, failure, partial, timeout or error."""
+    """The outcome of a receipt's task. `outcome`: success, failure, partial, timeout or error."""
 
     receipt_id: str
     outcome: str
@@ -189,7 +188,7 @@ class TaskOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class MemoryHistory(msgspec.Struct, frozen=True):
-    """A memory with its earlier versions, oldest first, and links that begin at it: what an export holds of it."""
+    """A memory as exported: with its earlier versions, oldest first, and the links that begin at it."""
 
     memory: MemoryRecord
     earlier: tuple[MemoryRecord, ...] = ()
@@ -201,29 +200,29 @@ _decode = msgspec.json.Decoder(MemoryRecord).decode
 
 
 def memory_body(record: MemoryRecord) -> bytes:
-    """The JSON that keeps a memory, but for its two long texts, which stores keep beside it."""
+    """A memory as JSON without its two long texts, which stores keep in separate columns."""
     return _encode(msgspec.structs.replace(record, content="", task_text=""))
 
 
 def memory_in(body: bytes, content: str, task_text: str) -> MemoryRecord:
-    """The memory that such JSON and its texts keep."""
+    """The memory of this JSON and its two texts."""
     kept: MemoryRecord = _decode(body)
     return msgspec.structs.replace(kept, content=content, task_text=task_text)
 
 
 def known_by(record: MemoryRecord) -> tuple[str, ...]:
-    """What a memory is recognised by when it is learned once more: its text, then its episodes. Those of what was
-    dreamt belong to the memories that it rests on: told again, they strengthen those."""
+    """The keys that recognise a memory when it is learned again: its text, then its episodes. A dreamt memory has only
+    its text: its episodes strengthen the memories that it rests on."""
     if record.derived_from:
         return (f"t:{record.text_key}",)
     return (f"t:{record.text_key}", *(f"e:{episode}" for episode in record.episodes))
 
 
 def strengthened(known: MemoryRecord, draft: MemoryRecord, now_us: int) -> MemoryRecord:
-    """A known memory after it was learned once more: counted, and as little trusted as the less trusted of the two.
+    """A known memory after it was learned again. It counts the repetition and takes the lower trust of the two.
 
-    Its text changes, which makes a version, only when both are active and the draft comes from an episode that taught
-    it already and is surer of itself. A memory that waits for a second episode is let out by one.
+    The text changes, as a new version, only if both are active, the draft repeats known episodes, and its confidence is
+    higher. A second episode releases a memory that is UNCORROBORATED.
     """
     is_replay = bool(draft.episodes) and set(draft.episodes) <= set(known.episodes)
     episodes = known.episodes + tuple(one for one in draft.episodes if one not in known.episodes)
@@ -261,19 +260,19 @@ def strengthened(known: MemoryRecord, draft: MemoryRecord, now_us: int) -> Memor
 
 
 def _is_elsewhere(known: MemoryRecord, draft: MemoryRecord) -> bool:
-    """The draft comes from another session, as far as both say theirs: one session's tools say the same thing twice."""
+    """The draft comes from another session, or a session is unknown. Within a session, tools repeat the same text."""
     here, there = known.metadata.get("session_id"), draft.metadata.get("session_id")
     return bool(known.episodes) and (not here or not there or here != there)
 
 
 def is_repeated(known: MemoryRecord, revision: Revision) -> bool:
-    """The memory has had this revision already."""
+    """The memory already has this revision."""
     return revision.revision_id in known.revision_ids
 
 
 def revised(known: MemoryRecord, revision: Revision, now_us: int) -> MemoryRecord:
-    """A memory after a revision: its next version. A state other than QUARANTINED ends a quarantine. What is known of
-    another text does not count for this one, nor what a lesson was retired for once it is brought back."""
+    """The next version of a memory, after a revision. A state other than QUARANTINED ends a quarantine. A new text
+    starts its evidence anew, and so does the return of a retired lesson."""
     given = {name: value for name in _REVISABLE if (value := getattr(revision, name)) is not None}
     if revision.state is not None:
         given["quarantine"] = revision.quarantine if revision.state is MemoryState.QUARANTINED else None

@@ -1,6 +1,6 @@
-"""The port behind memories. Adapters: `storage/sqlite/memories.py`, `storage/postgres/memories.py`.
+"""The port of stored memories. Adapters: `storage/sqlite/memories.py`, `storage/postgres/memories.py`.
 
-Finding memories by what they say is another port's: `memory/finding/search.py`.
+Another port, `memory/finding/search.py`, finds memories by their texts.
 """
 
 from typing import Protocol
@@ -19,45 +19,43 @@ from sidemirror_server.memory.record import (
 )
 from sidemirror_server.vocabulary.scope import Scope
 
-# A request may be repeated for 24 hours (design section 2); twice that, so that no clock decides.
+# A request may be repeated for 24 hours (decision 004). Doubled, so that differing clocks do not matter.
 LESSON_KEPT_US = 48 * 3600 * 1_000_000
 
 
 class MemoryKey(msgspec.Struct, frozen=True):
-    """A place in the order of memories: newest made first, then by id downwards."""
+    """A position in the list of memories: newest created first, then by descending id."""
 
     created_us: int
     memory_id: str
 
 
 class Memories(Protocol):
-    """Keeps memories, with what they were before.
+    """Stores memories and their earlier versions.
 
-    MS1  `learn` keeps the reflection and the strategy of a lesson in one transaction: both or neither.
-    MS2  A draft that says what a memory of its kind says (`text_key`), or comes from an episode that taught one of its
-         kind, strengthens that one (`record.strengthened`) and makes none. The text counts before the episode, the
-         oldest memory first.
-    MS3  A strategy is kept with `strategy_of` naming the memory that its reflection became.
-    MS4  `learn` of a lesson_id that was learned less than LESSON_KEPT_US ago changes nothing and returns those memories
-         as they are now, or the draft in place of one that was deleted since.
-    MS5  Of lessons that are learned at the same time, none is lost and no memory comes twice.
-    MS6  `get` returns those of the ids that the scope has, in the order they are asked for.
-    MS7  `list` returns the newest made first, at most `limit`, after `after`, of one kind and in one state when asked;
-         the order stays while memories are added.
-    MS8  `revise` makes the next version (`record.revised`) and keeps the one before. An unknown id is refused
-         (NotFound); so is, with `if_version`, a memory that has another version by now (WrongState).
-    MS9  `versions` returns a memory's versions, the newest first, the present one among them, below `before`; nothing
-         for an unknown id.
-    MS10 `delete` removes a memory with its versions and all that it was known by: it can be learned anew. An unknown id
-         is refused (NotFound).
-    MS11 `put` keeps a memory as it is given, with its earlier versions, unless the scope has its id already; it says
-         whether it did. What is put is known like what was learned.
-    MS12 `report` keeps the outcome of a receipt in place of an earlier one, and `outcome` returns it; None for a
-         receipt without one.
-    MS13 Texts come back as they were kept, to the code point; scores too.
-    MS14 Scopes never meet.
+    MS1  `learn` stores the reflection and the strategy of a lesson in one transaction.
+    MS2  A draft strengthens a stored memory of its kind with the same text (`text_key`) or from the same episode, and
+         adds none (`record.strengthened`). The text goes before the episode, and the oldest memory first.
+    MS3  A stored strategy names in `strategy_of` the stored memory of its reflection.
+    MS4  `learn` with a lesson_id that was learned less than LESSON_KEPT_US ago changes nothing. It returns the present
+         versions of those memories, and the draft in place of a deleted one.
+    MS5  Concurrent `learn` calls lose no lesson and store no memory twice.
+    MS6  `get` returns the memories of these ids that the scope has, in the order of the ids.
+    MS7  `list` returns at most `limit` memories after `after`, the newest created first, of one kind and state if
+         given. New memories do not change the order of the others.
+    MS8  `revise` makes the next version (`record.revised`) and keeps the previous one. It refuses an unknown id
+         (NotFound) and, with `if_version`, a memory with another version (WrongState).
+    MS9  `versions` returns a memory's versions below `before`, the newest first, including the present one; nothing for
+         an unknown id.
+    MS10 `delete` removes a memory with its versions and the keys that recognise it, so that it can be learned anew. It
+         refuses an unknown id (NotFound).
+    MS11 `put` stores a memory unchanged, with its earlier versions, unless the scope already has the id, and returns
+         whether it did. `learn` recognises such a memory too.
+    MS12 `report` stores the outcome of a receipt and replaces an earlier one. `outcome` returns it, or None.
+    MS13 Texts come back unchanged, to the code point; scores too.
+    MS14 Scopes are isolated.
     MS15 `revise` with the `revision_id` of one of the memory's last revisions (`record.is_repeated`) changes nothing
-         and returns the memory as it is now, whatever `if_version` says.
+         and returns the present version, whatever `if_version` is.
     Raises StoreUnavailable, StoreFull.
     """
 

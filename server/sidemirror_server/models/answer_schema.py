@@ -1,9 +1,8 @@
-"""What an answer must look like, as providers take it: the strict dialect of JSON Schema that all of them share.
+"""The schema of an answer, in the strict dialect of JSON Schema that all providers share.
 
 Providers check shapes, not ranges: Anthropic and OpenAI refuse a schema with a length or a bound, and a local server
-makes a slow grammar of one. Ranges are said in the description instead, and checked when the answer is here
-(`untrusted.py`). Sources: Anthropic's and OpenAI's structured output pages; research page critique-and-thinking,
-section 3.
+makes a slow grammar of one. The description states the ranges instead, and `untrusted.py` checks them. Sources:
+Anthropic's and OpenAI's structured output pages (decision 022).
 """
 
 from collections.abc import Hashable, Mapping
@@ -12,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-# JSON Schema keyword → how it is said to a model.
+# JSON Schema keyword → its wording in a description.
 _IN_WORDS: Mapping[str, str] = {
     "minLength": "at least {} characters",
     "maxLength": "at most {} characters",
@@ -30,12 +29,12 @@ _LEFT_OUT = frozenset({"title", "default", *_IN_WORDS})
 
 
 def strict_schema(answer_type: type[msgspec.Struct]) -> dict[str, Any]:
-    """The schema of an answer: every field required, no other field allowed. Shared: never change what is returned."""
+    """The schema of an answer: every field required, no other field allowed. The result is shared: never change it."""
     return _schema(answer_type)
 
 
 def schema_in_words(answer_type: type[msgspec.Struct]) -> str:
-    """What to add to a prompt where the provider takes no schema."""
+    """The text to add to a prompt if the provider takes no schema."""
     schema = msgspec.json.encode(_schema(answer_type)).decode()
     return f"Answer with one JSON object and nothing else. It keeps to this JSON Schema:\n{schema}"
 

@@ -1,6 +1,6 @@
-"""What models are asked to answer with: one type per purpose, which is also the schema (`msgspec.json.schema`).
+"""The types of models' answers, one per purpose. Types are also the schemas; models see the classes' docstrings.
 
-They stand beside the port because the rooms that ask and the adapters that answer both need them.
+They are beside the port, because the rooms that ask and the adapters that answer both need them.
 """
 
 from typing import Annotated, Literal

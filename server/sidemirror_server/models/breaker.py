@@ -1,18 +1,18 @@
-"""A circuit breaker: a provider that keeps failing is left alone for a while, then tried with one call.
+"""A circuit breaker: a provider that keeps failing gets no calls for a while, then one call as a test.
 
-Ours, because no kept library was found (research page libraries-and-integrations, section 1).
+Written here, because no maintained library was found (decision 023).
 """
 
 from sidemirror_server.vocabulary.clock import Clock
 
-# Chosen here: more than one turn's three attempts, so that a single unlucky question does not stop all the others.
+# Chosen here: more than one question's three attempts, so that a single question does not stop all others.
 FAILURES = 5
-# Chosen here: as long as the longest model call, which is how long a waiting agent would lose to find out itself.
+# Chosen here: as long as the longest model call, the time that an agent would otherwise lose on a failing call.
 REST_S = 30.0
 
 
 class Breaker:
-    """Counts failures in a row. Closed: all may go. Open: none, for `rest_s`. Half open: one, which decides."""
+    """Counts failures in a row. Closed: all calls pass. Open: none, for `rest_s`. Half open: one, which decides."""
 
     def __init__(self, clock: Clock, failures: int = FAILURES, rest_s: float = REST_S) -> None:
         self._clock = clock
@@ -35,7 +35,7 @@ class Breaker:
         return self._failed
 
     def enter(self) -> float | None:
-        """None: a call may go, and `leave` must follow. Else the seconds until it is worth asking again."""
+        """Returns None if a call may go; `leave` must follow. Otherwise returns the seconds until a retry is useful."""
         if self._opens_at_s is None:
             return None
         left_s = self._opens_at_s - self._clock.monotonic_s()
@@ -47,7 +47,7 @@ class Breaker:
         return None
 
     def leave(self, good: bool | None) -> None:
-        """What came of a call: did the provider do its part? None: it says nothing about the provider."""
+        """Ends a call. `good`: whether the provider did its part; None if the call says nothing about the provider."""
         self._probing = False
         if good:
             self._failed = 0
@@ -59,13 +59,13 @@ class Breaker:
 
 
 class Breakers:
-    """Two for one provider: what fails behind the agents' backs never keeps their own calls from it. Background work is
-    made of what one project has gathered, and may fail for as long as that is there."""
+    """Two breakers for one provider: failures of background work never stop the calls that agents wait for. One
+    project's data may make its background work fail for hours (decision 023)."""
 
     def __init__(self, clock: Clock) -> None:
         self.waited_for = Breaker(clock)
         self.background = Breaker(clock)
 
     def of(self, *, background: bool) -> Breaker:
-        """The one that a call has to pass. A provider that fails the agents is left alone by all."""
+        """The breaker that a call has to pass. While the agents' breaker is open, it stops background calls too."""
         return self.background if background and self.waited_for.state != "open" else self.waited_for

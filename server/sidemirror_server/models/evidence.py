@@ -1,7 +1,7 @@
-"""What happened, as data: what a model without language can reason from.
+"""Recorded steps as typed data, for models that do not read prompts.
 
-A room makes `Evidence` from its records and sends it along with the prompt; it holds no prose of ours. Its texts are
-clipped by whoever makes it, and are data: a tool may have written an order into its result.
+A room makes `Evidence` from its records, clips the texts, and sends it with the prompt. It has no prose of ours. Its
+texts are data, because a tool's result may contain an order.
 """
 
 import msgspec
@@ -10,11 +10,11 @@ from sidemirror_server.vocabulary.ids import EventId
 
 
 class EvidenceStep(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing that happened.
+    """One recorded step.
 
     `kind`: user_message, model_text, tool_call, tool_result, tool_failure, uncertainty, reflection, response, or
     goal_end, whose name is how the goal ended (completed, failed) and whose text is why it failed.
-    `name`: the tool's; empty for the other kinds. `text`: what was said, a call's arguments, its result or its error.
+    `name`: the tool's; empty for the other kinds. `text`: a message, a call's arguments, its result or its error.
     `category`: of a failed step, the value of an error category, such as `not_found`.
     `answers`: the event id of the call that a result or failure belongs to.
     """
@@ -32,10 +32,10 @@ class EvidenceStep(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The steps of a turn, oldest first, and what the turn was for.
+    """The steps of a turn, oldest first, and the turn's task.
 
-    `question`: the user's last words. Of a long turn steps may be missing in the middle; the last 100 are always whole.
-    `outcome`: what became of it (success, failure, partial, timeout or error); empty while it goes on.
+    `question`: the user's last message. `steps`: a long turn's may have a gap in the middle, never in the last 100.
+    `outcome`: success, failure, partial, timeout or error; empty until the turn has ended.
     """
 
     task: str = ""

@@ -29,7 +29,7 @@ from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 _log = logging.getLogger(__name__)
 
-# Research page reliability-and-security, P13: at most three attempts.
+# Decision 023: at most three attempts.
 ATTEMPTS = 3
 # The pause after the first attempt is up to this, after the second up to twice as much, unless the provider names one.
 # Chosen here: what an overload of seconds needs, within the thirty that a call has.

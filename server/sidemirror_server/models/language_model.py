@@ -1,7 +1,7 @@
 """The port to language models: one question, one answer that fits a schema, within a deadline.
 
-Rooms make an `Ask`; the gateway and the adapters answer it. What a model was asked is a prompt for those that read and
-typed evidence for those that do not.
+Rooms make an `Ask`; the gateway and the adapters answer it. An `Ask` has a prompt for models that read text, and typed
+evidence for those that do not.
 """
 
 from enum import StrEnum
@@ -16,7 +16,7 @@ AnswerT = TypeVar("AnswerT", bound=msgspec.Struct)
 
 
 class Purpose(StrEnum):
-    """What an answer is for: caps, profiles and the ledger go by it. The values are stored and never change."""
+    """What an answer is for. Caps, profiles and the ledger use it as a key. The values are stored and never change."""
 
     MID_TURN_REFLECTION = "mid_turn_reflection"
     DREAMING = "dreaming"
@@ -27,21 +27,21 @@ class Purpose(StrEnum):
     DEBATE = "debate"
     GOAL_REFLECTION = "goal_reflection"
     MEMORY_REFLECTION = "memory_reflection"
-    # Vectors of memories and of questions: asked for by `models/embedding.py`, never of a language model.
+    # Vectors of memories and questions. `models/embedding.py` asks an embedding model for them, not a language model.
     MEMORY_EMBEDDING = "memory_embedding"
 
 
-# What is made behind the agents' backs: nobody waits for it, and it comes from the durable queue again.
+# Background work: no agent waits for it, and the durable queue retries it.
 BACKGROUND = frozenset((Purpose.DREAMING, Purpose.GOAL_REFLECTION))
 
 
 class Ask(msgspec.Struct, Generic[AnswerT], frozen=True, kw_only=True):
     """One question to a model.
 
-    `answer_type`: a Struct whose fields describe and constrain themselves through `msgspec.Meta`; it is the schema.
+    `answer_type`: a Struct that is also the schema; `msgspec.Meta` describes and constrains its fields.
     `max_tokens`: of the visible answer; `thinking_tokens` come on top of it (0: none are asked for).
-    `temperature`: None leaves it to the profile; `effort`: None follows from `thinking_tokens`, none of them being the
-    least effort. What of these a provider took is said in the completion's usage.
+    `temperature`: None takes the profile's. `effort`: None derives it from `thinking_tokens`, where 0 is the least
+    effort. The completion's usage says which of these the provider took.
     """
 
     purpose: Purpose
@@ -56,7 +56,7 @@ class Ask(msgspec.Struct, Generic[AnswerT], frozen=True, kw_only=True):
 
 
 class Completion(msgspec.Struct, Generic[AnswerT], frozen=True):
-    """An answer, and what answered."""
+    """An answer and its usage."""
 
     answer: AnswerT
     usage: Usage
@@ -66,7 +66,7 @@ class LanguageModel(Protocol):
     """A model that can be asked.
 
     LM1  The answer is of the ask's `answer_type` and keeps to its constraints; anything else is a failure.
-    LM2  The call ends within `deadline_s`; what took longer is a failure.
+    LM2  The call ends within `deadline_s`; a longer call is a failure.
     LM3  Every failure is a `ModelFailed` whose status is not OK, and whose detail quotes no prompt and no secret.
     LM4  The usage names this model's `provider` and `name`, and the parameters that applied.
     LM5  Concurrent calls do not wait for each other, and cancelling one ends only that one.
@@ -75,7 +75,7 @@ class LanguageModel(Protocol):
 
     @property
     def provider(self) -> str:
-        """Who answers: `anthropic`, `openai_compatible`, `rules`."""
+        """The provider: `anthropic`, `openai_compatible`, `rules`."""
         ...
 
     @property

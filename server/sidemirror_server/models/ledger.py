@@ -1,7 +1,7 @@
 """The port to the ledger: what models were paid, and what they may still be paid today.
 
 `spending.py` reserves before a call goes out and settles when it has come back. What is reserved counts as spent from
-the start, so a crash in between needs no repair: an orphan simply stays spent (design, section 9).
+the start, so a crash in between needs no repair: an orphan simply stays spent (decision 024).
 """
 
 from collections.abc import Mapping
@@ -85,6 +85,31 @@ class Spend(msgspec.Struct, frozen=True):
     settled: Amount
     in_flight: Amount
     orphaned: Amount
+
+
+def refusal(used: Mapping[Level, Amount], reservation: Reservation, caps: Mapping[Level, Cap]) -> Refusal | None:
+    """The first cap that the reservation would exceed, in the order of `Level`; None when it fits. `used`: what is
+    spent and reserved already, of every level."""
+    most, until_us = reservation.most, (reservation.day + 1) * US_PER_DAY
+    for level in Level:
+        cap = caps.get(level, Cap())
+        for unit, limit, taken, wanted in (
+            ("tokens", cap.tokens, used[level].tokens, most.tokens),
+            ("nano_usd", cap.nano_usd, used[level].nano_usd, most.nano_usd),
+        ):
+            if limit is not None and taken + wanted > limit:
+                return Refusal(level, unit, limit, taken, wanted, until_us)
+    return None
+
+
+def spend_of(
+    day: int, purpose: str, calls: int, tokens: int, nano_usd: int, reserved_tokens: int, reserved_nano_usd: int,
+    orphaned_tokens: int, orphaned_nano_usd: int,
+) -> Spend:  # fmt: skip
+    """A day's spending out of a row. What is reserved includes what is orphaned."""
+    in_flight = Amount(reserved_tokens - orphaned_tokens, reserved_nano_usd - orphaned_nano_usd)
+    orphaned = Amount(orphaned_tokens, orphaned_nano_usd)
+    return Spend(day, purpose, calls, Amount(tokens, nano_usd), in_flight, orphaned)
 
 
 class Ledger(Protocol):

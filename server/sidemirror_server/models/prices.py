@@ -1,7 +1,7 @@
-"""What a call costs: from the price list of the package genai-prices, which is bundled and never fetched.
+"""The price of a call, from the price list of the package genai-prices, which is bundled and never fetched.
 
-A price that nobody knows is the dearest known (design, section 9): a price of nothing would switch every cap off.
-The package takes a quarter of a second to import, so it is loaded when a model that costs something is first used.
+A model without a known price costs the dearest known one; a price of 0 would switch every cap off (decision 024). The
+package takes a quarter of a second to import, so it is loaded when a model that costs something is first used.
 """
 
 import asyncio
@@ -17,19 +17,19 @@ from sidemirror_server.models.ledger import NANO, Amount
 from sidemirror_server.vocabulary.status import Usage
 
 _MTOK = 1_000_000
-# Providers of ours that the list knows by the same name.
+# Our providers that have the same name in the list.
 _LISTED = frozenset({"anthropic"})
 
 
 class OwnPrice(msgspec.Struct, frozen=True):
-    """What the operator says a million tokens costs, in USD."""
+    """The operator's price of a million tokens, in USD."""
 
     input_usd: float
     output_usd: float
 
 
 class Cost(msgspec.Struct, frozen=True):
-    """What a call costs; `assumed`: at the dearest price known, because the model's own is not."""
+    """The price of a call. `assumed`: it is the dearest known one, because the model's price is not known."""
 
     nano_usd: int
     assumed: bool = False
@@ -51,31 +51,31 @@ class Prices:
 
     @property
     def assumed(self) -> bool:
-        """The price is the dearest known. To be asked after `load`."""
+        """Whether the price is the dearest known one. Call `load` first."""
         return self._assumed
 
     async def load(self) -> None:
-        """Reads the price list, beside the loop; at once when that was done before."""
+        """Reads the price list in a thread; returns at once if it was read before."""
         if self._price is None:
             self._price, self._assumed = await asyncio.to_thread(_listed, self._provider, self._model, self._base_url)
 
     def cost(
         self, input_tokens: int, output_tokens: int, cache_read_tokens: int = 0, cache_write_tokens: int = 0
     ) -> Cost:
-        """The price of so many tokens, rounded up. `load` first."""
+        """The price of these tokens, rounded up. Call `load` first."""
         if self._price is None:
             raise RuntimeError("prices are loaded before they are asked for")
         usd = self._price(input_tokens, cache_read_tokens, cache_write_tokens, output_tokens)
         return Cost(math.ceil(usd * NANO), self._assumed)
 
     def most(self, input_tokens: int, output_tokens: int) -> Amount:
-        """The most that so many tokens can cost: read plainly, or written into the cache, which is dearer."""
+        """The most that these tokens can cost, whether or not the input is written to the cache."""
         plain = self.cost(input_tokens, output_tokens)
         written = self.cost(input_tokens, output_tokens, cache_write_tokens=input_tokens)
         return Amount(input_tokens + output_tokens, max(plain.nano_usd, written.nano_usd))
 
     def of(self, usage: Usage) -> Amount:
-        """What a call took."""
+        """The tokens and the price of a call."""
         cost = self.cost(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
         return Amount(usage.input_tokens + usage.output_tokens, cost.nano_usd)
 
@@ -86,11 +86,11 @@ def _own(price: OwnPrice) -> _Price:
 
 
 def _listed(provider: str, model: str, base_url: str | None) -> tuple[_Price, bool]:
-    """The price of the model, and whether it is the dearest instead."""
+    """The model's price, and False; or the dearest known price, and True."""
     places: list[dict[str, Any]] = [{"provider_id": provider}] if provider in _LISTED else []
     if base_url:
         places.append({"provider_api_url": base_url})
-    # Another seller's price of the same model says more than the dearest of all models.
+    # Another provider's price for the same model is a better estimate than the dearest of all models.
     places.append({})
     for where in places:
         price = partial(_look_up, model, where)
@@ -116,7 +116,7 @@ def _look_up(model: str, where: dict[str, Any], tokens: int, from_cache: int, to
 
 
 def dearest() -> tuple[float, float]:
-    """USD for a million tokens in and out: the highest of each in the list, whatever the model."""
+    """USD for a million input and output tokens: the highest of each among all models in the list."""
     from genai_prices.data import providers
 
     listed = [prices for provider in providers for model in provider.models for prices in _all(model.prices)]
@@ -127,7 +127,7 @@ def dearest() -> tuple[float, float]:
 
 
 def _all(prices: Any) -> Iterator[Any]:
-    """The prices of a model: one set, or several with the times at which each holds."""
+    """The sets of prices of a model: one, or several that hold at different times."""
     if isinstance(prices, list):
         yield from (conditional.prices for conditional in prices)
     else:

@@ -1,4 +1,4 @@
-"""What the rooms ask: a language model on behalf of a scope, which pays. The gateway is the one that serves."""
+"""The interface that the rooms ask: a language model on a scope's account. `Gateway` implements it."""
 
 from typing import Protocol
 
@@ -8,10 +8,10 @@ from sidemirror_server.vocabulary.scope import Scope
 
 
 class ScopedModel(Protocol):
-    """Answers for a scope."""
+    """Answers questions on a scope's account."""
 
     async def ask(
         self, scope: Scope, ask: Ask[AnswerT], deadline_s: float, within: Within = NO_CAPS
     ) -> Completion[AnswerT]:
-        """The answer within `deadline_s` seconds and what may be spent. Raises ModelFailed."""
+        """The answer, within `deadline_s` seconds and the caps `within`. Raises ModelFailed."""
         ...

@@ -1,4 +1,4 @@
-"""Calls in flight that several callers wait for: who asks the same question at the same time gets the same answer."""
+"""Joins equal calls: callers that ask the same question at the same time share one call and its answer."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable
@@ -9,7 +9,7 @@ from sidemirror_server.vocabulary.clock import Clock
 
 T = TypeVar("T")
 
-# A caller who has more time than the call under way, by more than this, asks anew instead of failing with it.
+# A caller joins a call in flight only if its deadline is at most this much later than the call's.
 _SAME_DEADLINE_S = 1.0
 
 
@@ -21,15 +21,15 @@ class _Flight:
 
 
 class SharedCalls:
-    """Joins equal calls. A caller who leaves ends only their own waiting; the last one to leave ends the call."""
+    """Joins equal calls. A cancelled caller ends only its wait; the last waiter to leave also cancels the call."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._flights: dict[Hashable, _Flight] = {}
 
     async def answer(self, key: Hashable, ends_s: float, call: Callable[[], Awaitable[T]]) -> T:
-        """What `call` answers or raises, of this caller or of an earlier one with the same key. Raises TimeoutError
-        at `ends_s` of the monotonic clock."""
+        """Returns or raises the result of `call`, or of a call in flight with the same key. Raises TimeoutError at
+        `ends_s` of the monotonic clock."""
         flight = self._flights.get(key)
         if flight is None or flight.ends_s < ends_s - _SAME_DEADLINE_S:
             flight = _Flight(asyncio.ensure_future(_run(call)), ends_s)
@@ -47,7 +47,7 @@ class SharedCalls:
                 self._land(key, flight)
 
     async def close(self) -> None:
-        """Ends the calls that are under way."""
+        """Cancels the calls in flight."""
         tasks = [flight.task for flight in self._flights.values()]
         for task in tasks:
             task.cancel()
@@ -57,7 +57,7 @@ class SharedCalls:
         if self._flights.get(key) is flight:
             del self._flights[key]
         if flight.task.done() and not flight.task.cancelled():
-            # Whoever waited has it; when nobody does any more, it is not an error that nobody looked.
+            # Reads the exception, so that asyncio does not report it as never retrieved if all callers have left.
             flight.task.exception()
 
 

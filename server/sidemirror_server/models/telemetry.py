@@ -1,6 +1,5 @@
-"""What telemetry is told of a call to a model: a span `chat {model}` for each attempt (OpenTelemetry semantic
-conventions for generative AI). Names, numbers and how it ended; what was asked and answered is content, which stays
-out.
+"""Telemetry of calls to models: a span `chat {model}` for each attempt (OpenTelemetry semantic conventions for
+generative AI). A span has names, numbers and the status, no content such as prompts and answers.
 """
 
 import asyncio
@@ -17,7 +16,7 @@ from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 _tracer = trace.get_tracer("sidemirror.models")
 
-# How an answer ended, as far as its status tells; a failure of another kind has no answer that ended.
+# The finish reason of an answer, by status. Failures with another status have none.
 _FINISHED = {
     ResultStatus.OK: "stop",
     ResultStatus.TRUNCATED: "length",
@@ -32,7 +31,7 @@ class ModelCall:
         self._span = span
 
     def took(self, usage: Usage, status: ResultStatus) -> None:
-        """What the attempt took and how it ended."""
+        """Records the attempt's usage and how it ended."""
         self._span.set_attribute("gen_ai.response.model", usage.parameters.get("served_by", usage.model))
         self._span.set_attribute("gen_ai.usage.input_tokens", usage.input_tokens)
         self._span.set_attribute("gen_ai.usage.output_tokens", usage.output_tokens)
@@ -40,14 +39,14 @@ class ModelCall:
             self._span.set_attribute("gen_ai.response.finish_reasons", [_FINISHED[status]])
 
     def failed(self, kind: str) -> None:
-        """It ended without a usable answer."""
+        """Records that the attempt ended without a usable answer."""
         self._span.set_attribute("error.type", kind)
         self._span.set_status(StatusCode.ERROR)
 
 
 @contextlib.contextmanager
 def model_call(model: LanguageModel, ask: Ask[Any]) -> Iterator[ModelCall]:
-    """Within, one attempt is made. A failure is told by its status, never by its words."""
+    """The span around one attempt. A failure is recorded by its status, never by its message."""
     attributes: dict[str, str | int | float] = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": model.provider,

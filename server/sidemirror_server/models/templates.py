@@ -1,8 +1,8 @@
-"""Prompts of the operator's own: a folder of Jinja templates that take the place of built-in ones.
+"""The operator's prompts: a folder of Jinja templates that replace built-in prompts.
 
-`<prompt>.jinja` for each prompt that is replaced; files that begin with `_` are there to be included. All is checked
-when the server starts, with made-up values: a template that would fail in the middle of a turn is of no use. Templates
-run in Jinja's sandbox, and a variable that does not exist is an error instead of nothing.
+`<prompt>.jinja` replaces a prompt; files that begin with `_` can be included. The server renders every template with
+sample values when it starts, so that no template fails in the middle of a turn. Templates run in Jinja's sandbox, and
+an undefined variable is an error.
 """
 
 import traceback
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 SUFFIX = ".jinja"
-# What a template can run into while it is rendered, beside Jinja's own errors.
+# Errors that rendering a template may raise, beside Jinja's errors.
 _OWN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 Variables = Mapping[str, Any]
 
 
 class BadTemplate(Exception):
-    """A template cannot be used; says the file, the line and why."""
+    """A template cannot be used. The message has the file, the line and the reason."""
 
 
 class Templates:
     """The templates of a folder."""
 
     def __init__(self, folder: Path, known: Mapping[str, Sequence[Variables]]) -> None:
-        """`known`: the prompts that can be replaced, each with made-up variables to try it with, all of them having
-        the same names; with the last ones it must say something. Raises BadTemplate."""
+        """`known`: the prompts that can be replaced, each with samples of its variables, which all have the same
+        names. With the last sample a template must not be empty. Raises BadTemplate."""
         if not folder.is_dir():
             raise BadTemplate(f"{folder} is not a folder")
         self._environment = _environment(folder)
@@ -51,7 +51,7 @@ class Templates:
         return tuple(sorted(self._own))
 
     def render(self, name: str, variables: Variables) -> str | None:
-        """The prompt as the template makes it; None where there is none. Raises WrongState when the template fails."""
+        """The prompt from its template; None if there is none. Raises WrongState if the template fails."""
         if name not in self._own:
             return None
         from jinja2 import TemplateError
@@ -96,6 +96,6 @@ def _environment(folder: Path) -> "Environment":
 
 
 def _line_of(error: BaseException) -> int:
-    """Where in a template the error came up: the last line of a template that its traceback names."""
+    """The line of a template that raised the error: the last one in its traceback; 0 if none."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(SUFFIX)]
     return next((line for line in reversed(lines) if line), 0)

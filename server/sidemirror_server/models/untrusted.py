@@ -1,7 +1,7 @@
-"""What came back from a model is data from outside: nothing of it is used before it went through here.
+"""Checks answers from models: an answer is data from outside, and is not used before it has passed here.
 
-Adapters turn a provider's answer into a `ModelReply`; `accepted` says whether it answers what was asked. The details of
-failures are our own words: what a provider or a model wrote may repeat the prompt.
+Adapters turn a provider's answer into a `ModelReply`; `accepted` checks it against the question. Details of failures
+are worded here, because the words of a provider or a model may repeat the prompt.
 """
 
 import json
@@ -17,23 +17,22 @@ from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from sidemirror_server.vocabulary.text import redact_json
 
-# An answer of 2,048 tokens is 10 KB, and the longest that any purpose asks for stays under 100 KB; the rest is room
-# for thinking and for padding by proxies. A body is cut off there, before it is in memory (research page
-# reliability-and-security, P13: "10 MB response").
+# An answer of 2,048 tokens is 10 KB, and the longest that any purpose asks for stays under 100 KB. The rest is room for
+# thinking and for padding by proxies. Reading stops at this size, before a larger body fills the memory (decision 022).
 MAX_BODY_BYTES = 1024 * 1024
 
-# An answer that holds this much of the beginning of what the model was told is the prompt come back, not an answer.
-# Chosen here: one of our sentences; evidence, which an answer may well quote, comes later in every prompt.
+# An answer that has this many first characters of the system text or the prompt repeats it, and is refused. Chosen
+# here: about one of our sentences. Evidence, which an answer may quote, comes later in every prompt.
 _ECHO_CHARS = 64
 
 _PLACE = re.compile(r" - at `(\$[\w.\[\]]*)`$")
 
 
 class ModelReply(msgspec.Struct, frozen=True):
-    """What a model said, in no provider's form.
+    """A model's answer, in a form that is the same for all providers.
 
-    `ending`: `done`; `cut`: a limit of tokens ended it; `refused`; anything else is the provider's word for it, ""
-    when it gave none.
+    `ending`: `done`, `cut` (by a limit of tokens) or `refused`. Anything else is the provider's word for it, "" if it
+    gave none.
     """
 
     text: str
@@ -42,7 +41,7 @@ class ModelReply(msgspec.Struct, frozen=True):
 
 
 class NotJson(Exception):
-    """The text is no JSON, or holds a number that JSON does not have."""
+    """The text is not JSON, or has a number that JSON does not allow."""
 
 
 def json_of(text: bytes | str) -> Any:
@@ -58,9 +57,9 @@ def json_of(text: bytes | str) -> Any:
 
 
 def accepted(heard: ModelReply, ask: Ask[AnswerT], *, lenient: bool = False) -> AnswerT:
-    """The answer, checked against the ask's type and entered. Raises ModelFailed, with what the call took.
+    """The answer, redacted and checked against the ask's type. Raises ModelFailed, with the call's usage.
 
-    `lenient`: prose and thinking around the one JSON object are passed over, for models that no schema binds.
+    `lenient`: ignores prose and thinking around the JSON object, for models that no schema binds.
     """
     usage = heard.usage
     if heard.ending == "refused":
@@ -88,13 +87,13 @@ def accepted(heard: ModelReply, ask: Ask[AnswerT], *, lenient: bool = False) -> 
 
 
 def word(text: object) -> str:
-    """A provider's name for something (an error type, a stop reason) where it is one, else a placeholder: not even
-    here may a key or a prompt come back, so it is small letters, dots and underscores only."""
+    """`text` if it is a provider's name, such as an error type or a stop reason; else a placeholder. A name has only
+    small letters, dots and underscores, so that it cannot reveal a key or a prompt."""
     return text if isinstance(text, str) and re.fullmatch(r"[a-z][a-z_.]{0,47}", text) else "(unreadable)"
 
 
 def _object_in(text: str) -> Any:
-    """The JSON object in `text`, whatever stands around it. Raises NotJson."""
+    """The JSON object in `text`, without the text around it. Raises NotJson."""
     text = text.rpartition("</think>")[2]
     try:
         return json_of(text)

@@ -13,7 +13,14 @@ from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
 from sidemirror_server.operations.finding import Finding
 from sidemirror_server.operations.target import open_channel
-from sidemirror_server.rpc.listening import LONGEST_SOCKET_PATH, UNIX, CannotListen, check_free, group_id, is_local
+from sidemirror_server.rpc.listening.addresses import (
+    LONGEST_SOCKET_PATH,
+    UNIX,
+    CannotListen,
+    check_free,
+    group_id,
+    is_local,
+)
 from sidemirror_server.settings import BadSettings, Settings, as_client
 
 # A sidecar of this machine answers within milliseconds.

@@ -11,7 +11,7 @@ from sidemirror_server.assembly import examine_redis, examine_shared_store, exam
 from sidemirror_server.operations.address_check import AddressAnswer, answers, check_places
 from sidemirror_server.operations.choices_check import check_choices
 from sidemirror_server.operations.entrance_check import check_entrance
-from sidemirror_server.operations.finding import Finding
+from sidemirror_server.operations.finding import Examination, Finding
 from sidemirror_server.operations.loop import run
 from sidemirror_server.settings import (
     BadSettings,
@@ -32,14 +32,6 @@ _LITTLE_ROOM_BYTES = 256 * _MIB
 _EARLIEST_US = 1_767_225_600_000_000
 # How far the newest record may be ahead of the clock: what clocks that are kept in step differ by, and more.
 _AHEAD_US = 5_000_000
-
-
-class Examination(msgspec.Struct, frozen=True):
-    """Everything that was found; `settings` is empty when they cannot be read."""
-
-    ok: bool
-    settings: tuple[Source, ...]
-    findings: tuple[Finding, ...]
 
 
 def doctor(flags: Mapping[str, str], *, ask_models: bool, as_json: bool) -> int:

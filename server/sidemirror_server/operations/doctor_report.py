@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sidemirror_server.operations.doctor import Examination
+from sidemirror_server.operations.finding import Examination
 
 
 def show(examination: Examination) -> None:

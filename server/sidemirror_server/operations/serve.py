@@ -12,7 +12,7 @@ from sidemirror_server.assembly import assemble
 from sidemirror_server.entrance import check_listeners
 from sidemirror_server.operations.logs import log_to_stderr
 from sidemirror_server.operations.loop import run
-from sidemirror_server.rpc.listening import CannotListen
+from sidemirror_server.rpc.listening.addresses import CannotListen
 from sidemirror_server.settings import (
     PREFIX,
     BadSettings,

@@ -10,14 +10,14 @@ from typing import Any
 
 import grpc
 
-from sidemirror_server.rpc.listening import CannotListen, is_local
+from sidemirror_server.rpc.listening.addresses import CannotListen, is_local
 from sidemirror_server.settings import AsClient, BadSettings, as_client, load, sources
 
 EXIT_FAILED = 1
 EXIT_UNREACHABLE = 69  # sysexits.h: service unavailable
 # A sidecar is on this machine: a proxy that the environment names is not for it.
 CHANNEL_OPTIONS = (("grpc.enable_http_proxy", 0),)
-# As access files have them (rpc/access.py).
+# As access files have them (rpc/boundary/access.py).
 _TOKEN = re.compile(rb"[\x21-\x7e]+")
 # A local connection takes milliseconds, a sidecar's start about a second.
 _CONNECT_S = 5.0

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sidemirror_server.rpc.listening import CannotListen
+from sidemirror_server.rpc.listening.addresses import CannotListen
 from sidemirror_server.settings import BadSettings
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from sidemirror.v1 import thinking_pb2_grpc as pb_grpc
 
 # Far longer than any answer of a local sidecar takes: it is gone, or stuck.
 _PATIENCE_S = 60.0
-# A request takes 4 MiB, and an event at most one of them (`rpc/limit_table.py`). Chosen here: few enough events that
-# what the sidecar says comes in between.
+# A request takes 4 MiB, and an event at most one of them (`rpc/boundary/limit_table.py`). Chosen here: few enough
+# events that what the sidecar says comes in between.
 _EVENTS_A_MESSAGE = 15
 _BYTES_A_MESSAGE = 3 * 1024 * 1024
 

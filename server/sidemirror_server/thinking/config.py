@@ -10,14 +10,14 @@ from sidemirror_server.thinking.levels import ThinkLevel
 class PeriodicScope(Enum):
     """How often the periodic rule holds within a turn that it matches."""
 
-    # Until a periodic reflection has run in the turn. The default: at every step would spend the whole turn budget.
+    # Until a periodic reflection has run in the turn. The default, because STEP would spend the turn's whole budget.
     TURN = "turn"
-    # At every step of the turn: the seed to the letter.
+    # At every step of the turn, as in seed thinking-manager.
     STEP = "step"
 
 
 class ThinkingConfig(msgspec.Struct, frozen=True):
-    """Seed thinking-manager, "ThinkingConfig"; `periodic_scope` is ours (design, section 12)."""
+    """The fields of seed thinking-manager, "ThinkingConfig"; `periodic_scope` is added here (decision 014)."""
 
     level: ThinkLevel = ThinkLevel.OFF
     # In turns: N reflects in every Nth turn of the session, 0 never.

@@ -1,10 +1,10 @@
 """Is the agent going in circles? Four patterns in its tool calls, found without a model.
 
-Whoever folds a turn keeps one `Window` for each agent and advances it at each tool outcome. `advance` costs a few
-microseconds and does not depend on the length of the turn.
+`turn.py` keeps one `Window` for each agent and advances it at each tool outcome. `advance` costs a few microseconds,
+whatever the length of the turn.
 
-Calls marked as polling are invisible here: they neither count nor break a streak, so that waiting for a job never
-alarms and does not hide a loop around it (design, section 4, "Detectors").
+Calls marked as polling are ignored: they neither count nor break a streak. Waiting for a job thus never raises an
+alarm, and does not hide a loop around it (decision 016).
 """
 
 from enum import Enum
@@ -13,23 +13,23 @@ from itertools import chain
 
 import msgspec
 
-# Design, section 4, "Detectors".
+# Decision 016.
 REPEATS = 3
 FAILURES = 3
 STEPS_WITHOUT_NEWS = 6
-# The third and the fourth step of A-B-A-B are the two that equal their last but one.
+# In A-B-A-B, the third and the fourth step each equal the step two before.
 _SWAPS = 2
 
-# How far back a call or a result counts as known. Chosen here: twice the streak it serves, so that
-# loops of up to twelve calls are seen, at a cost that stays the same however long the turn is.
+# Calls and results of this many last steps count as known. Chosen here: twice STEPS_WITHOUT_NEWS, so that loops of up
+# to twelve calls are found. The cost does not grow with the turn.
 _MEMORY_STEPS = 2 * STEPS_WITHOUT_NEWS
-# Chosen here: longer arguments (a file being written) are compared as text; parsing them would cost more than it finds.
+# Longer arguments, such as a file's content, are compared as text. Chosen here: parsing them costs too much.
 _LONGEST_PARSED_ARGUMENTS = 16_384
 _LONGEST_NAME = 64
 
 
 class Pattern(Enum):
-    """What a detector saw, the most telling first."""
+    """What a detector found, the most significant first."""
 
     REPEATED_CALL = "repeated_call"
     ALTERNATION = "alternation"
@@ -53,7 +53,7 @@ class ToolStep(msgspec.Struct, frozen=True, gc=False):
 
 
 class Detection(msgspec.Struct, frozen=True):
-    """A pattern, the events that show it (oldest first; at most the last six steps), and what to tell the agent."""
+    """A pattern, the events that show it (oldest first; at most the last six steps), and the message to the agent."""
 
     pattern: Pattern
     event_ids: tuple[str, ...]
@@ -61,26 +61,26 @@ class Detection(msgspec.Struct, frozen=True):
 
 
 class Window(msgspec.Struct, frozen=True):
-    """What the detectors remember of one agent's turn. Start with `Window()`."""
+    """The detectors' memory of one agent's turn. Start with `Window()`."""
 
     # The last steps, oldest first.
     steps: tuple[ToolStep, ...] = ()
-    # Keys of the calls and results of the steps before the next one, oldest first.
+    # Keys of the last calls and results, oldest first. A step with a key that is not among them brings something new.
     known: tuple[str, ...] = ()
-    # How many steps up to the last one: had its very call; took turns with the one before; failed; brought nothing new.
+    # Lengths of the streaks up to the last step: equal calls, alternating calls, failures, steps with nothing new.
     repeats: int = 0
     swaps: int = 0
     failures: int = 0
     stale: int = 0
-    # Patterns that hold and that the agent was told of.
+    # Patterns that still hold and that the agent was told about.
     told: tuple[Pattern, ...] = ()
 
 
 def advance(window: Window, step: ToolStep) -> tuple[Window, Detection | None]:
-    """The window after `step`, and what is to be said about it now.
+    """The window after `step`, and the finding to report, if any.
 
-    Of several patterns that hold, the most telling one is said, once: its streak must break before it is said again.
-    So three equal failing calls make one finding; if other failing calls follow, the error streak makes a second.
+    If several patterns hold, only the most significant is reported, and once for each streak. So three equal failing
+    calls make one finding; if other failing calls follow, the error streak makes a second.
     """
     if step.polling:
         return window, None
@@ -106,8 +106,8 @@ def advance(window: Window, step: ToolStep) -> tuple[Window, Detection | None]:
 
 
 def call_key(name: str, arguments: str) -> str:
-    """A short hash of a call: equal for the same tool with the same arguments. JSON is compared by value, not by the
-    order of its keys or its spaces; any other text without the space around it."""
+    """A short hash of a call: equal for the same tool with the same arguments. JSON is compared by value, ignoring the
+    order of keys and spaces; other text is compared without outer space."""
     return _key(name, _canonical(arguments))
 
 
@@ -138,7 +138,7 @@ def _finding(pattern: Pattern, window: Window) -> Detection:
 
 
 def _told(pattern: Pattern, window: Window) -> tuple[int, str]:
-    """The pattern's length in steps and its message: the tool's name and a count, no other recorded text."""
+    """The pattern's length in steps, and its message. Tool names are the only recorded text in the message."""
     name = _shown(window.steps[-1].name)
     match pattern:
         case Pattern.REPEATED_CALL:

@@ -1,7 +1,7 @@
 """The table of models and how each thinks, as the providers and servers document it in November 2026.
 
-Sources: research of the providers' pages named at each row. A new model is a new row; rows are tried in their order,
-and a model in no row is unknown, on purpose: a parameter that a model does not take is an error 400.
+Sources: the providers' pages named below (decision 013). A new model is a new row, and the first row that matches
+decides. A model in no row is unknown on purpose: a parameter that a model does not take is an error 400.
 """
 
 from collections.abc import Mapping
@@ -14,17 +14,17 @@ from sidemirror_server.thinking.levels import TOKEN_BUDGETS, ThinkLevel
 # anthropic SDK 2.10, ThinkingConfigEnabledParam: budget_tokens must be at least this.
 ANTHROPIC_LEAST_BUDGET_TOKENS = 1024
 
-# "openai_compatible" says how to talk to a server, not which one it is; one that does not know a field may refuse it.
+# "openai_compatible" names a protocol and not a server. A server may refuse a field that it does not know.
 UNKNOWN_SERVER = frozenset({"", "openai_compatible"})
 
 
 class Setting(msgspec.Struct, frozen=True):
-    """What one level is to one family. `clamp` may name the `{model}`."""
+    """One level's setting for one family. `clamp`: the message if the level is not met, a template with `{model}`."""
 
-    # JSON of an object, so that each plan gets its own.
+    # A JSON object, decoded for each plan, so that plans share no state.
     parameters_json: bytes
     clamp: str = ""
-    # None: what the level stands for.
+    # None: the level's entry in TOKEN_BUDGETS.
     token_budget: int | None = None
 
 
@@ -32,10 +32,10 @@ Dial = Mapping[ThinkLevel, Setting]
 
 
 class Family(msgspec.Struct, frozen=True):
-    """Models with one behaviour. `pattern`: a shell pattern on the model's id in the table.
+    """Models with one behaviour. `pattern`: a shell pattern for the id that `id_in_table` returns.
 
-    `dial` is None for models that do not think natively; `is_known` is false for models that an earlier or later row
-    would take by mistake.
+    `dial`: None for models that do not think natively. `is_known`: False for models that are unknown, although a later
+    row would match them.
     """
 
     pattern: str
@@ -47,8 +47,8 @@ class Family(msgspec.Struct, frozen=True):
 
 
 def id_in_table(provider: str, model: str) -> str:
-    """A model id as the table spells it: lower case, without the path or gateway in front (`Qwen/`, `openai/`); for
-    anthropic also without "claude-" and all before it, and with dashes for dots."""
+    """A model id as the table spells it: in lower case, without a path or gateway prefix (`Qwen/`, `openai/`). For
+    anthropic also without everything up to "claude-", and with dashes for dots."""
     wanted = model.strip().lower().rpartition("/")[2]
     if provider == "anthropic":
         wanted = wanted.rpartition("claude-")[2].replace(".", "-")
@@ -105,7 +105,7 @@ _CLAUDE_BETWEEN_TOOLS = _claude_effort(
 _CLAUDE_WHEN_ASKED = _claude_effort(_setting({}), thinking={"type": "adaptive"})
 _CLAUDE_BUDGET = _claude_budget()
 
-# OpenAI: chat completions; the Responses API calls the same value reasoning.effort. Values differ by generation.
+# OpenAI: Chat Completions; the Responses API calls this field reasoning.effort. Its values differ by generation.
 _OPENAI_NONE = _reasoning_effort(_setting({"reasoning_effort": "none"}))
 _OPENAI_MINIMAL = _reasoning_effort(
     _setting({"reasoning_effort": "minimal"}, "{model} cannot stop thinking: the least effort is set")
@@ -119,7 +119,7 @@ _VLLM_SWITCH = _switch(
 )
 _LLAMA_CPP_SWITCH = _switch(off={"reasoning_effort": "none"}, on={"chat_template_kwargs": {"enable_thinking": True}})
 
-# Qwen3 comes in hybrids, which have a switch, and in variants that always or never think.
+# Qwen3 has hybrids with a switch, and variants that always or never think.
 _QWEN3_VARIANTS = (
     Family("qwen3*thinking*", is_known=False),
     Family("qwen3*instruct*"),

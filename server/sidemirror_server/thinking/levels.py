@@ -1,6 +1,6 @@
 """Thinking depth: the four levels, their token budgets and instructions, and the augmented prompt.
 
-`provider_parameters.py` turns a level into what a given model is told; `rpc` turns wire numbers into levels.
+`provider_parameters.py` turns a level into a model's parameters; `rpc` turns wire numbers into levels.
 """
 
 from enum import Enum
@@ -23,8 +23,8 @@ TOKEN_BUDGETS: dict[ThinkLevel, int] = {
     ThinkLevel.HIGH: 5000,
 }
 
-# MEDIUM is the seed's text ("Properties"). LOW and HIGH are written here: the seed gives only their meaning,
-# design section 4 theirs in one line each.
+# MEDIUM is the text of seed thinking-manager, "Properties". LOW and HIGH are written here, because the seed gives only
+# their meaning (decision 013).
 INSTRUCTIONS: dict[ThinkLevel, str] = {
     ThinkLevel.OFF: "",
     ThinkLevel.LOW: "Think briefly before you answer: a few sentences in <think>...</think>, then the answer.",
@@ -42,14 +42,14 @@ _BY_NAME = {level.value: level for level in ThinkLevel}
 
 
 def level_named(text: str) -> ThinkLevel:
-    """The level called `text`, in any case and with space around it; OFF, the seed's safe default, for other text."""
+    """The level named `text`, ignoring case and outer space; OFF for other text, as in seed thinking-manager."""
     return _BY_NAME.get(text.strip().lower(), ThinkLevel.OFF)
 
 
 def augment(base_prompt: str, level: ThinkLevel) -> str:
     """`base_prompt`, a blank line, the heading, a newline and the level's instruction; at OFF `base_prompt` unchanged.
 
-    An empty base prompt gives the heading and the instruction alone: there is nothing for a blank line to set apart.
+    An empty base prompt gives the heading and the instruction alone, without a blank line.
     """
     if level is ThinkLevel.OFF:
         return base_prompt

@@ -1,4 +1,4 @@
-"""A turn's plan: which configuration, prompt and budget apply, and what is not as it was asked for. Pure."""
+"""A turn's plan: its configuration, prompt and budget, and warnings where they differ from the request. Pure."""
 
 import msgspec
 
@@ -13,7 +13,7 @@ from sidemirror_server.vocabulary.ids import SessionId, TurnId
 
 
 def resolve(wish: ThinkingWish, base: ThinkingConfig) -> ThinkingConfig:
-    """`base` with every field that `wish` says something about."""
+    """`base`, changed by the fields that `wish` sets."""
     changes: dict[str, object] = {}
     if wish.level is not None:
         changes["level"] = level_named(wish.level)
@@ -37,7 +37,7 @@ def make_plan(
     warnings: tuple[str, ...],
     context: ContextBlock | None = None,
 ) -> TurnPlan:
-    """The plan of a turn that starts at `now_us`; `warnings` are put before the plan's own."""
+    """The plan of a turn that starts at `now_us`. `warnings` precede the plan's own warnings."""
     resolved = resolve(started.wish, config)
     thinking = plan_thinking(started.base_prompt, resolved.level, started.provider, started.model)
     told = [*warnings, *_unknown_level(started.wish.level), *thinking.clamps]
@@ -69,7 +69,7 @@ def _unknown_level(asked: str | None) -> tuple[str, ...]:
 
 
 def _with_deadline(budget: TurnBudget, deadline_us: int | None, now_us: int) -> tuple[TurnBudget, bool]:
-    """The budget whose time limit also keeps the deadline, and whether the deadline has passed."""
+    """The budget with its time limit cut to the deadline, and whether the deadline has passed."""
     if deadline_us is None:
         return budget, False
     until_s = max(0.0, (deadline_us - now_us) / 1e6)

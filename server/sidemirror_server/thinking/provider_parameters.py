@@ -1,7 +1,7 @@
-"""What a model is told so that it thinks at a level: parameters where it thinks natively, else the prompt text.
+"""How a model is made to think at a level: by parameters if it thinks natively, else by a text in the prompt.
 
-Asking a model that thinks natively for `<think>` text is at best noise and at worst refused (Anthropic has a refusal
-category for it, `reasoning_extraction`), so a plan gives the one or the other. `families.py` is the table of models.
+A plan has one or the other, never both. For a model that thinks natively, the `<think>` text is useless or even refused
+(Anthropic has a refusal category for it, `reasoning_extraction`). `families.py` is the table of models.
 """
 
 from collections.abc import Mapping
@@ -25,12 +25,12 @@ _ALIASES: Mapping[str, str] = {
 class ThinkingPlan(msgspec.Struct, frozen=True):
     """How an agent makes its model think at `level`.
 
-    `prompt`: the system prompt to use. `token_budget`: how many tokens the thinking is meant to take, 0 at OFF; where
-    a provider takes a number it is that number, elsewhere it is what the level stands for. `provider_parameters`:
-    JSON-like, to merge into the body of the model request (for the OpenAI SDK and a local server: into `extra_body`);
-    empty when the prompt does the work. `clamps`: where what applies is not what was asked for, for people.
+    `prompt`: the system prompt to use. `token_budget`: tokens meant for thinking, 0 at OFF; the number sent to a
+    provider that takes one, else the level's. `provider_parameters`: JSON-like, to merge into the body of the model
+    request (for the OpenAI SDK and a local server: into `extra_body`); empty if the prompt has the instruction.
+    `clamps`: messages for people, where the plan differs from the request.
 
-    Anthropic wants `max_tokens` above `budget_tokens`, and thinking counts towards it: leave room.
+    Anthropic requires `max_tokens` above `budget_tokens`, and counts thinking towards `max_tokens`: leave room.
     """
 
     level: ThinkLevel
@@ -41,8 +41,8 @@ class ThinkingPlan(msgspec.Struct, frozen=True):
 
 
 def plan_thinking(base_prompt: str, level: ThinkLevel, provider: str = "", model: str = "") -> ThinkingPlan:
-    """The plan for this model. A model without native thinking, an unknown one and an unnamed one get the level's
-    instruction in the prompt; the plan says so where a known provider's model is not known."""
+    """The plan for this model. A model that does not think natively, is unknown or is not named gets the level's
+    instruction in the prompt. `clamps` says if a named provider or its model is not known."""
     dial, unknown = _dial(provider, model)
     if dial is None:
         clamps = (unknown,) if unknown and level is not ThinkLevel.OFF else ()
@@ -59,7 +59,7 @@ def plan_thinking(base_prompt: str, level: ThinkLevel, provider: str = "", model
 
 @lru_cache(maxsize=256)
 def _dial(provider: str, model: str) -> tuple[Dial | None, str]:
-    """The model's dial, or None and why there is none (empty where that was to be expected)."""
+    """The model's dial; without one, None and the reason (empty if no dial was expected)."""
     name = provider.strip().lower()
     name = _ALIASES.get(name, name)
     if name in UNKNOWN_SERVER:

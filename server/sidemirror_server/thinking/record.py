@@ -1,6 +1,6 @@
-"""What the log keeps of a turn: events, directives and slot claims, and their JSON.
+"""The entries of a turn's log (events, directives and slot claims) and their JSON.
 
-`thinking/turn.py` folds these into the turn's state. Field names are part of the stored format.
+`thinking/turn.py` folds them into the turn's state. Field names are part of the stored format.
 """
 
 import msgspec
@@ -19,7 +19,7 @@ from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 
 class SeenError(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A tool error that no reflection has dealt with. `sequence` is 0 when an earlier turn left it."""
+    """A tool error that no reflection has dealt with. `sequence` is 0 for an error of an earlier turn."""
 
     event_id: EventId
     tool: str
@@ -28,8 +28,8 @@ class SeenError(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Reflection(msgspec.Struct, frozen=True, omit_defaults=True, tag="reflection"):
-    """One mid-turn reflection and what came of it. Texts and confidence are None where the model gave none. `lessons`:
-    from earlier work, for what failed; None when there are none."""
+    """One mid-turn reflection with its status. Texts and confidence are None if the model gave none. `lessons`: of
+    earlier work, about the turn's failures; None if there are none."""
 
     status: ResultStatus
     detail: str = ""
@@ -43,15 +43,15 @@ class Reflection(msgspec.Struct, frozen=True, omit_defaults=True, tag="reflectio
 
 
 class Carry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a turn hands to the next one of its session."""
+    """State that a turn passes to the next turn of its session."""
 
     tool_errors: tuple[SeenError, ...] = ()
     last_reflection: Reflection | None = None
 
 
 class TurnPlan(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_plan"):
-    """How a turn is run; the second entry of every turn. `reflection_mode`: auto or on_request; `critique_mode`: off,
-    gated or always; `context`: None when the turn asked for none, or it could not be read."""
+    """How a turn runs; the second entry of every turn. `reflection_mode`: auto or on_request. `critique_mode`: off,
+    gated or always. `context`: None if the turn asked for none, or if it could not be read."""
 
     turn_id: TurnId
     session_id: SessionId
@@ -76,8 +76,8 @@ class Nudge(msgspec.Struct, frozen=True, tag="nudge"):
 
 
 class Critiqued(msgspec.Struct, frozen=True, omit_defaults=True, tag="critique"):
-    """A verdict on a drafted response. `body` is the JSON of it, in the form of the room that makes critiques; this
-    room only counts it. `reasons`: conditions of that room's gate."""
+    """A verdict on a drafted response. `body`: its JSON, in the format of `critique/`; this room only counts verdicts.
+    `reasons`: conditions of the critique gate."""
 
     status: ResultStatus
     body: msgspec.Raw
@@ -86,7 +86,7 @@ class Critiqued(msgspec.Struct, frozen=True, omit_defaults=True, tag="critique")
 
 
 class TurnSummary(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_summary"):
-    """What a turn came to; its last entry. `reflections` and `critiques` count by status."""
+    """A turn's outcome and counts; its last entry. `reflections` and `critiques` count by status."""
 
     outcome: str
     score: float | None
@@ -105,7 +105,7 @@ Said = TurnPlan | Nudge | Reflection | Critiqued | TurnSummary
 
 
 class Directive(msgspec.Struct, frozen=True, omit_defaults=True, tag="directive"):
-    """Something the sidecar says to the agent."""
+    """A message from the sidecar to the agent."""
 
     directive_id: DirectiveId
     at_us: int
@@ -115,8 +115,8 @@ class Directive(msgspec.Struct, frozen=True, omit_defaults=True, tag="directive"
 
 
 class SlotClaim(msgspec.Struct, frozen=True, omit_defaults=True, tag="claim"):
-    """A slot of the budget is taken for the reflection that becomes `directive_id`; or with `critique` that is begun,
-    which takes no slot. `critique_reasons`: why, in the words of that room's gate."""
+    """Claims a slot of the budget for the reflection `directive_id`. With `critique`, it records instead that a
+    critique has begun, which takes no slot; `critique_reasons`: conditions of the critique gate."""
 
     directive_id: DirectiveId
     at_us: int
@@ -133,12 +133,12 @@ _decode = msgspec.json.Decoder(Recorded).decode
 
 
 def draft(sequence: int, at_us: int, recorded: Recorded) -> Draft:
-    """The log entry that keeps `recorded` in the given place."""
+    """The log entry for `recorded`, as entry `sequence` of its turn."""
     return Draft(sequence, at_us, _encode(recorded))
 
 
 def recorded_in(entry: Entry) -> Recorded:
-    """What a log entry of a turn keeps. Raises StoreUnavailable for one that this server cannot read."""
+    """What a turn's log entry records. Raises StoreUnavailable if this server cannot read it."""
     try:
         recorded: Recorded = _decode(entry.body)
     except msgspec.MsgspecError as error:

@@ -1,7 +1,7 @@
-"""One mid-turn reflection: asks the model what it makes of the turn, and says what came of it in a status.
+"""One mid-turn reflection: asks the model to assess the turn, and returns a `Reflection` with a status.
 
-The room's shell around a model. Whatever a model does, the answer is a `Reflection`: a reflection never blocks the
-agent (design section 3), so only cancellation passes through.
+A model's failure becomes a status, because a reflection never blocks the agent (decision 017). Only cancellation is
+raised.
 """
 
 import msgspec
@@ -28,21 +28,20 @@ from sidemirror_server.vocabulary.text import clip
 
 _tracer = trace.get_tracer("sidemirror.thinking")
 
-# The assessment is a few sentences; the ceiling leaves room for models that think inside it. Source: research page
-# critique-and-thinking, section 2.4 (small ceilings cut answers off in six projects).
+# The assessment is a few sentences; the rest is room for models that think inside the answer (decision 021).
 MAX_TOKENS = 2_048
 _QUESTION_CHARS = 4_000
 
 
 class Extra(msgspec.Struct, frozen=True):
-    """What the agent adds to what the turn knows, oldest first."""
+    """Messages and tool results that the agent adds to those of the turn, oldest first."""
 
     messages: tuple[Message, ...] = ()
     results: tuple[ToolOutcome, ...] = ()
 
 
 class ReflectionMaterial(msgspec.Struct, frozen=True):
-    """What a reflection is made from: the turn as it stood when the slot was taken."""
+    """The input of a reflection: the turn's state when the slot was claimed."""
 
     question: str
     results: tuple[ToolOutcome, ...]
@@ -52,7 +51,7 @@ class ReflectionMaterial(msgspec.Struct, frozen=True):
 
 
 def material_of(state: TurnState, extra: Extra) -> ReflectionMaterial:
-    """What is known of the turn now, with what the agent adds."""
+    """The material from the turn's present state and the agent's additions."""
     asked = [message.content for message in extra.messages if message.role == "user"]
     failed = [result.text for result in extra.results if result.failed]
     errors = state.tool_errors
@@ -84,7 +83,7 @@ async def reflect(
     timeout_s: float,
     within: Within,
 ) -> Reflection:
-    """What the model makes of it within `timeout_s` and `within` what the turn has left. Raises nothing but
+    """Asks the model, within `timeout_s` seconds and the turn's remaining budget `within`. Raises nothing but
     cancellation."""
     with _tracer.start_as_current_span(SPAN_REFLECT) as span:
         try:

@@ -1,4 +1,4 @@
-"""Should the agent reflect at this decision point? The rule alone; the turn budget is a separate question (`claim`).
+"""Should the agent reflect at this decision point? The rules only; `vocabulary/budget.py:claim` checks the turn budget.
 
 A decision point is reached when the last open tool call of a turn has returned or failed, before the next model call.
 """
@@ -12,7 +12,7 @@ from sidemirror_server.thinking.levels import ThinkLevel
 
 
 class Reason(Enum):
-    """Why a decision came out as it did."""
+    """Why a decision is yes or no."""
 
     LEVEL_OFF = "level_off"
     TOOL_ERROR = "tool_error"
@@ -25,24 +25,24 @@ class Reason(Enum):
 
 
 class ScheduleFacts(msgspec.Struct, frozen=True):
-    """What the rule looks at, as the fold of a turn knows it."""
+    """The facts that the rules read, from the turn's state."""
 
     # Turns started in this session, the present one included; 0 before the first.
     turn_count: int
-    # Tool errors that no recorded reflection has seen yet; they survive the start of a turn.
+    # Tool errors that no successful reflection has dealt with; they survive the start of a turn.
     tool_errors: int = 0
     # A periodic reflection has run in this turn.
     periodic_done: bool = False
-    # Since the last reflection the agent reported an uncertainty of at least 0.5 …
+    # The agent has reported an uncertainty of at least 0.5 since the last reflection.
     uncertain: bool = False
-    # … or a detector found the turn stuck.
+    # A detector has found the turn stuck since the last reflection.
     stuck: bool = False
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """Yes or no, the reason that decided, and every rule that matched, in the order of the rules (empty when none did).
+    """Yes or no, the reason that decided, and every rule that matched, in the order of the rules (empty if none did).
 
-    At level OFF the first match is LEVEL_OFF, and what would have spoken for a reflection follows it.
+    At level OFF the first match is LEVEL_OFF; the other rules that matched follow it.
     """
 
     should_reflect: bool
@@ -54,7 +54,7 @@ _NOTHING_MATCHED = Decision(False, Reason.NONE, ())
 
 
 def decide(config: ThinkingConfig, facts: ScheduleFacts) -> Decision:
-    """The five rules of design section 4 (seeds thinking-manager and reflection-engine, "Scheduling")."""
+    """The five rules of decision 014 (seeds thinking-manager and reflection-engine, "Scheduling")."""
     matches: list[Reason] = []
     if config.level is ThinkLevel.OFF:
         matches.append(Reason.LEVEL_OFF)

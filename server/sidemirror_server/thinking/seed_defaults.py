@@ -1,7 +1,7 @@
-"""What a mid-turn reflection says when no model said anything.
+"""Default fields of a mid-turn reflection without an answer from a model.
 
-Only the converter in `rpc` writes these: inside the server an absent text or confidence is absent, and nothing stores,
-counts or ranks a default (design, section 3).
+Only the converter in `rpc` fills them in. Inside the server a missing text or confidence stays missing: no default is
+stored, counted or ranked (decision 017).
 """
 
 from sidemirror_server.vocabulary.status import ResultStatus
@@ -11,7 +11,7 @@ BUDGET_EXHAUSTED = "[budget exhausted]"
 DEADLINE_EXPIRED = "[deadline expired]"
 REFLECTION_FAILED = "[reflection failed]"
 
-# Seed reflection-engine, "ReflectionResult": the confidence where none is given; a reflection never stops a turn.
+# Seed reflection-engine, "ReflectionResult": the default confidence. A reflection never stops a turn.
 CONFIDENCE = 0.7
 SHOULD_CONTINUE = True
 
@@ -22,8 +22,5 @@ _TEXTS = {
 
 
 def default_text(status: ResultStatus) -> str:
-    """The seed's text for a reflection that came to `status`; "[reflection failed]" where the seed names none.
-
-    Not for OK, which has a text of its own.
-    """
+    """Seed reflection-engine's text for `status`, or "[reflection failed]" if it names none. `status` is never OK."""
     return _TEXTS.get(status, REFLECTION_FAILED)

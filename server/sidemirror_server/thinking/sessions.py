@@ -1,4 +1,4 @@
-"""A session's configuration as it is kept: JSON, so that the store need not know its fields."""
+"""A session's configuration as stored: JSON, so that the store does not depend on its fields."""
 
 import msgspec
 
@@ -9,10 +9,10 @@ _decode = msgspec.json.Decoder(ThinkingConfig).decode
 
 
 def config_body(config: ThinkingConfig) -> bytes:
-    """What the store keeps of a session's configuration."""
+    """The stored form of a session's configuration."""
     return _encode(config)
 
 
 def config_in(body: bytes) -> ThinkingConfig:
-    """The configuration that the store has kept."""
+    """The configuration in its stored form."""
     return _decode(body)

@@ -1,4 +1,4 @@
-"""The port behind sessions. Adapters: `storage/sqlite/sessions.py`."""
+"""The port that stores sessions. Adapters: `storage/*/sessions.py`."""
 
 from typing import Protocol
 
@@ -9,10 +9,10 @@ from sidemirror_server.vocabulary.scope import Scope
 
 
 class SessionRecord(msgspec.Struct, frozen=True):
-    """A session as it is kept. `body` is the JSON of its `ThinkingConfig`.
+    """A session as stored. `body`: the JSON of its `ThinkingConfig`.
 
-    `turn_count` and `newest_head` come from its turns: how many were started, and the head body of the newest (None
-    when there was none). They are read, never written.
+    `turn_count` and `newest_head` are computed from its turns and never written: how many were started, and the head
+    body of the newest (None without turns).
     """
 
     session_id: SessionId
@@ -24,20 +24,23 @@ class SessionRecord(msgspec.Struct, frozen=True):
 
 
 class SessionKey(msgspec.Struct, frozen=True):
-    """A place in the order of sessions: newest made first, then by id downwards."""
+    """A list cursor: sessions are ordered newest first, then by id, descending."""
 
     created_us: int
     session_id: SessionId
 
 
-class Sessions(Protocol):
-    """Keeps sessions.
+FIRST_SESSION = SessionKey(2**63 - 1, SessionId(""))  # before every possible session
 
-    SE1  `create` keeps a session; an id that the scope already has is refused (AlreadyExists).
+
+class Sessions(Protocol):
+    """Stores sessions.
+
+    SE1  `create` stores a session; an id that the scope already has is refused (AlreadyExists).
     SE2  `get` returns None for an id that the scope does not have.
-    SE3  `get` and `list` count the session's turns and show the newest turn's head.
+    SE3  `get` and `list` return the session's number of turns and its newest turn's head.
     SE4  `update` replaces the body and `updated_us`; an unknown id is refused (NotFound).
-    SE5  `list` returns the newest made first, at most `limit`, after `after`; the order stays while sessions are made.
+    SE5  `list` returns at most `limit` after `after`, newest first; creating sessions does not change the order.
     SE6  `delete` removes the session with its turns and their entries; an unknown id is refused (NotFound).
     SE7  `delete` is refused (WrongState) while a turn of the session is open.
     SE8  Scopes never meet.

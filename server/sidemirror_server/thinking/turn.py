@@ -1,8 +1,8 @@
 """A turn's state as the fold of its log. Pure: no clock, no store, no model.
 
-`turns/live.py` applies each entry as it is made, and `turns/conductor.py` asks what is due after it; a turn that is
-read back from the log goes through the same `apply` and arrives at the same state. `apply` changes the state it is
-given, because it runs for every event of every agent.
+`turns/live.py` applies each entry when it is recorded, and `turns/conductor.py` then asks whether a reflection is due.
+A turn read back from the log passes through the same `apply` and reaches the same state. `apply` changes the state in
+place, because it runs for every event of every agent.
 """
 
 from collections.abc import Callable
@@ -47,28 +47,28 @@ from sidemirror_server.vocabulary.budget import BudgetLeft, budget_left
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from sidemirror_server.vocabulary.text import clip
 
-# From this score on the agent's uncertainty asks for a reflection (design section 4, rule 4).
+# An uncertainty of at least this score calls for a reflection (decision 014).
 UNCERTAIN_FROM = 0.5
 
-# Steps that a turn remembers as evidence: the first ones, where a failure begins, and the last ones, where the turn is.
-# Chosen here: at 600 code points each, and twice as many of the last ones until they are cut back, a turn holds at most
-# about 420,000 code points of them.
+# Steps that a turn keeps as evidence: the first ones, where failures begin, and the last ones, where the turn is now.
+# Chosen here: a step has at most 600 code points, and up to 600 last steps are kept before they are cut back to 300. A
+# turn thus keeps at most about 420,000 code points.
 _FIRST_STEPS = 100
 _LAST_STEPS = 300
 _STEP_CHARS = 600
 _QUESTION_CHARS = 4_000
-# Errors that wait for a reflection; older ones are forgotten first. Chosen here: a prompt shows only the last one.
+# Errors that wait for a reflection; the oldest are dropped first. Chosen here: a prompt shows only the last one.
 _MOST_ERRORS = 20
-# Unanswered calls that a turn remembers. Chosen here: no agent runs as many at once.
+# Open calls that a turn keeps. Chosen here: no agent runs as many at once.
 _MOST_OPEN_CALLS = 1_000
-# Tool results that a turn keeps for a critique of what it drafts; a reflection is shown the last three of them. Chosen
-# here: at 2,000 code points each, at most 40,000.
+# Tool results that a turn keeps for a critique of its response; a reflection shows the last three. Chosen here: at most
+# 2,000 code points each, 40,000 in all.
 _KEPT_RESULTS = 20
 _FRESH = Window()
 
 
 def apply(state: TurnState, sequence: int, at_us: int, recorded: Recorded) -> None:
-    """Takes in the entry `sequence` of the turn, made at `at_us` by the server's clock. Entries come in their order."""
+    """Applies entry `sequence`, recorded at `at_us` by the server's clock. Entries come in the log's order."""
     state.last_sequence = sequence
     state.updated_us = at_us
     if isinstance(recorded, Event):
@@ -81,7 +81,7 @@ def apply(state: TurnState, sequence: int, at_us: int, recorded: Recorded) -> No
 
 
 def decision(state: TurnState) -> Decision:
-    """What the schedule says at this moment, whether or not a decision point is reached."""
+    """The schedule's decision now, whether or not the turn is at a decision point."""
     return decide(
         state.config,
         ScheduleFacts(
@@ -95,8 +95,8 @@ def decision(state: TurnState) -> Decision:
 
 
 def due(state: TurnState) -> Decision | None:
-    """The decision to act on now, or None: none is due without a decision point, while a reflection is being made,
-    or in the step in which one has failed (design section 4)."""
+    """The decision to act on now, or None. It is None outside a decision point, while a reflection is being made, and
+    in a step in which a reflection has failed (decision 014)."""
     if not state.at_decision or reflecting(state) or state.tried_at_step == state.steps_done:
         return None
     if state.reflection_mode != "auto" or state.standing is not TurnStanding.OPEN:
@@ -122,8 +122,8 @@ def elapsed_s(state: TurnState, now_us: int) -> float:
 
 
 def carry(state: TurnState) -> Carry:
-    """What the session's next turn starts with: tool errors survive a turn (design section 4). The lessons of the last
-    reflection stay with it."""
+    """What the session's next turn starts with: the tool errors, which survive a turn (decision 014), and the last
+    reflection without its lessons."""
     last = state.last_reflection
     return Carry(
         tuple(msgspec.structs.replace(error, sequence=0) for error in state.tool_errors),
@@ -132,7 +132,7 @@ def carry(state: TurnState) -> Carry:
 
 
 def evidence(state: TurnState) -> Evidence:
-    """What happened, for a reflection: the turn's first and last steps, in order."""
+    """The evidence for a reflection: the turn's first and last steps, in order."""
     return Evidence(
         task=state.task,
         question=state.question,
@@ -142,7 +142,7 @@ def evidence(state: TurnState) -> Evidence:
 
 
 def summarise(state: TurnState, now_us: int, abandoned: bool) -> TurnSummary:
-    """What the turn has come to."""
+    """The turn's summary at `now_us`."""
     return TurnSummary(
         outcome=state.outcome,
         score=state.score,
@@ -194,7 +194,7 @@ def _apply_reflection(state: TurnState, directive: Directive, reflection: Reflec
     state.reflections[status.value] = state.reflections.get(status.value, 0) + 1
     claimed = state.claims.pop(directive.directive_id, None)
     if claimed is None:
-        # Nothing was asked: the budget did not allow it. The agent is told once for each reason.
+        # No model was asked, because the budget did not allow it. The agent is told once for each reason.
         state.skips_told = (*state.skips_told, status)
         return
     _spend(state, reflection.usage)
@@ -215,7 +215,7 @@ def _spend(state: TurnState, usage: Usage | None) -> None:
 
 
 def _clear_until(state: TurnState, sequence: int, *, periodic: bool) -> None:
-    """A reflection that began at `sequence` has dealt with what came before it, and with nothing later."""
+    """Clears what a reflection that began at `sequence` has dealt with: all that came before it, and nothing later."""
     state.tool_errors = tuple(error for error in state.tool_errors if error.sequence > sequence)
     if state.uncertain_at < sequence:
         state.uncertain_at = 0
@@ -249,7 +249,7 @@ def _model_returned(state: TurnState, sequence: int, event: Event, what: ModelRe
 
 
 def _model_moved_on(state: TurnState, agent: str) -> None:
-    """The agent's model was called: the decision point has passed, and nothing waits for open calls any more."""
+    """The agent's model was called: the decision point has passed, and the agent's open calls become stale."""
     state.at_decision = False
     for call_id, call in state.open_calls.items():
         if call.agent == agent and not call.stale:
@@ -334,7 +334,7 @@ def _call_ended(
 
 
 def _take_call(state: TurnState, call_id: str, agent: str) -> OpenCall | None:
-    """The open call that ended: the named one, else the last one of the same agent, else none that was reported."""
+    """Removes and returns the call that ended: the one named, or without a name the agent's last open call, if any."""
     if call_id:
         return state.open_calls.pop(call_id, None)
     for candidate in reversed(state.open_calls.values()):
@@ -347,7 +347,7 @@ def _uncertainty(state: TurnState, sequence: int, event: Event, what: Uncertaint
     if what.score < UNCERTAIN_FROM:
         return
     state.uncertain_at = sequence
-    # An agent that says so between two model calls waits for an answer: that is a decision point too.
+    # An agent may report uncertainty between two model calls and wait for advice, so this is a decision point too.
     state.at_decision = all(call.stale for call in state.open_calls.values())
     text = clip(what.detail, _STEP_CHARS)
     _remember(state, event, EvidenceStep(event.event_id, "uncertainty", event.agent, "", text))

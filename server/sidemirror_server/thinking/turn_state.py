@@ -1,4 +1,4 @@
-"""Everything that is known of a turn: what `turn.py` folds its log into."""
+"""A turn's state, into which `turn.py` folds its log."""
 
 import msgspec
 
@@ -15,7 +15,7 @@ from sidemirror_server.vocabulary.status import ResultStatus
 
 
 class OpenCall(msgspec.Struct, frozen=True):
-    """A tool call without a result. A `stale` one no longer holds up a decision: its agent's model has moved on."""
+    """A tool call without a result. A `stale` one no longer delays a decision: its agent's model was called again."""
 
     call_id: str
     event_id: EventId
@@ -27,7 +27,7 @@ class OpenCall(msgspec.Struct, frozen=True):
 
 
 class TurnState(msgspec.Struct):
-    """Everything that is known of a turn. Made by `apply` alone."""
+    """Everything known about a turn. Only `apply` fills it in."""
 
     turn_id: TurnId = TurnId("")
     session_id: SessionId = SessionId("")

@@ -1,7 +1,7 @@
 """What happened in a turn: one `Event` type, with a payload for each kind.
 
 `rpc/` makes events from the wire, `thinking/turn.py` folds them into the turn's state, and the log keeps them as JSON.
-Texts in here have been through `vocabulary.text.enter` once; field names are part of the stored format.
+Texts have passed `vocabulary.text.enter` once; field names are part of the stored format.
 """
 
 from typing import assert_never
@@ -21,7 +21,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ThinkingWish(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a turn asks of its thinking configuration; None leaves a field to the session.
+    """A turn's overrides of its session's thinking configuration; None keeps the session's value.
 
     `level`: off, low, medium, high, or the number of a level that this server does not know; `periodic_scope`: turn,
     step.
@@ -35,8 +35,8 @@ class ThinkingWish(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ContextWish(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Which lessons from earlier work the turn's plan is to bring. `task` empty: the turn's; `max_items` 0: the usual
-    number; `tools`: those that the turn has."""
+    """Which lessons from earlier work the turn's plan should contain. `task`: the turn's task when empty; `max_items`:
+    the default number when 0; `tools`: the turn's tools."""
 
     goal_id: str = ""
     task: str = ""
@@ -62,7 +62,7 @@ class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_sta
 
 
 class UserMessage(msgspec.Struct, frozen=True, tag="user_message"):
-    """The user said something in mid-turn."""
+    """The user wrote something during the turn."""
 
     text: str
 
@@ -92,7 +92,7 @@ class ToolCalled(msgspec.Struct, frozen=True, omit_defaults=True, tag="tool_call
 
 
 class ToolReturned(msgspec.Struct, frozen=True, omit_defaults=True, tag="tool_returned"):
-    """A tool returned; with `is_error` it reports a failure itself. An empty `call_id` means the last open call."""
+    """A tool returned; `is_error`: its result reports a failure. An empty `call_id` means the last open call."""
 
     call_id: str
     content: str = ""
@@ -107,14 +107,14 @@ class ToolFailed(msgspec.Struct, frozen=True, omit_defaults=True, tag="tool_fail
 
 
 class Uncertainty(msgspec.Struct, frozen=True, omit_defaults=True, tag="uncertainty"):
-    """The agent is unsure: 0 (sure) to 1."""
+    """The agent is unsure. `score`: from 0 (sure) to 1."""
 
     score: float
     detail: str = ""
 
 
 class ReflectionRecorded(msgspec.Struct, frozen=True, omit_defaults=True, tag="reflection_recorded"):
-    """The agent reflected by itself."""
+    """The agent reflected without the sidecar."""
 
     reflection: str
     suggested_action: str | None = None
@@ -122,13 +122,13 @@ class ReflectionRecorded(msgspec.Struct, frozen=True, omit_defaults=True, tag="r
 
 
 class ResponseDrafted(msgspec.Struct, frozen=True, tag="response_drafted"):
-    """The agent has a response that it has not sent."""
+    """The agent has a response that it has not sent yet."""
 
     text: str
 
 
 class TurnFinished(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_finished"):
-    """The turn is over. `outcome`: success, failure, partial, timeout, error, or empty when not said."""
+    """The turn is over. `outcome`: success, failure, partial, timeout, error, or empty when unknown."""
 
     outcome: str = ""
     score: float | None = None
@@ -150,7 +150,7 @@ What = (
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag="event"):
-    """Something that happened, at `at_us`, caused by `agent` (empty when there is only one)."""
+    """One event at `at_us`, caused by `agent` (empty when the turn has only one agent)."""
 
     event_id: EventId
     at_us: int
@@ -160,7 +160,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag="event"):
 
 
 def origin_of(what: What) -> Origin:
-    """How far the texts of an event can be trusted: the least trusted of what it holds (design section 8, Trust)."""
+    """How far an event's texts can be trusted: the origin of the least trusted one (decision 032)."""
     match what:
         case ToolReturned() | ToolFailed():
             return Origin.TOOL

@@ -1,9 +1,9 @@
-"""What kind of failure an error text tells of. Whether two of them are the same failure: `memory/kin/signature.py`.
+"""Classifies error texts. Whether two failures are the same is decided by `memory/kin/signature.py`.
 
-The categories are the seed's (reflection-engine-v2, "ErrorCategory", as listed in design section 8); the wordings are
-those of HTTP, POSIX shells and tools, Python, JavaScript, Java, Go and SQL databases. A text is judged first by its
-telling line (a traceback's last one), then as a whole; within one, the first category of `failure_wordings.py` that
-fits wins.
+The categories are those of seed reflection-engine-v2, "ErrorCategory" (decision 029). The wordings are those of HTTP,
+POSIX shells and tools, Python, JavaScript, Java, Go and SQL databases. A text is judged first by its telling line (a
+traceback's last one), then as a whole. Each is judged by its HTTP status, else by the first match in
+`failure_wordings.py`.
 """
 
 import re
@@ -43,7 +43,7 @@ _BY_HTTP_CODE = {
     **dict.fromkeys((529,), ErrorCategory.MODEL),
     **dict.fromkeys((500, 501), ErrorCategory.TOOL),
 }
-# Exit statuses of POSIX shells and of coreutils' timeout; others say only that it failed.
+# Exit statuses of POSIX shells and of coreutils' timeout; any other says only that the command failed.
 _BY_EXIT_STATUS = {
     124: ErrorCategory.TIMEOUT,
     126: ErrorCategory.PERMISSION,
@@ -66,14 +66,14 @@ _ERROR_WORD = re.compile(
     re.IGNORECASE,
 )
 
-# In code points: an error says what it is at its beginning or at its end.
+# In code points. Error texts name the error at their beginning or at their end.
 _READ_CHARS = 2_000
 
 
 def category_of(error_text: str, tool_name: str = "") -> ErrorCategory:
-    """Why the call of `tool_name` failed, as far as its error text tells; UNKNOWN when it does not.
+    """The category of a failed call of `tool_name` by its error text; UNKNOWN when the text does not tell.
 
-    A tool that is itself a model (its name says so) fails as MODEL where the text says no more.
+    If the text names no category, a tool whose name says that it is a model fails as MODEL.
     """
     text = ends(error_text)
     whole = text.lower()
@@ -92,8 +92,8 @@ def category_of(error_text: str, tool_name: str = "") -> ErrorCategory:
 
 
 def telling_line(error_text: str) -> str:
-    """The line that says what went wrong: the last exception, else the first line with an error's word, else the first
-    that is not empty."""
+    """The line that says what went wrong: the last exception, else the first line with an error word, else the first
+    non-empty line."""
     exceptions = _EXCEPTION_LINE.findall(error_text)
     if exceptions:
         return str(exceptions[-1]).strip()
@@ -102,17 +102,17 @@ def telling_line(error_text: str) -> str:
 
 
 def _without_number(found: re.Match[str]) -> str:
-    """A word with a digit in it, and what trails it."""
+    """Masks a word that contains a digit, except for its trailing hyphens."""
     word = found[0].rstrip("-")
     return f"<n>{found[0][len(word) :]}" if any(map(str.isdecimal, word)) else found[0]
 
 
 def _without_quoted(found: re.Match[str]) -> str:
-    """A quoted value is a detail, unless it is the error itself."""
+    """Masks a quoted value, unless it contains an error word."""
     return found[0][1:-1] if _ERROR_WORD.search(found[0]) else "<quoted>"
 
 
-# Each is tried at the beginning of what it may match only: from every place within takes time with the square of a
+# Each pattern matches only at the beginning of a value. Trying every position inside it would take quadratic time on a
 # long line.
 _MASKS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"https?://[^\s'\"<>]+"), "<url>"),
@@ -124,7 +124,7 @@ _MASKS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]
 
 
 def masked(said: str) -> str:
-    """A line of an error without its details: urls, quoted values, paths, ids and numbers are masked, in lower case."""
+    """A line of an error in lower case, with its URLs, quoted values, paths, ids and numbers masked."""
     said = said.lower()
     for pattern, mask in _MASKS:
         said = pattern.sub(mask, said)
@@ -132,7 +132,7 @@ def masked(said: str) -> str:
 
 
 def ends(text: str) -> str:
-    """The beginning and the end of a long text: an error says there what it is."""
+    """The beginning and the end of a long text, where errors are named; a shorter text unchanged."""
     return text if len(text) <= 2 * _READ_CHARS else f"{text[:_READ_CHARS]}\n{text[-_READ_CHARS:]}"
 
 

@@ -1,8 +1,8 @@
-"""How failures are worded, for `failure.py`: in lower case, separated by `|`."""
+"""Wordings of failures by category, for `failure.py`: in lower case, separated by `|`."""
 
-# The order matters: "quota exceeded, permission denied" is a quota, "connection timed out" a timeout. LOGIC comes
-# twice: first the exceptions that are bugs in the code that ran, whatever words they come with. So does RESOURCE: a
-# disk has a quota too, and waiting does not help there.
+# The first match wins: "quota exceeded, permission denied" is a rate limit, "connection timed out" a timeout. LOGIC
+# comes twice: its first row has exceptions that are bugs in the code that ran, whatever their message says. RESOURCE
+# comes twice because a disk has a quota too, and waiting does not help there.
 WORDINGS = (
     ("resource", "disk quota|quota exceeded on disk|edquot"),
     (
@@ -97,7 +97,7 @@ WORDINGS = (
         ),
     ),
 )
-# What says no more than that it failed; looked for when nothing above fits.
+# Wordings that say only that something failed; tried when no other wording matches.
 TOOL_WORDINGS = (
     "internal server error|internal error|tool error|tool failed|failed to execute|traceback|subprocess|"
     "calledprocesserror|non-zero exit|execution failed|not implemented|crashed|error processing|runtimeerror|"

@@ -1,15 +1,13 @@
-"""The log: what happened and what was said, in numbered entries that are only ever appended.
+"""The log: numbered entries of what happened and what was said, which are only ever appended.
 
-`TurnLog` is written by `turns/recorder.py` and read by `turns/`; `Journal` is written by rooms whose entries stand
-alone; `Log` is what a watch reads, of any service. An
-entry's body is JSON that the store never looks into. Two numbers lead to an entry: its `position`, unique and rising
-within the scope over all topics, which a watch uses as its cursor; and its `sequence` within its key (a turn), from 1
-without holes. Adapters: `storage/*/turn_log.py`,
-`storage/*/journal.py`.
+`turns/recorder.py` writes `TurnLog` and `turns/` reads it; rooms with stand-alone entries write `Journal`; the watches
+of all services read `Log`. An entry's body is JSON that the store never parses. An entry has two numbers. Its
+`position` is unique and rises within the scope over all topics; a watch uses it as its cursor. Its `sequence` counts
+within its key (a turn), from 1 without holes. Adapters: `storage/*/turn_log.py`, `storage/*/journal.py`.
 """
 
 import enum
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -18,7 +16,7 @@ from sidemirror_server.vocabulary.scope import Scope
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One entry as it is kept. `group` is what a watch can narrow to: for a turn, its session."""
+    """One stored entry. A watch can filter by `group`: for a turn, its session."""
 
     position: int
     key: str
@@ -29,7 +27,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """One entry to append: the place it must take in its key's numbering, and its body (a JSON object)."""
+    """One entry to append. `sequence`: its place within its key; `body`: a JSON object."""
 
     sequence: int
     at_us: int
@@ -45,7 +43,7 @@ class TurnStanding(enum.StrEnum):
 
 
 class TurnHead(msgspec.Struct, frozen=True):
-    """What is known of a turn without reading its entries. `body` is JSON that the store does not look into."""
+    """Where a turn stands, known without reading its entries. `body`: JSON that the store does not parse."""
 
     turn_id: TurnId
     session_id: SessionId
@@ -57,10 +55,15 @@ class TurnHead(msgspec.Struct, frozen=True):
     body: bytes
 
 
-class Batch(msgspec.Struct, frozen=True):
-    """Entries of one turn that belong together, and its head as it is after them.
+def head_of(turn_id: TurnId, session_id: SessionId, turn_count: int, standing: str, *others: Any) -> TurnHead:
+    """A head from the columns of its row, in their order."""
+    return TurnHead(turn_id, session_id, turn_count, TurnStanding(standing), *others)
 
-    `session_body` is what the turn's session is made with if it does not exist; None in every batch but a turn's first.
+
+class Batch(msgspec.Struct, frozen=True):
+    """Entries of one turn that are appended together, and the turn's head after them.
+
+    `session_body`: creates the turn's session if it does not exist; None in every batch but a turn's first.
     """
 
     head: TurnHead
@@ -69,20 +72,23 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 class HeadKey(msgspec.Struct, frozen=True):
-    """A place in the order of heads: newest started first, then by id downwards."""
+    """A position in the order of heads: latest start first, then descending id."""
 
     started_us: int
     turn_id: TurnId
 
 
+FIRST_HEAD = HeadKey(2**63 - 1, TurnId(""))  # sorts before every head
+
+
 class Log(Protocol):
-    """Reads the numbered log of a scope, whatever wrote it.
+    """Reads a scope's numbered log, whichever room wrote it.
 
     LG1  `tail` returns entries of the topic with a position above `after`, in rising order, at most `limit`.
     LG2  `tail` with a group returns that group's entries only.
-    LG3  `tail` never shows an entry before one with a lower position is either visible or never will be.
+    LG3  `tail` shows an entry only when each lower position is visible already or will never be.
     LG4  `last_position` is the highest position of the scope, 0 when it is empty.
-    LG5  `tail` returns no more entries once their bodies add up to `max_bytes`, but at least one if there is one.
+    LG5  `tail` stops once its entries' bodies add up to `max_bytes`, but returns at least one entry if there is one.
     LG6  Entries of another scope are never shown.
     Raises StoreUnavailable.
     """
@@ -95,7 +101,7 @@ class Log(Protocol):
 
 
 class Note(msgspec.Struct, frozen=True):
-    """An entry that stands alone: the only one of its key. `body` is a JSON object."""
+    """A stand-alone entry: the only one of its key. `body`: a JSON object."""
 
     key: str
     group: str
@@ -103,19 +109,28 @@ class Note(msgspec.Struct, frozen=True):
     body: bytes
 
 
-class Journal(Log, Protocol):
-    """Appends entries that stand alone, of topics other than turns, each once.
+# How many old notes one `add` forgets (JO4). Chosen here: enough to keep up, too few to notice.
+FORGET_AT_ONCE = 20
 
-    JO1  `add` appends a note under a sequence of 1 and returns True; of one key in a topic the first stays, and another
-         add returns False. When it returns, it is durable.
+
+def forgotten_before_us(note: Note, kept_us: int) -> int:
+    """The time before which notes may be forgotten when `note` is added (clause JO4)."""
+    return note.at_us - 4 * kept_us
+
+
+class Journal(Log, Protocol):
+    """Appends stand-alone entries, each once, in topics other than turns.
+
+    JO1  `add` appends a note durably, with sequence 1, and returns True. If the topic has the key already, the first
+         note stays and `add` returns False.
     JO2  `tail` shows notes in the order in which they were added.
     JO3  `remove` removes the notes of a group in a topic, and returns how many; they may be added again.
-    JO4  `add` forgets, some at a time, what its topic has in its scope that is older than its own note by four times
-         `kept_us` and more; what is younger stays.
+    JO4  `add` also forgets notes of its topic and scope, a few at a time, that are older than the added note by
+         `kept_us` × 4 or more. Younger notes stay.
     JO5  Scopes and topics never meet: the same key in two of them is two notes.
-    JO6  `gone_up_to` is the highest position that JO4 has forgotten of a topic; 0 when it has forgotten nothing. What
-         `remove` removed does not count.
-    Raises StoreUnavailable (what was asked may or may not have happened), StoreFull (it has not).
+    JO6  `gone_up_to` is the highest position of a topic that JO4 has forgotten, 0 if none. Notes that `remove` removed
+         do not count.
+    Raises StoreUnavailable (the call may or may not have taken effect), StoreFull (it has not).
     """
 
     async def add(self, scope: Scope, topic: str, note: Note, kept_us: int) -> bool: ...
@@ -131,17 +146,17 @@ TURN_TOPIC = "turn"
 class TurnLog(Log, Protocol):
     """Appends turns' entries and reads them back.
 
-    TL1  `append` is one transaction: every batch of the call is kept, or none. When it returns, they are durable.
+    TL1  `append` is one transaction: it keeps every batch of the call, or none. They are durable when it returns.
          Bodies come back byte for byte, empty ones too.
     TL2  A draft takes exactly the sequence it names; `append` refuses (WrongState) a batch that would leave a hole.
-    TL3  Appending again what is there already, equal in place and body, changes nothing and succeeds.
-    TL4  Appending another body in a place that is taken is refused (WrongState) and changes nothing.
+    TL3  Appending an entry again, with the same sequence and body, changes nothing and succeeds.
+    TL4  Appending another body at a taken sequence is refused (WrongState) and changes nothing.
     TL5  A batch with `session_body` makes the session when it is missing and leaves an existing one alone.
-    TL6  The head is replaced by the batch's, unless the one kept has a higher `last_sequence`.
-    TL7  `read` returns a turn's entries after a sequence number, in order: at most `limit`, and no more once their
-         bodies add up to `max_bytes` (always at least one if there is one).
+    TL6  The batch's head replaces the kept one, unless that has a higher `last_sequence`.
+    TL7  `read` returns a turn's entries after a sequence, in order, at most `limit`. It stops once their bodies add up
+         to `max_bytes`, but returns at least one if there is one.
     TL8  `head` returns None for a turn that the scope does not have.
-    TL9  `heads` returns the newest started first, of one session or of all, in one standing or in any, after `after`.
+    TL9  `heads` returns heads after `after`, latest start first, of one session or all, in one standing or any.
     TL10 `newest` returns the head with the highest turn_count of the session, None when it has none.
     TL11 `idle` returns heads that are open and were not updated since `before_us`, oldest first, of every scope.
     TL12 A turn_id belongs to one session: a batch that names another is refused (WrongState).

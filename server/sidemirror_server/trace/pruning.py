@@ -1,5 +1,4 @@
-"""The port of what is removed because it is old (unimportant memories, and the traces of turns) or because there is too
-much of it (memories); with a log of it.
+"""The port for retention: removes old turns, and unimportant memories that are old or too many, and logs each removal.
 
 Called by `assembly/sidecar.py`, with the settings of `retention`. Adapters: `storage/sqlite/pruning.py`,
 `storage/postgres/pruning.py`.
@@ -14,16 +13,16 @@ from sidemirror_server.vocabulary.scope import Scope
 
 
 class PrunedKind(StrEnum):
-    """What was removed. The values are stored and never change."""
+    """The kind of the records removed. The values are stored and never change."""
 
     MEMORIES = "memories"
     TURNS = "turns"
 
 
 class Pruned(msgspec.Struct, frozen=True):
-    """What one look removed of a project. `number` rises. `before_us`: what had been left alone since before it;
-    `importance_below`: of memories, what mattered less than this, or where there were too
-    many, no more than this; None for turns."""
+    """What one call removed from a project. `number` rises. `before_us`: the removed records were last changed before
+    it; `importance_below`: removed memories were less important, or at most as important where there were too many;
+    None for turns."""
 
     number: int
     kind: PrunedKind
@@ -36,23 +35,22 @@ class Pruned(msgspec.Struct, frozen=True):
 class Pruning(Protocol):
     """Removes what is old, of every scope.
 
-    PU1  `prune_memories` removes memories that matter less than `below` and were neither made, changed nor strengthened
-         since `before_us`, as `Memories.delete` does; at most `limit`. It returns how many.
-    PU2  It leaves those that are retired, so that they are not learned anew, and those whose last version a person or a
-         client made.
-    PU3  `prune_turns` removes turns that ended and were not updated since `before_us`, with their entries, the oldest
-         first, at most `limit`, and returns how many. Open turns stay.
-    PU4  A session goes with its last turn, unless it was updated since `before_us`.
-    PU5  Whatever removed something leaves an entry in the log of each scope that it concerns, in the same transaction.
-    PU6  `list` returns a scope's log, the newest first, below `before`, at most `limit`; nothing is removed from it.
+    PU1  `prune_memories` removes at most `limit` memories, as `Memories.delete` does, and returns how many: those less
+         important than `below` that were not made, changed or strengthened since `before_us`.
+    PU2  It keeps retired memories, so that they are not learned anew, and those whose last version a person or a client
+         made.
+    PU3  `prune_turns` removes at most `limit` ended turns with their entries, oldest first, and returns how many: those
+         not updated since `before_us`. Open turns stay.
+    PU4  It removes a session with its last turn, unless the session was updated since `before_us`.
+    PU5  A call that removes something notes it in the pruning log of each scope concerned, in the same transaction.
+    PU6  `list` returns a scope's pruning log, newest first, with numbers below `before`, at most `limit`. Its entries
+         stay.
     PU7  Scopes never meet.
-    PU8  `prune_memories` leaves those with a trial since `before_us`, and reflections with a strategy that matters as
-         much as `below`: a strategy is found by its reflection.
-    PU9  `prune_surplus` removes memories of the scopes that have more than `most`: those that matter least, and of
-         these the ones that were left alone longest, down to `most`; at most `limit` in all. Retired ones stay. It
-         returns how many.
-    PU10  `turns_gone_up_to` is the highest position in the log of an entry that `prune_turns` has removed of a scope; 0
-          when it has removed none.
+    PU8  `prune_memories` keeps memories with a trial since `before_us`. It keeps a reflection whose strategy is at
+         least as important as `below`, because a strategy is found by its reflection.
+    PU9  `prune_surplus` removes memories from scopes with more than `most`, down to `most`, at most `limit` in all, and
+         returns how many. It takes the least important first, then those unchanged for longest. Retired ones stay.
+    PU10 `turns_gone_up_to` is the highest log position that `prune_turns` has removed from a scope, 0 if none.
     Raises StoreUnavailable, StoreFull.
     """
 

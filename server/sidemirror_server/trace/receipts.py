@@ -1,8 +1,7 @@
-"""What was shown to whom: a receipt for every context block that held anything.
+"""Which lessons were shown to whom: a receipt for every context block that is not empty.
 
-Rooms issue one when they hand out a block. By it the outcome of a task is joined to the lessons that its agent had
-seen, and a text that we showed ourselves is recognised when it comes back in a trace. Adapters:
-`storage/sqlite/receipts.py`, `storage/postgres/receipts.py`.
+Rooms issue a receipt when they hand out a block. It joins a task's outcome to the lessons that the agent saw, and
+identifies a text that we showed when the text comes back in a trace. Adapters: `storage/*/receipts.py`.
 """
 
 import enum
@@ -14,12 +13,12 @@ import msgspec
 from sidemirror_server.vocabulary.block import BlockItem, text_hash
 from sidemirror_server.vocabulary.scope import Scope
 
-# How long a receipt is kept. Chosen here: a task whose outcome is not known after a month has none.
+# How long a receipt is kept. Chosen here: an outcome that is unknown after a month is not expected any more.
 KEPT_FOR_US = 30 * 24 * 3600 * 1_000_000
 
 
 class ReceiptKind(enum.StrEnum):
-    """Who handed the block out. The values are stored and never change."""
+    """The room that handed out the block. The values are stored and never change."""
 
     GOAL = "goal"
     MEMORY = "memory"
@@ -27,7 +26,7 @@ class ReceiptKind(enum.StrEnum):
 
 
 class ReceiptItem(msgspec.Struct, frozen=True):
-    """An item as it was shown. `text_hash`: `vocabulary.block.text_hash` of its text."""
+    """An item as shown. `text_hash`: `vocabulary.block.text_hash` of its text."""
 
     id: str
     version: int
@@ -36,8 +35,8 @@ class ReceiptItem(msgspec.Struct, frozen=True):
 
 
 class Receipt(msgspec.Struct, frozen=True):
-    """What one block held, in its order, and for what. `held_back`: ids of items that fitted and were kept from it on
-    purpose, to learn what happens without them. `turn_id`, `session_id`, `goal_id` are empty where there is none."""
+    """The items of one block, in order. `held_back`: ids of items that fitted and were left out on purpose, to learn
+    what happens without them. `turn_id`, `session_id`, `goal_id`: what the block was for; empty where there is none."""
 
     receipt_id: str
     kind: ReceiptKind
@@ -50,22 +49,25 @@ class Receipt(msgspec.Struct, frozen=True):
 
 
 class ReceiptKey(msgspec.Struct, frozen=True):
-    """A place in the order of receipts: newest first, then by id downwards."""
+    """A position in the order of receipts: newest first, then descending id."""
 
     time_us: int
     receipt_id: str
 
 
+FIRST_RECEIPT = ReceiptKey(2**63 - 1, "")  # sorts before every receipt
+
+
 class Receipts(Protocol):
     """Keeps receipts. Each verb is one transaction, durable when it returns.
 
-    RC1  `issue` keeps a receipt; of several with one id the first stays. It returns the one that is kept.
+    RC1  `issue` keeps a receipt; of several with the same id it keeps the first. It returns the kept one.
     RC2  `get` returns None for an id that the scope does not have.
-    RC3  `shown` returns those of `hashes` that are an item's in a receipt of the scope; `held_back` does not count.
-    RC4  `list` returns the newest first, of one kind or of all, at most `limit`, after `after`; the order stays while
-         receipts are issued.
-    RC5  `forget` removes receipts from before `before_us`, of every scope, the oldest first, at most `limit`, and
-         returns how many; their items count as shown no more, unless a later receipt has them too.
+    RC3  `shown` returns the `hashes` that belong to an item of a receipt in the scope; `held_back` does not count.
+    RC4  `list` returns receipts after `after`, newest first, of one kind or all, at most `limit`. Pages stay consistent
+         while receipts are issued.
+    RC5  `forget` removes receipts from before `before_us`, of every scope, oldest first, at most `limit`, and returns
+         how many. Their items no longer count as shown, unless a later receipt has them too.
     RC6  Scopes never meet: the same id in two scopes is two receipts.
     RC7  `of_turn` returns a turn's receipts, the oldest first, at most `limit`; none for an empty id.
     Raises StoreUnavailable, StoreFull.
@@ -87,12 +89,12 @@ class Receipts(Protocol):
 
 
 def receipt_items(items: Collection[BlockItem]) -> tuple[ReceiptItem, ...]:
-    """A block's items as its receipt has them."""
+    """A block's items in the form of its receipt."""
     return tuple(ReceiptItem(item.id, item.version, item.kind, text_hash(item.text)) for item in items)
 
 
 class _Body(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What of a receipt the stores do not look into. Field names are part of the stored format."""
+    """The part of a receipt that the stores do not parse. Field names are part of the stored format."""
 
     items: tuple[ReceiptItem, ...] = ()
     held_back: tuple[str, ...] = ()
@@ -103,7 +105,7 @@ _decode = msgspec.json.Decoder(_Body).decode
 
 
 def receipt_body(receipt: Receipt) -> bytes:
-    """The JSON that keeps a receipt's items."""
+    """A receipt's items and `held_back` as JSON."""
     return _encode(_Body(receipt.items, receipt.held_back))
 
 

@@ -1,7 +1,7 @@
-"""What was asked under a request_id and what was answered, so that the same request is answered the same again.
+"""Answers by request_id, so that a repeated request gets the same answer.
 
-`rpc/requests.py` asks here before a write and keeps the answer after it. A write that failed is never kept, so a failed
-try does not bind its id. Adapters: `storage/sqlite/requests.py`.
+`rpc/boundary/requests.py` looks here before a write and keeps the answer after it. A failed write is never kept, so it
+does not bind its id. Adapters: `storage/*/requests.py`.
 """
 
 from typing import Protocol
@@ -11,12 +11,12 @@ import msgspec
 from sidemirror_server.vocabulary.ids import RequestId
 from sidemirror_server.vocabulary.scope import Scope
 
-# Design section 2: the same id answers the same for 24 hours.
+# Decision 004: the same id gets the same answer for 24 hours.
 KEPT_FOR_US = 24 * 3600 * 1_000_000
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """A request that was answered. `digest` is of the request's content, `answer` the response as it was sent."""
+    """An answered request. `digest`: of the request's content; `answer`: the response as sent."""
 
     digest: bytes
     answer: bytes
@@ -25,10 +25,10 @@ class Answered(msgspec.Struct, frozen=True):
 class Requests(Protocol):
     """Remembers answers by scope, method and request_id.
 
-    RQ1  `recall` returns what was remembered, None when nothing was or when it has expired at `now_us`.
-    RQ2  `remember` keeps the first answer: it returns the one that is kept, which may be an earlier one.
+    RQ1  `recall` returns the remembered answer, None when there is none or it has expired at `now_us`.
+    RQ2  `remember` keeps the first answer and returns the kept one, which may be an earlier one.
     RQ3  An expired answer counts as absent: another may take its place.
-    RQ4  `forget` removes what has expired at `now_us`, at most `limit`, and returns how many it removed.
+    RQ4  `forget` removes answers that have expired at `now_us`, at most `limit`, and returns how many.
     RQ5  The same request_id under another scope or another method is another request.
     Raises StoreUnavailable, StoreFull.
     """

@@ -1,4 +1,4 @@
-"""How watches look into a log: a few looks at once, and those who look from the same place share one."""
+"""Log reads for watches: a few at once, and watches that read from the same place share one."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,26 +7,26 @@ from typing import Any
 from sidemirror_server.trace.log import Entry, Log
 from sidemirror_server.vocabulary.scope import Scope
 
-# How much one look takes: bounds what a slow reader makes the server hold.
+# Entries and bytes of one read: bounds what the server holds for a slow reader.
 _PAGE = 200
 _PAGE_BYTES = 1024 * 1024
-# How many look at once. Chosen here: half of the connections that a sidecar has to its store, so that thousands which
-# come or are woken together neither wait there in vain nor keep others from it.
+# Concurrent reads. Chosen here: half of a sidecar's connections to its store, so that thousands of watches that are
+# woken together neither wait in vain for a connection nor keep other calls from one.
 _READERS = 2
 
 
 class SharedReads:
-    """What the watches of one topic read. What was in the log when they asked is never missing."""
+    """Reads of one topic for its watches. An entry that was in the log when a watch asked is never missing."""
 
     def __init__(self, log: Log, topic: str) -> None:
         self._log = log
         self._topic = topic
         self._reading = asyncio.Semaphore(_READERS)
-        # Looks that have not begun. One that has begun may miss what a watch was just woken for, so nobody joins it.
+        # Reads that have not begun. One that has begun may miss the entry that woke a watch, so no watch joins it.
         self._ahead: dict[object, _Look] = {}
 
     async def page(self, scope: Scope, group: str | None, after: int) -> tuple[Entry, ...]:
-        """The next entries after a position, of one group or of all; empty at the end."""
+        """The next entries after position `after`, of one group or of all; empty at the end."""
         page: tuple[Entry, ...] = await self.shared(
             (scope, group, after), lambda: self._log.tail(scope, self._topic, group, after, _PAGE, _PAGE_BYTES)
         )
@@ -38,19 +38,19 @@ class SharedReads:
         return position
 
     async def shared(self, place: object, read: Callable[[], Awaitable[object]]) -> Any:
-        """What `read` finds; those who ask for the same `place` share one."""
+        """The result of `read`; callers with the same `place` share one read."""
         look = self._ahead.get(place)
         if look is None:
             look = self._ahead[place] = _Look()
             look.task = asyncio.create_task(self._look(place, look, read))
         look.waiting += 1
         try:
-            return await asyncio.shield(look.task)  # who leaves takes nothing from the others
+            return await asyncio.shield(look.task)  # a cancelled caller leaves the read to the others
         finally:
             look.waiting -= 1
             if not look.waiting:
                 self._close(place, look)
-                look.task.cancel()  # a look that everybody has left; one that has ended stays as it is
+                look.task.cancel()  # no caller is left; a finished read is not affected
 
     async def _look(self, place: object, look: "_Look", read: Callable[[], Awaitable[object]]) -> object:
         async with self._reading:
@@ -58,13 +58,13 @@ class SharedReads:
             return await read()
 
     def _close(self, place: object, look: "_Look") -> None:
-        """Nobody joins this look any more."""
+        """Ends the time in which callers can join the read."""
         if self._ahead.get(place) is look:
             del self._ahead[place]
 
 
 class _Look:
-    """A look, and how many wait for it."""
+    """A read, and the number of callers that wait for it."""
 
     task: asyncio.Task[Any]
     waiting = 0

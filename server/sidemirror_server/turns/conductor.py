@@ -1,7 +1,7 @@
-"""Conducts turns: takes events into the log and the fold, and launches what is due.
+"""Conducts turns: takes events into the log and the fold, and starts the reflections and critiques that are due.
 
-The one place that knows which turns are in memory. Every verb answers from memory; the way to the disk is the
-recorder's, and a model is only ever asked beside the stream.
+Only this module decides which turns are in memory. Every verb answers from memory: `recorder.py` writes to the disk,
+and models are only asked beside the stream (decision 012).
 """
 
 import asyncio
@@ -47,39 +47,38 @@ from sidemirror_server.vocabulary.scope import Scope
 
 _log = logging.getLogger(__name__)
 
-# How much of a turn is read from the log at once when it is taken up again.
+# Entries and bytes of one read when a turn is loaded from the log.
 _PAGE = 500
 _PAGE_BYTES = 4 * 1024 * 1024
-# How long the start of a turn waits for what its session has recorded just now. Chosen here: many times what a healthy
-# store takes.
+# How long the start of a turn waits until its session's recent entries are durable. Chosen here: many times what a
+# healthy store takes.
 _MOMENT_S = 1.0
-# How many turns are looked at for each that comes into memory where there are too many. Chosen here: more than one, so
-# that those that need no memory are found sooner than others come.
+# How many turns `_make_room` checks for eviction at a time. Chosen here: more than one, so that idle turns are found
+# faster than new ones come.
 _LOOKS = 4
 
 
 class TurnLimits(msgspec.Struct, frozen=True):
-    """What a turn may grow to, and how long it is waited for. Defaults: design sections 5 and 11."""
+    """Limits on a turn's size, and how long to wait for it. Defaults: decision 005."""
 
     events_per_turn: int = 10_000
-    # Nothing more is taken of a turn that has this much, but its end.
+    # A turn with this many recorded bytes takes no more events, except its end.
     turn_bytes: int = 64 * 1024 * 1024
-    # An open turn that nothing was heard of for this long is abandoned.
+    # An open turn that is silent for this long is abandoned.
     abandon_after_s: float = 1800.0
-    # An open turn that nobody follows leaves memory after this long; it comes back when it is spoken of.
+    # An open turn without listeners leaves memory after this long; the next call about it loads it again.
     evict_after_s: float = 300.0
-    # With more turns in memory than this, or of more bytes as the log keeps them, it leaves after
-    # `crowded_evict_after_s` already, so that memory does not grow with turns that are begun and never ended. Chosen
-    # here: many times the turns that an agent has open; what bytes a sidecar is usually given; and longer than an agent
-    # is busy between two events.
+    # With more turns or recorded bytes in memory than this, such a turn leaves after `crowded_evict_after_s` already.
+    # Turns that never end thus do not fill the memory. Chosen here: many times the turns that an agent has open; a
+    # sidecar's usual memory; longer than an agent is busy between two events.
     turns_at_hand: int = 10_000
     bytes_at_hand: int = 256 * 1024 * 1024
     crowded_evict_after_s: float = 5.0
-    # How long the end of a turn waits for reflections that are being made. Chosen here: enough for `rules`, and no
-    # delay that an agent notices; a model that takes longer would speak about a turn that is over.
+    # How long the end of a turn waits for reflections in progress. Chosen here: enough for `rules`, and too short for
+    # an agent to notice; a slower model would advise on a turn that is over.
     finish_grace_s: float = 0.25
-    # A finished turn whose summary is missing for this long was left so by a crash, and not by another server that is
-    # about to record it. Nought where there is no other server.
+    # If a finished turn has no summary after this long, a crash prevented the summary. Before that, another server may
+    # be about to record it. 0 where there is no other server.
     summary_due_s: float = 0.0
 
 
@@ -111,11 +110,11 @@ class Conductor:
     async def start(
         self, scope: Scope, turn_id: TurnId, event: Event, started: TurnStarted, *, is_new: bool, wait_for_store: bool
     ) -> LiveTurn:
-        """The turn that `event` starts, with its plan recorded; or the same turn again when the event was taken before.
+        """Starts a turn with `event` and records its plan. For an event that was taken before, returns its turn.
 
-        `is_new`: the id was just made here, so the store need not be asked for it. `wait_for_store` false goes on
-        without the store when it is away, with a warning in the plan. Raises AlreadyExists for an id that is taken,
-        BadInput for the turn of another session, StoreUnavailable.
+        `is_new`: the id was made just now, so the store is not asked for it. `wait_for_store`: when false and the store
+        is away, the turn starts without the store, with a warning in its plan. Raises AlreadyExists for a taken id,
+        BadInput for a turn of another session, StoreUnavailable.
         """
         session_id = SessionId(started.session_id)
         async with self._held.turn_lock(scope, turn_id), self._held.session_lock(scope, session_id):
@@ -131,7 +130,7 @@ class Conductor:
                 warnings = ("the store is away: the session's earlier turns are not known",)
                 past = SessionPast()
             context, missing = await self._lessons.for_turn(scope, turn_id, started, past.carried.tool_errors)
-            # The store makes the session when it is not there, or not there any more.
+            # The first append makes the session if it is missing or was deleted.
             turn = LiveTurn(scope, config_body(past.config))
             self._record_start(turn, turn_id, event, started, past, (*warnings, *missing), context)
             self._held.hold(turn)
@@ -140,7 +139,7 @@ class Conductor:
             return turn
 
     def check_start(self, turn_id: TurnId, events: int) -> None:
-        """Raises LimitReached when a turn cannot begin with that many events, so that nothing of it is kept."""
+        """Raises LimitReached when a turn may not begin with this many events, before any of them is kept."""
         if events > self._limits.events_per_turn:
             raise LimitReached("events_per_turn", self._limits.events_per_turn, turn_id)
         self._recorder.check_room()
@@ -157,8 +156,8 @@ class Conductor:
         return turn
 
     async def completed(self, scope: Scope, turn_id: TurnId) -> LiveTurn | None:
-        """Takes up a turn that was finished and never got its summary, because a crash came first: it gets it now. None
-        for every other turn. Raises StoreUnavailable."""
+        """Loads a finished turn whose summary a crash prevented, and records the summary. None for every other turn.
+        Raises StoreUnavailable."""
         head = await self._log.head(scope, turn_id)
         if head is None or head.standing is not TurnStanding.FINISHED:
             return None
@@ -171,7 +170,7 @@ class Conductor:
         return await self.take_up(scope, turn_id)
 
     def in_memory(self, scope: Scope, turn_id: TurnId) -> LiveTurn | None:
-        """The turn, if it is in memory and no other server has gone on with it."""
+        """The turn if it is in memory and no other server has taken it over, else None."""
         return self._held.get(scope, turn_id)
 
     async def newest_open(self, scope: Scope, session_id: SessionId) -> LiveTurn | None:
@@ -189,16 +188,16 @@ class Conductor:
         return len(self._held)
 
     def session_changed(self, scope: Scope, session_id: SessionId, config: ThinkingConfig) -> None:
-        """Turns that start from now on have this configuration."""
+        """Turns of the session that start from now on get this configuration."""
         hot = self._held.hot(scope, session_id)
         if hot is not None:
             hot.config = config
 
     def report(self, turn: LiveTurn, events: Sequence[Event]) -> list[int]:
-        """Takes events into an open turn and launches what they make due. Returns the place of each in the turn's
-        record: the earlier one for an event that the turn already has. All are taken or none.
+        """Takes events into an open turn, all or none, and starts what they make due. Returns the sequence of each
+        event in the turn: the earlier one for an event that the turn already has.
 
-        `turn_finished` can only be the last. Raises WrongState when the turn is over, LimitReached.
+        `turn_finished` may only come last. Raises WrongState when the turn is over, LimitReached.
         """
         if turn.lost is not None:
             raise turn.lost
@@ -206,7 +205,7 @@ class Conductor:
         fresh: dict[EventId, Event] = {}
         for event in events:
             if event.event_id not in seen:
-                # The first of several with the same id counts, in its place.
+                # Of several events with the same id, the first counts.
                 fresh.setdefault(event.event_id, event)
         if fresh:
             self._check(turn, fresh)
@@ -225,7 +224,7 @@ class Conductor:
         if not turn.accepts:
             raise WrongState("turn", turn.state.turn_id, turn.state.standing.value)
         most = self._limits.events_per_turn
-        # The end of a turn is always let in, so that a turn that has grown too long can still be finished. It is last.
+        # `turn_finished`, which comes last, is always taken, so that a turn at a limit can still be finished.
         ends = isinstance(next(reversed(fresh.values())).what, TurnFinished)
         if turn.state.event_count + len(fresh) - ends > most:
             raise LimitReached("events_per_turn", most, turn.state.turn_id)
@@ -234,7 +233,7 @@ class Conductor:
         self._recorder.check_room()
 
     def _react(self, turn: LiveTurn, event: Event, now_us: int) -> None:
-        """Launches what the event makes due."""
+        """Records nudges, and starts what the event makes due."""
         state = turn.state
         for finding in state.findings:
             caused_by = tuple(EventId(caused) for caused in finding.event_ids)
@@ -247,8 +246,8 @@ class Conductor:
             self._endings.finish(turn)
 
     def reflect(self, turn: LiveTurn, directive_id: DirectiveId, extra: Extra, rpc_remaining_s: float | None) -> Claim:
-        """Begins a reflection that the agent asks for, whatever the schedule says; it becomes `directive_id`. A claim
-        that is not OK says why the budget does not allow it. Raises WrongState when the turn is over."""
+        """Starts a reflection that the agent asks for, regardless of the schedule; its directive gets `directive_id`. A
+        claim that is not OK says why the budget forbids it. Raises WrongState when the turn is over."""
         if not turn.accepts:
             raise WrongState("turn", turn.state.turn_id, turn.state.standing.value)
         decided = decision(turn.state)
@@ -261,7 +260,7 @@ class Conductor:
         return claimed
 
     async def sweep(self) -> None:
-        """Lets go of turns that need no memory, and abandons those that nothing was heard of for too long."""
+        """Evicts turns that need no memory, and abandons open turns that have been silent for too long."""
         now_s = self._clock.monotonic_s()
         for turn in self._held:
             silent_s = now_s - turn.heard_s
@@ -270,14 +269,14 @@ class Conductor:
             if turn.lost is not None or (turn.idle and (turn.over or silent_s >= self._limits.evict_after_s)):
                 self._held.forget(turn)
             else:
-                self._held.weigh(turn)  # reflections grow it too
+                self._held.weigh(turn)  # reflections add bytes too
         before_us = self._clock.now_us() - int(self._limits.abandon_after_s * 1e6)
         for scope, head in await self._log.idle(before_us, _PAGE):
             if (scope, head.turn_id) not in self._held:
                 await self._abandon_unheard(scope, head.turn_id)
 
     def _make_room(self) -> None:
-        """Lets go of turns that nobody follows, where there are too many in memory: the log has all of them."""
+        """Evicts a few turns without listeners if memory is crowded; the log has all of them."""
         held, limits = self._held, self._limits
         if len(held) <= limits.turns_at_hand and held.recorded_bytes <= limits.bytes_at_hand:
             return
@@ -287,7 +286,7 @@ class Conductor:
                 held.forget(turn)
 
     async def _abandon_unheard(self, scope: Scope, turn_id: TurnId) -> None:
-        """Abandons an open turn of an earlier process. One that cannot be read must not keep the others waiting."""
+        """Abandons an open turn that is not in memory. A turn that cannot be read does not hold up the others."""
         try:
             turn = await self.take_up(scope, turn_id)
         except SidemirrorError as error:
@@ -297,14 +296,14 @@ class Conductor:
             self._endings.abandon(turn)
 
     async def settle_session(self, scope: Scope, session_id: SessionId) -> None:
-        """Returns when all that the session's turns have recorded is durable. Raises what the store raises."""
+        """Returns when every entry of the session's turns in memory is durable. Raises what the store raises."""
         for turn in self._held.of_session(scope, session_id):
             if turn.lost is None:
                 await self._recorder.wait_durable(turn, turn.state.last_sequence)
 
     async def delete_session(self, scope: Scope, session_id: SessionId) -> None:
-        """Deletes the session with its turns, which leave memory. No turn starts in it meanwhile. Raises NotFound,
-        WrongState while a turn of it is open, and what the store raises."""
+        """Deletes the session and its turns, in memory too. No turn of it starts meanwhile. Raises NotFound, WrongState
+        while one of its turns is open, and what the store raises."""
         async with self._held.session_lock(scope, session_id):
             turns = self._held.of_session(scope, session_id)
             if ends := [turn.finishing for turn in turns if turn.finishing is not None]:
@@ -317,12 +316,12 @@ class Conductor:
                 self._held.forget(turn)
 
     def give_up_all(self) -> None:
-        """The server is going away: nothing more is made for any turn."""
+        """Ends what is in progress for all turns, because the server shuts down."""
         for turn in self._held:
             self._endings.shut_down(turn)
 
     async def _find(self, scope: Scope, turn_id: TurnId) -> LiveTurn | None:
-        """The turn, from memory or as the fold of what the log has of it. Call it under the turn's lock."""
+        """The turn, from memory or as the fold of its log entries, or None. Call it under the turn's lock."""
         turn = self._held.get(scope, turn_id)
         if turn is not None:
             return turn
@@ -353,7 +352,7 @@ class Conductor:
         hot = self._held.hot(scope, session_id)
         if hot is not None and hot.is_known:
             return SessionPast(hot.config, hot.turn_count, carry(hot.newest.state))
-        # An earlier turn of the session may have recorded what the store does not have yet.
+        # An earlier turn of the session may have entries that are not durable yet.
         for turn in self._held.of_session(scope, session_id):
             if turn.failure is not None and turn.lost is None:
                 raise turn.failure
@@ -390,7 +389,7 @@ class Conductor:
 
 
 def _again(turn: LiveTurn, event: Event, started: TurnStarted) -> LiveTurn:
-    """The turn that this very event has started before; anything else may not start it a second time."""
+    """The turn, if `event` started it before. Raises BadInput for another session, AlreadyExists for another event."""
     if turn.state.session_id != started.session_id:
         raise BadInput([("session_id", "the turn belongs to another session")])
     if turn.seen.get(event.event_id) != 1:

@@ -1,4 +1,4 @@
-"""Counts what turns record, for metrics: every entry passes here once, when it is new."""
+"""Metrics of what turns record: every new entry is counted here once."""
 
 from sidemirror_server.thinking.record import Directive, Nudge, Recorded, Reflection, TurnSummary
 from sidemirror_server.trace.event import Event, TurnStarted
@@ -6,7 +6,7 @@ from sidemirror_server.vocabulary.telemetry import EVENTS, NUDGES, REFLECTIONS, 
 
 
 def count(recorded: Recorded) -> None:
-    """`recorded` was taken into a turn."""
+    """Counts an entry that a turn has taken."""
     if isinstance(recorded, Event):
         EVENTS.add(1)
         if isinstance(recorded.what, TurnStarted):

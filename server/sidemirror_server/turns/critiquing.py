@@ -1,8 +1,7 @@
-"""Critiques of what a turn drafts: asks for a verdict beside the stream, and records it as a directive.
+"""Critiques of a turn's drafts: asks for a verdict beside the stream, and records it as a directive.
 
-Called by `conductor.py` when a response is drafted and the turn's `critique_mode` wants it critiqued. As with a
-reflection, that one is begun is recorded before the model is asked. It takes no slot of the budget's reflections, but
-keeps to what the turn has left of its time, tokens and USD.
+Called by `conductor.py` for each drafted response. As for a reflection, a claim is recorded before the model is asked.
+A critique takes no reflection slot, but stays within the turn's remaining time, tokens and USD.
 """
 
 import asyncio
@@ -28,12 +27,12 @@ from sidemirror_server.vocabulary.ids import DirectiveId, EventId, new_id
 from sidemirror_server.vocabulary.status import ResultStatus
 
 _log = logging.getLogger(__name__)
-# How long a verdict waits for the store. Chosen here: a commit takes milliseconds, and the agent waits for the verdict.
+# How long a verdict waits for the store. Chosen here: a commit takes milliseconds, and the agent is waiting.
 _STORE_PATIENCE_S = 1.0
 
 
 class TurnCritiques:
-    """Begins, waits for and gives up the critiques of all turns."""
+    """Starts and gives up the critiques of all turns."""
 
     def __init__(self, critic: Critic, recorder: Recorder, clock: Clock) -> None:
         self._critic = critic
@@ -41,7 +40,7 @@ class TurnCritiques:
         self._clock = clock
 
     def drafted(self, turn: LiveTurn, event_id: EventId, draft: ResponseDrafted) -> None:
-        """Begins a critique of the draft when the turn's mode wants one."""
+        """Starts a critique of the draft if the turn's mode wants one."""
         reasons = wanted(turn.state, draft.text)
         if not reasons:
             return
@@ -51,7 +50,7 @@ class TurnCritiques:
         begun = SlotClaim(directive_id, now_us, caused_by=(event_id,), critique=True, critique_reasons=reasons)
         turn.record(begun, now_us)
         ran_s = elapsed_s(state, now_us)
-        # The cap on reflections is not a critique's: the rest of the budget is.
+        # The cap on reflections does not apply to a critique; the rest of the budget does.
         allowed = claim(
             msgspec.structs.replace(state.budget, max_reflections=1),
             Spent(0, state.spent.tokens, state.spent.usd),
@@ -70,7 +69,7 @@ class TurnCritiques:
         task.add_done_callback(lambda done: self._done(turn, begun, done))
 
     def give_up(self, turn: LiveTurn, reason: str) -> None:
-        """Records every critique without a result as failed. Their tasks are cancelled already, or lost in a crash."""
+        """Records every critique without a result as failed. Their tasks were cancelled before, or lost in a crash."""
         for _, begun in tuple(turn.state.claims.values()):
             if begun.critique:
                 self._fail(turn, begun, reason)
@@ -84,7 +83,7 @@ class TurnCritiques:
             async with asyncio.timeout(_STORE_PATIENCE_S):
                 made = await self._critic.keep(turn.scope, begun.directive_id, material, verdict, about)
         except (SidemirrorError, TimeoutError) as error:
-            # The agent gets its verdict all the same: without an id, since no list will show it.
+            # The agent still gets its verdict, but without an id, because no list will show the critique.
             _log.warning("critique_not_kept", extra={"turn_id": turn.state.turn_id, "reason": type(error).__name__})
             made = self._critic.made("", material, verdict, about)
         self._record(turn, begun, made)
@@ -92,7 +91,7 @@ class TurnCritiques:
     def _done(self, turn: LiveTurn, begun: SlotClaim, task: asyncio.Task[None]) -> None:
         turn.tasks.pop(begun.directive_id, None)
         if not task.cancelled() and task.exception() is not None:
-            # A defect: a failing model comes back as a status. The turn must not wait for ever.
+            # A bug: a failing model gives a status. The failure is recorded, so that the turn does not wait forever.
             _log.error("critique_failed", exc_info=task.exception())
             if begun.directive_id in turn.state.claims:
                 self._fail(turn, begun, "the server failed to make this critique")
@@ -103,7 +102,7 @@ class TurnCritiques:
         self._record(turn, begun, _unkept(turn.state, self._clock.now_us(), verdict))
 
     def _record(self, turn: LiveTurn, begun: SlotClaim, made: Critique) -> None:
-        # The turn's own record has the question and the response already.
+        # The turn's log has the question and the response already.
         body = critique_body(msgspec.structs.replace(made, question="", response=""))
         verdict = made.verdict
         what = Critiqued(verdict.status, msgspec.Raw(body), begun.critique_reasons, verdict.usage)
@@ -114,10 +113,10 @@ class TurnCritiques:
 
 
 def wanted(state: TurnState, response: str) -> tuple[str, ...]:
-    """Why the turn's mode wants this response critiqued; empty when it does not."""
+    """Why the turn's mode wants a critique of this response; empty when it wants none."""
     if state.critique_mode == "off":
         return ()
-    # The gate asks whether any result failed and how many there are, not which.
+    # The gate needs the number of results and of failures, not which ones failed.
     failed = state.tool_error_count
     gate = should_critique((place < failed for place in range(state.steps_done)), len(response))
     always = (GateReason.ALWAYS,) if state.critique_mode == "always" else ()
@@ -125,7 +124,7 @@ def wanted(state: TurnState, response: str) -> tuple[str, ...]:
 
 
 def material_of(state: TurnState, response: str) -> CritiqueMaterial:
-    """What is known of the turn, about the response."""
+    """The material for a critique of the response, from the turn's state."""
     results = tuple(ToolEvidence(result.tool, result.text, result.failed) for result in state.results)
     return CritiqueMaterial(state.question, response, results, state.task, state.origin)
 

@@ -1,4 +1,4 @@
-"""How a turn ends: finished, abandoned, or given up with the server; its summary comes last."""
+"""Ends turns: finished, abandoned, or given up at shutdown. A turn's summary is its last entry."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ from sidemirror_server.vocabulary.ids import DirectiveId, new_id
 
 
 class Endings:
-    """Ends turns, and what is being made for them."""
+    """Ends turns, and the reflections and critiques in progress for them."""
 
     def __init__(
         self,
@@ -23,7 +23,7 @@ class Endings:
         clock: Clock,
         finish_grace_s: float,
     ) -> None:
-        """`finish_grace_s`: how long the end of a turn waits for what is being made."""
+        """`finish_grace_s`: how long the end of a turn waits for reflections and critiques in progress."""
         self._recorder = recorder
         self._reflections = reflections
         self._critiques = critiques
@@ -31,7 +31,7 @@ class Endings:
         self._finish_grace_s = finish_grace_s
 
     def finish(self, turn: LiveTurn) -> None:
-        """The agent has finished the turn: its summary is recorded once nothing is being made any more, or the grace is
+        """Records the summary of a turn that the agent has finished, once nothing is in progress or the grace is
         over."""
         if turn.tasks:
             turn.finishing = asyncio.create_task(self._finish_later(turn))
@@ -39,19 +39,19 @@ class Endings:
             self._summarise(turn, abandoned=False)
 
     def abandon(self, turn: LiveTurn) -> None:
-        """Ends an open turn that nothing is heard of any more."""
+        """Ends an open turn that has been silent for too long."""
         self._give_up(turn, "given up: the turn was abandoned")
         self._summarise(turn, abandoned=True)
 
     def restarted(self, turn: LiveTurn) -> None:
-        """The turn was read back without its end: what an earlier process was making for it is lost."""
+        """Ends what was in progress when the earlier process stopped, and records the summary of a finished turn."""
         self._give_up(turn, "the sidecar was restarted before the model answered")
         if not turn.accepts:
             self._summarise(turn, abandoned=False)
 
     def shut_down(self, turn: LiveTurn) -> None:
-        """The server is going away: reflections that are being made end as failed, and a turn that waits for one before
-        it ends does not wait any more."""
+        """Fails what is in progress for an open turn, because the server shuts down. A finished turn that still waits
+        for reflections or critiques ends now."""
         if turn.accepts:
             self._give_up(turn, "given up: the server was shut down")
         elif turn.finishing is not None:
@@ -59,7 +59,7 @@ class Endings:
             self._finish_now(turn)
 
     async def _finish_later(self, turn: LiveTurn) -> None:
-        # Those that were being made when the turn ended may all be done by now; asyncio refuses to wait for nothing.
+        # All tasks may be done by now, and `asyncio.wait` refuses an empty set.
         if turn.tasks:
             await asyncio.wait(tuple(turn.tasks.values()), timeout=self._finish_grace_s)
         self._finish_now(turn)
@@ -70,7 +70,7 @@ class Endings:
         turn.finishing = None
 
     def _give_up(self, turn: LiveTurn, reason: str) -> None:
-        """Ends what is being made for the turn; all of it counts as failed."""
+        """Ends what is in progress for the turn, as failed."""
         self._reflections.give_up(turn, reason)
         self._critiques.give_up(turn, reason)
 

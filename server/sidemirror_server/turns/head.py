@@ -1,4 +1,4 @@
-"""What a turn's head says about it, as JSON in the log's `TurnHead.body`: enough for lists and for the next turn."""
+"""The JSON in the log's `TurnHead.body`: what lists show of a turn, and what the session's next turn inherits."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.vocabulary.budget import Spent, TurnBudget
 from sidemirror_server.vocabulary.text import clip
 
-# Contract: Turn.task is cut to 1,000 characters.
+# The contract cuts Turn.task to 1,000 characters.
 TASK_CHARS = 1_000
 
 
@@ -29,7 +29,7 @@ _decode = msgspec.json.Decoder(HeadBody).decode
 
 
 def head_body(state: TurnState) -> bytes:
-    """The head of a turn as it stands."""
+    """The head's body for the turn's present state."""
     return _encode(
         HeadBody(
             task=clip(state.task, TASK_CHARS),
@@ -44,5 +44,5 @@ def head_body(state: TurnState) -> bytes:
 
 
 def head_in(body: bytes) -> HeadBody:
-    """What a head's body says."""
+    """Decodes a head's body."""
     return _decode(body)

@@ -1,5 +1,5 @@
-"""The lessons that a turn's plan brings along, when the turn asks for any: of goals and of reflective memory, in one
-block with one receipt."""
+"""Blocks of lessons for a turn: from goals and reflective memory for its plan, from reflective memory for its failed
+calls. Each block has one receipt."""
 
 import asyncio
 from collections.abc import Awaitable, Collection, Iterator, Sequence
@@ -22,19 +22,19 @@ from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable
 from sidemirror_server.vocabulary.ids import DirectiveId, TurnId, derived_id
 from sidemirror_server.vocabulary.scope import Scope
 
-# How many of them are of goals, unless the turn says how many lessons it wants. Seed goal-reflection, "Limits".
+# How many lessons in a plan are of goals, unless the turn sets `max_items`. Seed goal-reflection, "Limits".
 GOAL_ITEMS = 2
-# How long the start of a turn waits for each of them, all at once, and then for the receipt. Chosen here: many times
-# what a healthy store takes, the first search of a sidecar included.
+# How long the start of a turn waits for the lessons of goals and memory, read concurrently, and then for the receipt.
+# Chosen here: many times what a healthy store takes, including a sidecar's first search.
 _READ_S = 1.0
 _KEEP_S = 0.5
-# How long of that it waits for the meaning of its task; words find lessons without it. Chosen here: half of it.
+# How much of _READ_S the task's embedding may take; words find lessons without it. Chosen here: half of it.
 _MEANING_S = 0.5
 
-# What a mid-turn reflection brings along for what failed. Chosen here: what to do, and at most one more.
+# How many lessons a reflection brings for failed calls. Chosen here: what to do, and at most one more.
 FAILED_ITEMS = 2
 FAILED_HEADING = "LESSONS ABOUT THIS FAILURE"
-# The last failures of a turn that lessons are looked for. Chosen here: what a reflection is about.
+# How many of a turn's last failures get lessons. Chosen here: as many as a reflection is about.
 _MOST_FAILURES = 3
 
 _T = TypeVar("_T")
@@ -45,7 +45,7 @@ _NO_MEMORY = "reflective memory did not answer in time: none of its lessons"
 
 
 class Lessons:
-    """Looks for what fits a turn."""
+    """Finds lessons for turns."""
 
     def __init__(self, goals: GoalContexts, memory: MemoryContext | None, receipts: Receipts, clock: Clock) -> None:
         """`memory` None: reflective memory is turned off."""
@@ -57,9 +57,9 @@ class Lessons:
     async def for_turn(
         self, scope: Scope, turn_id: TurnId, started: TurnStarted, failed: Sequence[SeenError] = ()
     ) -> tuple[ContextBlock | None, tuple[str, ...]]:
-        """The block that the turn asked for, and warnings for its plan. None when it asked for none, or when nothing
-        could be read in time: a turn starts without lessons then. `failed`: what the session's last turn left. Raises
-        nothing but cancellation."""
+        """The block that the turn asked for, and warnings for its plan. The block is None if the turn asked for none,
+        or if nothing could be read in time. `failed`: failures that the session's last turn left. Raises nothing but
+        cancellation."""
         wish = started.context
         if wish is None:
             return None, ()
@@ -100,8 +100,8 @@ class Lessons:
         failures: Sequence[FailedCall],
         but: Collection[str],
     ) -> ContextBlock | None:
-        """The lessons of reflective memory for calls of a turn that failed, with their receipt; none of the memories
-        `but`. None when there are none, or they could not be read in time. Raises nothing but cancellation."""
+        """Lessons of reflective memory for a turn's failed calls, without the memories in `but`; issues their receipt.
+        None if there are none, or if the store is away or slow. Raises nothing but cancellation."""
         if self._memory is None or not failures:
             return None
         found = await _in_time(
@@ -129,7 +129,7 @@ class Lessons:
         return await _in_time(self._not_held_back(self._memory, scope, task, wish.max_items or DEFAULT_ITEMS))
 
     async def _not_held_back(self, memory: MemoryContext, scope: Scope, task: ContextTask, max_items: int) -> Fitting:
-        """What fits, without what a block that was asked for beforehand holds back from this turn."""
+        """What fits the task, without the lessons that earlier blocks of the turn held back."""
         found = await memory.fitting(scope, task, max_items, meaning_s=_MEANING_S)
         if not found.lessons:
             return found
@@ -148,7 +148,7 @@ def _signatures(failed: Sequence[SeenError]) -> tuple[str, ...]:
 
 
 async def _in_time(reading: Awaitable[_T]) -> _T | None:
-    """What is read; None when the store is away or too slow."""
+    """The result of `reading`; None when the store is away or too slow."""
     try:
         async with asyncio.timeout(_READ_S):
             return await reading
@@ -157,8 +157,8 @@ async def _in_time(reading: Awaitable[_T]) -> _T | None:
 
 
 def _joined(goals: GoalLessons, memory: Fitting, max_items: int, receipt_id: str) -> ContextBlock:
-    """One block of both: what the goal itself has taught comes first, for it applies whatever it says; then what is
-    alike, from memory and from other goals by turns."""
+    """One block of goals' and memory's lessons. The goal's own come first, because they always apply; then memory's and
+    those of similar goals alternate."""
     own, alike, left = goals.own, goals.alike, tuple[Omitted, ...]()
     if not max_items:
         own, alike = own[:GOAL_ITEMS], alike[: max(0, GOAL_ITEMS - len(own))]

@@ -1,6 +1,6 @@
-"""A turn in memory: its state, what of it is not durable yet, and who listens to it.
+"""A turn in memory: its state, its entries that are not durable yet, and its listeners.
 
-Made and driven by `conductor.py`; `recorder.py` takes its drafts to the log; streams listen through `Listener`.
+`conductor.py` makes and drives it; `recorder.py` takes its drafts to the log; streams follow it through a `Listener`.
 """
 
 import asyncio
@@ -18,23 +18,23 @@ from sidemirror_server.vocabulary.errors import SidemirrorError, WrongState
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId
 from sidemirror_server.vocabulary.scope import Scope
 
-# Directives that a turn keeps at hand for streams that are behind; older ones are in the log, and a stream that asks
-# for them is told of a gap. Chosen here: far more than a reader that keeps up ever misses.
+# How many directives a turn keeps in memory for slow streams; older ones are in the log, and a stream that needs them
+# is told of a gap. Chosen here: far more than a stream that keeps up ever misses.
 KEPT_DIRECTIVES = 1_000
 
 
 class Said(msgspec.Struct, frozen=True):
-    """A directive and its place in the turn's record."""
+    """A directive and its sequence in the turn."""
 
     sequence: int
     directive: Directive
 
 
 class LiveTurn:
-    """One turn that events can still come for, or whose end is not durable yet."""
+    """A turn that still takes events, or whose end is not durable yet."""
 
     def __init__(self, scope: Scope, session_body: bytes | None = None) -> None:
-        """`session_body`: what the session is made with by the turn's first batch; None when it exists."""
+        """`session_body`: the first batch makes a missing session with it; None for a turn from the log."""
         self.scope = scope
         self.state = TurnState()
         self.seen: dict[EventId, int] = {}
@@ -42,7 +42,7 @@ class LiveTurn:
         self.forgotten = 0
         self._plan: TurnPlan | None = None
         self.durable = 0
-        # Where the log ended when this process read the turn from it; None for a turn that was started here.
+        # The last sequence in the log when this process loaded the turn; None for a turn that was started here.
         self._read_up_to: int | None = None
         self.failure: SidemirrorError | None = None
         self.lost: SidemirrorError | None = None
@@ -51,15 +51,15 @@ class LiveTurn:
         self.finishing: asyncio.Task[None] | None = None
         self._pending: list[Draft] = []
         self._pending_bytes = 0
-        # All of its entries, as the log keeps them.
+        # Bytes of all the turn's entries, as the log keeps them.
         self.recorded_bytes = 0
-        # As many of them as `held.py` has counted.
+        # The part of `recorded_bytes` that `turn_cache.py` has counted.
         self.held_bytes = 0
         self._session_body = session_body
         self._listeners: set[Listener] = set()
 
     def record(self, recorded: Recorded, now_us: int) -> int:
-        """Takes an entry into the turn at its next place and returns that place. It is not durable yet."""
+        """Takes an entry into the turn and returns its sequence. The entry is not durable yet."""
         state = self.state
         sequence = state.last_sequence + 1
         apply(state, sequence, now_us, recorded)
@@ -73,7 +73,7 @@ class LiveTurn:
         return sequence
 
     def restore(self, sequence: int, at_us: int, recorded: Recorded, size_bytes: int = 0) -> None:
-        """Takes in an entry that the log already has, with as many bytes."""
+        """Takes in an entry from the log. `size_bytes`: the size of its body."""
         self.recorded_bytes += size_bytes
         apply(self.state, sequence, at_us, recorded)
         self.durable = self._read_up_to = sequence
@@ -89,18 +89,18 @@ class LiveTurn:
 
     @property
     def plan(self) -> TurnPlan:
-        """How the turn is run. Every turn has a plan from its second entry on."""
+        """How to run the turn. Every turn has a plan from its second entry on."""
         if self._plan is None:
             raise WrongState("turn", self.state.turn_id, "without a plan")
         return self._plan
 
     @property
     def pending_bytes(self) -> int:
-        """How much waits to become durable."""
+        """Bytes of the entries that are not durable yet."""
         return self._pending_bytes
 
     def take_batch(self) -> Batch | None:
-        """Everything that is not durable yet, for one append; None when there is nothing. Stays until `settle`."""
+        """The entries that are not durable yet, for one append; None without any. They stay pending until `settle`."""
         if not self._pending:
             return None
         state = self.state
@@ -117,7 +117,7 @@ class LiveTurn:
         return Batch(head, tuple(self._pending), self._session_body)
 
     def settle(self, batch: Batch) -> None:
-        """`batch`, taken before, is durable."""
+        """Removes the entries of `batch`, which are durable now."""
         del self._pending[: len(batch.drafts)]
         self._pending_bytes -= sum(len(entry.body) for entry in batch.drafts)
         self._session_body = None
@@ -126,12 +126,12 @@ class LiveTurn:
         self.wake()
 
     def fail(self, failure: SidemirrorError) -> None:
-        """The store did not take what waits; it stays, to be tried again."""
+        """Notes that an append failed. The entries stay pending, for a retry."""
         self.failure = failure
         self.wake()
 
     def lose(self, failure: SidemirrorError) -> None:
-        """Another server has gone on with this turn: what waits here can never be kept."""
+        """Drops the pending entries, because another server has taken over the turn."""
         self.lost = failure
         self._pending.clear()
         self._pending_bytes = 0
@@ -139,30 +139,30 @@ class LiveTurn:
 
     @property
     def over(self) -> bool:
-        """The turn has its summary: nothing more will be recorded."""
+        """Whether the turn has its summary, so that nothing more is recorded."""
         return self.state.summary is not None
 
     @property
     def idle(self) -> bool:
-        """Nothing waits, nobody listens, nothing is being made."""
+        """Whether the turn has no pending entries, no listeners and no tasks."""
         return not (self._pending or self._listeners or self.tasks or self.finishing)
 
     @property
     def accepts(self) -> bool:
-        """Events may still come."""
+        """Whether the turn still takes events."""
         return self.state.standing is TurnStanding.OPEN
 
     def listen(self, after_sequence: int) -> "Listener":
-        """Follows the turn's directives after `after_sequence`. Close it when done."""
+        """Follows the turn's directives after `after_sequence`. Close the listener when done."""
         listener = Listener(self, after_sequence)
         self._listeners.add(listener)
         return listener
 
     def resume_after(self, seen: int) -> int:
-        """The place after which a stream goes on that has seen the directives up to `seen`.
+        """The sequence after which a stream resumes that has seen the directives up to `seen`.
 
-        A stream is told directives before they are durable. When a crash takes those back, their places are given
-        anew: what a stream saw beyond the end of the log then says nothing about what stands there now.
+        A stream gets directives before they are durable. If a crash loses some, their sequences are used again for
+        other entries. So a stream resumes no later than the end of the log that this process loaded.
         """
         return min(seen, self.state.last_sequence if self._read_up_to is None else self._read_up_to)
 
@@ -170,13 +170,13 @@ class LiveTurn:
         self._listeners.discard(listener)
 
     def wake(self) -> None:
-        """Something changed: listeners look again."""
+        """Wakes the listeners, because something has changed."""
         for listener in self._listeners:
             listener.wake()
 
 
 class Listener:
-    """One follower of a turn's directives. It holds back nobody: what it has not taken stays with the turn."""
+    """One follower of a turn's directives. A slow one delays nobody: the turn keeps what it has not taken."""
 
     def __init__(self, turn: LiveTurn, after_sequence: int) -> None:
         self._turn = turn
@@ -184,7 +184,7 @@ class Listener:
         self._woken = asyncio.Event()
 
     def take(self) -> tuple[tuple[int, int] | None, list[Said]]:
-        """What was said since the last call, and the range of places (first, last) that can no longer be given."""
+        """The sequences (first, last) that were missed, None if none were, and the directives since the last call."""
         turn, after = self._turn, self._after
         self._woken.clear()
         missed = None

@@ -1,4 +1,4 @@
-"""A turn's record read back from the log: what calls ask that are about a turn, and need not take it up."""
+"""Reads a turn's events from the log, for calls that need not load the turn into memory."""
 
 from sidemirror_server.thinking.record import recorded_in
 from sidemirror_server.trace.event import Event
@@ -6,7 +6,7 @@ from sidemirror_server.trace.log import TurnLog
 from sidemirror_server.vocabulary.ids import TurnId
 from sidemirror_server.vocabulary.scope import Scope
 
-# A page of the log: bounds what one look takes.
+# Entries and bytes of one read of the log.
 _PAGE = 500
 _PAGE_BYTES = 4 * 1024 * 1024
 

@@ -1,8 +1,8 @@
-"""Takes what turns have recorded to the log, behind the agents' backs and in order.
+"""Appends the entries of turns to the log, in order, while the agents go on.
 
-One loop serves all turns of the process: whatever waits when an append returns goes into the next one, so that a
-hundred turns cost one commit. A store that fails is tried again until it answers; meanwhile turns go on in memory and
-their `durable` stands still (design section 5).
+One loop serves all turns of the process: entries that are pending when an append returns go into the next one, so that
+a hundred turns cost one commit. A failed append is retried until the store answers. Meanwhile turns go on in memory,
+and their `durable` does not rise (decision 012).
 """
 
 import asyncio
@@ -17,21 +17,21 @@ from sidemirror_server.vocabulary.scope import Scope
 
 _log = logging.getLogger(__name__)
 
-# How long to wait before a failed append is tried again, unless `try_again` says sooner: doubled each time. The first
-# success has to come within 5 s of the store's return (reliability research, P6), so the longest wait stays well below.
+# Backoff after a failed append: doubled each time, and cut short by `try_again`. An append has to succeed within 5 s of
+# the store's return (decision 010), so the longest wait stays well below that.
 FIRST_RETRY_S = 0.05
 LAST_RETRY_S = 2.0
-# How long events that nobody waits for are gathered before they are appended. Chosen here: an append takes the loop for
-# longer than an event does, so that an agent that sends one event after the other would wait for the append of the one
-# before; and a fifth of the time in which an acknowledgement is promised (design section 5).
+# How long events that nobody waits for are gathered into one append. An append holds the loop longer than an event
+# does, so an agent that sends one event after the other would wait for the append of the previous one. Chosen here: a
+# fifth of the 50 ms in which an acknowledgement is promised (decision 012).
 LINGER_S = 0.01
 
 
 class Recorder:
-    """Owns the way from memory to the log."""
+    """Takes entries from memory to the log."""
 
     def __init__(self, log: TurnLog, bell: Bell, backlog_bytes: int) -> None:
-        """`backlog_bytes`: what may wait in memory, over all turns, while the store is away."""
+        """`backlog_bytes`: how much may be pending over all turns while the store is away."""
         self._log = log
         self._bell = bell
         self._backlog_bytes = backlog_bytes
@@ -44,11 +44,10 @@ class Recorder:
         self._again = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
-        self._stopping = False
 
     def submit(self, turn: LiveTurn, *, gather: bool = False) -> None:
-        """`turn` has recorded something that is to become durable: at once, or with `gather` soon, unless somebody
-        waits for it."""
+        """Schedules an append of the turn's pending entries: at once, or with `gather` after LINGER_S, unless a caller
+        waits for them sooner."""
         self._dirty[turn] = None
         self._count(turn)
         self._idle.clear()
@@ -58,7 +57,7 @@ class Recorder:
             self._lingering = asyncio.get_running_loop().call_later(LINGER_S, self._work.set)
 
     def _count(self, turn: LiveTurn) -> None:
-        """Keeps the sum of what waits up to date with what waits of `turn`."""
+        """Updates the totals for the turn's pending entries."""
         waiting = turn.pending_bytes
         self._waiting_bytes += waiting - self._waiting.pop(turn, 0)
         if waiting:
@@ -70,23 +69,22 @@ class Recorder:
 
     @property
     def waiting_bytes(self) -> int:
-        """How much waits to become durable, over all turns."""
+        """Bytes of pending entries over all turns."""
         return self._waiting_bytes
 
     def lag_s(self, now_s: float) -> float:
-        """For how long the turn that has waited longest has had something that is not durable; 0 when none has.
-        `now_s`: the loop's clock."""
-        # A copy: whoever asks may be on another thread.
+        """The longest time for which any turn has had pending entries; 0 when none has. `now_s`: the loop's clock."""
+        # A copy, because the caller may be on another thread.
         return max((now_s - since_s for since_s in tuple(self._waiting_since_s.values())), default=0.0)
 
     def check_room(self) -> None:
-        """Raises LimitReached when more already waits for the store than memory should hold."""
+        """Raises LimitReached when the pending entries exceed `backlog_bytes`."""
         if self._waiting_bytes > self._backlog_bytes:
             raise LimitReached("backlog_bytes", self._backlog_bytes, "events waiting for the store", passes=True)
 
     async def wait_durable(self, turn: LiveTurn, sequence: int) -> None:
-        """Returns when the turn's entries up to `sequence` are durable. Raises what the store raised, once an append
-        that held them has failed; they stay in memory and are tried again."""
+        """Returns when the turn's entries up to `sequence` are durable. If an append of them fails, raises what the
+        store raised; the entries stay in memory and are retried."""
         if turn.durable >= sequence:
             return
         turn.failure = None
@@ -104,7 +102,7 @@ class Recorder:
             listener.close()
 
     def try_again(self) -> None:
-        """The store is known to answer again: what failed is not kept waiting any longer."""
+        """Retries failed appends at once, because the store is known to answer again."""
         self._again.set()
 
     async def run(self) -> None:
@@ -123,7 +121,7 @@ class Recorder:
                 self._work.set()
 
     async def _told_within(self, delay_s: float) -> bool:
-        """Waits, and says whether `try_again` ended that."""
+        """Waits for `delay_s` at most. Returns whether `try_again` ended the wait."""
         try:
             async with asyncio.timeout(delay_s):
                 await self._again.wait()
@@ -132,12 +130,12 @@ class Recorder:
         return True
 
     async def drain(self) -> None:
-        """Returns when nothing waits."""
+        """Returns when no entry is pending."""
         self._work.set()
         await self._idle.wait()
 
     async def _flush(self) -> bool:
-        """One append for each scope that has something waiting. False when the store failed any of them."""
+        """Makes one append for each scope with pending entries. Returns False when any of them failed."""
         if self._lingering is not None:
             self._lingering.cancel()
             self._lingering = None
@@ -165,13 +163,13 @@ class Recorder:
             return False
         for turn, batch in items:
             turn.settle(batch)
-            self._waiting_since_s.pop(turn, None)  # what waits now is newer
+            self._waiting_since_s.pop(turn, None)  # entries that are still pending are newer
             self._count(turn)
         self._bell.ring(scope, {batch.head.session_id for _, batch in items})
         return True
 
     async def _append_singly(self, scope: Scope, items: list[tuple[LiveTurn, Batch]], refused: WrongState) -> bool:
-        """The store refused one of the turns, because another server went on with it: the others must not suffer."""
+        """Appends each turn alone, so that only the one that another server has taken over is lost."""
         if len(items) > 1:
             return all([await self._append(scope, [item]) for item in items])
         turn = items[0][0]
@@ -179,7 +177,7 @@ class Recorder:
         if turn.durable:
             why = "another server has gone on with this turn"
         else:
-            # It was started here while the store could not be asked for the id.
+            # The turn was started here while the store could not be asked whether the id is taken.
             why = "the store has another turn under this id: take it up again"
         turn.lose(StoreUnavailable(turn_id=turn.state.turn_id, reason=why))
         self._count(turn)

@@ -1,7 +1,7 @@
-"""Reflections of a turn: takes the slot, asks the model beside the stream, and records what came of it.
+"""Reflections of a turn: claims a slot, asks the model beside the stream, and records the result.
 
-Called by `conductor.py` at a decision point or when the agent asks. The claim is recorded before the model is asked, so
-a crash in between is seen when the turn is read back: a claim without a result counts as failed (design section 5).
+Called by `conductor.py` at a decision point or when the agent asks. The claim is recorded before the model is asked.
+After a crash, the turn is read back with a claim without a result, which counts as failed (decision 011).
 """
 
 import asyncio
@@ -27,13 +27,13 @@ from sidemirror_server.vocabulary.status import ResultStatus
 
 _log = logging.getLogger(__name__)
 NOTHING_MORE = Extra()
-# How much longer than its model a reflection takes at most, for lessons that are still looked for. Chosen here: many
-# times what a healthy store takes, the first search of a sidecar included.
+# How long a reflection waits for its lessons after its model has answered. Chosen here: many times what a healthy store
+# takes, including a sidecar's first search.
 _LESSONS_S = 1.0
 
 
 class _Asked(msgspec.Struct, frozen=True):
-    """What a reflection is made from, as it was when its slot was taken. `brought`: lessons that the turn has."""
+    """A reflection's inputs at the time of its claim. `brought`: ids of the lessons that the turn has."""
 
     material: ReflectionMaterial
     timeout_s: float
@@ -43,7 +43,7 @@ class _Asked(msgspec.Struct, frozen=True):
 
 
 class Reflections:
-    """Begins, waits for and gives up the reflections of all turns."""
+    """Starts and gives up the reflections of all turns."""
 
     def __init__(
         self, gateway: Gateway, prompts: ReflectionPrompts, recorder: Recorder, lessons: Lessons, clock: Clock
@@ -55,7 +55,7 @@ class Reflections:
         self._clock = clock
 
     def look(self, turn: LiveTurn, event_id: EventId | None = None) -> None:
-        """Begins the reflection that is due on the turn as it stands, if one is; `event_id` made it so."""
+        """Starts a reflection if one is due in the turn's present state. `event_id`: the event that made it due."""
         decided = due(turn.state)
         if decided is None:
             return
@@ -77,10 +77,10 @@ class Reflections:
         extra: Extra = NOTHING_MORE,
         rpc_remaining_s: float | None = None,
     ) -> tuple[Claim, DirectiveId | None]:
-        """Takes a slot and starts a reflection on the turn as it stands, or says why the budget does not allow it.
+        """Claims a slot and starts a reflection on the turn's state. Else the claim says why, and the id is None.
 
-        Nothing is awaited between the look at the budget and the record of the claim: concurrent callers never get more
-        slots than there are. `extra` is what the agent adds to what the turn knows.
+        Nothing is awaited between the check of the budget and the record of the claim, so that concurrent callers never
+        exceed the cap. `extra`: what the agent adds to the turn's state.
         """
         now_us = self._clock.now_us()
         ran_s = elapsed_s(turn.state, now_us)
@@ -104,14 +104,14 @@ class Reflections:
     def _skip(
         self, turn: LiveTurn, claimed: Claim, reasons: tuple[Reason, ...], caused_by: tuple[EventId, ...]
     ) -> None:
-        """Tells the agent that a reflection was due and why there is none: once in a turn for each status."""
+        """Tells the agent why a due reflection was skipped, once in a turn for each status."""
         if claimed.status not in turn.state.skips_told:
             reflection = Reflection(claimed.status, claimed.detail)
             self._record(turn, DirectiveId(new_id(self._clock.now_us())), reflection, reasons, caused_by)
 
     def give_up(self, turn: LiveTurn, reason: str) -> None:
-        """Ends all that is being made for the turn, and records every reflection without a result as failed, also those
-        that a crash left behind."""
+        """Cancels all tasks of the turn. Records every reflection without a result as failed, including those that a
+        crash left."""
         for task in turn.tasks.values():
             task.cancel()
         turn.tasks.clear()
@@ -128,7 +128,7 @@ class Reflections:
         caused_by: tuple[EventId, ...],
         asked: _Asked,
     ) -> None:
-        # Looked for while the model thinks: the reflection waits for them a moment at most.
+        # The lessons are looked up while the model thinks; then the reflection waits at most _LESSONS_S for them.
         lessons = asyncio.create_task(
             self._lessons.for_failures(turn.scope, turn.state, directive_id, asked.failures, asked.brought)
         )
@@ -142,13 +142,13 @@ class Reflections:
         finally:
             lessons.cancel()
         self._record(turn, directive_id, reflection, reasons, caused_by)
-        # What failed while the model was thinking could not begin a reflection of its own.
+        # A call that failed while the model was thinking could not start a reflection, so this looks again.
         self.look(turn)
 
     def _done(self, turn: LiveTurn, directive_id: DirectiveId, task: asyncio.Task[None]) -> None:
         turn.tasks.pop(directive_id, None)
         if not task.cancelled() and task.exception() is not None:
-            # A defect, not a failing model: those come back as a status. The turn must not wait for ever.
+            # A bug: a failing model gives a status. The failure is recorded, so that the turn does not wait forever.
             _log.error("reflection_failed", exc_info=task.exception())
             claimed = turn.state.claims.get(directive_id)
             if claimed is not None:
@@ -171,13 +171,13 @@ class Reflections:
 
 
 def _failures(turn: LiveTurn, extra: Extra) -> tuple[FailedCall, ...]:
-    """The calls that failed, as far as the turn knows and the agent adds, the newest last."""
+    """The failed calls that the turn knows, then those that the agent adds; the newest last."""
     known = [FailedCall(error.tool, error.text) for error in turn.state.tool_errors]
     return (*known, *(FailedCall(result.tool, result.text) for result in extra.results if result.failed))
 
 
 def _brought(turn: LiveTurn) -> frozenset[str]:
-    """The lessons that earlier reflections of the turn brought."""
+    """Ids of the lessons that earlier reflections of the turn brought."""
     said = (item.directive.what for item in turn.said)
     blocks = (one.lessons for one in said if isinstance(one, Reflection) and one.lessons is not None)
     return frozenset(item.id for block in blocks for item in block.items)

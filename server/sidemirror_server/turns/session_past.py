@@ -1,4 +1,4 @@
-"""What a session has come to before its next turn."""
+"""A session's state before its next turn."""
 
 import msgspec
 
@@ -7,7 +7,7 @@ from sidemirror_server.thinking.record import Carry
 
 
 class SessionPast(msgspec.Struct, frozen=True):
-    """What a session has come to before a turn; by default that of one that nothing is known of."""
+    """What a turn inherits from its session; the defaults are for an unknown session."""
 
     config: ThinkingConfig = ThinkingConfig()
     turn_count: int = 0

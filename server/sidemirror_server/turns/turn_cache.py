@@ -1,4 +1,4 @@
-"""The turns that are in memory, and what is known of their sessions without asking the store."""
+"""A cache of turns and their sessions, so that most calls need no look-up in the store."""
 
 import asyncio
 from collections import OrderedDict
@@ -14,9 +14,10 @@ from sidemirror_server.vocabulary.scope import Scope
 
 
 class Hot(msgspec.Struct):
-    """A session with a turn in memory: what its next turn needs without asking the store.
+    """A session with a turn in memory: what its next turn needs, without a look-up in the store.
 
-    Not `is_known`: the newest turn started while the store was away, so that what the session had before is not here.
+    `is_known`: false if the newest turn started while the store was away, so that the session's earlier state is
+    unknown.
     """
 
     config: ThinkingConfig
@@ -26,10 +27,10 @@ class Hot(msgspec.Struct):
 
 
 class TurnCache:
-    """Which turns this process has in memory, and its locks on turns and sessions."""
+    """The turns of this process in memory, and its locks on turns and sessions."""
 
     def __init__(self) -> None:
-        # In the order in which `eldest` shows them.
+        # In the order in which `eldest` yields them.
         self._turns: OrderedDict[tuple[Scope, TurnId], LiveTurn] = OrderedDict()
         self.recorded_bytes = 0
         self._by_session: dict[tuple[Scope, SessionId], dict[TurnId, LiveTurn]] = {}
@@ -40,14 +41,14 @@ class TurnCache:
         return len(self._turns)
 
     def __iter__(self) -> Iterator[LiveTurn]:
-        """Those of now: turns may come and go meanwhile."""
+        """Iterates over a copy, because turns come and go meanwhile."""
         return iter(tuple(self._turns.values()))
 
     def __contains__(self, key: tuple[Scope, TurnId]) -> bool:
         return key in self._turns
 
     def get(self, scope: Scope, turn_id: TurnId) -> LiveTurn | None:
-        """The turn. One that another server has gone on with is let go: the log has what counts."""
+        """The turn, or None. A turn that another server has taken over is dropped, because the log is ahead of it."""
         turn = self._turns.get((scope, turn_id))
         if turn is None or turn.lost is None:
             return turn
@@ -64,13 +65,12 @@ class TurnCache:
         self._by_session.setdefault((turn.scope, state.session_id), {})[state.turn_id] = turn
 
     def weigh(self, turn: LiveTurn) -> None:
-        """The turn may have grown since it was weighed last."""
+        """Updates `recorded_bytes` for a turn that may have grown."""
         self.recorded_bytes += turn.recorded_bytes - turn.held_bytes
         turn.held_bytes = turn.recorded_bytes
 
     def eldest(self, count: int) -> Iterator[LiveTurn]:
-        """The next `count` of all turns, one after the other; whoever was shown is shown again after all others. It may
-        be forgotten meanwhile."""
+        """The next `count` turns in round-robin order. The caller may `forget` them meanwhile."""
         for _ in range(min(count, len(self._turns))):
             key, turn = next(iter(self._turns.items()))
             self._turns.move_to_end(key)
@@ -94,14 +94,14 @@ class TurnCache:
         return self._hot.get((scope, session_id))
 
     def warm(self, turn: LiveTurn, config: ThinkingConfig, turn_count: int, *, is_known: bool) -> None:
-        """`turn` is its session's newest, and held."""
+        """Notes that `turn`, which is held, is its session's newest."""
         self._hot[turn.scope, turn.state.session_id] = Hot(config, turn_count, turn, is_known)
 
     def turn_lock(self, scope: Scope, turn_id: TurnId) -> asyncio.Lock:
         return self._lock(scope, f"turn/{turn_id}")
 
     def session_lock(self, scope: Scope, session_id: SessionId) -> asyncio.Lock:
-        """To be taken after the lock of a turn, never before it."""
+        """Take it after a turn's lock, never before."""
         return self._lock(scope, f"session/{session_id}")
 
     def _lock(self, scope: Scope, name: str) -> asyncio.Lock:

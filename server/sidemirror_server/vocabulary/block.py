@@ -1,8 +1,8 @@
 """Lessons from earlier work as a block of text: a heading, then one line for each lesson.
 
-A block is data for a user message or a delimited section. Its lessons may quote anything that a tool once returned, so
-no text of an item can look like a heading or like another item: it stays on its own line, without the marks that the
-block itself is made of. Rooms choose and order the lessons; this module renders what there is room for.
+A block is data for a user message or a delimited section. A lesson may quote any tool's output, so its text must not
+look like a heading or another item: it is put on one line, and the block's own marks in it are replaced. Rooms choose
+and order the lessons; this module renders those that fit.
 """
 
 import hashlib
@@ -16,25 +16,25 @@ from sidemirror_server.vocabulary.origin import Origin
 
 # Seed goal-reflection, "Context Injection".
 BULLET = "•"
-# In code points. Chosen here: an objective that names its goal; whatever is longer is cut.
+# In code points; a longer label is cut. Chosen here: an objective that names its goal.
 LABEL_CHARS = 200
-# Chosen here: a lesson of three long sentences.
+# In code points. Chosen here: a lesson of three long sentences.
 ITEM_CHARS = 1_000
 # Chosen here: what a prompt can spare for lessons.
 MAX_TOKENS = 1_000
 
-# What several writing systems and terminals take for the beginning of a list's item, and our own.
+# Characters that writing systems and terminals use as list bullets, and our own.
 _MARKS = str.maketrans(dict.fromkeys("•‣⁃∙◦●▪■", "·"))
 _LABEL_MARKS = str.maketrans({"[": "(", "]": ")"})
-# `[PAST REFLECTIONS]`, or a label such as `[Goal: …]`, written by somebody else: words in square brackets. An index, a
-# list of numbers and the mark of a redaction stay as they are.
+# An imitated heading or label, such as `[PAST REFLECTIONS]` or `[Goal: …]`: words in square brackets. An index, a list
+# of numbers and a redaction marker do not match.
 _FORGED = re.compile(r"\[(?!redacted:)(\s*[^\W\d_][^\[\]]*[\s:][^\[\]]*)\]")
-# The same with brackets inside it, where only the first bracket is sure to be one of it.
+# An imitation that contains other brackets. Only its first bracket is certain, so only that one is replaced.
 _FORGED_BEGIN = re.compile(r"\[(?!redacted:)(?=\s*[^\W\d_][^\]]*[\s:])")
 
 
 class BlockItem(msgspec.Struct, frozen=True):
-    """One lesson. `text`: as it is shown, without its label; `score`: how well it fits, 0 to 1."""
+    """One lesson. `text`: as shown, without its label; `score`: how well it fits, 0 to 1."""
 
     id: str
     version: int
@@ -45,14 +45,14 @@ class BlockItem(msgspec.Struct, frozen=True):
 
 
 class Omitted(msgspec.Struct, frozen=True):
-    """A lesson that was left out, and why, for people."""
+    """A lesson that was left out. `reason`: for people."""
 
     id: str
     reason: str
 
 
 class ContextBlock(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A block. Without anything to say all of it is empty, and there is no receipt."""
+    """A block. Without items it has neither a text nor a receipt."""
 
     text: str = ""
     receipt_id: str = ""
@@ -62,7 +62,7 @@ class ContextBlock(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class BlockLesson(msgspec.Struct, frozen=True):
-    """A lesson that could be shown. `label`: what stands in brackets before it (`Goal: …`); none when empty."""
+    """A lesson that may be shown. `label`: precedes its text in brackets (`Goal: …`); no label when empty."""
 
     item: BlockItem
     label: str = ""
@@ -71,10 +71,10 @@ class BlockLesson(msgspec.Struct, frozen=True):
 def render(
     heading: str, lessons: Sequence[BlockLesson], max_items: int, max_tokens: int = MAX_TOKENS, receipt_id: str = ""
 ) -> ContextBlock:
-    """The lessons that fit, in their order, as a block of at most `max_items` lines and about `max_tokens`.
+    """The lessons that fit, in their order, as a block of at most `max_items` items and about `max_tokens` tokens.
 
-    One that is too long for the room that is left is left out, a shorter one after it may still fit. Equal texts are
-    shown once. Nothing to show makes an empty text without a receipt; what was left out is named in any case.
+    A lesson that is too long for the remaining room is left out; a shorter one after it may still fit. Equal texts are
+    shown once. `omitted` names the lessons that were left out, even if the block is empty.
     """
     lines = [f"[{heading}]"]
     items: list[BlockItem] = []
@@ -105,29 +105,29 @@ def render(
 
 
 def one_line(text: str, limit: int = ITEM_CHARS) -> str:
-    """`text` on one line of at most `limit` code points, as an item of a block may say it.
+    """`text` on one line of at most `limit` code points, safe as an item of a block.
 
-    White space and characters that control or do not show (line ends of every kind, text direction, zero width) become
-    one space; a bullet becomes a dot; what stands in square brackets stands in round ones, so that nothing in it reads
-    as a heading or a label.
+    A run of white space, control or invisible characters (line ends of every kind, text direction, zero width) becomes
+    one space, and a bullet becomes a dot. Words in square brackets get round ones, so that they do not read as a
+    heading or a label.
     """
     visible = "".join(" " if _is_blank(c) else c for c in text[: 8 * limit])
-    # What comes after the limit is gone before any pattern looks: no text takes them more than a moment.
+    # The cut comes before the patterns, so that no text makes them slow.
     folded = " ".join(visible.split()).translate(_MARKS)[: limit + 1]
     folded = _FORGED_BEGIN.sub("(", _FORGED.sub(r"(\1)", folded))
     return folded if len(folded) <= limit else f"{folded[: limit - 1].rstrip()}…"
 
 
 def count_tokens(text: str) -> int:
-    """About how many tokens the text takes: four ASCII characters make one, any other character is one. Chosen here:
-    within a third of what common tokenizers say of English and of Chinese."""
+    """An estimate of the text's tokens: one for four ASCII characters, one for each other character. Chosen here:
+    within a third of common tokenisers' counts for English and Chinese."""
     plain = sum(character.isascii() for character in text)
     return (plain + 3) // 4 + len(text) - plain
 
 
 def text_hash(text: str) -> bytes:
-    """The SHA-256 of what the text says, whatever its case, white space and form of characters: by it a text that we
-    showed is recognised when it comes back."""
+    """The SHA-256 of the text regardless of case, white space and Unicode form. It identifies a text that we showed
+    when the text comes back."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return hashlib.sha256(" ".join(folded.split()).encode("utf-8", "surrogatepass")).digest()
 

@@ -1,6 +1,6 @@
-"""How well a text answers a question by its words: BM25 (Robertson, Zaragoza 2009), the same in every store.
+"""BM25 (Robertson, Zaragoza 2009): how well a text's words answer a query, the same in every store.
 
-Stores keep the figures and add up the parts; each store's conformance test compares them with this module.
+Stores keep the counts and add up the parts of a score; their conformance tests compare the sums with this module.
 """
 
 import math
@@ -9,48 +9,48 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-# The usual values; how fast repetition stops to count, and how much the length of a text counts.
+# BM25's k1 and b, with their usual values: how soon repetitions stop adding, and the weight of a text's length.
 SATURATION = 1.2
 LENGTH_WEIGHT = 0.75
-# A question is looked up by its most telling terms only. Chosen here: on the recorded retrieval sets 64 find what all
-# find, and an index is asked so many times.
+# A query looks up only its most informative terms. Chosen here: on the recorded retrieval sets 64 terms find what all
+# terms find, and each term costs one index look-up.
 MOST_ASKED = 64
-# Terms that more texts have are common; a question's terms may lead to so many texts, all together, as soon as there is
-# a common one among them. Chosen here: it bounds a search at some milliseconds, and what is left out are the commonest
-# words of a question in a large store.
+# A term in more than COMMON texts is left out if the chosen terms would then lead to more than MOST_LED_TO texts.
+# Chosen here: this bounds a search at some milliseconds, and omits only a large store's commonest words.
 COMMON = 2_000
 MOST_LED_TO = 6_000
-# Up to so many terms, looking for each in a text takes less time than counting all terms of the text.
+# Up to this many terms, searching a text for each takes less time than counting all of the text's terms.
 _FEW = 8
 
 
 class Field(msgspec.Struct, frozen=True):
-    """What a scope's memories come to in one of their texts: how many have it, and their terms in all."""
+    """Counts of one field over a scope's memories: the memories that have it, and its terms over all of them."""
 
     memories: int
     terms: int
 
     def mean_terms(self) -> float:
-        """How long the text is on average; 1 when nothing has it."""
+        """The field's mean length in terms; 1 if no memory has it."""
         return self.terms / self.memories if self.memories and self.terms else 1.0
 
 
 def telling(memories: int, having: int) -> float:
-    """How much a term tells (inverse document frequency): `having` of `memories` have it."""
+    """A term's inverse document frequency: `having` of `memories` memories contain it."""
     return math.log(1 + (memories - having + 0.5) / (having + 0.5))
 
 
 def part(weight: float, tells: float, times: int, terms: int, mean_terms: float) -> float:
-    """What a term adds that stands `times` in a text of `terms` terms."""
+    """What a term adds to a score: it occurs `times` among a text's `terms` terms; `tells` is its `telling` value."""
     length = 1 - LENGTH_WEIGHT + LENGTH_WEIGHT * terms / mean_terms
     return weight * tells * times * (SATURATION + 1) / (times + SATURATION * length)
 
 
 def chosen(asked: Mapping[str, float], having: Mapping[str, int], memories: int) -> tuple[str, ...]:
-    """The terms of a question to look up: the most telling first, those that nothing has left out.
+    """The terms of a query to look up, the most informative first, without terms that no text has.
 
-    `having`: in how many texts a term stands, contents and tasks together. At most MOST_ASKED terms, of which common
-    ones only as long as all stand in at most MOST_LED_TO texts between them; but at least one term.
+    `having`: how many texts contain each term, contents and tasks together. At most MOST_ASKED terms are considered. A
+    common term is left out if more than half of the memories contain it, or if the chosen terms would pass MOST_LED_TO;
+    the first term never is.
     """
     known = [term for term in asked if having.get(term, 0) > 0]
     known.sort(key=lambda term: (-asked[term] * telling(memories, min(memories, having[term])), term))
@@ -68,8 +68,8 @@ def chosen(asked: Mapping[str, float], having: Mapping[str, int], memories: int)
 def score(
     asked: Mapping[str, float], having: Mapping[str, int], times: Mapping[str, int], terms: int, field: Field
 ) -> float:
-    """How well one text answers the terms that were chosen. `having`: how many have a term in this text of theirs;
-    `times`: how often each stands in this one."""
+    """The score of one text for the chosen terms. `having`: how many memories contain each term in this field; `times`:
+    how often each occurs in this text; `terms`: the text's length."""
     mean_terms = field.mean_terms()
     return sum(
         part(weight, telling(field.memories, having[term]), times[term], terms, mean_terms)
@@ -79,7 +79,7 @@ def score(
 
 
 def scorer(asked: Mapping[str, float], having: Mapping[str, int], field: Field) -> Callable[[str], float]:
-    """`score` for many texts, given their terms, parted by blanks: what is the same for all is worked out once."""
+    """`score` for many texts, given as terms separated by blanks; values that all texts share are computed once."""
     tells = {
         term: weight * telling(field.memories, having[term]) * (SATURATION + 1)
         for term, weight in asked.items()
@@ -94,7 +94,7 @@ def scorer(asked: Mapping[str, float], having: Mapping[str, int], field: Field) 
         total = 0.0
         for term, once, twice, tell in within:
             if many := padded.count(once):
-                if twice in padded:  # they share a blank
+                if twice in padded:  # neighbours share a blank
                     many = text.split(" ").count(term)
                 total += tell * many / (many + length)
         return total

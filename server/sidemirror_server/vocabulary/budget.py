@@ -1,7 +1,7 @@
-"""What one turn may spend on reflections, and the arithmetic of a claim. Pure: the log holds the claims.
+"""What one turn may spend on reflections, and the rule for a claim. Pure: the log holds the claims.
 
-Whoever folds a turn calls `claim` under the turn's own order (one claim after the other), so that
-concurrent callers never get more slots than the cap (design, section 4, "Turn budget").
+The claims of a turn are made one after the other, so that concurrent callers never get more slots than the cap
+(decision 015).
 """
 
 import msgspec
@@ -14,7 +14,7 @@ SHORTEST_MODEL_CALL_S = 5.0
 
 
 class TurnBudget(msgspec.Struct, frozen=True):
-    """The caps of one turn. None is no cap."""
+    """The caps of one turn; None means no cap."""
 
     # Seed reflection-engine, "Budget Gate": "e.g. 4 reflections".
     max_reflections: int = 4
@@ -24,7 +24,7 @@ class TurnBudget(msgspec.Struct, frozen=True):
 
 
 class Spent(msgspec.Struct, frozen=True):
-    """What the turn has used: slots that are claimed (answered or not), tokens in and out, and their cost."""
+    """What a turn has used: claimed slots (answered or not), input and output tokens, and their cost."""
 
     reflections: int = 0
     tokens: int = 0
@@ -44,7 +44,7 @@ class Claim(msgspec.Struct, frozen=True):
     """The answer to one claim: OK, SKIPPED_DEADLINE or SKIPPED_BUDGET. Only OK takes a slot."""
 
     status: ResultStatus
-    # For people: which cap, and what it is set to; empty when the status is OK.
+    # For people: the cap and its value; empty when the status is OK.
     detail: str = ""
 
 
@@ -62,8 +62,8 @@ def budget_left(budget: TurnBudget, spent: Spent, elapsed_s: float) -> BudgetLef
 
 
 def claim(budget: TurnBudget, spent: Spent, elapsed_s: float) -> Claim:
-    """May one more reflection start now? The deadline is looked at first: an expired one takes no slot
-    (design, section 12, departs here from the seed, which claims first)."""
+    """Whether one more reflection may start now. The deadline is checked first, so that an expired one takes no slot
+    (decision 015; seed reflection-engine claims first)."""
     left = budget_left(budget, spent, elapsed_s)
     if left.time_s is not None and left.time_s <= 0:
         return Claim(ResultStatus.SKIPPED_DEADLINE, f"time_limit: the turn's {budget.time_limit_s:g} s are over")
@@ -85,10 +85,9 @@ def claim(budget: TurnBudget, spent: Spent, elapsed_s: float) -> Claim:
 
 
 def model_timeout_s(remaining_s: float | None, rpc_remaining_s: float | None = None) -> float:
-    """Seconds that a model call may take: the seed's min(30, max(5, int(remaining))), 30 without a deadline,
-    and then no more than what the turn and the RPC have left (design, section 12: a deadline is a deadline).
-    Never negative; 0.0 means that there is no time for a call.
-    """
+    """Seconds that a model call may take: seed reflection-engine's min(30, max(5, int(remaining))), or 30 without a
+    deadline, and never more than the turn and the RPC have left (decision 015). Never negative; 0.0 means that there is
+    no time for a call."""
     wanted_s = LONGEST_MODEL_CALL_S
     if remaining_s is not None:
         wanted_s = min(LONGEST_MODEL_CALL_S, max(SHORTEST_MODEL_CALL_S, float(int(remaining_s))), remaining_s)

@@ -1,11 +1,11 @@
-"""Time as an argument: rooms are given a clock, stores are given `now_us`, and nothing else reads one."""
+"""Time as an argument: rooms get a clock, stores get `now_us`. Only this module reads the machine's clocks."""
 
 import time
 from typing import Protocol
 
 
 class Clock(Protocol):
-    """Wall time for what is recorded, monotonic time for what is waited for."""
+    """Wall time for records, monotonic time for waits."""
 
     def now_us(self) -> int:
         """Microseconds since 1970-01-01T00:00:00Z."""
@@ -17,10 +17,10 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's own clocks."""
+    """The machine's clocks."""
 
     def now_us(self) -> int:
         return time.time_ns() // 1000
 
-    # As it is: it is asked several times in each call.
+    # Without a wrapper, because each call reads it several times.
     monotonic_s = staticmethod(time.monotonic)

@@ -1,28 +1,28 @@
-"""Every error that leaves a room. `rpc/status.py` maps each to a gRPC code and a published reason.
+"""Every error that leaves a room. `rpc/boundary/status.py` maps each to a gRPC code and a published reason.
 
     SidemirrorError
-    ├── BadInput             what the caller sent cannot be accepted, field by field
+    ├── BadInput             fields of the request that cannot be accepted, each with its reason
     ├── MalformedMessage     the bytes of the request do not parse
-    ├── RequestIdReused      a request_id came again with other content
+    ├── RequestIdReused      a request_id was used again with other content
     ├── NotFound             no such record in this scope
     ├── AlreadyExists        the id is taken
     ├── WrongState           the record exists but its state forbids this
     ├── LimitReached         a named limit of the server or of the turn
     ├── Unauthenticated      no identity
     ├── NotPermitted         an identity, but not for this scope
-    ├── StoreUnavailable     the store did not answer; what was asked may or may not have happened
-    │   ├── StoreRefused     the store is not one that this server can use; at start it ends the server
-    │   └── PlaceTaken       another program keeps something else in a place of ours; waiting alone does not help
+    ├── StoreUnavailable     the store did not answer; the call may or may not have taken effect
+    │   ├── StoreRefused     this server cannot use the store; a start with it fails
+    │   └── PlaceTaken       another program uses a key of ours; waiting alone does not help
     ├── StoreFull            the store has no room left; nothing was written
     ├── LostClaim            a job's lease was taken over by another worker
     ├── ModelFailed          a language model gave no usable answer
-    ├── ModelUnavailable     the same, where the caller is told by an error
+    ├── ModelUnavailable     no model gave a usable answer, and the RPC ends in an error
     ├── ModelTooLate         no time was left to ask a model
-    ├── SpendCapReached      a cap on spending forbids to ask a model
+    ├── SpendCapReached      a cap on spending forbids asking a model
     ├── Disabled             a setting turns this off
-    └── Draining             the server is going away
+    └── Draining             the server is shutting down
 
-Constructors take facts; the docstring of each class is its message.
+Constructors take facts; the first line of each class's docstring is its message.
 """
 
 from collections.abc import Iterable
@@ -85,8 +85,8 @@ class LimitReached(SidemirrorError):
     """A limit is reached."""
 
     def __init__(self, limit: str, value: int, subject: str, *, passes: bool = False) -> None:
-        """`limit`: the setting's name; `value`: what it is set to; `subject`: what is limited (a turn id, …). `passes`:
-        there will be room again, so that trying again later makes sense."""
+        """`limit`: the setting's name; `value`: the setting's value; `subject`: what is limited (a turn id, …);
+        `passes`: whether a later retry can succeed."""
         self.limit, self.value, self.subject, self.passes = limit, value, subject, passes
         super().__init__(limit=limit, value=str(value), subject=subject)
 
@@ -134,11 +134,11 @@ class ModelFailed(SidemirrorError):
         retry_after_s: float | None = None,
         usage: Usage | None = None,
     ) -> None:
-        """`status`: any but OK; `detail`: for people, which cap, what the provider said; no prompt and no secret.
+        """`status`: any but OK; `detail`: for people, such as the cap or the provider's message; no prompt and no
+        secret.
 
-        `retryable`: the same question may be answered if it is asked again, after `retry_after_s` seconds where the
-        provider says so. `usage`: what the failed call took, with zeros where that is known to be nothing; None where
-        it is not known, so that tokens may have been spent.
+        `retryable`: a retry may succeed, after `retry_after_s` seconds if the provider says so. `usage`: what the
+        failed call used. Zeros mean that it certainly used nothing; None means that it may have used tokens.
         """
         self.status, self.detail = status, detail
         self.retryable, self.retry_after_s = retryable, retry_after_s

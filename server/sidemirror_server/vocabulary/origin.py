@@ -1,4 +1,4 @@
-"""Where a text comes from, as a measure of trust (design, section 8, "Trust")."""
+"""Where a text comes from, as a measure of trust (decision 032)."""
 
 from collections.abc import Iterable
 from enum import IntEnum
@@ -7,7 +7,7 @@ from enum import IntEnum
 class Origin(IntEnum):
     """Ordered by trust, least trusted lowest; the numbers are stored and never change."""
 
-    # Tool results and errors, and whatever was fetched: anyone may have written it.
+    # Tool results and errors, and anything fetched: anyone may have written them.
     TOOL = 10
     # The agent's own text, or a model's: it may repeat what a tool told it.
     AGENT = 20
@@ -18,5 +18,5 @@ class Origin(IntEnum):
 
 
 def least(origins: Iterable[Origin]) -> Origin:
-    """The origin of what is made from texts of these origins; TOOL of none, because nothing vouches for it."""
+    """The origin of a text made from texts of these origins; TOOL without any, because nothing vouches for it."""
     return min(origins, default=Origin.TOOL)

@@ -4,7 +4,7 @@ import msgspec
 
 
 class Scope(msgspec.Struct, frozen=True, order=True):
-    """A tenant and one of its projects. Flat: no scope contains another (design, section 2)."""
+    """A tenant and one of its projects. Flat: no scope contains another (decision 003)."""
 
     tenant_id: str
     project_id: str

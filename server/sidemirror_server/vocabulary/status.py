@@ -1,4 +1,4 @@
-"""What a model was asked and what came of it (design, section 3)."""
+"""How a question to a model ended, and what its calls used (decision 017)."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class ResultStatus(StrEnum):
-    """What came of a result that a model could make. The values are stored and never change."""
+    """How a question to a model ended. The values are stored and never change."""
 
     OK = "ok"
     SKIPPED_BUDGET = "skipped_budget"
@@ -20,10 +20,10 @@ class ResultStatus(StrEnum):
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What answered a request and what it took. `parameters` are those that applied, not those that were asked for.
+    """The model that answered, and what its calls used. `parameters`: those that applied, not those sent.
 
-    `input_tokens` is all of the prompt; of these `cache_read_tokens` came from the provider's cache, which is cheaper,
-    and `cache_write_tokens` went into it, which is dearer. `output_tokens` is all of the answer, with its thinking.
+    `input_tokens` counts the whole prompt: `cache_read_tokens` of it came from the provider's cache (cheaper), and
+    `cache_write_tokens` went into the cache (dearer). `output_tokens` counts the answer with its thinking.
     """
 
     provider: str
@@ -33,13 +33,13 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     output_tokens: int = 0
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
-    # None where the price is not known; 0.0 where it is known to be nothing.
+    # None if the price is unknown; 0.0 if the calls certainly cost nothing.
     cost_usd: float | None = None
     latency_us: int = 0
 
 
 def added(one: Usage | None, other: Usage | None) -> Usage | None:
-    """What two calls took together, under the first one's names; a cost that is not known stays not known."""
+    """The sum of two usages, under the first one's names. If one cost is unknown, so is the sum's."""
     if one is None or other is None:
         return one or other
     cost = None if one.cost_usd is None or other.cost_usd is None else one.cost_usd + other.cost_usd

@@ -1,12 +1,12 @@
-"""Names that telemetry uses, and the instruments, in one place, so that dashboards and tests can rely on them.
+"""The names of spans and events, and the instruments, in one place, so that dashboards and tests can rely on them.
 
-Without an SDK the instruments do nothing. What is observed from outside (gauges) is in `observing.py`. No attribute
-holds what an agent or a user wrote, nor an id.
+Without an SDK the instruments do nothing. Gauges are in `observing.py`. No attribute holds an id, or a text that an
+agent or a user wrote.
 """
 
 from opentelemetry import metrics
 
-# Design section 4. The seed's `secondbrain.agent.reflect` is another product's name (design section 12).
+# Decision 008. Seed reflection-engine's `secondbrain.agent.reflect` is another product's name.
 SPAN_REFLECT = "sidemirror.thinking.reflect"
 SPAN_CRITIQUE = "sidemirror.critique.critique"
 SPAN_GOAL_REFLECT = "sidemirror.goals.reflect"
@@ -19,7 +19,7 @@ EVENT_EVALUATION_RESULT = "gen_ai.evaluation.result"
 METER = "sidemirror"
 _meter = metrics.get_meter(METER)
 
-# Seconds. Chosen here: around what design section 14 promises, and up to the longest that a model may take.
+# Seconds. Chosen here: around the call times behind decision 041, and up to the longest model call.
 _CALL_S = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 TURNS_STARTED = _meter.create_counter("sidemirror.turns.started", unit="{turn}", description="Turns that began.")
@@ -29,7 +29,7 @@ TURNS_ENDED = _meter.create_counter(
 )
 EVENTS = _meter.create_counter("sidemirror.turn.events", unit="{event}", description="Events taken into turns.")
 NUDGES = _meter.create_counter("sidemirror.nudges", unit="{nudge}", description="Nudges, by the detector's pattern.")
-# Attributes: `status` (design section 3), `provider` (empty when nothing was asked).
+# Attributes: `status` (decision 017), `provider` (empty when no model was asked).
 REFLECTIONS = _meter.create_counter(
     "sidemirror.reflections", unit="{reflection}", description="Mid-turn reflections, by status and provider."
 )

@@ -1,9 +1,9 @@
-"""What a text is found by: its terms. Stored with each memory, so that every store searches the same words.
+"""Tokenises texts into index terms. Each memory is stored with its terms, so that every store searches the same words.
 
-Chosen here, on the grounds of general practice in text retrieval: words are folded and stemmed lightly (plurals and the
-commonest endings of English, so that "queries" finds "query"), names in code count as a whole and by their parts, texts
-without blanks between words (Chinese, Japanese, Thai) by pairs of characters. Function words stay in the index, because
-a memory may be about them, and count less in a question.
+Chosen here, by general practice in text retrieval: case is folded, and English plurals and common endings are stemmed,
+so that "queries" finds "query". A name in code gives a term for the whole and one for each part. Text without blanks
+(Chinese, Japanese, Thai) gives pairs of characters. Function words stay in the index, because a memory may be about
+them, and weigh less in a query.
 """
 
 import re
@@ -12,9 +12,9 @@ from collections import Counter
 from functools import lru_cache
 from itertools import chain, islice
 
-# A lesson says what it is about in its first pages. Also what one memory may cost an index.
+# Chosen here: the first pages of a lesson say what it is about. It also bounds what one memory adds to an index.
 MOST_TERMS = 4000
-# Longer ones are data, not words.
+# Longer terms are data, not words, and are cut.
 _LONGEST_TERM = 64
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _PICTURES = "\u2600-\u27bf\U0001f1e6-\U0001faff"
@@ -23,11 +23,11 @@ _UNSPACED_START = re.compile(rf"[{_UNSPACED}]")
 _PART = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])")
 _VOWEL = re.compile(r"[aeiouy]")
 _ENDINGS = ("ingly", "edly", "ing", "ed", "ly")
-_LAST_LETTERS = "gdyes"  # of words that a stem may be shorter than
-# A word that is asked for often counts more, but less each time: BM25's k3 (Robertson and others, TREC-3).
+_LAST_LETTERS = "gdyes"  # a word that ends otherwise is its stem
+# BM25's k3 (Robertson and others, TREC-3): each repetition of a word in a query adds less than the one before.
 _ASKED_SATURATION = 1.2
 _FUNCTION_WORD_WEIGHT = 0.6
-# Counted as 0.6 of a word: they say little, yet "not found" is not "found". Chosen here.
+# Function words count as 0.6 of a word: they say little, yet "not found" is not "found". Chosen here.
 _FUNCTION_WORDS = """
 a about above after again all also am an and any are as at be because been before being below between both but by can
 could did do does doing down during each few for from further get had has have having he hello help her here hers hey hi
@@ -41,13 +41,13 @@ yours
 def terms_of(text: str) -> str:
     """The terms of a text, separated by blanks, in their order: at most the first MOST_TERMS.
 
-    No term holds a blank or ASCII punctuation. The same text has the same terms for ever: they are stored.
+    No term contains a blank or ASCII punctuation. A text's terms never change, because they are stored.
     """
     return " ".join(_terms(text))
 
 
 def asked_terms(text: str) -> dict[str, float]:
-    """The terms of a question, each with its weight, in the order of their first mention."""
+    """A query's terms with their weights, in the order of first mention."""
     counted = Counter(_terms(text))
     return {
         term: times * (_ASKED_SATURATION + 1) / (times + _ASKED_SATURATION) * _importance(term)
@@ -56,7 +56,7 @@ def asked_terms(text: str) -> dict[str, float]:
 
 
 def telling_terms(text: str) -> frozenset[str]:
-    """The terms of a text that are no function words."""
+    """A text's terms without function words."""
     return frozenset(_terms(text)) - _FUNCTION_TERMS
 
 
@@ -65,7 +65,7 @@ def _importance(term: str) -> float:
 
 
 def _terms(text: str) -> list[str]:
-    # Folding lengthens a text at most some times over; what is cut off would not be reached.
+    # The cut bounds the cost of NFKC, which lengthens a text a few times at most; later terms would be dropped anyway.
     words = _WORD.findall(unicodedata.normalize("NFKC", text[: MOST_TERMS * 64]))
     return list(islice(chain.from_iterable(map(_terms_of_word, words)), MOST_TERMS))
 
@@ -88,7 +88,7 @@ def _names(word: str) -> list[str]:
 
 
 def _stem(word: str) -> str:
-    """Word forms that differ in the commonest endings come out alike; the result need not be a word."""
+    """The stem of a word, equal for word forms that differ in a common ending; it need not be a word."""
     word = word.casefold()[:_LONGEST_TERM]
     if len(word) <= 3 or word[-1] not in _LAST_LETTERS or not word.isascii():
         return word

@@ -1,47 +1,45 @@
-"""How many jobs may wait: the queue itself with a bound for each tenant and project, so that nobody's fills the store.
+"""The port `Jobs` with a bound on the waiting jobs of each tenant and project, so that nobody's jobs fill the store.
 
-`assembly/` puts it before the queue for whoever puts jobs; the worker has the queue itself.
+`assembly/` gives it to rooms that put jobs; the worker uses the unbounded queue.
 """
 
 from collections import OrderedDict
-from typing import Any
+from collections.abc import Collection
 
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import LimitReached
+from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.work.queue import Job, NewJob, Work
+from sidemirror_server.work.queue import Job, JobKey, JobState, NewJob, Work
 
-# How long a count is good for, in seconds; meanwhile what is put is added. Chosen here: a count is a look into the
-# store, and a second's worth of jobs too many does no harm.
+# How many seconds a count is valid; jobs put meanwhile are added to it. Chosen here: a count is a query to the store,
+# and a second's surplus of jobs does no harm.
 _COUNT_AGAIN_S = 1.0
-# How many tenants and projects are remembered; the one that has put nothing for longest is forgotten.
+# How many counts are kept; the one that was used least recently is dropped.
 _SCOPES = 1_000
 
 
 class Bounded:
-    """A queue whose `put` is refused while too much waits; every other verb is the queue's own."""
+    """The port `Jobs` that refuses `put` while too many jobs wait; it passes on the other verbs."""
 
     def __init__(self, work: Work, most: int, clock: Clock) -> None:
         """`most`: jobs of a kind that wait or run in one scope."""
         self._work = work
         self._most = most
         self._clock = clock
-        # By scope and kind: how many wait, and as of when.
+        # By scope and kind: how many jobs wait, and when they were counted (monotonic seconds).
         self._counts: OrderedDict[tuple[Scope, str], tuple[int, float]] = OrderedDict()
-
-    def __getattr__(self, verb: str) -> Any:
-        return getattr(self._work, verb)
 
     @property
     def waiting(self) -> dict[str, int]:
-        """How many wait, by kind, of the scopes that have put any here, as they were counted last."""
+        """How many jobs wait, by kind, at the last count; only of scopes that have put jobs here."""
         found: dict[str, int] = {}
         for (_, kind), (count, _) in tuple(self._counts.items()):
             found[kind] = found.get(kind, 0) + count
         return found
 
     async def put(self, scope: Scope, job: NewJob, now_us: int) -> Job:
-        """As the queue's. Raises LimitReached, unless the scope has this very job already."""
+        """As the queue's `put`. Raises LimitReached at the bound, unless the scope has this job already."""
         count = await self._count(scope, job.kind)
         if count >= self._most and await self._work.get(scope, job.job_id) is None:
             whose = f"{job.kind} of tenant {scope.tenant_id}, project {scope.project_id}"
@@ -51,8 +49,19 @@ class Bounded:
         self._counts[scope, job.kind] = (known + 1, as_of_s)
         return kept
 
+    async def revive(self, scope: Scope, job_id: JobId, now_us: int) -> None:
+        await self._work.revive(scope, job_id, now_us)
+
+    async def get(self, scope: Scope, job_id: JobId) -> Job | None:
+        return await self._work.get(scope, job_id)
+
+    async def list(
+        self, scope: Scope, kind: str, states: Collection[JobState], after: JobKey | None, limit: int
+    ) -> tuple[Job, ...]:
+        return await self._work.list(scope, kind, states, after, limit)
+
     async def count_again(self) -> None:
-        """Brings `waiting` up to date. Raises what the store raises."""
+        """Updates `waiting`. Raises what the store raises."""
         for scope, kind in tuple(self._counts):
             await self._recount(scope, kind)
 

@@ -1,30 +1,31 @@
 """Durable background work: a job that was put is done, or dead and listed, whatever crashes in between.
 
-Rooms put jobs; `work/worker.py` claims and runs them. Adapters: `storage/sqlite/work.py`.
+Rooms put jobs; `work/worker.py` claims and runs them. Adapters: `storage/*/work.py`.
 
     QUEUED ──claim──► RUNNING ──finish──► DONE
       ▲                │ │ ▲
       │         release│ │fail, attempts left
       └────────────────┘ ▼ │claim
       │               RETRYING
-      └──revive── DEAD ◄── fail for good, or attempts used up
+      └──revive── DEAD ◄── fail without a retry, or attempts used up
 """
 
 import asyncio
 import enum
 from collections.abc import Collection, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
+from sidemirror_server.vocabulary.errors import AlreadyExists, LostClaim, NotFound, WrongState
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
 
-# Chosen here: with the worker's waits (about 2, 4, 8 and 16 s) an outage of half a minute kills no job.
+# Chosen here: with the worker's backoff (about 2, 4, 8 and 16 s) an outage of half a minute kills no job.
 MAX_ATTEMPTS = 5
-# How much one `list` reads. Chosen here: a page of ordinary jobs, and of the largest ones a few.
+# Payload bytes that one `list` reads. Chosen here: a page of ordinary jobs, or a few of the largest.
 LIST_BYTES = 8 * 1024 * 1024
-# What `last_error` says of a job whose worker vanished with the last attempt (clause WQ8).
+# The `last_error` of a job whose worker vanished during the last attempt (clause WQ8).
 VANISHED = "the worker vanished, and no attempt is left"
 
 
@@ -49,7 +50,7 @@ class NewJob(msgspec.Struct, frozen=True):
 
 
 class Job(msgspec.Struct, frozen=True):
-    """A job as it is kept. `token` belongs to the latest claim; `worker` is its claimant's name, for people."""
+    """A stored job. `token`: the fencing token of the latest claim; `worker`: the claimant's name, for people."""
 
     scope: Scope
     job_id: JobId
@@ -69,62 +70,105 @@ class Job(msgspec.Struct, frozen=True):
     updated_us: int
 
 
+def job_of(tenant_id: str, project_id: str, job_id: JobId, kind: str, payload: bytes, state: str, *others: Any) -> Job:
+    """A job from the columns of its row, in their order."""
+    return Job(Scope(tenant_id, project_id), job_id, kind, payload, JobState(state), *others)
+
+
+def same_job(job: NewJob, kept: Job | None) -> Job:
+    """The result of a `put` (clauses WQ2 and WQ3). `kept`: the job that the scope has under this id. Raises
+    AlreadyExists if its kind or payload differs."""
+    if kept is None or (kept.kind, kept.payload) != (job.kind, job.payload):
+        raise AlreadyExists("job", job.job_id)
+    return kept
+
+
+def wrong_state(job_id: JobId, kept: Job | None) -> NotFound | WrongState:
+    """The error for a job that cannot be revived or forgotten."""
+    return NotFound("job", job_id) if kept is None else WrongState("job", job_id, kept.state)
+
+
+def not_claimed(job_id: JobId, token: int, kept: Job | None) -> NotFound | LostClaim:
+    """The error for a token that is not valid for the job (clauses WQ15 and WQ17)."""
+    return NotFound("job", job_id) if kept is None else LostClaim(job_id, token)
+
+
+def lease_until_us(now_us: int, lease_s: float) -> int:
+    """The end of a lease that begins now."""
+    return now_us + round(lease_s * 1_000_000)
+
+
 class JobKey(msgspec.Struct, frozen=True):
-    """A place in the order of jobs: newest put first, then by id downwards."""
+    """A position in the order of jobs: latest put first, then descending id."""
 
     created_us: int
     job_id: JobId
 
 
-class Work(Protocol):
+FIRST_JOB = JobKey(2**63 - 1, JobId(""))  # sorts before every job
+
+
+class Jobs(Protocol):
+    """The part of a queue for callers, which put jobs, read them and revive them. `Work` has the clauses."""
+
+    async def put(self, scope: Scope, job: NewJob, now_us: int) -> Job: ...
+
+    async def revive(self, scope: Scope, job_id: JobId, now_us: int) -> None: ...
+
+    async def get(self, scope: Scope, job_id: JobId) -> Job | None: ...
+
+    async def list(
+        self, scope: Scope, kind: str, states: Collection[JobState], after: JobKey | None, limit: int
+    ) -> tuple[Job, ...]: ...
+
+
+class Work(Jobs, Protocol):
     """Keeps jobs and hands each to one worker at a time. Each verb is one transaction, durable when it returns.
 
-    WQ1  `put` keeps a job: QUEUED, no attempts, token 0, due at `run_at_us` or at once. Its payload comes back
-         byte for byte.
-    WQ2  `put` of an id that the scope has, with the same kind and payload, makes no second job, whatever state the
-         first is in, and returns that one.
-    WQ3  `put` of an id that the scope has, with another kind or payload, is refused (AlreadyExists), changing nothing.
+    WQ1  `put` keeps a job: QUEUED, no attempts, token 0, due at `run_at_us` or at once. Its payload comes back byte for
+         byte.
+    WQ2  `put` with an id that the scope has, and with the same kind and payload, makes no second job. It returns the
+         first one, whatever its state.
+    WQ3  `put` with such an id, but another kind or payload, is refused (AlreadyExists) and changes nothing.
     WQ4  Scopes never meet: the same id in two scopes is two jobs; `get`, `list` and `count` show their scope only, and
          `get` of an id that the scope does not have returns None.
-    WQ5  `claim` takes jobs of the given kinds that are due, of every scope, the longest due first, at most `limit`.
-         Each becomes RUNNING with one attempt more, a higher token, and a lease until `now_us` plus `lease_s`.
+    WQ5  `claim` takes due jobs of the given kinds, of every scope, the longest due first, at most `limit`. Each becomes
+         RUNNING, with one more attempt, a higher token, and a lease until `now_us` plus `lease_s`.
     WQ6  A claimed job is not claimed again while its lease lasts; concurrent claims never get the same job.
-    WQ7  A job whose lease has ended is claimed again: one attempt more, a higher token, its checkpoint kept.
-    WQ8  A job whose lease has ended and whose attempts are used up becomes DEAD, with `last_error` VANISHED, instead
-         of being claimed, and does not count towards `limit`.
+    WQ7  A job whose lease has ended can be claimed again: one more attempt, a higher token, its checkpoint kept.
+    WQ8  `claim` makes a job DEAD, with `last_error` VANISHED, if its lease has ended and its attempts are used up. Such
+         a job does not count towards `limit`.
     WQ9  `extend` moves the lease's end to `now_us` plus `lease_s`.
     WQ10 `checkpoint` keeps the handler's notes, replacing earlier ones; the next claim of the job returns them.
     WQ11 `finish` makes the job DONE and keeps the result.
-    WQ12 `fail` with a time makes the job RETRYING, due then, and keeps the error.
+    WQ12 `fail` with a time makes the job RETRYING, due at that time, and keeps the error.
     WQ13 `fail` without a time, or with the attempts used up, makes the job DEAD and keeps the error.
     WQ14 `release` gives a claim back: QUEUED, due at once, and the attempt not used up.
-    WQ15 `extend`, `checkpoint`, `finish`, `fail` and `release` with a token that is not that of the job's present
-         claim raise LostClaim and change nothing; so they do when the job is no longer RUNNING.
+    WQ15 `extend`, `checkpoint`, `finish`, `fail` and `release` raise LostClaim and change nothing if the token is not
+         that of the job's present claim, or if the job is no longer RUNNING.
     WQ16 A claim whose lease has ended still counts until another claim takes the job.
     WQ17 `extend`, `checkpoint`, `finish`, `fail`, `release` and `revive` of an unknown job raise NotFound.
-    WQ18 `revive` makes a DEAD job QUEUED, due at once, with all its attempts again and its checkpoint; a job in
-         another state is refused (WrongState).
-    WQ19 `list` returns jobs of a kind, the newest put first, at most `limit`, after `after`, in one of `states` (any
-         when empty); pages stay in step while jobs are put, change and are purged. None comes after those whose
-         payloads add up to LIST_BYTES, so a page may be short although another one follows; it is never empty then.
-    WQ20 `count` tells how many jobs of a kind are in each state; every state is there.
-    WQ21 `purge` removes jobs of the given kinds that are DONE since before `done_before_us`, of every scope, at most
-         `limit`, and returns how many; a job in another state is never removed.
-    WQ22 `arrived` is set when a `put` or `revive` of this object has made a job due; whoever waits for it clears it.
-    WQ23 `scopes` returns every scope that has jobs of the given kinds that are DONE, each once, in order.
-    WQ24 `forget` removes a job that is DONE or DEAD; a job in another state is refused (WrongState), an unknown one
-         too (NotFound).
-    WQ25 `waiting` tells how many jobs of a kind are QUEUED, RUNNING or RETRYING, without looking at those that have
+    WQ18 `revive` makes a DEAD job QUEUED, due at once, with all its attempts again and its checkpoint; a job in another
+         state is refused (WrongState).
+    WQ19 `list` returns jobs of a kind in one of `states` (any when empty), latest put first, after `after`, at most
+         `limit`. Pages stay consistent while jobs are put, changed and purged. A page ends once its payloads add up to
+         LIST_BYTES, so another page may follow a short one, but none follows an empty one.
+    WQ20 `count` returns how many jobs of a kind are in each state, for every state.
+    WQ21 `purge` removes jobs of the given kinds, of every scope, that became DONE before `done_before_us`, at most
+         `limit`, and returns how many. It never removes a job in another state.
+    WQ22 A `put` or `revive` of this object that makes a job due sets `arrived`; the caller that waits for it clears it.
+    WQ23 `scopes` returns every scope with DONE jobs of the given kinds, each once, in order.
+    WQ24 `forget` removes a DONE or DEAD job; a job in another state is refused (WrongState), and so is an unknown one
+         (NotFound).
+    WQ25 `waiting` returns how many jobs of a kind are QUEUED, RUNNING or RETRYING, without reading jobs that have
          ended.
-    WQ26 `purge_dead` removes jobs of the given kinds that are DEAD since before `dead_before_us`, of every scope, at
-         most `limit`, and returns how many; a job in another state is never removed.
-    Raises StoreUnavailable (what was asked may or may not have happened), StoreFull (it has not).
+    WQ26 `purge_dead` removes jobs of the given kinds, of every scope, that became DEAD before `dead_before_us`, at most
+         `limit`, and returns how many. It never removes a job in another state.
+    Raises StoreUnavailable (the call may or may not have taken effect), StoreFull (it has not).
     """
 
     @property
     def arrived(self) -> asyncio.Event: ...
-
-    async def put(self, scope: Scope, job: NewJob, now_us: int) -> Job: ...
 
     async def claim(
         self, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
@@ -141,14 +185,6 @@ class Work(Protocol):
     ) -> None: ...
 
     async def release(self, scope: Scope, job_id: JobId, token: int, now_us: int) -> None: ...
-
-    async def revive(self, scope: Scope, job_id: JobId, now_us: int) -> None: ...
-
-    async def get(self, scope: Scope, job_id: JobId) -> Job | None: ...
-
-    async def list(
-        self, scope: Scope, kind: str, states: Collection[JobState], after: JobKey | None, limit: int
-    ) -> tuple[Job, ...]: ...
 
     async def count(self, scope: Scope, kind: str) -> Mapping[JobState, int]: ...
 

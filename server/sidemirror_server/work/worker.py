@@ -1,8 +1,8 @@
-"""Runs jobs: claims what is due, holds the lease while the handler works, and says what came of it.
+"""Runs jobs: claims due jobs, holds the lease while the handler works, and records the result.
 
-Rooms give `assembly` their handlers by kind. A handler gets a `ClaimedJob` and returns the job's result. It may
-be run again for the same job, after a crash or a lost lease. What must not happen twice it guards with the job's token,
-or does in the transaction that finishes the job.
+Rooms give `assembly` their handlers by kind. A handler gets a `ClaimedJob` and returns the job's result. It may run
+again for the same job, after a crash or a lost lease. An effect that must not happen twice is guarded by the job's
+token, or is part of the transaction that finishes the job.
 """
 
 import asyncio
@@ -21,27 +21,26 @@ from sidemirror_server.work.queue import Job, Work
 
 _log = logging.getLogger(__name__)
 
-# A job's error is read by people in a list of jobs. Chosen here: enough for a message, too little for a payload.
+# The length of a stored error, for people. Chosen here: enough for a message, too little for a payload.
 _ERROR_CHARACTERS = 1000
 
 
 class Hopeless(Exception):
-    """The job can never succeed: no further attempt, it is dead. Raised by handlers."""
+    """Raised by a handler whose job can never succeed: the job becomes DEAD without another attempt."""
 
 
 class NotNow(Exception):
-    """The job cannot go on at present, through no fault of its own: it is given back, and the attempt is not used up.
-    Raised by handlers that have waited for a while already."""
+    """Raised by a handler that has waited in vain for a store: the job is released, and the attempt is not used up."""
 
 
 class Pace(msgspec.Struct, frozen=True):
-    """How a worker goes about it.
+    """A worker's concurrency and intervals.
 
     `concurrency`: jobs at once. Chosen here: jobs wait for models, and the gateway has the limit that counts.
-    `lease_s`: how long a crashed worker's job waits for the next. The lease is extended every third of it.
+    `lease_s`: how long a crashed worker's job waits for another worker. The lease is extended every third of it.
     `poll_s`: how long a job that another process put, or a retry that falls due, may go unnoticed.
-    `retry_s`, `longest_retry_s`: the n-th attempt is followed by a wait of about `retry_s` × 2^n, at most the longest,
-    taken between half of it and the whole so that jobs which failed together do not come back together.
+    `retry_s`, `longest_retry_s`: the backoff after the n-th attempt is `retry_s` × 2^n, at most `longest_retry_s`,
+    times a random 0.5 to 1, so that jobs that failed together do not return together.
     """
 
     concurrency: int = 8
@@ -52,7 +51,7 @@ class Pace(msgspec.Struct, frozen=True):
 
 
 class ClaimedJob:
-    """What a handler is given: the job as it was claimed, and a place for notes that survive a crash."""
+    """A handler's input: the job as claimed, and a place for notes that survive a crash."""
 
     def __init__(self, job: Job, work: Work, clock: Clock) -> None:
         self.job = job
@@ -60,7 +59,7 @@ class ClaimedJob:
         self._clock = clock
 
     async def checkpoint(self, notes: bytes) -> None:
-        """Keeps `notes` for the next attempt (`job.checkpoint`). Raises LostClaim when the job is another's by now."""
+        """Keeps `notes` for the next attempt (`job.checkpoint`). Raises LostClaim if another worker has the job."""
         job = self.job
         await self._work.checkpoint(job.scope, job.job_id, job.token, notes, self._clock.now_us())
 
@@ -80,7 +79,7 @@ class Worker:
         name: str,
         pace: Pace = Pace(),  # noqa: B008 - frozen
     ) -> None:
-        """`chance` spreads the retries. `name` is kept with the jobs in hand, for people."""
+        """`chance` spreads the retries. `name` is kept with claimed jobs, for people."""
         self._work = work
         self._handlers = dict(handlers)
         self._clock = clock
@@ -90,7 +89,7 @@ class Worker:
         self._in_hand: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
-        """Works until cancelled; then gives back the jobs in hand, their attempts not used up."""
+        """Works until cancelled; then releases the jobs in hand without using up their attempts."""
         try:
             while True:
                 self._work.arrived.clear()
@@ -121,7 +120,7 @@ class Worker:
             pass
 
     async def _claim(self, limit: int) -> tuple[Job, ...]:
-        """Claims. A cancellation that arrives meanwhile does not strand what the store has handed out already."""
+        """Claims jobs. When cancelled meanwhile, it releases the jobs that the store has handed out already."""
         claiming = asyncio.ensure_future(
             self._work.claim(tuple(self._handlers), limit, self._pace.lease_s, self._clock.now_us(), self._name)
         )
@@ -139,7 +138,7 @@ class Worker:
     # --- one job -----------------------------------------------------------------------------------------------------
 
     async def _run_one(self, job: Job) -> None:
-        """The job boundary: whatever a handler raises ends here and is written down."""
+        """The job boundary: catches and records every error that a handler raises."""
         handling = asyncio.ensure_future(self._handlers[job.kind](ClaimedJob(job, self._work, self._clock)))
         holding = asyncio.create_task(self._hold_lease(job))
         try:
@@ -172,7 +171,7 @@ class Worker:
         await asyncio.gather(task, return_exceptions=True)
 
     async def _hold_lease(self, job: Job) -> None:
-        """Extends the lease until it is lost, and then returns. A store that does not answer is asked again."""
+        """Extends the lease, and returns once it is lost. A store that does not answer is asked again."""
         held_until_s = self._clock.monotonic_s() + self._pace.lease_s
         while self._clock.monotonic_s() < held_until_s:
             await asyncio.sleep(self._pace.lease_s / 3)
@@ -187,16 +186,16 @@ class Worker:
 
     async def _failed(self, job: Job, error: Exception) -> None:
         JOBS.add(1, {"kind": job.kind, "result": "failed"})
-        # What it says may hold contents, and so may what it was raised from: they are kept with the job only.
+        # The error's message and its cause may hold users' texts, so neither is logged; the job keeps the message.
         _log.warning("job_failed", extra={**_of(job), "error": type(error).__name__, "place": _place_of(error)})
-        # A text that comes from outside like any other: what cannot be stored, or is secret, ends here.
+        # The message comes from outside like any other text, so it is cleaned and redacted here.
         text = enter(f"{type(error).__name__}: {error}")[:_ERROR_CHARACTERS]
         now_us = self._clock.now_us()
         retry_at_us = None if isinstance(error, Hopeless) else now_us + self._wait_us(job.attempts)
         try:
             await self._work.fail(job.scope, job.job_id, job.token, text, retry_at_us, now_us)
         except SidemirrorError as exc:
-            # The lease will end, and then the job is claimed again.
+            # The job is claimed again when its lease has ended.
             _log.warning("job_failure_not_kept", extra={**_of(job), "reason": str(exc)})
 
     def _wait_us(self, attempts: int) -> int:
@@ -211,7 +210,7 @@ class Worker:
 
 
 def _place_of(error: Exception) -> str:
-    """The file and line that raised it, empty when nobody did."""
+    """The file and line that raised the error; empty without a traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
 

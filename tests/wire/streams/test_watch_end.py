@@ -4,12 +4,13 @@ import asyncio
 from pathlib import Path
 
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.rpc.call import Call
-from sidemirror_server.rpc.streams import StreamLimits, Streams
-from sidemirror_server.rpc.watch import WatchStreams
+from sidemirror_server.rpc.boundary.call import Call
+from sidemirror_server.rpc.boundary.streams import StreamLimits, Streams
+from sidemirror_server.rpc.boundary.watches import Watches
+from sidemirror_server.rpc.thinking.watch_turns import watch_turns
 from sidemirror_server.trace.event import UserMessage
 from sidemirror_server.trace.live import Bell
-from sidemirror_server.trace.log import Entry
+from sidemirror_server.trace.log import TURN_TOPIC, Entry
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.scope import Scope
 from tests.turns.house import PATIENCE_S, SCOPE, House, house
@@ -42,7 +43,9 @@ async def test_it_ends_where_the_record_ended_when_it_began(tmp_path: Path) -> N
         log = GrowingLog(own)
         await log.grow()
         clock = SystemClock()
-        watch = WatchStreams(log, None, Bell(), Streams(StreamLimits()))  # type: ignore[arg-type]  # reads only
+        watches = Watches(log, TURN_TOPIC, Bell(), Streams(StreamLimits()))
         call = Call(SCOPE, "WatchTurns", "", clock, None)
-        seen = [response.entry async for response in watch.WatchTurns(pb.WatchTurnsRequest(follow=False), call)]
+        request = pb.WatchTurnsRequest(follow=False)
+        watch = watch_turns(watches, None, request, call)  # type: ignore[arg-type]  # without a cursor nothing is missing
+        seen = [response.entry async for response in watch]
         assert [entry.sequence for entry in seen] == [1, 2, 3]

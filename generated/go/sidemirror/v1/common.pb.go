@@ -22,22 +22,22 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What became of something that a language model could have been asked for. The result's other fields are usable
-// whatever the status is: they then hold the documented safe default.
+// Whether a language model gave a result, or why not. The other fields of the result are usable with every status:
+// unless it is OK they hold the documented safe default.
 type ResultStatus int32
 
 const (
 	// Never sent by the server.
 	ResultStatus_RESULT_STATUS_UNSPECIFIED ResultStatus = 0
-	// The answer was made as asked.
+	// The model answered as asked.
 	ResultStatus_RESULT_STATUS_OK ResultStatus = 1
-	// Not asked for: the turn's budget of reflections, tokens or USD is used up.
+	// No model was asked: the turn's budget of reflections, tokens or USD is used up.
 	ResultStatus_RESULT_STATUS_SKIPPED_BUDGET ResultStatus = 2
-	// Not asked for: the turn's or the call's deadline has passed.
+	// No model was asked: the turn's or the call's deadline has passed.
 	ResultStatus_RESULT_STATUS_SKIPPED_DEADLINE ResultStatus = 3
-	// Not asked for: a spending cap of the server is reached.
+	// No model was asked: a spending cap of the server is reached.
 	ResultStatus_RESULT_STATUS_SKIPPED_SPEND ResultStatus = 4
-	// Not asked for: a setting turns this off.
+	// No model was asked: a setting turns this off.
 	ResultStatus_RESULT_STATUS_SKIPPED_DISABLED ResultStatus = 5
 	// The model or its provider failed, or did not answer in time.
 	ResultStatus_RESULT_STATUS_FAILED_MODEL ResultStatus = 6
@@ -104,11 +104,11 @@ func (ResultStatus) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_common_proto_rawDescGZIP(), []int{0}
 }
 
-// What became of a task.
+// How a task ended.
 type TaskOutcome int32
 
 const (
-	// Not known, or not said.
+	// Not known, or not reported.
 	TaskOutcome_TASK_OUTCOME_UNSPECIFIED TaskOutcome = 0
 	// The task was done.
 	TaskOutcome_TASK_OUTCOME_SUCCESS TaskOutcome = 1
@@ -169,20 +169,20 @@ func (TaskOutcome) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_common_proto_rawDescGZIP(), []int{1}
 }
 
-// Who wrote a text: how far it can be trusted. Computed by the server, from the least trusted of all that a text was
-// made from; no request can set it. Listed from the least trusted to the most.
+// Who wrote a text, as a measure of how far it can be trusted. The server computes it: a text has the origin of its
+// least trusted source. No request can raise it. Listed from the least trusted to the most.
 type Origin int32
 
 const (
-	// Not known; to be treated as ORIGIN_TOOL.
+	// Not known; treat it as ORIGIN_TOOL.
 	Origin_ORIGIN_UNSPECIFIED Origin = 0
-	// Came back from a tool: anybody may have written it.
+	// Returned by a tool: anybody may have written it.
 	Origin_ORIGIN_TOOL Origin = 1
 	// Written by the agent or by a model, which may repeat what a tool returned.
 	Origin_ORIGIN_AGENT Origin = 2
 	// Written by the agent's user.
 	Origin_ORIGIN_USER Origin = 3
-	// Written by whoever operates the agent: its base prompt, its configuration.
+	// Written by the agent's operator, such as its base prompt and configuration.
 	Origin_ORIGIN_OPERATOR Origin = 4
 )
 
@@ -231,11 +231,11 @@ func (Origin) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_common_proto_rawDescGZIP(), []int{2}
 }
 
-// Who speaks in a message of a conversation.
+// The author of a message in a conversation.
 type MessageRole int32
 
 const (
-	// Not said; treated as MESSAGE_ROLE_USER.
+	// Not set; treated as MESSAGE_ROLE_USER.
 	MessageRole_MESSAGE_ROLE_UNSPECIFIED MessageRole = 0
 	// The agent's user.
 	MessageRole_MESSAGE_ROLE_USER MessageRole = 1
@@ -292,18 +292,18 @@ func (MessageRole) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_common_proto_rawDescGZIP(), []int{3}
 }
 
-// Whether the sidecar critiques the responses that a turn drafts.
+// Which drafted responses the sidecar critiques by itself.
 type CritiqueMode int32
 
 const (
-	// Not said: CRITIQUE_MODE_OFF.
+	// Not set; treated as CRITIQUE_MODE_OFF.
 	CritiqueMode_CRITIQUE_MODE_UNSPECIFIED CritiqueMode = 0
-	// Never by itself; Critique still works.
+	// No responses. The agent may still call Critique.
 	CritiqueMode_CRITIQUE_MODE_OFF CritiqueMode = 1
-	// When the gate holds: a tool result with an error, a response longer than 2,000 Unicode code points, or 3 or more
-	// tool results.
+	// Responses that the gate selects: after a tool result with an error or 3 or more tool results, or if they are longer
+	// than 2,000 Unicode code points.
 	CritiqueMode_CRITIQUE_MODE_GATED CritiqueMode = 2
-	// Every one.
+	// Every response.
 	CritiqueMode_CRITIQUE_MODE_ALWAYS CritiqueMode = 3
 )
 
@@ -424,17 +424,17 @@ const (
 	IssueKind_ISSUE_KIND_MISSING_CRITICAL_INFORMATION IssueKind = 2
 	// Acting on the response could do harm.
 	IssueKind_ISSUE_KIND_POTENTIAL_HARM IssueKind = 3
-	// Something is missing that would help.
+	// A helpful detail is missing.
 	IssueKind_ISSUE_KIND_MISSING_DETAIL IssueKind = 4
-	// Nothing that was given or found bears a claim out.
+	// Neither the task nor the evidence supports a claim.
 	IssueKind_ISSUE_KIND_UNSUPPORTED_CLAIM IssueKind = 5
-	// The user cannot act on it.
+	// The user cannot act on the response.
 	IssueKind_ISSUE_KIND_NOT_ACTIONABLE IssueKind = 6
-	// It is hard to follow.
+	// The response is hard to follow.
 	IssueKind_ISSUE_KIND_UNCLEAR IssueKind = 7
-	// Wording and tone.
+	// The wording or tone is wrong.
 	IssueKind_ISSUE_KIND_STYLE IssueKind = 8
-	// Too long or too short.
+	// The response is too long or too short.
 	IssueKind_ISSUE_KIND_LENGTH IssueKind = 9
 )
 
@@ -493,17 +493,17 @@ func (IssueKind) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_common_proto_rawDescGZIP(), []int{6}
 }
 
-// How much an issue matters to the reader. It does not decide about a revision.
+// How much an issue matters to the reader. The severity does not decide about a revision.
 type IssueSeverity int32
 
 const (
 	// Never sent.
 	IssueSeverity_ISSUE_SEVERITY_UNSPECIFIED IssueSeverity = 0
-	// Hardly.
+	// The issue hardly matters.
 	IssueSeverity_ISSUE_SEVERITY_MINOR IssueSeverity = 1
-	// Noticeably.
+	// The issue matters noticeably.
 	IssueSeverity_ISSUE_SEVERITY_MAJOR IssueSeverity = 2
-	// Decisively.
+	// The issue matters decisively.
 	IssueSeverity_ISSUE_SEVERITY_CRITICAL IssueSeverity = 3
 )
 
@@ -558,9 +558,9 @@ const (
 	QuoteSource_QUOTE_SOURCE_UNSPECIFIED QuoteSource = 0
 	// In the response.
 	QuoteSource_QUOTE_SOURCE_RESPONSE QuoteSource = 1
-	// In what the user asked.
+	// In the user's question.
 	QuoteSource_QUOTE_SOURCE_TASK QuoteSource = 2
-	// In what tools returned.
+	// In the tools' results.
 	QuoteSource_QUOTE_SOURCE_EVIDENCE QuoteSource = 3
 )
 
@@ -613,11 +613,11 @@ type ComparisonOutcome int32
 const (
 	// Not decided: the comparison's status is not OK. Keep the earlier response.
 	ComparisonOutcome_COMPARISON_OUTCOME_UNSPECIFIED ComparisonOutcome = 0
-	// The later one, in both orders.
+	// The later response is better, in both orders.
 	ComparisonOutcome_COMPARISON_OUTCOME_BETTER ComparisonOutcome = 1
-	// The earlier one, in both orders.
+	// The earlier response is better, in both orders.
 	ComparisonOutcome_COMPARISON_OUTCOME_WORSE ComparisonOutcome = 2
-	// Neither, or the answer changed with the order. Keep the earlier response.
+	// Neither is better, or the answer changed with the order. Keep the earlier response.
 	ComparisonOutcome_COMPARISON_OUTCOME_TIE ComparisonOutcome = 3
 )
 
@@ -667,9 +667,9 @@ func (ComparisonOutcome) EnumDescriptor() ([]byte, []int) {
 // One message of a conversation.
 type Message struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Who speaks.
+	// The author.
 	Role MessageRole `protobuf:"varint,1,opt,name=role,proto3,enum=sidemirror.v1.MessageRole" json:"role,omitempty"`
-	// What is said. At most 256 KiB.
+	// The text. At most 256 KiB.
 	Content       string `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -726,11 +726,11 @@ type ToolResult struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The agent's id of the call; may be empty. At most 128 printable characters.
 	CallId string `protobuf:"bytes,2,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	// The tool reported a failure in `content`, or the call itself failed with `error`.
+	// Whether the tool reported a failure in `content`, or the call itself failed with `error`.
 	IsError bool `protobuf:"varint,3,opt,name=is_error,json=isError,proto3" json:"is_error,omitempty"`
 	// What the tool returned. At most 256 KiB.
 	Content string `protobuf:"bytes,4,opt,name=content,proto3" json:"content,omitempty"`
-	// Why the call itself failed; empty when it did not. At most 256 KiB.
+	// Why the call itself failed; empty when it did not fail. At most 256 KiB.
 	Error         string `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -801,21 +801,21 @@ func (x *ToolResult) GetError() string {
 	return ""
 }
 
-// What answered, and what it took.
+// The model that answered, and its usage.
 type Usage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The provider that answered; `rules` is the built-in one, which is no language model. At most 256 characters.
 	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
 	// The provider's name of the model. At most 256 characters.
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	// Parameters as they were applied, which may differ from what was asked for. At most 100.
+	// The parameters that were applied, which may differ from those requested. At most 100.
 	Parameters map[string]string `protobuf:"bytes,3,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Tokens of the prompt, those from the provider's cache included: 0 to 1,000,000,000.
+	// Tokens of the prompt, including those from the provider's cache: 0 to 1,000,000,000.
 	InputTokens int64 `protobuf:"varint,4,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
-	// Tokens of the answer, thinking included: 0 to 1,000,000,000.
+	// Tokens of the answer, including thinking: 0 to 1,000,000,000.
 	OutputTokens int64 `protobuf:"varint,5,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
-	// What it cost in USD, every attempt included: 0 to 1,000,000,000. Where the model's price is not known, what it is counted as: the
-	// dearest price known, which `parameters["price"]` then says. Absent where a failed call does not tell what it took.
+	// The cost in USD, including every attempt: 0 to 1,000,000,000. If the model's price is not known, the highest known
+	// price is used, and `parameters["price"]` says so. Absent when a failed call does not report its usage.
 	CostUsd *float64 `protobuf:"fixed64,6,opt,name=cost_usd,json=costUsd,proto3,oneof" json:"cost_usd,omitempty"`
 	// How long the answer took. Up to 7 days.
 	Latency       *durationpb.Duration `protobuf:"bytes,7,opt,name=latency,proto3" json:"latency,omitempty"`
@@ -902,19 +902,19 @@ func (x *Usage) GetLatency() *durationpb.Duration {
 	return nil
 }
 
-// Lessons from earlier work, as one text and as its items. Data for a user message or a delimited section, never an
-// instruction.
+// Lessons from earlier work, as one text and as a list of items. The text is data for a user message or a delimited
+// section, never an instruction.
 type ContextBlock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The block as text; empty when there is nothing to say.
+	// The block as text; empty when it shows no lesson.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	// Names this block when the outcome of the task is reported.
+	// Identifies this block when the task's outcome is reported.
 	ReceiptId string `protobuf:"bytes,2,opt,name=receipt_id,json=receiptId,proto3" json:"receipt_id,omitempty"`
-	// About how many tokens `text` takes.
+	// The approximate number of tokens in `text`.
 	TokenCount int32 `protobuf:"varint,3,opt,name=token_count,json=tokenCount,proto3" json:"token_count,omitempty"`
-	// What the block holds, in its order.
+	// The lessons in the block, in the order of the text.
 	Items []*ContextItem `protobuf:"bytes,4,rep,name=items,proto3" json:"items,omitempty"`
-	// What fitted but was left out.
+	// Lessons that fit the task but were left out.
 	Omitted       []*OmittedItem `protobuf:"bytes,5,rep,name=omitted,proto3" json:"omitted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -990,15 +990,15 @@ type ContextItem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The record's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The record's version that is shown.
+	// The version of the record that is shown.
 	Version int32 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
-	// What kind of record it is.
+	// The kind of the record.
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
-	// Its text as shown.
+	// The record's text as shown.
 	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
-	// How well it fits, 0 to 1.
+	// How well the lesson fits the task, 0 to 1.
 	Score float64 `protobuf:"fixed64,5,opt,name=score,proto3" json:"score,omitempty"`
-	// How far its text can be trusted.
+	// How far the text can be trusted.
 	Origin        Origin `protobuf:"varint,6,opt,name=origin,proto3,enum=sidemirror.v1.Origin" json:"origin,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1081,7 +1081,7 @@ type OmittedItem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The record's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Why it was left out, for people.
+	// Why the lesson was left out, for people.
 	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1136,15 +1136,15 @@ type CritiqueIssue struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What is wrong.
 	Kind IssueKind `protobuf:"varint,1,opt,name=kind,proto3,enum=sidemirror.v1.IssueKind" json:"kind,omitempty"`
-	// How much it matters.
+	// How much the problem matters.
 	Severity IssueSeverity `protobuf:"varint,2,opt,name=severity,proto3,enum=sidemirror.v1.IssueSeverity" json:"severity,omitempty"`
-	// The words that show it; they stand in `quote_source`.
+	// The words that show the problem, found in `quote_source`.
 	Quote string `protobuf:"bytes,3,opt,name=quote,proto3" json:"quote,omitempty"`
 	// Where the server found the quote.
 	QuoteSource QuoteSource `protobuf:"varint,4,opt,name=quote_source,json=quoteSource,proto3,enum=sidemirror.v1.QuoteSource" json:"quote_source,omitempty"`
-	// Why it is a problem.
+	// Why this is a problem.
 	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
-	// How to mend it; may be empty.
+	// How to fix it; may be empty.
 	Fix           string `protobuf:"bytes,6,opt,name=fix,proto3" json:"fix,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1222,14 +1222,14 @@ func (x *CritiqueIssue) GetFix() string {
 	return ""
 }
 
-// How a response does in one dimension.
+// The score of a response in one dimension.
 type CritiqueDimension struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// `accuracy`, `completeness`, `actionability` or `clarity`.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// 0 is useless, 1 is flawless.
 	Score float64 `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
-	// Why; may be empty.
+	// The reason for the score; may be empty.
 	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1286,22 +1286,22 @@ func (x *CritiqueDimension) GetReason() string {
 	return ""
 }
 
-// A response against an earlier one to the same task. Asked in both orders.
+// A comparison with an earlier response to the same task. The model is asked in both orders.
 type CritiqueComparison struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What came of it.
+	// Whether the comparison was made, or why not.
 	Status ResultStatus `protobuf:"varint,1,opt,name=status,proto3,enum=sidemirror.v1.ResultStatus" json:"status,omitempty"`
-	// Why it is not OK, for people; empty when it is.
+	// Why the status is not OK, for people; empty when it is OK.
 	Detail string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
 	// The critique of the earlier response; empty within Revise.
 	AgainstCritiqueId string `protobuf:"bytes,3,opt,name=against_critique_id,json=againstCritiqueId,proto3" json:"against_critique_id,omitempty"`
-	// Which is better.
+	// Which response is better.
 	Outcome ComparisonOutcome `protobuf:"varint,4,opt,name=outcome,proto3,enum=sidemirror.v1.ComparisonOutcome" json:"outcome,omitempty"`
-	// Both orders gave the same answer.
+	// Whether both orders gave the same answer.
 	Agreed bool `protobuf:"varint,5,opt,name=agreed,proto3" json:"agreed,omitempty"`
-	// What decides.
+	// The deciding reason.
 	Reason string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
-	// What answered, and what it took; absent when nothing did.
+	// The model that answered, and its usage; absent when none answered.
 	Usage         *Usage `protobuf:"bytes,7,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1390,34 +1390,34 @@ func (x *CritiqueComparison) GetUsage() *Usage {
 // `confidence` 0.5, `issues` ["Reflection failed"], no `suggestions`, `should_revise` false.
 type CritiqueResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id; empty when the status is not OK, since such a verdict is not kept.
+	// The critique's id; empty when the status is not OK, because such a verdict is not stored.
 	CritiqueId string `protobuf:"bytes,1,opt,name=critique_id,json=critiqueId,proto3" json:"critique_id,omitempty"`
-	// What came of it.
+	// Whether the verdict was made, or why not.
 	Status ResultStatus `protobuf:"varint,2,opt,name=status,proto3,enum=sidemirror.v1.ResultStatus" json:"status,omitempty"`
-	// Why it is not OK, for people; empty when it is.
+	// Why the status is not OK, for people; empty when it is OK.
 	Detail string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
-	// How likely the response is right and complete, 0 to 1; 0.5 when nothing was said about it.
+	// How likely the response is right and complete, 0 to 1; 0.5 when the model gave no confidence.
 	Confidence float64 `protobuf:"fixed64,4,opt,name=confidence,proto3" json:"confidence,omitempty"`
 	// The problems in words: the reasons of `issue_details`, in its order.
 	Issues []string `protobuf:"bytes,5,rep,name=issues,proto3" json:"issues,omitempty"`
-	// The problems. Each one's quote was found where `quote_source` says.
+	// The problems. The server found each quote in its `quote_source`.
 	IssueDetails []*CritiqueIssue `protobuf:"bytes,6,rep,name=issue_details,json=issueDetails,proto3" json:"issue_details,omitempty"`
 	// Improvements worth making.
 	Suggestions []string `protobuf:"bytes,7,rep,name=suggestions,proto3" json:"suggestions,omitempty"`
-	// A problem is a wrong fact, missing critical information or potential harm. Computed by the server from
+	// Whether a problem is a wrong fact, missing critical information or potential harm. The server computes it from
 	// `issue_details`; style and length never set it.
 	ShouldRevise bool `protobuf:"varint,8,opt,name=should_revise,json=shouldRevise,proto3" json:"should_revise,omitempty"`
 	// The four dimensions, as far as they were judged.
 	Dimensions []*CritiqueDimension `protobuf:"bytes,9,rep,name=dimensions,proto3" json:"dimensions,omitempty"`
-	// What to tell the agent in a second turn when `should_revise` is true; else empty.
+	// The prompt for a second turn of the agent if `should_revise` is true; else empty.
 	RevisionPrompt string `protobuf:"bytes,10,opt,name=revision_prompt,json=revisionPrompt,proto3" json:"revision_prompt,omitempty"`
-	// Against the critique named by `compare_to`; absent when none was.
+	// The comparison with the critique named by `compare_to`; absent when none was named.
 	Comparison *CritiqueComparison `protobuf:"bytes,11,opt,name=comparison,proto3" json:"comparison,omitempty"`
-	// What answered, and what it took; absent when nothing did.
+	// The model that answered, and its usage; absent when none answered.
 	Usage *Usage `protobuf:"bytes,12,opt,name=usage,proto3" json:"usage,omitempty"`
-	// Problems that were not used: their quote was not there, or they repeated orders hidden in the material.
+	// Problems that were dropped: their quote was not found, or they repeated instructions hidden in the material.
 	DroppedIssueCount int32 `protobuf:"varint,13,opt,name=dropped_issue_count,json=droppedIssueCount,proto3" json:"dropped_issue_count,omitempty"`
-	// How far its texts can be trusted.
+	// How far the verdict's texts can be trusted.
 	Origin        Origin `protobuf:"varint,14,opt,name=origin,proto3,enum=sidemirror.v1.Origin" json:"origin,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

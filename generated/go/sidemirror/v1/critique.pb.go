@@ -22,11 +22,11 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Over which spans figures are counted.
+// The length of the spans over which figures are counted.
 type StatisticsInterval int32
 
 const (
-	// Not said: STATISTICS_INTERVAL_DAY.
+	// Not set; treated as STATISTICS_INTERVAL_DAY.
 	StatisticsInterval_STATISTICS_INTERVAL_UNSPECIFIED StatisticsInterval = 0
 	// Hours, UTC.
 	StatisticsInterval_STATISTICS_INTERVAL_HOUR StatisticsInterval = 1
@@ -75,19 +75,18 @@ func (StatisticsInterval) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_critique_proto_rawDescGZIP(), []int{0}
 }
 
-// Asks the gate.
+// Asks whether a response is worth a critique.
 type ShouldCritiqueRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// What tools returned. At most 100.
+	// Tool results. At most 100.
 	ToolResults []*ToolResult `protobuf:"bytes,3,rep,name=tool_results,json=toolResults,proto3" json:"tool_results,omitempty"`
 	// The response. At most 256 KiB.
 	Response string `protobuf:"bytes,4,opt,name=response,proto3" json:"response,omitempty"`
-	// Its length in Unicode code points, for an agent that does not send it: 0 to 2,147,483,647; counts when `response` is
-	// empty.
+	// The response's length in Unicode code points, used when `response` is empty: 0 to 2,147,483,647.
 	ResponseLength int64 `protobuf:"varint,5,opt,name=response_length,json=responseLength,proto3" json:"response_length,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -158,7 +157,7 @@ func (x *ShouldCritiqueRequest) GetResponseLength() int64 {
 	return 0
 }
 
-// What the gate says.
+// The gate's decision.
 type ShouldCritiqueResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether a critique is worth it.
@@ -216,25 +215,25 @@ func (x *ShouldCritiqueResponse) GetReasons() []CritiqueReason {
 // Asks for a verdict. Without a turn, `response` or `user_message` is required.
 type CritiqueRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-	// the same content is answered the same, and with other content is refused.
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// What the user asked. At most 256 KiB. When empty, the turn's.
+	// The user's question. At most 256 KiB. When empty, the turn's question is used.
 	UserMessage string `protobuf:"bytes,4,opt,name=user_message,json=userMessage,proto3" json:"user_message,omitempty"`
-	// The response to judge. At most 256 KiB. When empty, what the turn drafted or said last.
+	// The response to judge. At most 256 KiB. When empty, the turn's last draft or answer is used.
 	Response string `protobuf:"bytes,5,opt,name=response,proto3" json:"response,omitempty"`
-	// What tools returned, oldest first. At most 100. When empty, the turn's.
+	// Tool results, oldest first. At most 100. When empty, the turn's results are used.
 	ToolResults []*ToolResult `protobuf:"bytes,6,rep,name=tool_results,json=toolResults,proto3" json:"tool_results,omitempty"`
-	// The turn that this is about: 1 to 128 printable characters; may be empty.
+	// The turn of the response: 1 to 128 printable characters; may be empty.
 	TurnId string `protobuf:"bytes,7,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// The session that this is about: 1 to 128 printable characters; may be empty.
+	// The session of the response: 1 to 128 printable characters; may be empty.
 	SessionId string `protobuf:"bytes,8,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// An earlier critique to compare with: the response that it was about is the earlier one. 1 to 128 printable
-	// characters; empty for no comparison.
+	// An earlier critique, whose response this one is compared with. 1 to 128 printable characters; empty for no
+	// comparison.
 	CompareTo     string `protobuf:"bytes,9,opt,name=compare_to,json=compareTo,proto3" json:"compare_to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -379,27 +378,27 @@ func (x *CritiqueResponse) GetCritique() *CritiqueResult {
 	return nil
 }
 
-// Asks for a revision, if one is called for. Without a turn, `response` is required.
+// Asks for a revision, if one is needed. Without a turn, `response` is required.
 type ReviseRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-	// the same content is answered the same, and with other content is refused.
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// What the user asked. At most 256 KiB. When empty, the turn's.
+	// The user's question. At most 256 KiB. When empty, the turn's question is used.
 	UserMessage string `protobuf:"bytes,4,opt,name=user_message,json=userMessage,proto3" json:"user_message,omitempty"`
-	// The response to judge. At most 256 KiB. When empty, what the turn drafted or said last.
+	// The response to judge. At most 256 KiB. When empty, the turn's last draft or answer is used.
 	Response string `protobuf:"bytes,5,opt,name=response,proto3" json:"response,omitempty"`
-	// What tools returned, oldest first. At most 100. When empty, the turn's.
+	// Tool results, oldest first. At most 100. When empty, the turn's results are used.
 	ToolResults []*ToolResult `protobuf:"bytes,6,rep,name=tool_results,json=toolResults,proto3" json:"tool_results,omitempty"`
-	// The turn that this is about: 1 to 128 printable characters; may be empty.
+	// The turn of the response: 1 to 128 printable characters; may be empty.
 	TurnId string `protobuf:"bytes,7,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// The session that this is about: 1 to 128 printable characters; may be empty.
+	// The session of the response: 1 to 128 printable characters; may be empty.
 	SessionId string `protobuf:"bytes,8,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// How often to revise at most: 0 to 3, where 0 means 1. A further revision starts from one that was found better.
+	// The most revisions: 0 to 3, where 0 means 1. A further revision follows only one that was found better.
 	MaxRevisions  int32 `protobuf:"varint,9,opt,name=max_revisions,json=maxRevisions,proto3" json:"max_revisions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -501,7 +500,7 @@ func (x *ReviseRequest) GetMaxRevisions() int32 {
 // One step of a revision.
 type ReviseResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What was made. `result` is the last step.
+	// The step. `result` is the last one.
 	//
 	// Types that are valid to be assigned to Step:
 	//
@@ -602,12 +601,12 @@ type ReviseResponse_Revision struct {
 }
 
 type ReviseResponse_Comparison struct {
-	// The revised response against the best so far.
+	// The comparison of the revised response with the best so far.
 	Comparison *ReviseComparison `protobuf:"bytes,3,opt,name=comparison,proto3,oneof"`
 }
 
 type ReviseResponse_Result struct {
-	// What to use.
+	// The response to use.
 	Result *ReviseResult `protobuf:"bytes,4,opt,name=result,proto3,oneof"`
 }
 
@@ -622,7 +621,7 @@ func (*ReviseResponse_Result) isReviseResponse_Step() {}
 // The verdict on the best response so far.
 type ReviseCritique struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Which response it is about: 0 for the original, n for the n-th revision.
+	// The response that was judged: 0 for the original, n for the n-th revision.
 	Number int32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
 	// The verdict.
 	Critique      *CritiqueResult `protobuf:"bytes,2,opt,name=critique,proto3" json:"critique,omitempty"`
@@ -677,15 +676,15 @@ func (x *ReviseCritique) GetCritique() *CritiqueResult {
 // A revised response.
 type Revision struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its number, from 1.
+	// The revision's number, from 1.
 	Number int32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
-	// What came of it.
+	// Whether the revision was made, or why not.
 	Status ResultStatus `protobuf:"varint,2,opt,name=status,proto3,enum=sidemirror.v1.ResultStatus" json:"status,omitempty"`
-	// Why it is not OK, for people; empty when it is.
+	// Why the status is not OK, for people; empty when it is OK.
 	Detail string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
 	// The whole revised response; empty when the status is not OK.
 	Response string `protobuf:"bytes,4,opt,name=response,proto3" json:"response,omitempty"`
-	// What answered, and what it took; absent when nothing did.
+	// The model that answered, and its usage; absent when none answered.
 	Usage         *Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -756,12 +755,12 @@ func (x *Revision) GetUsage() *Usage {
 	return nil
 }
 
-// The n-th revision against the best response before it.
+// The comparison of the n-th revision with the best response before it.
 type ReviseComparison struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The revision's number.
 	Number int32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
-	// What was found.
+	// The comparison.
 	Comparison    *CritiqueComparison `protobuf:"bytes,2,opt,name=comparison,proto3" json:"comparison,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -811,18 +810,18 @@ func (x *ReviseComparison) GetComparison() *CritiqueComparison {
 	return nil
 }
 
-// The end of a revision.
+// The result of a revision.
 type ReviseResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The best response: the original unless a revision was found better.
 	Response string `protobuf:"bytes,1,opt,name=response,proto3" json:"response,omitempty"`
-	// Which one it is: 0 for the original, n for the n-th revision.
+	// The number of that response: 0 for the original, n for the n-th revision.
 	Number int32 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
-	// It is a revision.
+	// Whether that response is a revision.
 	Revised bool `protobuf:"varint,3,opt,name=revised,proto3" json:"revised,omitempty"`
-	// Why it is this one, for people.
+	// Why this response was chosen, for people.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	// The critique of the response that is kept, or the last one before it; empty when no verdict was kept.
+	// The last critique that was stored: of this response, or of one before it. Empty when none was stored.
 	CritiqueId    string `protobuf:"bytes,5,opt,name=critique_id,json=critiqueId,proto3" json:"critique_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -893,18 +892,18 @@ func (x *ReviseResult) GetCritiqueId() string {
 	return ""
 }
 
-// Asks for an evaluation of a recorded turn, or of events. Exactly one of them is required.
+// Asks for an evaluation of a recorded turn or of events. Exactly one of the two is required.
 type EvaluateTraceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The recorded turn: 1 to 128 printable characters.
 	TurnId string `protobuf:"bytes,3,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// What happened, oldest first. At most 1,000.
+	// The events, oldest first. At most 1,000.
 	Events []*TurnEvent `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
-	// What else had to be done, for completeness. At most 50. Each has at most 1,000 characters.
+	// Further things that had to be done, which count for completeness. At most 50. Each has at most 1,000 characters.
 	Checklist     []string `protobuf:"bytes,5,rep,name=checklist,proto3" json:"checklist,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1021,17 +1020,17 @@ func (x *EvaluateTraceResponse) GetEvaluation() *TraceEvaluation {
 	return nil
 }
 
-// How an agent did, by five criteria.
+// The scores of a trace, by five criteria.
 type TraceEvaluation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What came of the model's part: correctness, helpfulness and safety. Their scores are absent when it is not OK;
-	// completeness and efficiency are there in any case.
+	// Whether a model judged correctness, helpfulness and safety, or why not. Unless it is OK, their scores are absent.
+	// Completeness and efficiency are always present.
 	Status ResultStatus `protobuf:"varint,1,opt,name=status,proto3,enum=sidemirror.v1.ResultStatus" json:"status,omitempty"`
-	// Why it is not OK, for people; empty when it is.
+	// Why the status is not OK, for people; empty when it is OK.
 	Detail string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
 	// Correctness, helpfulness, safety, completeness, efficiency, in this order.
 	Criteria []*TraceCriterion `protobuf:"bytes,3,rep,name=criteria,proto3" json:"criteria,omitempty"`
-	// What answered, and what it took; absent when nothing did.
+	// The model that answered, and its usage; absent when none answered.
 	Usage         *Usage `protobuf:"bytes,4,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1095,16 +1094,16 @@ func (x *TraceEvaluation) GetUsage() *Usage {
 	return nil
 }
 
-// One criterion.
+// The score by one criterion.
 type TraceCriterion struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// `correctness`, `helpfulness`, `safety`, `completeness` or `efficiency`.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// 0 is not at all, 1 is fully; absent when no model answered.
 	Score *float64 `protobuf:"fixed64,2,opt,name=score,proto3,oneof" json:"score,omitempty"`
-	// Why.
+	// The reason for the score.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Computed from the trace, without a model.
+	// Whether the score was computed from the trace, without a model.
 	Computed      bool `protobuf:"varint,4,opt,name=computed,proto3" json:"computed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1171,26 +1170,26 @@ func (x *TraceCriterion) GetComputed() bool {
 // Asks for a debate. Without a turn, `response` is required.
 type DebateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-	// the same content is answered the same, and with other content is refused.
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// What the user asked. At most 256 KiB. When empty, the turn's.
+	// The user's question. At most 256 KiB. When empty, the turn's question is used.
 	UserMessage string `protobuf:"bytes,4,opt,name=user_message,json=userMessage,proto3" json:"user_message,omitempty"`
-	// The response to judge. At most 256 KiB. When empty, what the turn drafted or said last.
+	// The response to judge. At most 256 KiB. When empty, the turn's last draft or answer is used.
 	Response string `protobuf:"bytes,5,opt,name=response,proto3" json:"response,omitempty"`
-	// What tools returned, oldest first. At most 100. When empty, the turn's.
+	// Tool results, oldest first. At most 100. When empty, the turn's results are used.
 	ToolResults []*ToolResult `protobuf:"bytes,6,rep,name=tool_results,json=toolResults,proto3" json:"tool_results,omitempty"`
-	// The turn that this is about: 1 to 128 printable characters; may be empty.
+	// The turn of the response: 1 to 128 printable characters; may be empty.
 	TurnId string `protobuf:"bytes,7,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// The session that this is about: 1 to 128 printable characters; may be empty.
+	// The session of the response: 1 to 128 printable characters; may be empty.
 	SessionId string `protobuf:"bytes,8,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// How many critics: 0 to 5, where 0 means 3; 1 is refused.
 	Critics int32 `protobuf:"varint,9,opt,name=critics,proto3" json:"critics,omitempty"`
-	// How many rounds at most: 0 to 2, where 0 means 2.
+	// The most rounds: 0 to 2, where 0 means 2.
 	MaxRounds     int32 `protobuf:"varint,10,opt,name=max_rounds,json=maxRounds,proto3" json:"max_rounds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1299,7 +1298,7 @@ func (x *DebateRequest) GetMaxRounds() int32 {
 // One part of a debate.
 type DebateResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What was said. `verdict` is the last part.
+	// The part. `verdict` is the last one.
 	//
 	// Types that are valid to be assigned to Part:
 	//
@@ -1383,26 +1382,26 @@ func (*DebateResponse_Argument) isDebateResponse_Part() {}
 
 func (*DebateResponse_Verdict) isDebateResponse_Part() {}
 
-// What one critic said in one round.
+// The argument of one critic in one round.
 type DebateArgument struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The round, from 1. The first is blind.
+	// The round, from 1. In the first one no critic sees the others' arguments.
 	Round int32 `protobuf:"varint,1,opt,name=round,proto3" json:"round,omitempty"`
-	// The critic, from 1.
+	// The critic's number, from 1.
 	Critic int32 `protobuf:"varint,2,opt,name=critic,proto3" json:"critic,omitempty"`
-	// Its brief, in a word.
+	// The critic's brief, in a word.
 	Brief string `protobuf:"bytes,3,opt,name=brief,proto3" json:"brief,omitempty"`
-	// What came of it.
+	// Whether the argument was made, or why not.
 	Status ResultStatus `protobuf:"varint,4,opt,name=status,proto3,enum=sidemirror.v1.ResultStatus" json:"status,omitempty"`
-	// Why it is not OK, for people; empty when it is.
+	// Why the status is not OK, for people; empty when it is OK.
 	Detail string `protobuf:"bytes,5,opt,name=detail,proto3" json:"detail,omitempty"`
 	// The argument.
 	Argument string `protobuf:"bytes,6,opt,name=argument,proto3" json:"argument,omitempty"`
-	// The problems that it rests on; those whose quote is not there are left out.
+	// The problems that the argument rests on. Problems whose quote was not found are left out.
 	IssueDetails []*CritiqueIssue `protobuf:"bytes,7,rep,name=issue_details,json=issueDetails,proto3" json:"issue_details,omitempty"`
-	// One of these problems calls for a revision.
+	// Whether one of these problems calls for a revision.
 	ShouldRevise bool `protobuf:"varint,8,opt,name=should_revise,json=shouldRevise,proto3" json:"should_revise,omitempty"`
-	// What answered, and what it took; absent when nothing did.
+	// The model that answered, and its usage; absent when none answered.
 	Usage         *Usage `protobuf:"bytes,9,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1501,14 +1500,14 @@ func (x *DebateArgument) GetUsage() *Usage {
 	return nil
 }
 
-// The end of a debate.
+// The judge's verdict, which ends a debate.
 type DebateVerdict struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The verdict, under the rules of every critique.
+	// The verdict, by the same rules as any critique.
 	Critique *CritiqueResult `protobuf:"bytes,1,opt,name=critique,proto3" json:"critique,omitempty"`
 	// How many rounds were held.
 	Rounds int32 `protobuf:"varint,2,opt,name=rounds,proto3" json:"rounds,omitempty"`
-	// The critics stood on one side at the end.
+	// Whether the critics agreed at the end.
 	Agreed        bool `protobuf:"varint,3,opt,name=agreed,proto3" json:"agreed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1565,20 +1564,20 @@ func (x *DebateVerdict) GetAgreed() bool {
 	return false
 }
 
-// Asks for kept critiques.
+// Asks for stored critiques.
 type ListCritiquesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Only those of this turn: 1 to 128 printable characters; all when empty.
+	// Only critiques of this turn: 1 to 128 printable characters; all when empty.
 	TurnId string `protobuf:"bytes,3,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// Only those of this session: 1 to 128 printable characters; all when empty.
+	// Only critiques of this session: 1 to 128 printable characters; all when empty.
 	SessionId string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// How many to return; 50 when 0, at most 1,000.
+	// How many to return: 50 when 0, at most 1,000.
 	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The token of the page before; empty for the first page. At most 1,024 characters.
+	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
 	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1659,9 +1658,9 @@ func (x *ListCritiquesRequest) GetPageToken() string {
 // Critiques, the newest first.
 type ListCritiquesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A page of them.
+	// One page of critiques.
 	Critiques []*KeptCritique `protobuf:"bytes,1,rep,name=critiques,proto3" json:"critiques,omitempty"`
-	// The token of the next page; empty on the last one.
+	// The token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1711,26 +1710,26 @@ func (x *ListCritiquesResponse) GetNextPageToken() string {
 	return ""
 }
 
-// A critique as it is kept.
+// A stored critique.
 type KeptCritique struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The verdict.
 	Critique *CritiqueResult `protobuf:"bytes,1,opt,name=critique,proto3" json:"critique,omitempty"`
-	// The turn that it is about; may be empty.
+	// The turn of the response; may be empty.
 	TurnId string `protobuf:"bytes,2,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// The session that it is about; may be empty.
+	// The session of the response; may be empty.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// What the user asked, cut to 4,000 characters.
+	// The user's question, cut to 4,000 characters.
 	UserMessage string `protobuf:"bytes,4,opt,name=user_message,json=userMessage,proto3" json:"user_message,omitempty"`
 	// The response that was judged.
 	Response string `protobuf:"bytes,5,opt,name=response,proto3" json:"response,omitempty"`
-	// When it was made.
+	// When the critique was made.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// What became of the response; UNSPECIFIED until that was reported.
+	// How the task of the response ended; UNSPECIFIED until that is reported.
 	Outcome TaskOutcome `protobuf:"varint,7,opt,name=outcome,proto3,enum=sidemirror.v1.TaskOutcome" json:"outcome,omitempty"`
-	// How well it went, 0 to 1; absent when not reported.
+	// How well the task went, 0 to 1; absent when not reported.
 	Score *float64 `protobuf:"fixed64,8,opt,name=score,proto3,oneof" json:"score,omitempty"`
-	// How it came about: `critique` or `debate`.
+	// The call that made the critique: `critique` or `debate`.
 	MadeBy        string `protobuf:"bytes,9,opt,name=made_by,json=madeBy,proto3" json:"made_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1832,15 +1831,15 @@ func (x *KeptCritique) GetMadeBy() string {
 // Asks for figures.
 type GetCritiqueStatisticsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// From when on; when absent 30 days before the end, or 2 days for hours.
+	// The start; when absent, 30 days before the end, or 2 days before it for hours.
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
-	// Until before when; now when absent. At most 1,100 days after the start, or 92 days for hours.
+	// The end, not included; now when absent. At most 1,100 days after the start, or 92 days for hours.
 	EndTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
-	// Over which spans.
+	// The length of the spans.
 	Interval StatisticsInterval `protobuf:"varint,5,opt,name=interval,proto3,enum=sidemirror.v1.StatisticsInterval" json:"interval,omitempty"`
 	// Only this provider; all when empty. At most 256 characters.
 	Provider      string `protobuf:"bytes,6,opt,name=provider,proto3" json:"provider,omitempty"`
@@ -1923,9 +1922,9 @@ func (x *GetCritiqueStatisticsRequest) GetProvider() string {
 // The figures.
 type GetCritiqueStatisticsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// By hour or day and provider, the oldest first. Spans without a critique are left out.
+	// Figures by span and provider, the oldest first. Spans without a critique are left out.
 	Buckets []*CritiqueFigures `protobuf:"bytes,1,rep,name=buckets,proto3" json:"buckets,omitempty"`
-	// Over the whole time, by provider.
+	// Figures over the whole time, by provider.
 	Totals        []*CritiqueFigures `protobuf:"bytes,2,rep,name=totals,proto3" json:"totals,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1982,22 +1981,22 @@ type CritiqueFigures struct {
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
 	// The provider; `rules` is the built-in one, which is no language model.
 	Provider string `protobuf:"bytes,2,opt,name=provider,proto3" json:"provider,omitempty"`
-	// Critiques that were made.
+	// The number of critiques.
 	Count int64 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
-	// The mean of their confidence; absent when none gave one.
+	// The mean confidence; absent when no critique has one.
 	MeanConfidence *float64 `protobuf:"fixed64,4,opt,name=mean_confidence,json=meanConfidence,proto3,oneof" json:"mean_confidence,omitempty"`
-	// The confidence that 10 % of them do not exceed (nearest rank).
+	// The 10th percentile of the confidence (nearest rank).
 	P10Confidence *float64 `protobuf:"fixed64,5,opt,name=p10_confidence,json=p10Confidence,proto3,oneof" json:"p10_confidence,omitempty"`
-	// The median.
+	// The median of the confidence.
 	P50Confidence *float64 `protobuf:"fixed64,6,opt,name=p50_confidence,json=p50Confidence,proto3,oneof" json:"p50_confidence,omitempty"`
-	// The confidence that 90 % of them do not exceed.
+	// The 90th percentile of the confidence.
 	P90Confidence *float64 `protobuf:"fixed64,7,opt,name=p90_confidence,json=p90Confidence,proto3,oneof" json:"p90_confidence,omitempty"`
-	// The part of them that called for a revision, 0 to 1.
+	// The share of critiques that called for a revision, 0 to 1.
 	RevisionRate float64 `protobuf:"fixed64,8,opt,name=revision_rate,json=revisionRate,proto3" json:"revision_rate,omitempty"`
-	// How many have a reported outcome.
+	// How many critiques have a reported outcome.
 	ReportedCount int64 `protobuf:"varint,9,opt,name=reported_count,json=reportedCount,proto3" json:"reported_count,omitempty"`
-	// The part of these where the verdict was right: success without a call for revision, or anything else with one;
-	// absent when there are none.
+	// The share of critiques with an outcome whose verdict was right: a success without a call for a revision, or another
+	// outcome with one. Absent when no outcome was reported.
 	Agreement     *float64 `protobuf:"fixed64,10,opt,name=agreement,proto3,oneof" json:"agreement,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2103,21 +2102,21 @@ func (x *CritiqueFigures) GetAgreement() float64 {
 	return 0
 }
 
-// Tells what became of a response.
+// Reports the outcome of a response.
 type ReportCritiqueOutcomeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-	// the same content is answered the same, and with other content is refused.
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The critique: 1 to 128 printable characters, required.
 	CritiqueId string `protobuf:"bytes,4,opt,name=critique_id,json=critiqueId,proto3" json:"critique_id,omitempty"`
-	// What became of the response; required. Replaces what was reported before.
+	// How the task of the response ended; required. Replaces an earlier report.
 	Outcome TaskOutcome `protobuf:"varint,5,opt,name=outcome,proto3,enum=sidemirror.v1.TaskOutcome" json:"outcome,omitempty"`
-	// How well it went, 0 to 1.
+	// How well the task went, 0 to 1.
 	Score         *float64 `protobuf:"fixed64,6,opt,name=score,proto3,oneof" json:"score,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2195,7 +2194,7 @@ func (x *ReportCritiqueOutcomeRequest) GetScore() float64 {
 	return 0
 }
 
-// The outcome is kept.
+// The outcome is stored.
 type ReportCritiqueOutcomeResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields

@@ -33,33 +33,34 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Does this answer hold up?
+// Judges responses before they are sent.
 //
-// A critique never blocks a response: when no model can say anything, these calls answer OK with a status and a default
-// that lets the response through. Whether a revision is called for is computed from problems that the server could find
-// in the response, the task or the evidence, whatever a model asks for.
+// A critique never blocks a response: when no model answers, these calls return OK with a status and a default that
+// lets the response through. The server computes whether a revision is needed, whatever a model asks for. It counts
+// only problems that it found in the response, the task or the evidence.
 type CritiqueServiceClient interface {
 	// Whether a response is worth a critique: a tool result with an error, more than 2,000 code points, or 3 or more tool
-	// results. Asks no model and keeps nothing.
+	// results. Asks no model and stores nothing.
 	ShouldCritique(ctx context.Context, in *ShouldCritiqueRequest, opts ...grpc.CallOption) (*ShouldCritiqueResponse, error)
-	// The verdict on a response. Kept when its status is OK.
+	// Judges a response. The verdict is stored when its status is OK.
 	Critique(ctx context.Context, in *CritiqueRequest, opts ...grpc.CallOption) (*CritiqueResponse, error)
-	// Critique, revision and comparison, each step as it is made, the result last. Keeps the best response, never simply
-	// the last: a revision has to be found better in both orders, and a tie keeps the original. Cancelling ends the call
-	// to the model that is being made.
+	// Critiques, revises and compares a response. Streams each step as it is made, the result last. The result is the
+	// best response, not simply the last: a revision must be found better in both orders, and a tie keeps the original.
+	// Cancelling ends the model call in progress.
 	Revise(ctx context.Context, in *ReviseRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ReviseResponse], error)
-	// Correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events. Completeness
-	// and efficiency are computed without a model. Keeps nothing.
+	// Scores correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events.
+	// Completeness and efficiency are computed without a model. Stores nothing.
 	EvaluateTrace(ctx context.Context, in *EvaluateTraceRequest, opts ...grpc.CallOption) (*EvaluateTraceResponse, error)
-	// Several critics with different briefs, then a judge. The first round is blind, a second one is held only when they
-	// disagree. Each argument comes as it is made, the verdict last; it is kept when its status is OK.
+	// Lets several critics with different briefs argue, and then a judge decide. In the first round no critic sees the
+	// others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the verdict
+	// last. The verdict is stored when its status is OK.
 	Debate(ctx context.Context, in *DebateRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[DebateResponse], error)
-	// Kept critiques, the newest first.
+	// Stored critiques, the newest first.
 	ListCritiques(ctx context.Context, in *ListCritiquesRequest, opts ...grpc.CallOption) (*ListCritiquesResponse, error)
 	// Confidence, revision rate and agreement with reported outcomes, over time and by provider. Critiques whose status
-	// is not OK are in none of these figures.
+	// is not OK do not count.
 	GetCritiqueStatistics(ctx context.Context, in *GetCritiqueStatisticsRequest, opts ...grpc.CallOption) (*GetCritiqueStatisticsResponse, error)
-	// Tells what became of a response, as it was when it was critiqued.
+	// Reports the outcome of a response, in the form in which it was critiqued.
 	ReportCritiqueOutcome(ctx context.Context, in *ReportCritiqueOutcomeRequest, opts ...grpc.CallOption) (*ReportCritiqueOutcomeResponse, error)
 }
 
@@ -173,33 +174,34 @@ func (c *critiqueServiceClient) ReportCritiqueOutcome(ctx context.Context, in *R
 // All implementations must embed UnimplementedCritiqueServiceServer
 // for forward compatibility.
 //
-// Does this answer hold up?
+// Judges responses before they are sent.
 //
-// A critique never blocks a response: when no model can say anything, these calls answer OK with a status and a default
-// that lets the response through. Whether a revision is called for is computed from problems that the server could find
-// in the response, the task or the evidence, whatever a model asks for.
+// A critique never blocks a response: when no model answers, these calls return OK with a status and a default that
+// lets the response through. The server computes whether a revision is needed, whatever a model asks for. It counts
+// only problems that it found in the response, the task or the evidence.
 type CritiqueServiceServer interface {
 	// Whether a response is worth a critique: a tool result with an error, more than 2,000 code points, or 3 or more tool
-	// results. Asks no model and keeps nothing.
+	// results. Asks no model and stores nothing.
 	ShouldCritique(context.Context, *ShouldCritiqueRequest) (*ShouldCritiqueResponse, error)
-	// The verdict on a response. Kept when its status is OK.
+	// Judges a response. The verdict is stored when its status is OK.
 	Critique(context.Context, *CritiqueRequest) (*CritiqueResponse, error)
-	// Critique, revision and comparison, each step as it is made, the result last. Keeps the best response, never simply
-	// the last: a revision has to be found better in both orders, and a tie keeps the original. Cancelling ends the call
-	// to the model that is being made.
+	// Critiques, revises and compares a response. Streams each step as it is made, the result last. The result is the
+	// best response, not simply the last: a revision must be found better in both orders, and a tie keeps the original.
+	// Cancelling ends the model call in progress.
 	Revise(*ReviseRequest, grpc.ServerStreamingServer[ReviseResponse]) error
-	// Correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events. Completeness
-	// and efficiency are computed without a model. Keeps nothing.
+	// Scores correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events.
+	// Completeness and efficiency are computed without a model. Stores nothing.
 	EvaluateTrace(context.Context, *EvaluateTraceRequest) (*EvaluateTraceResponse, error)
-	// Several critics with different briefs, then a judge. The first round is blind, a second one is held only when they
-	// disagree. Each argument comes as it is made, the verdict last; it is kept when its status is OK.
+	// Lets several critics with different briefs argue, and then a judge decide. In the first round no critic sees the
+	// others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the verdict
+	// last. The verdict is stored when its status is OK.
 	Debate(*DebateRequest, grpc.ServerStreamingServer[DebateResponse]) error
-	// Kept critiques, the newest first.
+	// Stored critiques, the newest first.
 	ListCritiques(context.Context, *ListCritiquesRequest) (*ListCritiquesResponse, error)
 	// Confidence, revision rate and agreement with reported outcomes, over time and by provider. Critiques whose status
-	// is not OK are in none of these figures.
+	// is not OK do not count.
 	GetCritiqueStatistics(context.Context, *GetCritiqueStatisticsRequest) (*GetCritiqueStatisticsResponse, error)
-	// Tells what became of a response, as it was when it was critiqued.
+	// Reports the outcome of a response, in the form in which it was critiqued.
 	ReportCritiqueOutcome(context.Context, *ReportCritiqueOutcomeRequest) (*ReportCritiqueOutcomeResponse, error)
 	mustEmbedUnimplementedCritiqueServiceServer()
 }

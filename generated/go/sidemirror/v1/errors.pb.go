@@ -48,14 +48,14 @@ const (
 	ErrorReason_ERROR_REASON_SCOPE_NOT_PERMITTED ErrorReason = 9
 	// UNAVAILABLE. The store did not answer: the write may or may not have happened; repeat it with its request_id.
 	ErrorReason_ERROR_REASON_STORE_UNAVAILABLE ErrorReason = 10
-	// RESOURCE_EXHAUSTED. The store has no room left. What a call says of a turn waits in memory and may be written once
-	// there is room, everything else was not: repeat the call then, with its request_id.
+	// RESOURCE_EXHAUSTED. The store has no room left. A turn's entries wait in memory and may be written later; nothing
+	// else was written. Repeat the call with its request_id once there is room.
 	ErrorReason_ERROR_REASON_STORE_FULL ErrorReason = 11
 	// UNAVAILABLE. The server is shutting down; connect again.
 	ErrorReason_ERROR_REASON_DRAINING ErrorReason = 12
 	// DEADLINE_EXCEEDED. The call's deadline passed before the server could answer.
 	ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED ErrorReason = 13
-	// INTERNAL. A defect of the server; its log has the detail.
+	// INTERNAL. A defect of the server; its log has the details.
 	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 14
 	// UNAVAILABLE. No model gave a usable answer; metadata `status` and `detail`.
 	ErrorReason_ERROR_REASON_MODEL_UNAVAILABLE ErrorReason = 15

@@ -26,11 +26,11 @@ const (
 type GoalState int32
 
 const (
-	// Not said; refused in a report.
+	// Not set; refused in a report.
 	GoalState_GOAL_STATE_UNSPECIFIED GoalState = 0
-	// It was reached.
+	// The goal was reached.
 	GoalState_GOAL_STATE_COMPLETED GoalState = 1
-	// It was not.
+	// The goal was not reached.
 	GoalState_GOAL_STATE_FAILED GoalState = 2
 )
 
@@ -75,21 +75,21 @@ func (GoalState) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_goal_reflection_proto_rawDescGZIP(), []int{0}
 }
 
-// Where a report stands.
+// The state of a report.
 type GoalReportState int32
 
 const (
-	// Never sent; all of them where a list is asked for.
+	// Never sent; means any state in a request for a list.
 	GoalReportState_GOAL_REPORT_STATE_UNSPECIFIED GoalReportState = 0
-	// It waits for a worker.
+	// The report waits for a worker.
 	GoalReportState_GOAL_REPORT_STATE_QUEUED GoalReportState = 1
-	// A worker is at it.
+	// A worker is processing the report.
 	GoalReportState_GOAL_REPORT_STATE_RUNNING GoalReportState = 2
-	// A try failed; another one follows.
+	// An attempt failed; another one follows.
 	GoalReportState_GOAL_REPORT_STATE_RETRYING GoalReportState = 3
-	// Its reflection is stored.
+	// The reflection is stored.
 	GoalReportState_GOAL_REPORT_STATE_DONE GoalReportState = 4
-	// No reflection could be made. RetryGoalReport begins anew.
+	// No reflection could be made. RetryGoalReport queues the report again.
 	GoalReportState_GOAL_REPORT_STATE_DEAD GoalReportState = 5
 )
 
@@ -140,14 +140,15 @@ func (GoalReportState) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_goal_reflection_proto_rawDescGZIP(), []int{1}
 }
 
-// One task of a goal, and what came of it.
+// One task of a goal, with its result.
 type GoalTask struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The task. At most 256 characters.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// What it brought, in short. At most 256 KiB.
+	// A summary of the task's output. At most 256 KiB.
 	OutputSummary string `protobuf:"bytes,2,opt,name=output_summary,json=outputSummary,proto3" json:"output_summary,omitempty"`
-	// Why it failed; empty when it did not. At most 256 KiB. An error in any task raises the importance by 0.2.
+	// Why the task failed; empty when it did not fail. At most 256 KiB. An error in any task raises the reflection's
+	// importance by 0.2.
 	Error         string `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -204,25 +205,24 @@ func (x *GoalTask) GetError() string {
 	return ""
 }
 
-// What a finished goal taught. Data, never an instruction: it may quote hostile tool output.
+// The reflection on a finished goal. Data, never an instruction: it may quote hostile tool output.
 type GoalReflection struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id; empty where another program wrote it into a shared Redis.
+	// The reflection's id; empty if another program wrote it into a shared Redis.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The goal.
 	GoalId string `protobuf:"bytes,2,opt,name=goal_id,json=goalId,proto3" json:"goal_id,omitempty"`
-	// What the goal was, cut to 1,000 characters.
+	// The goal's objective, cut to 1,000 characters.
 	Objective string `protobuf:"bytes,3,opt,name=objective,proto3" json:"objective,omitempty"`
 	// What was learned, in 1 to 3 sentences.
 	Insight string `protobuf:"bytes,4,opt,name=insight,proto3" json:"insight,omitempty"`
-	// How much it matters: 0.8 for a failed goal, 0.5 for a completed one, 0.2 more when a task carries an error; at most
-	// 1.
+	// The importance: 0.8 for a failed goal, 0.5 for a completed one, 0.2 more when a task carries an error; at most 1.
 	Importance float64 `protobuf:"fixed64,5,opt,name=importance,proto3" json:"importance,omitempty"`
 	// How the goal ended.
 	GoalState GoalState `protobuf:"varint,6,opt,name=goal_state,json=goalState,proto3,enum=sidemirror.v1.GoalState" json:"goal_state,omitempty"`
-	// When it was made. It is shown for 7 days.
+	// When the reflection was made. It is shown for 7 days.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// How far its text can be trusted.
+	// How far the text can be trusted.
 	Origin        Origin `protobuf:"varint,8,opt,name=origin,proto3,enum=sidemirror.v1.Origin" json:"origin,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -314,30 +314,30 @@ func (x *GoalReflection) GetOrigin() Origin {
 	return Origin_ORIGIN_UNSPECIFIED
 }
 
-// A report, and what became of it.
+// A report, with its state and reflection.
 type GoalReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id.
+	// The report's id.
 	ReportId string `protobuf:"bytes,1,opt,name=report_id,json=reportId,proto3" json:"report_id,omitempty"`
 	// The goal.
 	GoalId string `protobuf:"bytes,2,opt,name=goal_id,json=goalId,proto3" json:"goal_id,omitempty"`
-	// What the goal was, cut to 1,000 characters.
+	// The goal's objective, cut to 1,000 characters.
 	Objective string `protobuf:"bytes,3,opt,name=objective,proto3" json:"objective,omitempty"`
 	// How the goal ended.
 	State GoalState `protobuf:"varint,4,opt,name=state,proto3,enum=sidemirror.v1.GoalState" json:"state,omitempty"`
-	// Where the report stands.
+	// The state of the report.
 	ReportState GoalReportState `protobuf:"varint,5,opt,name=report_state,json=reportState,proto3,enum=sidemirror.v1.GoalReportState" json:"report_state,omitempty"`
-	// Tries so far.
+	// Attempts so far.
 	Attempts int32 `protobuf:"varint,6,opt,name=attempts,proto3" json:"attempts,omitempty"`
-	// Why the last try failed; empty when none did.
+	// Why the last attempt failed; empty when none failed.
 	LastError string `protobuf:"bytes,7,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
-	// When it was reported.
+	// When the goal was reported.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// When its state changed last.
+	// When the state last changed.
 	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
-	// When it is tried again at the earliest; absent unless it is RETRYING.
+	// The earliest time of the next attempt; absent unless the state is RETRYING.
 	RetryTime *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=retry_time,json=retryTime,proto3" json:"retry_time,omitempty"`
-	// What was learned; absent unless it is DONE.
+	// The reflection; absent unless the state is DONE.
 	Reflection    *GoalReflection `protobuf:"bytes,11,opt,name=reflection,proto3" json:"reflection,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -450,23 +450,24 @@ func (x *GoalReport) GetReflection() *GoalReflection {
 	return nil
 }
 
-// Reports that a goal has come to its end.
+// Reports that a goal has ended.
 type ReportGoalRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-	// the same content is answered the same, and with other content is refused.
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// The goal: 1 to 128 printable characters, required. `recent_goals` is refused: its name is taken in a shared Redis.
+	// The goal: 1 to 128 printable characters, required. `recent_goals` is refused, because a shared Redis uses that
+	// name.
 	GoalId string `protobuf:"bytes,4,opt,name=goal_id,json=goalId,proto3" json:"goal_id,omitempty"`
-	// What the goal was. At most 256 KiB, required, and not of blanks only.
+	// The goal's objective. At most 256 KiB, required, not only white space.
 	Objective string `protobuf:"bytes,5,opt,name=objective,proto3" json:"objective,omitempty"`
-	// How it ended; required.
+	// How the goal ended; required.
 	State GoalState `protobuf:"varint,6,opt,name=state,proto3,enum=sidemirror.v1.GoalState" json:"state,omitempty"`
-	// What was done for it, in order. At most 100.
+	// The goal's tasks, in order. At most 100.
 	Tasks []*GoalTask `protobuf:"bytes,7,rep,name=tasks,proto3" json:"tasks,omitempty"`
 	// Why the goal failed; may be empty. At most 256 KiB.
 	Error         string `protobuf:"bytes,8,opt,name=error,proto3" json:"error,omitempty"`
@@ -563,9 +564,9 @@ func (x *ReportGoalRequest) GetError() string {
 // The report is durable.
 type ReportGoalResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names the report.
+	// The report's id.
 	ReportId string `protobuf:"bytes,1,opt,name=report_id,json=reportId,proto3" json:"report_id,omitempty"`
-	// Where it stands: QUEUED for a new one.
+	// The report's state: QUEUED for a new one.
 	ReportState   GoalReportState `protobuf:"varint,2,opt,name=report_state,json=reportState,proto3,enum=sidemirror.v1.GoalReportState" json:"report_state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -618,15 +619,15 @@ func (x *ReportGoalResponse) GetReportState() GoalReportState {
 // Asks for reports.
 type ListGoalReportsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Only those in this state; all when unspecified.
+	// Only reports in this state; all when unspecified.
 	ReportState GoalReportState `protobuf:"varint,3,opt,name=report_state,json=reportState,proto3,enum=sidemirror.v1.GoalReportState" json:"report_state,omitempty"`
-	// How many to return; 50 when 0, at most 1,000. A page may hold fewer although another one follows.
+	// How many to return: 50 when 0, at most 1,000. A page may hold fewer although another one follows.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The token of the page before; empty for the first page. At most 1,024 characters.
+	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
 	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -700,9 +701,9 @@ func (x *ListGoalReportsRequest) GetPageToken() string {
 // Reports, the newest first.
 type ListGoalReportsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A page of them.
+	// One page of reports.
 	Reports []*GoalReport `protobuf:"bytes,1,rep,name=reports,proto3" json:"reports,omitempty"`
-	// The token of the next page; empty on the last one.
+	// The token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -752,17 +753,17 @@ func (x *ListGoalReportsResponse) GetNextPageToken() string {
 	return ""
 }
 
-// Gives a dead report all its tries again.
+// Queues a dead report again.
 type RetryGoalReportRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-	// the same content is answered the same, and with other content is refused.
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// The report: 1 to 128 printable characters, required. One that is not dead is refused.
+	// The report: 1 to 128 printable characters, required. A report that is not dead is refused.
 	ReportId      string `protobuf:"bytes,4,opt,name=report_id,json=reportId,proto3" json:"report_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -829,7 +830,7 @@ func (x *RetryGoalReportRequest) GetReportId() string {
 // The report is queued again.
 type RetryGoalReportResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Where it stands now.
+	// The report's state now.
 	ReportState   GoalReportState `protobuf:"varint,1,opt,name=report_state,json=reportState,proto3,enum=sidemirror.v1.GoalReportState" json:"report_state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -875,7 +876,7 @@ func (x *RetryGoalReportResponse) GetReportState() GoalReportState {
 // Asks for a goal's reflections.
 type GetGoalReflectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
@@ -985,7 +986,7 @@ func (x *GetGoalReflectionsResponse) GetReflections() []*GoalReflection {
 // Asks for recent goals.
 type ListRecentGoalsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId     string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
@@ -1088,9 +1089,9 @@ type RecentGoal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The goal.
 	GoalId string `protobuf:"bytes,1,opt,name=goal_id,json=goalId,proto3" json:"goal_id,omitempty"`
-	// What it was, as reported last.
+	// The goal's objective, as last reported.
 	Objective string `protobuf:"bytes,2,opt,name=objective,proto3" json:"objective,omitempty"`
-	// Its reflections, at most 3, the newest first.
+	// The goal's reflections, at most 3, the newest first.
 	Reflections   []*GoalReflection `protobuf:"bytes,3,rep,name=reflections,proto3" json:"reflections,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1150,12 +1151,12 @@ func (x *RecentGoal) GetReflections() []*GoalReflection {
 // Deletes a goal's reflections.
 type DeleteGoalReflectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-	// the same content is answered the same, and with other content is refused.
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The goal: 1 to 128 printable characters, required. `recent_goals` is refused.
 	GoalId        string `protobuf:"bytes,4,opt,name=goal_id,json=goalId,proto3" json:"goal_id,omitempty"`
@@ -1221,10 +1222,10 @@ func (x *DeleteGoalReflectionsRequest) GetGoalId() string {
 	return ""
 }
 
-// They are deleted.
+// The reflections are deleted.
 type DeleteGoalReflectionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many reflections there were.
+	// How many reflections were deleted.
 	DeletedCount  int32 `protobuf:"varint,1,opt,name=deleted_count,json=deletedCount,proto3" json:"deleted_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1267,21 +1268,21 @@ func (x *DeleteGoalReflectionsResponse) GetDeletedCount() int32 {
 	return 0
 }
 
-// Asks for what earlier goals have taught.
+// Asks for reflections of earlier goals.
 type BuildGoalContextRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Names this write, which issues a receipt: 1 to 128 printable characters; filled in by the server when empty. For 24
-	// hours the same id with the same content is answered the same, and with other content is refused.
+	// Makes this write, which issues a receipt, repeatable: 1 to 128 printable characters; chosen by the server when
+	// empty. For 24 hours the same id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The goal: 1 to 128 printable characters; may be empty. `recent_goals` is refused.
 	GoalId string `protobuf:"bytes,4,opt,name=goal_id,json=goalId,proto3" json:"goal_id,omitempty"`
-	// What is to be done; may be empty. At most 256 KiB.
+	// The task; may be empty. At most 256 KiB.
 	Task string `protobuf:"bytes,5,opt,name=task,proto3" json:"task,omitempty"`
-	// How many reflections at most: 0 to 10, where 0 means 2.
+	// The most reflections: 0 to 10, where 0 means 2.
 	MaxItems      int32 `protobuf:"varint,6,opt,name=max_items,json=maxItems,proto3" json:"max_items,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1359,10 +1360,10 @@ func (x *BuildGoalContextRequest) GetMaxItems() int32 {
 	return 0
 }
 
-// What earlier goals have taught.
+// Reflections of earlier goals.
 type BuildGoalContextResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The block; empty and without a receipt when there is nothing to say.
+	// The block; empty and without a receipt when no reflection fits.
 	Block         *ContextBlock `protobuf:"bytes,1,opt,name=block,proto3" json:"block,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1408,20 +1409,20 @@ func (x *BuildGoalContextResponse) GetBlock() *ContextBlock {
 // Asks for reflections as they are stored.
 type WatchGoalReflectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Only those of this goal: 1 to 128 printable characters; all when empty. `recent_goals` is refused.
+	// Only reflections of this goal: 1 to 128 printable characters; all when empty. `recent_goals` is refused.
 	GoalId string `protobuf:"bytes,3,opt,name=goal_id,json=goalId,proto3" json:"goal_id,omitempty"`
-	// The cursor of the last reflection that was seen; empty means from the oldest that is kept. At most 1,024 characters.
-	// Only valid for the same tenant and project. A gap comes first when a reflection after it, of whatever goal, is no
-	// longer told because it is old.
+	// The cursor of the last reflection seen; empty starts at the oldest stored one. At most 1,024 characters. Valid only
+	// for the same tenant and project. A gap comes first when reflections after the cursor, of any goal, are too old to
+	// be sent.
 	Cursor string `protobuf:"bytes,4,opt,name=cursor,proto3" json:"cursor,omitempty"`
-	// Go on with what comes; false ends at the present. Default true.
+	// Whether to wait for new reflections; false ends at the present. Default true.
 	Follow *bool `protobuf:"varint,5,opt,name=follow,proto3,oneof" json:"follow,omitempty"`
-	// Leave out what is stored already: begin at the present, and say with a heartbeat where that is. Not together with a
-	// cursor.
+	// Whether to start at the present, without reflections that are already stored. A heartbeat with the present's cursor
+	// comes first. Not together with a cursor.
 	NewOnly       bool `protobuf:"varint,6,opt,name=new_only,json=newOnly,proto3" json:"new_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1499,12 +1500,12 @@ func (x *WatchGoalReflectionsRequest) GetNewOnly() bool {
 	return false
 }
 
-// One reflection, or word that the stream is alive or ends.
+// One reflection, or a notice about the stream.
 type WatchGoalReflectionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Where the watch has come to: what to ask with to go on from here.
+	// The position of the watch: send it to resume from here.
 	Cursor string `protobuf:"bytes,1,opt,name=cursor,proto3" json:"cursor,omitempty"`
-	// What there is.
+	// The content.
 	//
 	// Types that are valid to be assigned to What:
 	//
@@ -1612,12 +1613,12 @@ type WatchGoalReflectionsResponse_Heartbeat struct {
 }
 
 type WatchGoalReflectionsResponse_Closing struct {
-	// The server is going away.
+	// The stream is about to end.
 	Closing *Closing `protobuf:"bytes,4,opt,name=closing,proto3,oneof"`
 }
 
 type WatchGoalReflectionsResponse_Gap struct {
-	// Reflections after the cursor that was asked with are missing, because they are old; without sequence numbers.
+	// Reflections after the requested cursor are missing, because they are too old. Without sequence numbers.
 	Gap *Gap `protobuf:"bytes,5,opt,name=gap,proto3,oneof"`
 }
 

@@ -33,29 +33,28 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// What a finished goal taught. An agent reports that a goal has succeeded or failed and goes on at once; the server
-// reflects on it, keeps what it found for 7 days, and has it ready when the same or a similar goal comes up. Of each
-// goal the 3 newest reflections are kept.
+// Reflections on finished goals. An agent reports that a goal has succeeded or failed, and goes on at once. The server
+// reflects on the goal in the background, and offers the reflection for 7 days when the same or a similar goal comes
+// up. It keeps the 3 newest reflections of each goal.
 type GoalReflectionServiceClient interface {
-	// Reports that a goal has come to its end. Answers once the report is durable; the reflection follows, also after a
-	// crash. A report of which no reflection can be made, after many tries, is listed as dead.
+	// Reports that a goal has ended. Answers once the report is durable; the reflection follows, even after a crash. A
+	// report that yields no reflection after many attempts is listed as dead.
 	ReportGoal(ctx context.Context, in *ReportGoalRequest, opts ...grpc.CallOption) (*ReportGoalResponse, error)
-	// Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed in the
-	// last 90.
+	// Reports, the newest first: waiting ones, those done in the last 7 days, and those that failed in the last 90 days.
 	ListGoalReports(ctx context.Context, in *ListGoalReportsRequest, opts ...grpc.CallOption) (*ListGoalReportsResponse, error)
-	// Gives a dead report all its tries again.
+	// Queues a dead report again, with its full number of attempts.
 	RetryGoalReport(ctx context.Context, in *RetryGoalReportRequest, opts ...grpc.CallOption) (*RetryGoalReportResponse, error)
 	// The reflections of a goal, the newest first.
 	GetGoalReflections(ctx context.Context, in *GetGoalReflectionsRequest, opts ...grpc.CallOption) (*GetGoalReflectionsResponse, error)
 	// The goals with the newest reflections, at most 10, the newest first.
 	ListRecentGoals(ctx context.Context, in *ListRecentGoalsRequest, opts ...grpc.CallOption) (*ListRecentGoalsResponse, error)
-	// Deletes the reflections of a goal, with its reports that have ended. A report that is still being worked on may make
-	// a new reflection afterwards.
+	// Deletes a goal's reflections and its ended reports. A report in progress may still add a reflection afterwards.
 	DeleteGoalReflections(ctx context.Context, in *DeleteGoalReflectionsRequest, opts ...grpc.CallOption) (*DeleteGoalReflectionsResponse, error)
-	// The `[PAST REFLECTIONS]` block: with a goal that goal's, and those of goals similar to the task while there is room;
-	// with a task alone those of similar goals; with neither the recent ones. The most important first, then the newest.
+	// Builds the `[PAST REFLECTIONS]` block. With a goal, it holds that goal's reflections and, while there is room,
+	// those of goals similar to the task. With a task alone it holds those of similar goals, and with neither the recent
+	// ones. The most important come first, then the newest.
 	BuildGoalContext(ctx context.Context, in *BuildGoalContextRequest, opts ...grpc.CallOption) (*BuildGoalContextResponse, error)
-	// Each reflection as it is stored, once, whichever sidecar made it.
+	// Streams each reflection once, as it is stored, whichever sidecar made it.
 	WatchGoalReflections(ctx context.Context, in *WatchGoalReflectionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchGoalReflectionsResponse], error)
 }
 
@@ -160,29 +159,28 @@ type GoalReflectionService_WatchGoalReflectionsClient = grpc.ServerStreamingClie
 // All implementations must embed UnimplementedGoalReflectionServiceServer
 // for forward compatibility.
 //
-// What a finished goal taught. An agent reports that a goal has succeeded or failed and goes on at once; the server
-// reflects on it, keeps what it found for 7 days, and has it ready when the same or a similar goal comes up. Of each
-// goal the 3 newest reflections are kept.
+// Reflections on finished goals. An agent reports that a goal has succeeded or failed, and goes on at once. The server
+// reflects on the goal in the background, and offers the reflection for 7 days when the same or a similar goal comes
+// up. It keeps the 3 newest reflections of each goal.
 type GoalReflectionServiceServer interface {
-	// Reports that a goal has come to its end. Answers once the report is durable; the reflection follows, also after a
-	// crash. A report of which no reflection can be made, after many tries, is listed as dead.
+	// Reports that a goal has ended. Answers once the report is durable; the reflection follows, even after a crash. A
+	// report that yields no reflection after many attempts is listed as dead.
 	ReportGoal(context.Context, *ReportGoalRequest) (*ReportGoalResponse, error)
-	// Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed in the
-	// last 90.
+	// Reports, the newest first: waiting ones, those done in the last 7 days, and those that failed in the last 90 days.
 	ListGoalReports(context.Context, *ListGoalReportsRequest) (*ListGoalReportsResponse, error)
-	// Gives a dead report all its tries again.
+	// Queues a dead report again, with its full number of attempts.
 	RetryGoalReport(context.Context, *RetryGoalReportRequest) (*RetryGoalReportResponse, error)
 	// The reflections of a goal, the newest first.
 	GetGoalReflections(context.Context, *GetGoalReflectionsRequest) (*GetGoalReflectionsResponse, error)
 	// The goals with the newest reflections, at most 10, the newest first.
 	ListRecentGoals(context.Context, *ListRecentGoalsRequest) (*ListRecentGoalsResponse, error)
-	// Deletes the reflections of a goal, with its reports that have ended. A report that is still being worked on may make
-	// a new reflection afterwards.
+	// Deletes a goal's reflections and its ended reports. A report in progress may still add a reflection afterwards.
 	DeleteGoalReflections(context.Context, *DeleteGoalReflectionsRequest) (*DeleteGoalReflectionsResponse, error)
-	// The `[PAST REFLECTIONS]` block: with a goal that goal's, and those of goals similar to the task while there is room;
-	// with a task alone those of similar goals; with neither the recent ones. The most important first, then the newest.
+	// Builds the `[PAST REFLECTIONS]` block. With a goal, it holds that goal's reflections and, while there is room,
+	// those of goals similar to the task. With a task alone it holds those of similar goals, and with neither the recent
+	// ones. The most important come first, then the newest.
 	BuildGoalContext(context.Context, *BuildGoalContextRequest) (*BuildGoalContextResponse, error)
-	// Each reflection as it is stored, once, whichever sidecar made it.
+	// Streams each reflection once, as it is stored, whichever sidecar made it.
 	WatchGoalReflections(*WatchGoalReflectionsRequest, grpc.ServerStreamingServer[WatchGoalReflectionsResponse]) error
 	mustEmbedUnimplementedGoalReflectionServiceServer()
 }

@@ -24,11 +24,11 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What an event of a trace is.
+// The type of an event in a trace.
 type EventType int32
 
 const (
-	// Not said: EVENT_TYPE_SYSTEM_EVENT.
+	// Not set; treated as EVENT_TYPE_SYSTEM_EVENT.
 	EventType_EVENT_TYPE_UNSPECIFIED EventType = 0
 	// A tool was called.
 	EventType_EVENT_TYPE_TOOL_CALL EventType = 1
@@ -97,23 +97,23 @@ func (EventType) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{0}
 }
 
-// Why something failed.
+// The category of a failure.
 type ErrorCategory int32
 
 const (
-	// Not known, or not said.
+	// Not known, or not reported.
 	ErrorCategory_ERROR_CATEGORY_UNSPECIFIED ErrorCategory = 0
-	// It took too long.
+	// The operation took too long.
 	ErrorCategory_ERROR_CATEGORY_TIMEOUT_ERROR ErrorCategory = 1
 	// An input was wrong.
 	ErrorCategory_ERROR_CATEGORY_VALIDATION_ERROR ErrorCategory = 2
-	// It was not allowed.
+	// The operation was not allowed.
 	ErrorCategory_ERROR_CATEGORY_PERMISSION_ERROR ErrorCategory = 3
 	// Something does not exist.
 	ErrorCategory_ERROR_CATEGORY_NOT_FOUND_ERROR ErrorCategory = 4
 	// Too many requests.
 	ErrorCategory_ERROR_CATEGORY_RATE_LIMIT_ERROR ErrorCategory = 5
-	// The way to it failed.
+	// The network connection failed.
 	ErrorCategory_ERROR_CATEGORY_NETWORK_ERROR ErrorCategory = 6
 	// The tool itself failed.
 	ErrorCategory_ERROR_CATEGORY_TOOL_ERROR ErrorCategory = 7
@@ -123,7 +123,7 @@ const (
 	ErrorCategory_ERROR_CATEGORY_RESOURCE_ERROR ErrorCategory = 9
 	// The code or an assumption was wrong.
 	ErrorCategory_ERROR_CATEGORY_LOGIC_ERROR ErrorCategory = 10
-	// It failed, and nothing says why.
+	// The cause of the failure is not known.
 	ErrorCategory_ERROR_CATEGORY_UNKNOWN_ERROR ErrorCategory = 11
 )
 
@@ -186,11 +186,11 @@ func (ErrorCategory) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{1}
 }
 
-// What a memory says.
+// The kind of a memory.
 type MemoryKind int32
 
 const (
-	// Not said: any.
+	// Not set: any kind.
 	MemoryKind_MEMORY_KIND_UNSPECIFIED MemoryKind = 0
 	// What happened and why.
 	MemoryKind_MEMORY_KIND_REFLECTION MemoryKind = 1
@@ -243,13 +243,14 @@ func (MemoryKind) EnumDescriptor() ([]byte, []int) {
 type MemoryState int32
 
 const (
-	// Not said: any.
+	// Not set: any state.
 	MemoryState_MEMORY_STATE_UNSPECIFIED MemoryState = 0
-	// It is.
+	// The memory is recalled.
 	MemoryState_MEMORY_STATE_ACTIVE MemoryState = 1
-	// It is not: its text tries to steer whoever reads it, it waits for a second episode, or somebody said so.
+	// The memory is not recalled: its text tries to steer its reader, it waits for a second episode, or a reviewer
+	// decided so.
 	MemoryState_MEMORY_STATE_QUARANTINED MemoryState = 2
-	// It is not, and is not learned anew either.
+	// The memory is not recalled, and is not learned again.
 	MemoryState_MEMORY_STATE_RETIRED MemoryState = 3
 )
 
@@ -304,7 +305,7 @@ const (
 	SearchMode_SEARCH_MODE_UNSPECIFIED SearchMode = 0
 	// Without a text: by importance and age.
 	SearchMode_SEARCH_MODE_FILTER SearchMode = 1
-	// By full text alone: there is no embedding model, or it did not answer, or records still wait for their vectors.
+	// By full text alone: there is no embedding model, it did not answer, or memories still wait for their vectors.
 	SearchMode_SEARCH_MODE_FULL_TEXT SearchMode = 2
 	// By full text and by vectors, fused by rank.
 	SearchMode_SEARCH_MODE_HYBRID SearchMode = 3
@@ -357,13 +358,13 @@ func (SearchMode) EnumDescriptor() ([]byte, []int) {
 type ClusterKind int32
 
 const (
-	// Not said: any.
+	// Not set: any kind.
 	ClusterKind_CLUSTER_KIND_UNSPECIFIED ClusterKind = 0
-	// They tell of the same failure, in whatever words.
+	// The memories are about the same failure, in any wording.
 	ClusterKind_CLUSTER_KIND_ERROR_SIGNATURE ClusterKind = 1
-	// They are about the same tool, and have many of their words in common.
+	// The memories are about the same tool, and share many words.
 	ClusterKind_CLUSTER_KIND_TOOL ClusterKind = 2
-	// They have most of their words in common.
+	// The memories share most of their words.
 	ClusterKind_CLUSTER_KIND_SIMILARITY ClusterKind = 3
 )
 
@@ -410,23 +411,23 @@ func (ClusterKind) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{5}
 }
 
-// What a link says of its source.
+// The relation of a link's source to its target.
 type LinkKind int32
 
 const (
-	// Not said.
+	// Not set.
 	LinkKind_LINK_KIND_UNSPECIFIED LinkKind = 0
-	// It is what to do next time, and the target says why.
+	// The source says what to do next time, the target why.
 	LinkKind_LINK_KIND_STRATEGY_OF LinkKind = 1
-	// It was made with the target.
+	// The source was derived from the target.
 	LinkKind_LINK_KIND_DERIVED_FROM LinkKind = 2
-	// It holds in place of the target, which is shown no more beside it.
+	// The source replaces the target, which is no longer shown beside it.
 	LinkKind_LINK_KIND_SUPERSEDES LinkKind = 3
-	// It says much the same as the target.
+	// The source says much the same as the target.
 	LinkKind_LINK_KIND_SIMILAR_TO LinkKind = 4
-	// It tells of the same failure as the target.
+	// The source is about the same failure as the target.
 	LinkKind_LINK_KIND_SAME_ERROR LinkKind = 5
-	// The target, which is no memory, occurs in it.
+	// The source mentions the target, which is not a memory.
 	LinkKind_LINK_KIND_MENTIONS LinkKind = 6
 )
 
@@ -479,11 +480,11 @@ func (LinkKind) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{6}
 }
 
-// What a node of the graph is.
+// The kind of a node in the graph.
 type GraphNodeKind int32
 
 const (
-	// Not said: GRAPH_NODE_KIND_MEMORY.
+	// Not set; treated as GRAPH_NODE_KIND_MEMORY.
 	GraphNodeKind_GRAPH_NODE_KIND_UNSPECIFIED GraphNodeKind = 0
 	// A memory.
 	GraphNodeKind_GRAPH_NODE_KIND_MEMORY GraphNodeKind = 1
@@ -544,15 +545,15 @@ func (GraphNodeKind) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{7}
 }
 
-// What was removed because it was old.
+// The kind of data that was removed because of its age.
 type PrunedKind int32
 
 const (
 	// Never sent.
 	PrunedKind_PRUNED_KIND_UNSPECIFIED PrunedKind = 0
-	// Memories that mattered little.
+	// Memories of little importance.
 	PrunedKind_PRUNED_KIND_MEMORIES PrunedKind = 1
-	// Turns that had ended, with their events and directives.
+	// Ended turns, with their events and directives.
 	PrunedKind_PRUNED_KIND_TURNS PrunedKind = 2
 )
 
@@ -597,19 +598,19 @@ func (PrunedKind) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{8}
 }
 
-// What the evidence says of a lesson.
+// What the evidence says about a lesson.
 type LessonVerdict int32
 
 const (
 	// Never sent.
 	LessonVerdict_LESSON_VERDICT_UNSPECIFIED LessonVerdict = 0
-	// Tasks succeed more often with it.
+	// Tasks succeed more often with the lesson.
 	LessonVerdict_LESSON_VERDICT_HELPS LessonVerdict = 1
-	// Tasks succeed less often with it.
+	// Tasks succeed less often with the lesson.
 	LessonVerdict_LESSON_VERDICT_HARMS LessonVerdict = 2
-	// It makes a difference of less than 10 points, if any.
+	// The lesson changes the success rate by less than 10 percentage points.
 	LessonVerdict_LESSON_VERDICT_INERT LessonVerdict = 3
-	// There are too few outcomes to tell: fewer than 30 in an arm, or a lift that chance may have made.
+	// There are too few outcomes to tell: fewer than 30 in an arm, or a lift that may be due to chance.
 	LessonVerdict_LESSON_VERDICT_NOT_ENOUGH_DATA LessonVerdict = 4
 )
 
@@ -661,19 +662,19 @@ func (LessonVerdict) EnumDescriptor() ([]byte, []int) {
 // One event of a trace.
 type ReflectionEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id, by which the reflection names it: 1 to 128 printable characters; filled in by the server when empty.
+	// The event's id, by which the reflection cites it: 1 to 128 printable characters; chosen by the server when empty.
 	EventId string `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
-	// What it is.
+	// The type of the event.
 	EventType EventType `protobuf:"varint,2,opt,name=event_type,json=eventType,proto3,enum=sidemirror.v1.EventType" json:"event_type,omitempty"`
-	// When it happened; absent when not known.
+	// When the event happened; absent when not known.
 	Timestamp *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=timestamp,proto3" json:"timestamp,omitempty"`
-	// What was called, returned, asked, answered or said. At most 256 KiB.
+	// The text of the call, result, question, answer or message. At most 256 KiB.
 	Content string `protobuf:"bytes,4,opt,name=content,proto3" json:"content,omitempty"`
-	// More about it. At most 64 KiB; no NaN.
+	// Further data on the event. At most 64 KiB; no NaN.
 	Metadata *structpb.Struct `protobuf:"bytes,5,opt,name=metadata,proto3" json:"metadata,omitempty"`
-	// The tool; for those of its events. At most 256 characters.
+	// The tool, for events of a tool. At most 256 characters.
 	ToolName string `protobuf:"bytes,6,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
-	// What failed, such as `message` and `code`; absent when nothing did. At most 64 KiB; no NaN.
+	// Data on the error, such as `message` and `code`; absent when nothing failed. At most 64 KiB; no NaN.
 	Error         *structpb.Struct `protobuf:"bytes,7,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -763,9 +764,9 @@ type TaskError struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The category.
 	ErrorCategory ErrorCategory `protobuf:"varint,1,opt,name=error_category,json=errorCategory,proto3,enum=sidemirror.v1.ErrorCategory" json:"error_category,omitempty"`
-	// What was said. At most 256 KiB.
+	// The error's message. At most 256 KiB.
 	ErrorMessage string `protobuf:"bytes,2,opt,name=error_message,json=errorMessage,proto3" json:"error_message,omitempty"`
-	// What belongs to it, such as the query that failed. At most 64 KiB; no NaN.
+	// Data on the error, such as the query that failed. At most 64 KiB; no NaN.
 	Context       *structpb.Struct `protobuf:"bytes,3,opt,name=context,proto3" json:"context,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -822,14 +823,14 @@ func (x *TaskError) GetContext() *structpb.Struct {
 	return nil
 }
 
-// When a lesson is worth showing; matched before similarity. Empty says nothing.
+// When a lesson applies; matched before similarity. An empty field sets no condition.
 type AppliesWhen struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One of these tools is used. At most 32. Each has at most 256 characters.
+	// The lesson applies when one of these tools is used. At most 32. Each has at most 256 characters.
 	Tools []string `protobuf:"bytes,1,rep,name=tools,proto3" json:"tools,omitempty"`
-	// One of these errors came up. At most 32.
+	// The lesson applies after one of these errors. At most 32.
 	ErrorCategories []ErrorCategory `protobuf:"varint,2,rep,packed,name=error_categories,json=errorCategories,proto3,enum=sidemirror.v1.ErrorCategory" json:"error_categories,omitempty"`
-	// When it does not apply, in words. At most 1,000 characters.
+	// When the lesson does not apply, in words. At most 1,000 characters.
 	NotWhen       string `protobuf:"bytes,3,opt,name=not_when,json=notWhen,proto3" json:"not_when,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -886,42 +887,43 @@ func (x *AppliesWhen) GetNotWhen() string {
 	return ""
 }
 
-// What a reflection came to.
+// The result of a reflection.
 type ReflectionResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What came of it: always OK where the server sends it; not read where it is sent back.
+	// Always OK in answers; ignored in requests.
 	Status ResultStatus `protobuf:"varint,1,opt,name=status,proto3,enum=sidemirror.v1.ResultStatus" json:"status,omitempty"`
-	// What happened and why. Required where it is sent back, and not of blanks only; at most 16,000 characters.
+	// What happened and why. Required in requests, not only white space; at most 16,000 characters.
 	ReflectionText string `protobuf:"bytes,2,opt,name=reflection_text,json=reflectionText,proto3" json:"reflection_text,omitempty"`
-	// What to do next time; empty or of blanks when there is nothing to say. At most 16,000 characters.
+	// What to do next time; empty or white space when there is no strategy. At most 16,000 characters.
 	StrategyText string `protobuf:"bytes,3,opt,name=strategy_text,json=strategyText,proto3" json:"strategy_text,omitempty"`
-	// How much it matters, 0 to 1; 0.5 when absent.
+	// How much the lesson matters, 0 to 1; 0.5 when absent.
 	Importance *float64 `protobuf:"fixed64,4,opt,name=importance,proto3,oneof" json:"importance,omitempty"`
-	// How sure it is, 0 to 1; absent when nobody said.
+	// The confidence in the lesson, 0 to 1; absent when not given.
 	Confidence *float64 `protobuf:"fixed64,5,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
-	// What it is about, such as `timeout`. At most 32. Each has at most 64 characters.
+	// Topics, such as `timeout`. At most 32. Each has at most 64 characters.
 	Tags []string `protobuf:"bytes,6,rep,name=tags,proto3" json:"tags,omitempty"`
 	// Why the task failed.
 	ErrorCategory ErrorCategory `protobuf:"varint,7,opt,name=error_category,json=errorCategory,proto3,enum=sidemirror.v1.ErrorCategory" json:"error_category,omitempty"`
-	// The events that it rests on. At most 100. Each has at most 128 characters.
+	// The events that the lesson rests on. At most 100. Each has at most 128 characters.
 	SourceEventIds []string `protobuf:"bytes,8,rep,name=source_event_ids,json=sourceEventIds,proto3" json:"source_event_ids,omitempty"`
-	// Memories that belong to it. At most 100. Each has at most 128 characters.
+	// Related memories. At most 100. Each has at most 128 characters.
 	RelatedMemoryIds []string `protobuf:"bytes,9,rep,name=related_memory_ids,json=relatedMemoryIds,proto3" json:"related_memory_ids,omitempty"`
-	// `outcome`, `task_description`, `event_count`, `session_id`, `episode` (a digest of what happened), and what the caller
-	// adds. `steering` (why it will be in quarantine) and `repeats` (true: it says what the agent had been shown) are there
-	// when they apply: what has them is stored in quarantine, or not at all. At most 64 KiB; no NaN.
+	// `outcome`, `task_description`, `event_count`, `session_id`, `episode` (a digest of the events), and the caller's
+	// own members. `steering` (why the result will be quarantined) and `repeats` (true: it repeats a lesson that the
+	// agent was shown) are present when they apply. A result with either is stored in quarantine, or not at all. At most
+	// 64 KiB; no NaN.
 	Metadata *structpb.Struct `protobuf:"bytes,10,opt,name=metadata,proto3" json:"metadata,omitempty"`
-	// When it was made.
+	// When the result was made.
 	GeneratedAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=generated_at,json=generatedAt,proto3" json:"generated_at,omitempty"`
-	// When it is worth showing.
+	// When the lesson applies.
 	AppliesWhen *AppliesWhen `protobuf:"bytes,12,opt,name=applies_when,json=appliesWhen,proto3" json:"applies_when,omitempty"`
-	// How far its text can be trusted: as far as the least trusted of what it was made from. Where it is sent back it can
-	// lower the trust in what is stored, never raise it.
+	// How far the text can be trusted: as far as its least trusted source. In a request it can lower the trust in the
+	// stored text, never raise it.
 	Origin Origin `protobuf:"varint,13,opt,name=origin,proto3,enum=sidemirror.v1.Origin" json:"origin,omitempty"`
-	// What answered, and what it took; not read where it is sent back.
+	// The model that answered, and its usage; ignored in requests.
 	Usage *Usage `protobuf:"bytes,14,opt,name=usage,proto3" json:"usage,omitempty"`
-	// The failure that it is about, as `tool|category|cause`, the same in whatever words it was told; empty for none. At most
-	// 256 characters.
+	// The failure that the lesson is about, as `tool|category|cause`, the same for every wording of the error; empty for
+	// none. At most 256 characters.
 	ErrorSignature string `protobuf:"bytes,15,opt,name=error_signature,json=errorSignature,proto3" json:"error_signature,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -1062,64 +1064,64 @@ func (x *ReflectionResult) GetErrorSignature() string {
 	return ""
 }
 
-// A reflection or a strategy as it is kept. Its content is data, never an instruction.
+// A stored reflection or strategy. Its content is data, never an instruction.
 type Memory struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id.
+	// The memory's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What it says.
+	// The memory's kind.
 	Kind MemoryKind `protobuf:"varint,2,opt,name=kind,proto3,enum=sidemirror.v1.MemoryKind" json:"kind,omitempty"`
 	// The text.
 	Content string `protobuf:"bytes,3,opt,name=content,proto3" json:"content,omitempty"`
 	// Always `reflection_engine_v2`.
 	Source string `protobuf:"bytes,4,opt,name=source,proto3" json:"source,omitempty"`
-	// How much it matters, 0 to 1. A strategy's is 1.1 times its reflection's, at most 1.
+	// How much the memory matters, 0 to 1. A strategy's importance is 1.1 times its reflection's, at most 1.
 	Importance float64 `protobuf:"fixed64,5,opt,name=importance,proto3" json:"importance,omitempty"`
 	// Always `rm`: reflective memory.
 	Layer string `protobuf:"bytes,6,opt,name=layer,proto3" json:"layer,omitempty"`
-	// What it is about; a strategy has `strategy` too.
+	// Topics; a strategy has the tag `strategy` too.
 	Tags []string `protobuf:"bytes,7,rep,name=tags,proto3" json:"tags,omitempty"`
 	// `outcome`, `task_description`, `event_count`, `session_id`, and what the caller added.
 	Metadata *structpb.Struct `protobuf:"bytes,8,opt,name=metadata,proto3" json:"metadata,omitempty"`
-	// How sure it is, 0 to 1; absent when nobody said.
+	// The confidence in the memory, 0 to 1; absent when not given.
 	Confidence *float64 `protobuf:"fixed64,9,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
 	// Why the task failed.
 	ErrorCategory ErrorCategory `protobuf:"varint,10,opt,name=error_category,json=errorCategory,proto3,enum=sidemirror.v1.ErrorCategory" json:"error_category,omitempty"`
-	// The events that it rests on.
+	// The events that the memory rests on.
 	SourceEventIds []string `protobuf:"bytes,11,rep,name=source_event_ids,json=sourceEventIds,proto3" json:"source_event_ids,omitempty"`
-	// How far its text can be trusted.
+	// How far the text can be trusted.
 	Origin Origin `protobuf:"varint,12,opt,name=origin,proto3,enum=sidemirror.v1.Origin" json:"origin,omitempty"`
-	// Whether it is recalled.
+	// Whether the memory is recalled.
 	State MemoryState `protobuf:"varint,13,opt,name=state,proto3,enum=sidemirror.v1.MemoryState" json:"state,omitempty"`
-	// Its version, from 1.
+	// The memory's version, from 1.
 	Version int32 `protobuf:"varint,14,opt,name=version,proto3" json:"version,omitempty"`
-	// When it was first kept.
+	// When the memory was first stored.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// When this version was made.
 	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
-	// Memories that belong to it.
+	// Related memories.
 	RelatedMemoryIds []string `protobuf:"bytes,17,rep,name=related_memory_ids,json=relatedMemoryIds,proto3" json:"related_memory_ids,omitempty"`
-	// Of a strategy: the id of its reflection.
+	// The id of its reflection, for a strategy.
 	StrategyOf string `protobuf:"bytes,18,opt,name=strategy_of,json=strategyOf,proto3" json:"strategy_of,omitempty"`
-	// When it is worth showing.
+	// When the lesson applies.
 	AppliesWhen *AppliesWhen `protobuf:"bytes,19,opt,name=applies_when,json=appliesWhen,proto3" json:"applies_when,omitempty"`
-	// How often it was learned.
+	// How often the memory was learned.
 	Strength int32 `protobuf:"varint,20,opt,name=strength,proto3" json:"strength,omitempty"`
-	// How many distinct episodes taught it, as far as it remembers: at most 16.
+	// How many distinct episodes taught the memory, as far as it records them: at most 16.
 	EpisodeCount int32 `protobuf:"varint,21,opt,name=episode_count,json=episodeCount,proto3" json:"episode_count,omitempty"`
-	// Why it is in quarantine: `steering`, `uncorroborated` or `reviewed`; else empty.
+	// Why the memory is in quarantine: `steering`, `uncorroborated` or `reviewed`; else empty.
 	Quarantine string `protobuf:"bytes,22,opt,name=quarantine,proto3" json:"quarantine,omitempty"`
 	// What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
 	Change string `protobuf:"bytes,23,opt,name=change,proto3" json:"change,omitempty"`
-	// Why, where somebody said so.
+	// The reason for this version, if one was given.
 	Reason string `protobuf:"bytes,24,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Whose it is.
+	// The tenant that owns the memory.
 	TenantId string `protobuf:"bytes,25,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// Of which project.
+	// The tenant's project.
 	ProjectId string `protobuf:"bytes,26,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// The failure that it is about, as `tool|category|cause`; empty for none.
+	// The failure that the memory is about, as `tool|category|cause`; empty for none.
 	ErrorSignature string `protobuf:"bytes,27,opt,name=error_signature,json=errorSignature,proto3" json:"error_signature,omitempty"`
-	// Of what was dreamt: the memories that it rests on. At most 12.
+	// The memories that this one rests on, if a dream made it. At most 12.
 	DerivedFrom   []string `protobuf:"bytes,28,rep,name=derived_from,json=derivedFrom,proto3" json:"derived_from,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1351,38 +1353,38 @@ func (x *Memory) GetDerivedFrom() []string {
 	return nil
 }
 
-// Asks for a reflection. Exactly one of `events`, `turn_id` and `session_id` says what happened; `session_id` may come
-// with events, as a label.
+// Asks for a reflection on exactly one of `events`, `turn_id` and `session_id`. With `events`, `session_id` may be set
+// too, as a label.
 type GenerateReflectionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-	// the same content is answered the same, and with other content is refused.
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// What happened, oldest first. At most 1,000.
+	// The events, oldest first. At most 1,000.
 	Events []*ReflectionEvent `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
 	// A recorded turn: 1 to 128 printable characters.
 	TurnId string `protobuf:"bytes,5,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// A recorded session, of which the last 8 turns count; with `events`, the session that they belong to. 1 to 128
-	// printable characters.
+	// A recorded session, whose last 8 turns count; with `events`, the session of the events. 1 to 128 printable
+	// characters.
 	SessionId string `protobuf:"bytes,6,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// What became of the task. When not said, the recorded turn's; required for events.
+	// How the task ended. When not set, the recorded turn's outcome is used; required for events.
 	Outcome TaskOutcome `protobuf:"varint,7,opt,name=outcome,proto3,enum=sidemirror.v1.TaskOutcome" json:"outcome,omitempty"`
-	// Why it failed; absent when it did not, or when the events say it.
+	// Why the task failed; absent when it did not fail, or when the events say why.
 	Error *TaskError `protobuf:"bytes,8,opt,name=error,proto3" json:"error,omitempty"`
-	// What the task does. At most 256 KiB. When empty, the recorded turn's.
+	// The task. At most 256 KiB. When empty, the recorded turn's task is used.
 	TaskDescription string `protobuf:"bytes,9,opt,name=task_description,json=taskDescription,proto3" json:"task_description,omitempty"`
 	// What success looks like. At most 256 KiB.
 	TaskGoal string `protobuf:"bytes,10,opt,name=task_goal,json=taskGoal,proto3" json:"task_goal,omitempty"`
-	// Memories that belong to it. At most 100. Each has at most 128 characters.
+	// Related memories. At most 100. Each has at most 128 characters.
 	RelatedMemoryIds []string `protobuf:"bytes,11,rep,name=related_memory_ids,json=relatedMemoryIds,proto3" json:"related_memory_ids,omitempty"`
 	// Receipts of the blocks that the agent was shown. Blocks are recognised in the trace without them too. At most 32.
 	// Each has at most 128 characters.
 	ReceiptIds []string `protobuf:"bytes,12,rep,name=receipt_ids,json=receiptIds,proto3" json:"receipt_ids,omitempty"`
-	// Keep the result too.
+	// Whether to store the result.
 	Store         bool `protobuf:"varint,13,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1512,14 +1514,14 @@ func (x *GenerateReflectionRequest) GetStore() bool {
 // The reflection.
 type GenerateReflectionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it came to.
+	// The result.
 	Result *ReflectionResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
-	// The memory that it became; empty when it was not stored.
+	// The stored reflection; empty when it was not stored.
 	ReflectionId string `protobuf:"bytes,2,opt,name=reflection_id,json=reflectionId,proto3" json:"reflection_id,omitempty"`
-	// The memory that its strategy became; empty when it was not stored or there is none.
+	// The stored strategy; empty when it was not stored or there is none.
 	StrategyId string `protobuf:"bytes,3,opt,name=strategy_id,json=strategyId,proto3" json:"strategy_id,omitempty"`
-	// Why it was not stored although that was asked for, for people: it repeats a lesson that the agent had been shown, or
-	// matters less than `min_store_importance`.
+	// Why the result was not stored although `store` is true, for people: it repeats a lesson that the agent was shown,
+	// or its importance is below `min_store_importance`.
 	NotStoredReason string `protobuf:"bytes,4,opt,name=not_stored_reason,json=notStoredReason,proto3" json:"not_stored_reason,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -1583,19 +1585,19 @@ func (x *GenerateReflectionResponse) GetNotStoredReason() string {
 	return ""
 }
 
-// Asks to keep a reflection.
+// Asks to store a reflection.
 type StoreReflectionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-	// the same content is answered the same, and with other content is refused.
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// What to keep; required.
+	// The result to store; required.
 	Result *ReflectionResult `protobuf:"bytes,4,opt,name=result,proto3" json:"result,omitempty"`
-	// The session that it comes from: 1 to 128 printable characters; may be empty.
+	// The session that the result comes from: 1 to 128 printable characters; may be empty.
 	SessionId     string `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1666,14 +1668,14 @@ func (x *StoreReflectionRequest) GetSessionId() string {
 	return ""
 }
 
-// It is kept.
+// The stored memories, or why there are none.
 type StoreReflectionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The memory that the reflection became; empty when it was not stored.
+	// The stored reflection; empty when it was not stored.
 	ReflectionId string `protobuf:"bytes,1,opt,name=reflection_id,json=reflectionId,proto3" json:"reflection_id,omitempty"`
-	// The memory that the strategy became; empty when there is none.
+	// The stored strategy; empty when there is none.
 	StrategyId string `protobuf:"bytes,2,opt,name=strategy_id,json=strategyId,proto3" json:"strategy_id,omitempty"`
-	// Why it was not stored, for people: it repeats a lesson that the agent had been shown, or matters less than
+	// Why the result was not stored, for people: it repeats a lesson that the agent was shown, or its importance is below
 	// `min_store_importance`.
 	NotStoredReason string `protobuf:"bytes,3,opt,name=not_stored_reason,json=notStoredReason,proto3" json:"not_stored_reason,omitempty"`
 	unknownFields   protoimpl.UnknownFields
@@ -1734,11 +1736,11 @@ func (x *StoreReflectionResponse) GetNotStoredReason() string {
 // Asks for a memory.
 type GetReflectionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Its id: 1 to 128 printable characters, required.
+	// The memory's id: 1 to 128 printable characters, required.
 	ReflectionId  string `protobuf:"bytes,3,opt,name=reflection_id,json=reflectionId,proto3" json:"reflection_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1844,17 +1846,17 @@ func (x *GetReflectionResponse) GetMemory() *Memory {
 // Asks for memories.
 type ListReflectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Only of this kind.
+	// Only memories of this kind.
 	Kind MemoryKind `protobuf:"varint,3,opt,name=kind,proto3,enum=sidemirror.v1.MemoryKind" json:"kind,omitempty"`
-	// Only in this state.
+	// Only memories in this state.
 	State MemoryState `protobuf:"varint,4,opt,name=state,proto3,enum=sidemirror.v1.MemoryState" json:"state,omitempty"`
-	// How many to return; 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+	// How many to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
 	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The token of the page before; empty for the first page. At most 1,024 characters.
+	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
 	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1935,9 +1937,9 @@ func (x *ListReflectionsRequest) GetPageToken() string {
 // Memories, the newest first.
 type ListReflectionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A page of them.
+	// One page of memories.
 	Memories []*Memory `protobuf:"bytes,1,rep,name=memories,proto3" json:"memories,omitempty"`
-	// The token of the next page; empty on the last one.
+	// The token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1990,23 +1992,23 @@ func (x *ListReflectionsResponse) GetNextPageToken() string {
 // Asks to change a memory.
 type UpdateReflectionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-	// the same content is answered the same, and with other content is refused.
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// Its id: 1 to 128 printable characters, required.
+	// The memory's id: 1 to 128 printable characters, required.
 	ReflectionId string `protobuf:"bytes,4,opt,name=reflection_id,json=reflectionId,proto3" json:"reflection_id,omitempty"`
 	// The new values; required.
 	Changes *MemoryChanges `protobuf:"bytes,5,opt,name=changes,proto3" json:"changes,omitempty"`
-	// Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty. A field that is named
-	// and not set is cleared: `confidence` is absent then.
+	// The fields of `changes` to apply, by their names. At most 20. When empty, those that are set. A named field that is
+	// not set is cleared: `confidence` becomes absent.
 	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,6,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
-	// Change it only if it still has this version: 0 to 2,147,483,647, where 0 means any. Else FAILED_PRECONDITION.
+	// The version that the memory must have, else FAILED_PRECONDITION: 0 to 2,147,483,647, where 0 means any.
 	IfVersion int32 `protobuf:"varint,7,opt,name=if_version,json=ifVersion,proto3" json:"if_version,omitempty"`
-	// Why, for people. At most 1,000 characters.
+	// The reason, for people. At most 1,000 characters.
 	Reason        string `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2101,21 +2103,21 @@ func (x *UpdateReflectionRequest) GetReason() string {
 // New values of a memory.
 type MemoryChanges struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The text, not of blanks only. At most 16,000 characters.
+	// The text, not only white space. At most 16,000 characters.
 	Content string `protobuf:"bytes,1,opt,name=content,proto3" json:"content,omitempty"`
-	// How much it matters, 0 to 1.
+	// How much the memory matters, 0 to 1.
 	Importance float64 `protobuf:"fixed64,2,opt,name=importance,proto3" json:"importance,omitempty"`
-	// How sure it is, 0 to 1.
+	// The confidence in the memory, 0 to 1.
 	Confidence *float64 `protobuf:"fixed64,3,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
-	// What it is about. At most 32. Each has at most 64 characters.
+	// Topics. At most 32. Each has at most 64 characters.
 	Tags []string `protobuf:"bytes,4,rep,name=tags,proto3" json:"tags,omitempty"`
 	// Why the task failed.
 	ErrorCategory ErrorCategory `protobuf:"varint,5,opt,name=error_category,json=errorCategory,proto3,enum=sidemirror.v1.ErrorCategory" json:"error_category,omitempty"`
-	// All of its metadata. At most 64 KiB; no NaN.
+	// The complete metadata. At most 64 KiB; no NaN.
 	Metadata *structpb.Struct `protobuf:"bytes,6,opt,name=metadata,proto3" json:"metadata,omitempty"`
-	// When it is worth showing.
+	// When the lesson applies.
 	AppliesWhen *AppliesWhen `protobuf:"bytes,7,opt,name=applies_when,json=appliesWhen,proto3" json:"applies_when,omitempty"`
-	// Memories that belong to it. At most 100. Each has at most 128 characters.
+	// Related memories. At most 100. Each has at most 128 characters.
 	RelatedMemoryIds []string `protobuf:"bytes,8,rep,name=related_memory_ids,json=relatedMemoryIds,proto3" json:"related_memory_ids,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -2207,7 +2209,7 @@ func (x *MemoryChanges) GetRelatedMemoryIds() []string {
 	return nil
 }
 
-// It is changed.
+// The memory is changed.
 type UpdateReflectionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The memory as it is now.
@@ -2253,17 +2255,17 @@ func (x *UpdateReflectionResponse) GetMemory() *Memory {
 	return nil
 }
 
-// Asks to remove a memory.
+// Asks to delete a memory.
 type DeleteReflectionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-	// the same content is answered the same, and with other content is refused.
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// Its id: 1 to 128 printable characters, required.
+	// The memory's id: 1 to 128 printable characters, required.
 	ReflectionId  string `protobuf:"bytes,4,opt,name=reflection_id,json=reflectionId,proto3" json:"reflection_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2327,7 +2329,7 @@ func (x *DeleteReflectionRequest) GetReflectionId() string {
 	return ""
 }
 
-// It is removed.
+// The memory is deleted.
 type DeleteReflectionResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -2364,18 +2366,18 @@ func (*DeleteReflectionResponse) Descriptor() ([]byte, []int) {
 	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{17}
 }
 
-// Asks how a memory evolved.
+// Asks for the versions of a memory.
 type ListReflectionVersionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Its id: 1 to 128 printable characters, required.
+	// The memory's id: 1 to 128 printable characters, required.
 	ReflectionId string `protobuf:"bytes,3,opt,name=reflection_id,json=reflectionId,proto3" json:"reflection_id,omitempty"`
-	// How many to return; 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+	// How many to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The token of the page before; empty for the first page. At most 1,024 characters.
+	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
 	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2449,9 +2451,9 @@ func (x *ListReflectionVersionsRequest) GetPageToken() string {
 // Versions, the newest first.
 type ListReflectionVersionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A page of them.
+	// One page of versions.
 	Versions []*Memory `protobuf:"bytes,1,rep,name=versions,proto3" json:"versions,omitempty"`
-	// The token of the next page; empty on the last one.
+	// The token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2501,21 +2503,21 @@ func (x *ListReflectionVersionsResponse) GetNextPageToken() string {
 	return ""
 }
 
-// Asks to promote (ACTIVE), retire (RETIRED) or quarantine (QUARANTINED) a memory.
+// Asks to activate (ACTIVE), retire (RETIRED) or quarantine (QUARANTINED) a memory.
 type ReviewReflectionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-	// the same content is answered the same, and with other content is refused.
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// Its id: 1 to 128 printable characters, required.
+	// The memory's id: 1 to 128 printable characters, required.
 	ReflectionId string `protobuf:"bytes,4,opt,name=reflection_id,json=reflectionId,proto3" json:"reflection_id,omitempty"`
-	// The state that it gets; required.
+	// The memory's new state; required.
 	State MemoryState `protobuf:"varint,5,opt,name=state,proto3,enum=sidemirror.v1.MemoryState" json:"state,omitempty"`
-	// Why, for people; required. At most 1,000 characters.
+	// The reason, for people; required. At most 1,000 characters.
 	Reason        string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2593,7 +2595,7 @@ func (x *ReviewReflectionRequest) GetReason() string {
 	return ""
 }
 
-// It is reviewed.
+// The memory is reviewed.
 type ReviewReflectionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The memory as it is now.
@@ -2642,27 +2644,28 @@ func (x *ReviewReflectionResponse) GetMemory() *Memory {
 // Asks for memories that fit.
 type QueryReflectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// What they should be about. At most 256 KiB. Without it, all that the filters leave count, by importance and age.
+	// The text to search for. At most 256 KiB. Without it, all memories that pass the filter are ranked by importance and
+	// age.
 	QueryText string `protobuf:"bytes,3,opt,name=query_text,json=queryText,proto3" json:"query_text,omitempty"`
 	// How many to return: 0 to 1,000, where 0 means 5.
 	K int32 `protobuf:"varint,4,opt,name=k,proto3" json:"k,omitempty"`
-	// How much they must matter at least, 0 to 1; 0.5 when absent.
+	// The lowest importance, 0 to 1; 0.5 when absent.
 	MinImportance *float64 `protobuf:"fixed64,5,opt,name=min_importance,json=minImportance,proto3,oneof" json:"min_importance,omitempty"`
-	// They have one of these tags. At most 32. Each has at most 64 characters.
+	// Only memories with one of these tags. At most 32. Each has at most 64 characters.
 	Tags []string `protobuf:"bytes,6,rep,name=tags,proto3" json:"tags,omitempty"`
-	// Say of each hit why it is there.
+	// Whether to explain each hit.
 	Explain bool `protobuf:"varint,7,opt,name=explain,proto3" json:"explain,omitempty"`
-	// Quarantined ones too.
+	// Whether to include quarantined memories.
 	IncludeQuarantined bool `protobuf:"varint,8,opt,name=include_quarantined,json=includeQuarantined,proto3" json:"include_quarantined,omitempty"`
-	// Say of these memories why they are not among the hits. At most 20. Each has at most 128 characters.
+	// Explain why these memories are not among the hits. At most 20. Each has at most 128 characters.
 	ExplainIds []string `protobuf:"bytes,9,rep,name=explain_ids,json=explainIds,proto3" json:"explain_ids,omitempty"`
-	// Among those that fit, the newest first.
+	// Whether the memories that fit come in order of age, the newest first.
 	NewestFirst bool `protobuf:"varint,10,opt,name=newest_first,json=newestFirst,proto3" json:"newest_first,omitempty"`
-	// Only of this kind.
+	// Only memories of this kind.
 	Kind          MemoryKind `protobuf:"varint,11,opt,name=kind,proto3,enum=sidemirror.v1.MemoryKind" json:"kind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2775,14 +2778,14 @@ func (x *QueryReflectionsRequest) GetKind() MemoryKind {
 	return MemoryKind_MEMORY_KIND_UNSPECIFIED
 }
 
-// What was found.
+// The memories that were found.
 type QueryReflectionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The best first.
+	// The hits, the best first.
 	Hits []*QueryHit `protobuf:"bytes,1,rep,name=hits,proto3" json:"hits,omitempty"`
-	// How it was searched.
+	// How the query was searched.
 	SearchMode SearchMode `protobuf:"varint,2,opt,name=search_mode,json=searchMode,proto3,enum=sidemirror.v1.SearchMode" json:"search_mode,omitempty"`
-	// Of each of `explain_ids` that is no hit, why.
+	// Why memories in `explain_ids` are not among the hits.
 	Misses        []*QueryMiss `protobuf:"bytes,3,rep,name=misses,proto3" json:"misses,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2844,9 +2847,9 @@ type QueryHit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The memory.
 	Memory *Memory `protobuf:"bytes,1,opt,name=memory,proto3" json:"memory,omitempty"`
-	// How well it fits, 0 to 1; compares hits of one answer only.
+	// How well the memory fits, 0 to 1; comparable within one answer only.
 	Score float64 `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
-	// Why it is there; only when asked for.
+	// Why the memory is a hit; only if `explain` is true.
 	Explanation   *HitExplanation `protobuf:"bytes,3,opt,name=explanation,proto3" json:"explanation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2906,11 +2909,11 @@ func (x *QueryHit) GetExplanation() *HitExplanation {
 // Why a memory was found.
 type HitExplanation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In words.
+	// The explanation in words.
 	Summary string `protobuf:"bytes,1,opt,name=summary,proto3" json:"summary,omitempty"`
-	// What the score is made of, in the order in which it is applied.
+	// The parts of the score, in the order in which they are applied.
 	Parts []*ScorePart `protobuf:"bytes,2,rep,name=parts,proto3" json:"parts,omitempty"`
-	// The words of the query that were found in it, as they are searched for.
+	// The terms of the query that were found in the memory, as they are in the index.
 	MatchedTerms  []string `protobuf:"bytes,3,rep,name=matched_terms,json=matchedTerms,proto3" json:"matched_terms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2970,11 +2973,11 @@ func (x *HitExplanation) GetMatchedTerms() []string {
 // One part of a score.
 type ScorePart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its name, such as `full_text`, `vector`, `importance`, `recency` or `confidence`.
+	// The part's name, such as `full_text`, `vector`, `importance`, `recency` or `confidence`.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// What it says.
+	// The part's value.
 	Value float64 `protobuf:"fixed64,2,opt,name=value,proto3" json:"value,omitempty"`
-	// The place that it gives the memory, from 1; 0 where it gives none.
+	// The memory's rank by this part, from 1; 0 if this part does not rank.
 	Rank          int32 `protobuf:"varint,3,opt,name=rank,proto3" json:"rank,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3034,9 +3037,9 @@ func (x *ScorePart) GetRank() int32 {
 // Why a memory was not found.
 type QueryMiss struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id.
+	// The memory's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// In words.
+	// The reason in words.
 	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3089,33 +3092,33 @@ func (x *QueryMiss) GetReason() string {
 // Asks for the lessons that fit a task.
 type BuildMemoryContextRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-	// the same content is answered the same, and with other content is refused.
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// What the task is. At most 256 KiB.
+	// The task. At most 256 KiB.
 	Task string `protobuf:"bytes,4,opt,name=task,proto3" json:"task,omitempty"`
-	// The tools that are used. At most 100. Each has at most 256 characters.
+	// The task's tools. At most 100. Each has at most 256 characters.
 	Tools []string `protobuf:"bytes,5,rep,name=tools,proto3" json:"tools,omitempty"`
-	// The errors that came up. At most 32.
+	// The categories of errors that occurred. At most 32.
 	ErrorCategories []ErrorCategory `protobuf:"varint,6,rep,packed,name=error_categories,json=errorCategories,proto3,enum=sidemirror.v1.ErrorCategory" json:"error_categories,omitempty"`
-	// How many items to hold at most: 0 to 20, where 0 means 5.
+	// The most lessons: 0 to 20, where 0 means 5.
 	MaxItems int32 `protobuf:"varint,7,opt,name=max_items,json=maxItems,proto3" json:"max_items,omitempty"`
-	// How many tokens the text may take at most: 0 to 1,000,000, where 0 means 1,000.
+	// The most tokens in the text: 0 to 1,000,000, where 0 means 1,000.
 	MaxTokens int32 `protobuf:"varint,8,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
-	// The turn that it is for: 1 to 128 printable characters; may be empty.
+	// The turn that the block is for: 1 to 128 printable characters; may be empty.
 	TurnId string `protobuf:"bytes,9,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// The session that it is for: 1 to 128 printable characters; may be empty.
+	// The session that the block is for: 1 to 128 printable characters; may be empty.
 	SessionId string `protobuf:"bytes,10,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Of how many tasks each lesson is held back, to learn what happens without it: 0 to 0.9, where 0 means none. It is
-	// drawn for each lesson by itself, a reflection and its strategy together, and the same again for the same request_id.
-	// What is held back stays out of the block, is named in `omitted`, and nothing takes its place. Of a turn (`turn_id`)
-	// the first block that has a lesson decides: what it held back comes neither with a later one nor with the plan or a
-	// reflection of that turn, and what the turn was shown is not drawn any more. Costs as many tasks
-	// without a lesson that may help; keep it the same for all tasks, and report the outcomes of all.
+	// The fraction of tasks from which each lesson is held back, to learn what happens without it: 0 to 0.9, where 0
+	// means none. Each lesson is drawn separately, but a reflection and its strategy together. The same request_id gives
+	// the same draw. A held-back lesson is named in `omitted`, and nothing takes its place. Within a turn (`turn_id`) the
+	// first block with a lesson decides: if it held the lesson back, no later block, plan or reflection of the turn shows
+	// it. A lesson that the turn was shown is not drawn again. The price is that fraction of tasks without a lesson that
+	// may help. Use the same fraction for all tasks, and report all outcomes.
 	HoldoutFraction float64 `protobuf:"fixed64,11,opt,name=holdout_fraction,json=holdoutFraction,proto3" json:"holdout_fraction,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -3231,7 +3234,7 @@ func (x *BuildMemoryContextRequest) GetHoldoutFraction() float64 {
 // The lessons.
 type BuildMemoryContextResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The block; empty when nothing fits. When all that fits is held back, its text is empty, and its receipt is there.
+	// The block; empty when no lesson fits. When all lessons that fit are held back, it has a receipt but no text.
 	Block         *ContextBlock `protobuf:"bytes,1,opt,name=block,proto3" json:"block,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3274,26 +3277,26 @@ func (x *BuildMemoryContextResponse) GetBlock() *ContextBlock {
 	return nil
 }
 
-// Tells what became of a task.
+// Reports the outcome of a task.
 type ReportOutcomeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-	// the same content is answered the same, and with other content is refused.
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The receipt of the block that was shown: 1 to 128 printable characters, required.
 	ReceiptId string `protobuf:"bytes,4,opt,name=receipt_id,json=receiptId,proto3" json:"receipt_id,omitempty"`
-	// What became of the task; required. Replaces what was reported before.
+	// How the task ended; required. Replaces an earlier report.
 	Outcome TaskOutcome `protobuf:"varint,5,opt,name=outcome,proto3,enum=sidemirror.v1.TaskOutcome" json:"outcome,omitempty"`
-	// How well it went, 0 to 1.
+	// How well the task went, 0 to 1.
 	Score *float64 `protobuf:"fixed64,6,opt,name=score,proto3,oneof" json:"score,omitempty"`
-	// Why it failed.
+	// Why the task failed.
 	ErrorCategory ErrorCategory `protobuf:"varint,7,opt,name=error_category,json=errorCategory,proto3,enum=sidemirror.v1.ErrorCategory" json:"error_category,omitempty"`
-	// The errors that came up, also those that the agent got past: so it is known whether a lesson's error came back. When
-	// absent, those of the turn that the block was built for; when that was not recorded either, it is not known.
+	// The errors that occurred, including those that the agent recovered from. They show whether a lesson's error came
+	// back. When absent, the errors of the block's turn are used; without a recorded turn, nothing is known of errors.
 	Errors        *TaskErrors `protobuf:"bytes,8,opt,name=errors,proto3" json:"errors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3385,7 +3388,7 @@ func (x *ReportOutcomeRequest) GetErrors() *TaskErrors {
 	return nil
 }
 
-// The errors that came up in a task.
+// The errors that occurred in a task.
 type TaskErrors struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The calls that failed; none when all went well. At most 100.
@@ -3436,7 +3439,7 @@ type FailedCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tool. At most 256 characters.
 	ToolName string `protobuf:"bytes,1,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
-	// What was said. At most 256 KiB.
+	// The error's message. At most 256 KiB.
 	ErrorMessage  string `protobuf:"bytes,2,opt,name=error_message,json=errorMessage,proto3" json:"error_message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3486,7 +3489,7 @@ func (x *FailedCall) GetErrorMessage() string {
 	return ""
 }
 
-// The outcome is kept.
+// The outcome is stored.
 type ReportOutcomeResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -3526,15 +3529,15 @@ func (*ReportOutcomeResponse) Descriptor() ([]byte, []int) {
 // Asks whether lessons help.
 type GetLessonStatisticsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// The lessons; empty means all that there is evidence of. At most 100. Each has at most 128 characters.
+	// The lessons; empty means all lessons with evidence. At most 100. Each has at most 128 characters.
 	ReflectionIds []string `protobuf:"bytes,3,rep,name=reflection_ids,json=reflectionIds,proto3" json:"reflection_ids,omitempty"`
-	// How many to return at most: 0 to 1,000, where 0 means 50. Only without `reflection_ids`.
+	// How many to return: 0 to 1,000, where 0 means 50. Only without `reflection_ids`.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// Where to go on: the last answer's `next_page_token`. At most 1,024 characters.
+	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
 	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3605,12 +3608,12 @@ func (x *GetLessonStatisticsRequest) GetPageToken() string {
 	return ""
 }
 
-// What is known of lessons.
+// The statistics of lessons.
 type GetLessonStatisticsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One for each lesson that was asked for, in that order; else by id downwards.
+	// The requested lessons in their order; without `reflection_ids`, in descending order of ids.
 	Lessons []*LessonStatistics `protobuf:"bytes,1,rep,name=lessons,proto3" json:"lessons,omitempty"`
-	// Where to go on; empty at the end.
+	// The token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3660,34 +3663,34 @@ func (x *GetLessonStatisticsResponse) GetNextPageToken() string {
 	return ""
 }
 
-// What is known of a lesson, of its present text and since it was last brought back (ReviewReflection). A success is a task
+// The evidence about a lesson's present text, since it was last reactivated (ReviewReflection). A success is a task
 // whose outcome is TASK_OUTCOME_SUCCESS.
 type LessonStatistics struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id.
+	// The lesson's id.
 	ReflectionId string `protobuf:"bytes,1,opt,name=reflection_id,json=reflectionId,proto3" json:"reflection_id,omitempty"`
 	// The version from which evidence counts.
 	FromVersion int32 `protobuf:"varint,2,opt,name=from_version,json=fromVersion,proto3" json:"from_version,omitempty"`
-	// Whether it is recalled.
+	// Whether the lesson is recalled.
 	State MemoryState `protobuf:"varint,3,opt,name=state,proto3,enum=sidemirror.v1.MemoryState" json:"state,omitempty"`
-	// Why, where somebody or the evidence said so.
+	// The reason for the state, from a reviewer or from the evidence.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Tasks that it was drawn to be shown for.
+	// Tasks for which the lesson was drawn to be shown.
 	Shown *LessonArm `protobuf:"bytes,5,opt,name=shown,proto3" json:"shown,omitempty"`
-	// Tasks that it was drawn to be held back from.
+	// Tasks for which the lesson was drawn to be held back.
 	HeldBack *LessonArm `protobuf:"bytes,6,opt,name=held_back,json=heldBack,proto3" json:"held_back,omitempty"`
-	// Tasks that it was shown for without a draw, and whose outcome was reported: they are not compared.
+	// Tasks with a reported outcome for which the lesson was shown without a draw. They are not compared.
 	Outside *LessonArm `protobuf:"bytes,7,opt,name=outside,proto3" json:"outside,omitempty"`
-	// How much more often tasks succeed with it than without it, -1 to 1; absent until both arms have outcomes.
+	// The success rate with the lesson minus the rate without it, -1 to 1; absent until both arms have outcomes.
 	Lift *float64 `protobuf:"fixed64,8,opt,name=lift,proto3,oneof" json:"lift,omitempty"`
-	// The 95 % interval of the lift (Newcombe's), for a look whose time was chosen beforehand.
+	// The 95 % confidence interval of the lift (Newcombe), valid for one look at a time chosen beforehand.
 	Interval *LiftInterval `protobuf:"bytes,9,opt,name=interval,proto3" json:"interval,omitempty"`
-	// The interval that covers the truth at all looks at once in 95 % of the cases (Robbins' mixture). The verdict rests on
-	// it, and is looked at after every outcome.
+	// The 95 % confidence sequence of the lift (Robbins' mixture), valid for all looks together. The verdict rests on it,
+	// and is computed after every outcome.
 	IntervalAtAnyLook *LiftInterval `protobuf:"bytes,10,opt,name=interval_at_any_look,json=intervalAtAnyLook,proto3" json:"interval_at_any_look,omitempty"`
 	// What the evidence says.
 	Verdict LessonVerdict `protobuf:"varint,11,opt,name=verdict,proto3,enum=sidemirror.v1.LessonVerdict" json:"verdict,omitempty"`
-	// Why, for people, and what to be careful about.
+	// The reasons for the verdict and its caveats, for people.
 	Detail        string `protobuf:"bytes,12,opt,name=detail,proto3" json:"detail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3810,17 +3813,17 @@ func (x *LessonStatistics) GetDetail() string {
 // The tasks of one arm.
 type LessonArm struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Tasks.
+	// All tasks of the arm.
 	AssignedCount int64 `protobuf:"varint,1,opt,name=assigned_count,json=assignedCount,proto3" json:"assigned_count,omitempty"`
-	// Those that succeeded.
+	// Tasks that succeeded.
 	SuccessCount int64 `protobuf:"varint,2,opt,name=success_count,json=successCount,proto3" json:"success_count,omitempty"`
-	// Those with another outcome.
+	// Tasks with another outcome.
 	FailureCount int64 `protobuf:"varint,3,opt,name=failure_count,json=failureCount,proto3" json:"failure_count,omitempty"`
-	// Those without an outcome, so far.
+	// Tasks without an outcome so far.
 	MissingCount int64 `protobuf:"varint,4,opt,name=missing_count,json=missingCount,proto3" json:"missing_count,omitempty"`
-	// Those in which the lesson's error came up again.
+	// Tasks in which the lesson's error came back.
 	ReturnedCount int64 `protobuf:"varint,5,opt,name=returned_count,json=returnedCount,proto3" json:"returned_count,omitempty"`
-	// Those in which it is known not to have come up again.
+	// Tasks in which the lesson's error is known not to have come back.
 	StayedAwayCount int64 `protobuf:"varint,6,opt,name=stayed_away_count,json=stayedAwayCount,proto3" json:"stayed_away_count,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -3898,7 +3901,7 @@ func (x *LessonArm) GetStayedAwayCount() int64 {
 	return 0
 }
 
-// A range of lifts.
+// An interval of the lift.
 type LiftInterval struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The lower end, -1 to 1.
@@ -3953,10 +3956,10 @@ func (x *LiftInterval) GetHigh() float64 {
 	return 0
 }
 
-// Asks for everything.
+// Asks for an export of the project.
 type ExportReflectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId     string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
@@ -4011,8 +4014,8 @@ func (x *ExportReflectionsRequest) GetProjectId() string {
 // A part of an export.
 type ExportReflectionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Lines of JSON, without line ends: one for each memory, with its earlier versions. A line has at most 3 MiB: earlier
-	// versions that do not fit are left out, the oldest first, which the line says.
+	// Lines of JSON, without line breaks: one for each memory, with its earlier versions. A line has at most 3 MiB: the
+	// oldest versions that do not fit are left out, and the line says so.
 	Lines         []string `protobuf:"bytes,1,rep,name=lines,proto3" json:"lines,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4055,16 +4058,16 @@ func (x *ExportReflectionsResponse) GetLines() []string {
 	return nil
 }
 
-// A part of what to import.
+// A part of an import.
 type ImportReflectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this becomes: 1 to 128 printable characters; empty means the sidecar's configured tenant. That of the first
-	// message counts.
+	// The tenant that will own the data: 1 to 128 printable characters; empty means the sidecar's configured tenant. The
+	// first message decides.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project. That of the first
-	// message counts.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project. The first
+	// message decides.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Lines of an export. At most 1,000. Empty ones are counted and otherwise passed over.
+	// Lines of an export. At most 1,000. Empty lines are counted but ignored.
 	Lines         []string `protobuf:"bytes,3,rep,name=lines,proto3" json:"lines,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4121,16 +4124,16 @@ func (x *ImportReflectionsRequest) GetLines() []string {
 	return nil
 }
 
-// What became of an import.
+// The result of an import.
 type ImportReflectionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Memories that were kept.
+	// Memories that were stored.
 	ImportedCount int64 `protobuf:"varint,1,opt,name=imported_count,json=importedCount,proto3" json:"imported_count,omitempty"`
-	// Memories that were known by their ids already, and stay as they are.
+	// Memories whose ids were known already; they stay as they are.
 	KnownCount int64 `protobuf:"varint,2,opt,name=known_count,json=knownCount,proto3" json:"known_count,omitempty"`
-	// Lines that could not be used.
+	// Invalid lines.
 	RefusedCount int64 `protobuf:"varint,3,opt,name=refused_count,json=refusedCount,proto3" json:"refused_count,omitempty"`
-	// The first 1,000 of them.
+	// The first 1,000 invalid lines.
 	Refused       []*RefusedLine `protobuf:"bytes,4,rep,name=refused,proto3" json:"refused,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4194,12 +4197,12 @@ func (x *ImportReflectionsResponse) GetRefused() []*RefusedLine {
 	return nil
 }
 
-// A line that could not be used.
+// An invalid line.
 type RefusedLine struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its number, from 1, over the whole stream.
+	// The line's number, from 1, over the whole stream.
 	Number int64 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
-	// Why, for people; it quotes nothing of the line.
+	// Why the line is invalid, for people; without a quotation of the line.
 	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4249,18 +4252,18 @@ func (x *RefusedLine) GetReason() string {
 	return ""
 }
 
-// Asks which memories belong together.
+// Asks for clusters of memories.
 type ListClustersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Only clusters of this kind; the others' memories are grouped by it too then.
+	// Only clusters of this kind, which then also group memories from clusters of other kinds.
 	Kind ClusterKind `protobuf:"varint,3,opt,name=kind,proto3,enum=sidemirror.v1.ClusterKind" json:"kind,omitempty"`
-	// How many to return; 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+	// How many to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The token of the page before; empty for the first page. At most 1,024 characters.
+	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
 	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4334,9 +4337,9 @@ func (x *ListClustersRequest) GetPageToken() string {
 // Clusters: those with the most episodes first, then the most important, then the oldest.
 type ListClustersResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A page of them.
+	// One page of clusters.
 	Clusters []*MemoryCluster `protobuf:"bytes,1,rep,name=clusters,proto3" json:"clusters,omitempty"`
-	// The token of the next page; empty on the last one.
+	// The token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4386,22 +4389,22 @@ func (x *ListClustersResponse) GetNextPageToken() string {
 	return ""
 }
 
-// Memories that belong together, of at least two lessons.
+// Memories with something in common, from at least two lessons.
 type MemoryCluster struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id; it stays while its oldest memory does.
+	// The cluster's id; it stays the same as long as the oldest memory does.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What they have in common.
+	// What the memories have in common.
 	Kind ClusterKind `protobuf:"varint,2,opt,name=kind,proto3,enum=sidemirror.v1.ClusterKind" json:"kind,omitempty"`
 	// The signature of the failure, or the tool; empty for CLUSTER_KIND_SIMILARITY.
 	Key string `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`
-	// Terms that several of them have, at most 5, as they are searched for.
+	// Terms that several of the memories share, at most 5, as they are in the index.
 	Terms []string `protobuf:"bytes,4,rep,name=terms,proto3" json:"terms,omitempty"`
 	// The memories, the oldest first.
 	MemoryIds []string `protobuf:"bytes,5,rep,name=memory_ids,json=memoryIds,proto3" json:"memory_ids,omitempty"`
-	// How many distinct episodes taught them, as far as they remember.
+	// How many distinct episodes taught the memories, as far as these record them.
 	EpisodeCount int32 `protobuf:"varint,6,opt,name=episode_count,json=episodeCount,proto3" json:"episode_count,omitempty"`
-	// How much the most important of them matters, 0 to 1.
+	// The importance of the most important memory, 0 to 1.
 	Importance    float64 `protobuf:"fixed64,7,opt,name=importance,proto3" json:"importance,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4486,12 +4489,12 @@ func (x *MemoryCluster) GetImportance() float64 {
 	return 0
 }
 
-// A node of the graph, by what it is and its name.
+// A node of the graph, by its kind and name.
 type GraphPoint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it is.
+	// The node's kind.
 	Kind GraphNodeKind `protobuf:"varint,1,opt,name=kind,proto3,enum=sidemirror.v1.GraphNodeKind" json:"kind,omitempty"`
-	// The memory's id, or the name of what it is: 1 to 256 characters, required. A memory's has at most 128.
+	// The memory's id, or the name of another node: 1 to 256 characters, required. A memory's id has at most 128.
 	Id            string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4544,13 +4547,13 @@ func (x *GraphPoint) GetId() string {
 // A link from one node to another.
 type MemoryLink struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Where it begins: a memory. Required.
+	// The source: a memory. Required.
 	Source *GraphPoint `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
-	// Where it ends: another memory; for LINK_KIND_MENTIONS what is no memory. Required.
+	// The target: another memory, or for LINK_KIND_MENTIONS a node of another kind. Required.
 	Target *GraphPoint `protobuf:"bytes,2,opt,name=target,proto3" json:"target,omitempty"`
-	// What it says; required.
+	// The link's kind; required.
 	Kind LinkKind `protobuf:"varint,3,opt,name=kind,proto3,enum=sidemirror.v1.LinkKind" json:"kind,omitempty"`
-	// When it was made; not read where it is sent.
+	// When the link was made; ignored in requests.
 	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4617,16 +4620,16 @@ func (x *MemoryLink) GetCreateTime() *timestamppb.Timestamp {
 // Asks to link memories.
 type LinkReflectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-	// the same content is answered the same, and with other content is refused.
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// The links; at least one. At most 100. Ends that are memories must exist, unless the links are removed.
+	// The links; at least one. At most 100. Their memories must exist, unless links are removed.
 	Links []*MemoryLink `protobuf:"bytes,4,rep,name=links,proto3" json:"links,omitempty"`
-	// Remove these links instead.
+	// Whether to remove the links instead of making them.
 	Remove        bool `protobuf:"varint,5,opt,name=remove,proto3" json:"remove,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4697,10 +4700,10 @@ func (x *LinkReflectionsRequest) GetRemove() bool {
 	return false
 }
 
-// They are linked.
+// The links are made or removed.
 type LinkReflectionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many links were made, or removed: those that were there, or were not, are not counted.
+	// How many links were made or removed. Links that already existed, or were already missing, do not count.
 	ChangedCount  int32 `protobuf:"varint,1,opt,name=changed_count,json=changedCount,proto3" json:"changed_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4743,21 +4746,21 @@ func (x *LinkReflectionsResponse) GetChangedCount() int32 {
 	return 0
 }
 
-// Asks what hangs together.
+// Asks for a part of the graph.
 type ExploreGraphRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Where to begin; at least one. At most 20.
+	// The start nodes; at least one. At most 20.
 	Start []*GraphPoint `protobuf:"bytes,3,rep,name=start,proto3" json:"start,omitempty"`
-	// How many links away: 0 to 3, where 0 means 2.
+	// The most links from a start node: 0 to 3, where 0 means 2.
 	Depth int32 `protobuf:"varint,4,opt,name=depth,proto3" json:"depth,omitempty"`
-	// Only along links of these kinds; none means all. At most 6.
+	// The kinds of links to follow; empty means all. At most 6.
 	Kinds []LinkKind `protobuf:"varint,5,rep,packed,name=kinds,proto3,enum=sidemirror.v1.LinkKind" json:"kinds,omitempty"`
-	// How many nodes to return: 0 to 1,000, where 0 means 100. Of a node's links of one kind at most 25 from it are
-	// followed, and the newest 25 to it.
+	// How many nodes to return: 0 to 1,000, where 0 means 100. For each node and kind of link, at most 25 outgoing links
+	// and the newest 25 incoming links are followed.
 	MaxNodes      int32 `protobuf:"varint,6,opt,name=max_nodes,json=maxNodes,proto3" json:"max_nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4835,14 +4838,14 @@ func (x *ExploreGraphRequest) GetMaxNodes() int32 {
 	return 0
 }
 
-// What hangs together.
+// A part of the graph.
 type ExploreGraphResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The nodes, the nearest first.
 	Nodes []*GraphNode `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	// The links between them that were followed.
 	Links []*MemoryLink `protobuf:"bytes,2,rep,name=links,proto3" json:"links,omitempty"`
-	// There is more than was followed or returned.
+	// Whether the graph goes on beyond what was followed or returned.
 	Truncated     bool `protobuf:"varint,3,opt,name=truncated,proto3" json:"truncated,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4902,11 +4905,11 @@ func (x *ExploreGraphResponse) GetTruncated() bool {
 // A node that was reached.
 type GraphNode struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Which.
+	// The node.
 	Point *GraphPoint `protobuf:"bytes,1,opt,name=point,proto3" json:"point,omitempty"`
-	// How many links away from where it was begun.
+	// How many links the node is away from a start node.
 	Distance int32 `protobuf:"varint,2,opt,name=distance,proto3" json:"distance,omitempty"`
-	// The memory, whatever its state; absent for what is none.
+	// The memory, whatever its state; absent for other nodes.
 	Memory        *Memory `protobuf:"bytes,3,opt,name=memory,proto3" json:"memory,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4966,12 +4969,12 @@ func (x *GraphNode) GetMemory() *Memory {
 // Asks for a dream.
 type DreamRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-	// the same content is answered the same, and with other content is refused.
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
 	RequestId     string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5031,7 +5034,7 @@ func (x *DreamRequest) GetRequestId() string {
 // One step of a dream.
 type DreamResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is told.
+	// The step.
 	//
 	// Types that are valid to be assigned to Step:
 	//
@@ -5102,12 +5105,12 @@ type isDreamResponse_Step interface {
 }
 
 type DreamResponse_Progress struct {
-	// How far it is; whenever it has come further.
+	// The progress, sent whenever it changes.
 	Progress *DreamProgress `protobuf:"bytes,1,opt,name=progress,proto3,oneof"`
 }
 
 type DreamResponse_Dream struct {
-	// What it came to; always the last.
+	// The entry in the log; always the last step.
 	Dream *DreamLogEntry `protobuf:"bytes,2,opt,name=dream,proto3,oneof"`
 }
 
@@ -5115,20 +5118,20 @@ func (*DreamResponse_Progress) isDreamResponse_Step() {}
 
 func (*DreamResponse_Dream) isDreamResponse_Step() {}
 
-// How far a dream is.
+// The progress of a dream.
 type DreamProgress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pass.
 	DreamId string `protobuf:"bytes,1,opt,name=dream_id,json=dreamId,proto3" json:"dream_id,omitempty"`
-	// No worker has begun with it.
+	// Whether the pass still waits for a worker.
 	Waiting bool `protobuf:"varint,2,opt,name=waiting,proto3" json:"waiting,omitempty"`
-	// New memories that it has read.
+	// New memories that the pass has read.
 	ReadCount int32 `protobuf:"varint,3,opt,name=read_count,json=readCount,proto3" json:"read_count,omitempty"`
-	// Clusters that a model is asked about.
+	// Clusters about which a model is asked.
 	ClusterCount int32 `protobuf:"varint,4,opt,name=cluster_count,json=clusterCount,proto3" json:"cluster_count,omitempty"`
-	// How many of them it is through with.
+	// How many of these clusters are finished.
 	FinishedClusterCount int32 `protobuf:"varint,5,opt,name=finished_cluster_count,json=finishedClusterCount,proto3" json:"finished_cluster_count,omitempty"`
-	// Lessons that came of these.
+	// Lessons from the finished clusters.
 	LessonCount   int32 `protobuf:"varint,6,opt,name=lesson_count,json=lessonCount,proto3" json:"lesson_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5206,39 +5209,40 @@ func (x *DreamProgress) GetLessonCount() int32 {
 	return 0
 }
 
-// What a dream came to.
+// The log entry of a dream.
 type DreamLogEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pass.
 	DreamId string `protobuf:"bytes,1,opt,name=dream_id,json=dreamId,proto3" json:"dream_id,omitempty"`
-	// Its number among the passes of the project, from 1.
+	// The pass's number in the project, from 1.
 	Number int64 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
-	// When it began.
+	// When the pass began.
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
-	// When it ended.
+	// When the pass ended.
 	EndTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
-	// OK, or why clusters were not answered for: the first reason. What was not dreamt for want of money, time or a model is
-	// left to the next pass.
+	// OK, or the first reason why a cluster got no answer. Clusters without an answer for lack of money, time or a model
+	// are left to the next pass.
 	Status ResultStatus `protobuf:"varint,5,opt,name=status,proto3,enum=sidemirror.v1.ResultStatus" json:"status,omitempty"`
-	// The same, for people.
+	// The status in words, for people.
 	Detail string `protobuf:"bytes,6,opt,name=detail,proto3" json:"detail,omitempty"`
-	// New memories that it read; no other pass reads them as new.
+	// New memories that the pass read; no other pass reads them as new.
 	ReadCount int32 `protobuf:"varint,7,opt,name=read_count,json=readCount,proto3" json:"read_count,omitempty"`
 	// New memories that are left to the next pass; 9,500 and more are counted as 9,500.
 	LeftCount int32 `protobuf:"varint,8,opt,name=left_count,json=leftCount,proto3" json:"left_count,omitempty"`
-	// Groups of memories with something new in them, and with at least two distinct episodes behind them.
+	// Clusters with a new memory and at least two distinct episodes.
 	ClusterCount int32 `protobuf:"varint,9,opt,name=cluster_count,json=clusterCount,proto3" json:"cluster_count,omitempty"`
-	// Those of them that were not worth a question: a lesson says them already, or they have grown little.
+	// Clusters that needed no question: a lesson covers them already, or they have grown little.
 	KnownClusterCount int32 `protobuf:"varint,10,opt,name=known_cluster_count,json=knownClusterCount,proto3" json:"known_cluster_count,omitempty"`
-	// Those that a model was asked about: at most 20.
+	// Clusters about which a model was asked: at most 20.
 	AskedCount int32 `protobuf:"varint,11,opt,name=asked_count,json=askedCount,proto3" json:"asked_count,omitempty"`
-	// Answers that were not kept: fewer than two episodes support them, or they matter less than `min_store_importance`.
+	// Answers that were not stored: fewer than two episodes support them, or their importance is below
+	// `min_store_importance`.
 	UnsupportedCount int32 `protobuf:"varint,12,opt,name=unsupported_count,json=unsupportedCount,proto3" json:"unsupported_count,omitempty"`
-	// Questions without an answer that can be used.
+	// Questions without a usable answer.
 	FailedCount int32 `protobuf:"varint,13,opt,name=failed_count,json=failedCount,proto3" json:"failed_count,omitempty"`
-	// What was made or strengthened.
+	// Lessons that were made or strengthened.
 	Lessons []*DreamtLesson `protobuf:"bytes,14,rep,name=lessons,proto3" json:"lessons,omitempty"`
-	// What the questions took, together; absent when nothing was asked.
+	// The usage of all questions together; absent when no model was asked.
 	Usage         *Usage `protobuf:"bytes,15,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5379,18 +5383,18 @@ func (x *DreamLogEntry) GetUsage() *Usage {
 	return nil
 }
 
-// What a dream made of one cluster.
+// The lesson from one cluster.
 type DreamtLesson struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The memory that says what the episodes have in common.
 	ReflectionId string `protobuf:"bytes,1,opt,name=reflection_id,json=reflectionId,proto3" json:"reflection_id,omitempty"`
 	// The memory that says what to do next time; empty when there is none.
 	StrategyId string `protobuf:"bytes,2,opt,name=strategy_id,json=strategyId,proto3" json:"strategy_id,omitempty"`
-	// The memories that it rests on.
+	// The memories that the lesson rests on.
 	SupportingMemoryIds []string `protobuf:"bytes,3,rep,name=supporting_memory_ids,json=supportingMemoryIds,proto3" json:"supporting_memory_ids,omitempty"`
-	// How many distinct episodes taught those: at least 2.
+	// How many distinct episodes taught those memories: at least 2.
 	EpisodeCount int32 `protobuf:"varint,4,opt,name=episode_count,json=episodeCount,proto3" json:"episode_count,omitempty"`
-	// Whether it is new; else it was known word for word, and was strengthened.
+	// Whether the lesson is new; else it was known word for word, and was strengthened.
 	IsNew         bool `protobuf:"varint,5,opt,name=is_new,json=isNew,proto3" json:"is_new,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5464,13 +5468,13 @@ func (x *DreamtLesson) GetIsNew() bool {
 // Asks for the log of dreams.
 type ListDreamsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// How many to return; 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+	// How many to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The token of the page before; empty for the first page. At most 1,024 characters.
+	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5537,9 +5541,9 @@ func (x *ListDreamsRequest) GetPageToken() string {
 // The log, the newest first.
 type ListDreamsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A page of it.
+	// One page of the log.
 	Dreams []*DreamLogEntry `protobuf:"bytes,1,rep,name=dreams,proto3" json:"dreams,omitempty"`
-	// The token of the next page; empty on the last one.
+	// The token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5589,16 +5593,16 @@ func (x *ListDreamsResponse) GetNextPageToken() string {
 	return ""
 }
 
-// Asks for the log of what was removed.
+// Asks for the log of prunings.
 type ListPruningsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// How many to return; 50 when 0, at most 1,000.
+	// How many to return: 50 when 0, at most 1,000.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The token of the page before; empty for the first page. At most 1,024 characters.
+	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5665,9 +5669,9 @@ func (x *ListPruningsRequest) GetPageToken() string {
 // The log, the newest first.
 type ListPruningsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A page of it.
+	// One page of the log.
 	Prunings []*Pruning `protobuf:"bytes,1,rep,name=prunings,proto3" json:"prunings,omitempty"`
-	// The token of the next page; empty on the last one.
+	// The token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5717,20 +5721,20 @@ func (x *ListPruningsResponse) GetNextPageToken() string {
 	return ""
 }
 
-// What was removed at one time.
+// One removal of old data.
 type Pruning struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of what.
+	// The kind of data.
 	Kind PrunedKind `protobuf:"varint,1,opt,name=kind,proto3,enum=sidemirror.v1.PrunedKind" json:"kind,omitempty"`
-	// How much.
+	// How many memories or turns were removed.
 	Count int64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
-	// When.
+	// When they were removed.
 	PruneTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=prune_time,json=pruneTime,proto3" json:"prune_time,omitempty"`
-	// Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`); `prune_time`
-	// where the project had too many.
+	// The removed data had no activity after this time (`retention.memory_days`, `retention.trace_days`). It is
+	// `prune_time` if the project had too many.
 	BeforeTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=before_time,json=beforeTime,proto3" json:"before_time,omitempty"`
-	// Memories: they mattered less than this (`retention.memory_importance`), or no more than this where the project had
-	// too many (`retention.memory_count`); 0 for turns.
+	// The removed memories had an importance below this (`retention.memory_importance`), or at most this if the project
+	// had too many (`retention.memory_count`). 0 for turns.
 	ImportanceBelow float64 `protobuf:"fixed64,5,opt,name=importance_below,json=importanceBelow,proto3" json:"importance_below,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache

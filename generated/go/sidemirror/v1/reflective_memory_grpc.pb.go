@@ -45,70 +45,72 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// What did this teach, and what was learned that fits here?
+// Lessons from earlier work: made from traces, stored, and found again for a task.
 //
-// A reflection says what happened and why, a strategy what to do next time. Both are kept for good, found again by what
-// they say and where they apply, and carry how far their text can be trusted. Texts that try to steer whoever reads them
-// are kept in quarantine, and are not recalled unless a person lets them out.
+// A reflection says what happened and why, a strategy what to do next time. Both are stored with an origin that says
+// how far their text can be trusted, and are found by their text and by where they apply. A text that tries to steer
+// its reader is quarantined, and is not recalled unless a person releases it.
 //
-// Other than elsewhere, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
+// Unlike other calls, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
 // RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
 type ReflectiveMemoryServiceClient interface {
-	// Reflects on a trace: given events, a recorded turn, or the turns of a session. Keeps the result when `store` is true.
+	// Reflects on a trace: given events, a recorded turn, or the turns of a session. Stores the result when `store` is
+	// true.
 	GenerateReflection(ctx context.Context, in *GenerateReflectionRequest, opts ...grpc.CallOption) (*GenerateReflectionResponse, error)
-	// Keeps a reflection and, when there is one, its strategy, in one transaction. What is known already, word for word or
-	// from the same episode, is strengthened instead of kept a second time; the ids are then those of what was known.
+	// Stores a reflection and its strategy, if there is one, in one transaction. A memory that is known already, word for
+	// word or from the same episode, is strengthened instead of stored twice; the ids are then those of the known one.
 	StoreReflection(ctx context.Context, in *StoreReflectionRequest, opts ...grpc.CallOption) (*StoreReflectionResponse, error)
 	// One memory, whatever its state.
 	GetReflection(ctx context.Context, in *GetReflectionRequest, opts ...grpc.CallOption) (*GetReflectionResponse, error)
 	// Memories, the newest first.
 	ListReflections(ctx context.Context, in *ListReflectionsRequest, opts ...grpc.CallOption) (*ListReflectionsResponse, error)
-	// Changes a memory: its next version. A new text is judged like any that enters: it may put the memory in quarantine.
+	// Changes a memory, which makes its next version. A new text is checked, and may put the memory in quarantine.
 	UpdateReflection(ctx context.Context, in *UpdateReflectionRequest, opts ...grpc.CallOption) (*UpdateReflectionResponse, error)
-	// Removes a memory with all its versions. Its reflection or strategy stays. It may be learned anew; to keep a lesson
-	// from coming back, retire it (ReviewReflection).
+	// Deletes a memory with all its versions. The strategy of a reflection, or the reflection of a strategy, stays. The
+	// memory may be learned again; to prevent that, retire it (ReviewReflection).
 	DeleteReflection(ctx context.Context, in *DeleteReflectionRequest, opts ...grpc.CallOption) (*DeleteReflectionResponse, error)
-	// How a memory evolved: its versions, the newest first, the present one among them.
+	// The versions of a memory, the newest first, including the present one.
 	ListReflectionVersions(ctx context.Context, in *ListReflectionVersionsRequest, opts ...grpc.CallOption) (*ListReflectionVersionsResponse, error)
-	// Promotes, retires or quarantines a memory, with a reason: its next version.
+	// Activates, retires or quarantines a memory, with a reason. This makes its next version.
 	ReviewReflection(ctx context.Context, in *ReviewReflectionRequest, opts ...grpc.CallOption) (*ReviewReflectionResponse, error)
-	// Memories that fit a text and a filter, the best first. Active ones only, unless quarantined ones are asked for.
+	// Finds memories that fit a text and a filter, the best first. Only active ones, and quarantined ones if requested.
 	QueryReflections(ctx context.Context, in *QueryReflectionsRequest, opts ...grpc.CallOption) (*QueryReflectionsResponse, error)
 	// The strategies and reflections that fit a task, as a block of data with a receipt.
 	BuildMemoryContext(ctx context.Context, in *BuildMemoryContextRequest, opts ...grpc.CallOption) (*BuildMemoryContextResponse, error)
-	// Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
-	// version says so and why, and ReviewReflection takes that back.
+	// Reports the outcome of the task that a block was built for. A lesson that proves harmful is then retired: its next
+	// version says so and why, and ReviewReflection reverses it.
 	ReportOutcome(ctx context.Context, in *ReportOutcomeRequest, opts ...grpc.CallOption) (*ReportOutcomeResponse, error)
-	// Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from.
+	// Whether lessons help: the outcomes of tasks that they were shown for, compared with tasks that they were held back
+	// from.
 	GetLessonStatistics(ctx context.Context, in *GetLessonStatisticsRequest, opts ...grpc.CallOption) (*GetLessonStatisticsResponse, error)
-	// Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
-	// teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
-	// rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
-	// pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
-	// dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
-	// REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+	// Starts a dream: a pass that groups the project's new memories with similar ones, asks a model what each group
+	// teaches, and stores lessons that at least two distinct episodes support. A dream deletes nothing and rewrites no
+	// memory. The stream reports its progress and, last, its entry in the log. A project has one pass at a time: the call
+	// follows a pass that is already in progress, in any sidecar. The pass goes on when the caller leaves. A project also
+	// dreams by itself, 2 hours after its last activity or 24 hours after its last pass. FAILED_PRECONDITION with
+	// REFLECTIVE_MEMORY_MODE=lite, and for a pass that cannot be finished.
 	Dream(ctx context.Context, in *DreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[DreamResponse], error)
-	// What passes came to, the newest first. The log is permanent.
+	// The log of dreams, the newest first. The log is permanent.
 	ListDreams(ctx context.Context, in *ListDreamsRequest, opts ...grpc.CallOption) (*ListDreamsResponse, error)
-	// What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
-	// permanent.
+	// The log of prunings, the newest first: unimportant memories and traces of turns that were removed because of their
+	// age. The log is permanent.
 	ListPrunings(ctx context.Context, in *ListPruningsRequest, opts ...grpc.CallOption) (*ListPruningsResponse, error)
-	// Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first.
+	// All memories with their versions and links, as lines of JSON: one for each memory, the newest first.
 	ExportReflections(ctx context.Context, in *ExportReflectionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportReflectionsResponse], error)
-	// Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
-	// line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
-	// were learned is quarantined (with the policy `corroborated` unless its line has a second episode or a review), and no
-	// memory is trusted more than the agent's own text, whatever its line says.
+	// Stores the lines of an export. A memory whose id is known stays as it is, so that the same lines may be sent again.
+	// An invalid line is reported by its number, and the others are stored. A text is quarantined as if it were learned;
+	// under the policy `corroborated`, a second episode or a review in its line counts as corroboration. No memory is
+	// trusted more than the agent's own text, whatever its line says.
 	ImportReflections(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[ImportReflectionsRequest, ImportReflectionsResponse], error)
-	// Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
-	// most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
+	// Clusters of memories that share a failure, a tool or their words; those with the most episodes first. In a project
+	// with more than 2,000 active memories only the newest 2,000 count.
 	ListClusters(ctx context.Context, in *ListClustersRequest, opts ...grpc.CallOption) (*ListClustersResponse, error)
-	// Links memories, or removes links. Those that arise from what is learned are made by the server: between a strategy
-	// and its reflection, to memories that it was made with, to lessons of the same error or of much the same words, and to
-	// the tools, errors and names that it mentions.
+	// Links memories, or removes links. The server itself links a new memory to its strategy or reflection, to the
+	// memories it was made with, to lessons of the same error or similar words, and to the tools, errors and names that
+	// it mentions.
 	LinkReflections(ctx context.Context, in *LinkReflectionsRequest, opts ...grpc.CallOption) (*LinkReflectionsResponse, error)
-	// What hangs together with a memory, a tool, an error or a name, as far as some links away. What is not there, or is
-	// another tenant's, is left out.
+	// The nodes within a few links of a memory, a tool, an error or a name. Nodes that do not exist, or belong to another
+	// tenant, are left out.
 	ExploreGraph(ctx context.Context, in *ExploreGraphRequest, opts ...grpc.CallOption) (*ExploreGraphResponse, error)
 }
 
@@ -345,70 +347,72 @@ func (c *reflectiveMemoryServiceClient) ExploreGraph(ctx context.Context, in *Ex
 // All implementations must embed UnimplementedReflectiveMemoryServiceServer
 // for forward compatibility.
 //
-// What did this teach, and what was learned that fits here?
+// Lessons from earlier work: made from traces, stored, and found again for a task.
 //
-// A reflection says what happened and why, a strategy what to do next time. Both are kept for good, found again by what
-// they say and where they apply, and carry how far their text can be trusted. Texts that try to steer whoever reads them
-// are kept in quarantine, and are not recalled unless a person lets them out.
+// A reflection says what happened and why, a strategy what to do next time. Both are stored with an origin that says
+// how far their text can be trusted, and are found by their text and by where they apply. A text that tries to steer
+// its reader is quarantined, and is not recalled unless a person releases it.
 //
-// Other than elsewhere, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
+// Unlike other calls, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
 // RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
 type ReflectiveMemoryServiceServer interface {
-	// Reflects on a trace: given events, a recorded turn, or the turns of a session. Keeps the result when `store` is true.
+	// Reflects on a trace: given events, a recorded turn, or the turns of a session. Stores the result when `store` is
+	// true.
 	GenerateReflection(context.Context, *GenerateReflectionRequest) (*GenerateReflectionResponse, error)
-	// Keeps a reflection and, when there is one, its strategy, in one transaction. What is known already, word for word or
-	// from the same episode, is strengthened instead of kept a second time; the ids are then those of what was known.
+	// Stores a reflection and its strategy, if there is one, in one transaction. A memory that is known already, word for
+	// word or from the same episode, is strengthened instead of stored twice; the ids are then those of the known one.
 	StoreReflection(context.Context, *StoreReflectionRequest) (*StoreReflectionResponse, error)
 	// One memory, whatever its state.
 	GetReflection(context.Context, *GetReflectionRequest) (*GetReflectionResponse, error)
 	// Memories, the newest first.
 	ListReflections(context.Context, *ListReflectionsRequest) (*ListReflectionsResponse, error)
-	// Changes a memory: its next version. A new text is judged like any that enters: it may put the memory in quarantine.
+	// Changes a memory, which makes its next version. A new text is checked, and may put the memory in quarantine.
 	UpdateReflection(context.Context, *UpdateReflectionRequest) (*UpdateReflectionResponse, error)
-	// Removes a memory with all its versions. Its reflection or strategy stays. It may be learned anew; to keep a lesson
-	// from coming back, retire it (ReviewReflection).
+	// Deletes a memory with all its versions. The strategy of a reflection, or the reflection of a strategy, stays. The
+	// memory may be learned again; to prevent that, retire it (ReviewReflection).
 	DeleteReflection(context.Context, *DeleteReflectionRequest) (*DeleteReflectionResponse, error)
-	// How a memory evolved: its versions, the newest first, the present one among them.
+	// The versions of a memory, the newest first, including the present one.
 	ListReflectionVersions(context.Context, *ListReflectionVersionsRequest) (*ListReflectionVersionsResponse, error)
-	// Promotes, retires or quarantines a memory, with a reason: its next version.
+	// Activates, retires or quarantines a memory, with a reason. This makes its next version.
 	ReviewReflection(context.Context, *ReviewReflectionRequest) (*ReviewReflectionResponse, error)
-	// Memories that fit a text and a filter, the best first. Active ones only, unless quarantined ones are asked for.
+	// Finds memories that fit a text and a filter, the best first. Only active ones, and quarantined ones if requested.
 	QueryReflections(context.Context, *QueryReflectionsRequest) (*QueryReflectionsResponse, error)
 	// The strategies and reflections that fit a task, as a block of data with a receipt.
 	BuildMemoryContext(context.Context, *BuildMemoryContextRequest) (*BuildMemoryContextResponse, error)
-	// Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
-	// version says so and why, and ReviewReflection takes that back.
+	// Reports the outcome of the task that a block was built for. A lesson that proves harmful is then retired: its next
+	// version says so and why, and ReviewReflection reverses it.
 	ReportOutcome(context.Context, *ReportOutcomeRequest) (*ReportOutcomeResponse, error)
-	// Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from.
+	// Whether lessons help: the outcomes of tasks that they were shown for, compared with tasks that they were held back
+	// from.
 	GetLessonStatistics(context.Context, *GetLessonStatisticsRequest) (*GetLessonStatisticsResponse, error)
-	// Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
-	// teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
-	// rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
-	// pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
-	// dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
-	// REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+	// Starts a dream: a pass that groups the project's new memories with similar ones, asks a model what each group
+	// teaches, and stores lessons that at least two distinct episodes support. A dream deletes nothing and rewrites no
+	// memory. The stream reports its progress and, last, its entry in the log. A project has one pass at a time: the call
+	// follows a pass that is already in progress, in any sidecar. The pass goes on when the caller leaves. A project also
+	// dreams by itself, 2 hours after its last activity or 24 hours after its last pass. FAILED_PRECONDITION with
+	// REFLECTIVE_MEMORY_MODE=lite, and for a pass that cannot be finished.
 	Dream(*DreamRequest, grpc.ServerStreamingServer[DreamResponse]) error
-	// What passes came to, the newest first. The log is permanent.
+	// The log of dreams, the newest first. The log is permanent.
 	ListDreams(context.Context, *ListDreamsRequest) (*ListDreamsResponse, error)
-	// What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
-	// permanent.
+	// The log of prunings, the newest first: unimportant memories and traces of turns that were removed because of their
+	// age. The log is permanent.
 	ListPrunings(context.Context, *ListPruningsRequest) (*ListPruningsResponse, error)
-	// Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first.
+	// All memories with their versions and links, as lines of JSON: one for each memory, the newest first.
 	ExportReflections(*ExportReflectionsRequest, grpc.ServerStreamingServer[ExportReflectionsResponse]) error
-	// Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
-	// line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
-	// were learned is quarantined (with the policy `corroborated` unless its line has a second episode or a review), and no
-	// memory is trusted more than the agent's own text, whatever its line says.
+	// Stores the lines of an export. A memory whose id is known stays as it is, so that the same lines may be sent again.
+	// An invalid line is reported by its number, and the others are stored. A text is quarantined as if it were learned;
+	// under the policy `corroborated`, a second episode or a review in its line counts as corroboration. No memory is
+	// trusted more than the agent's own text, whatever its line says.
 	ImportReflections(grpc.ClientStreamingServer[ImportReflectionsRequest, ImportReflectionsResponse]) error
-	// Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
-	// most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
+	// Clusters of memories that share a failure, a tool or their words; those with the most episodes first. In a project
+	// with more than 2,000 active memories only the newest 2,000 count.
 	ListClusters(context.Context, *ListClustersRequest) (*ListClustersResponse, error)
-	// Links memories, or removes links. Those that arise from what is learned are made by the server: between a strategy
-	// and its reflection, to memories that it was made with, to lessons of the same error or of much the same words, and to
-	// the tools, errors and names that it mentions.
+	// Links memories, or removes links. The server itself links a new memory to its strategy or reflection, to the
+	// memories it was made with, to lessons of the same error or similar words, and to the tools, errors and names that
+	// it mentions.
 	LinkReflections(context.Context, *LinkReflectionsRequest) (*LinkReflectionsResponse, error)
-	// What hangs together with a memory, a tool, an error or a name, as far as some links away. What is not there, or is
-	// another tenant's, is left out.
+	// The nodes within a few links of a memory, a tool, an error or a name. Nodes that do not exist, or belong to another
+	// tenant, are left out.
 	ExploreGraph(context.Context, *ExploreGraphRequest) (*ExploreGraphResponse, error)
 	mustEmbedUnimplementedReflectiveMemoryServiceServer()
 }

@@ -83,10 +83,10 @@ func (SpendLevel) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{0}
 }
 
-// Asks what this server is.
+// Asks for facts about the server.
 type GetServerInfoRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId     string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
@@ -138,7 +138,7 @@ func (x *GetServerInfoRequest) GetProjectId() string {
 	return ""
 }
 
-// What this server is.
+// Facts about the server.
 type GetServerInfoResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The server's version, as in its package.
@@ -147,21 +147,20 @@ type GetServerInfoResponse struct {
 	TenantId string `protobuf:"bytes,2,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The project that an empty `project_id` stands for.
 	ProjectId string `protobuf:"bytes,3,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Where records are kept.
+	// The stores that hold the records.
 	Stores []*StoreInfo `protobuf:"bytes,4,rep,name=stores,proto3" json:"stores,omitempty"`
-	// What answers when a reflection is asked for.
+	// The models that answer, by purpose.
 	Models []*ModelInfo `protobuf:"bytes,5,rep,name=models,proto3" json:"models,omitempty"`
-	// What a session starts with when it says nothing else.
+	// The default configuration of a session.
 	DefaultConfig *ThinkingConfig `protobuf:"bytes,6,opt,name=default_config,json=defaultConfig,proto3" json:"default_config,omitempty"`
-	// What a turn starts with when it says nothing else.
+	// The default budget of a turn.
 	DefaultBudget *TurnBudget `protobuf:"bytes,7,opt,name=default_budget,json=defaultBudget,proto3" json:"default_budget,omitempty"`
 	// Every limit that this server enforces, by the name of its setting.
 	Limits map[string]int64 `protobuf:"bytes,8,rep,name=limits,proto3" json:"limits,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
-	// What models have cost the asked tenant and project in the last 7 days, today included: one entry for each day and
-	// purpose with any calls, newest day first, then by purpose. Empty while the store does not answer.
+	// What models cost the requested tenant and project in the last 7 days, including today. One entry for each day and
+	// purpose with calls, the newest day first, then by purpose. Empty while the store does not answer.
 	Spend []*Spend `protobuf:"bytes,9,rep,name=spend,proto3" json:"spend,omitempty"`
-	// The caps on what models may cost in a day, as far as any are set, with what counts against them today. Empty while
-	// the store does not answer.
+	// The caps that are set on a day's spend, and what counts against them today. Empty while the store does not answer.
 	SpendCaps     []*SpendCap `protobuf:"bytes,10,rep,name=spend_caps,json=spendCaps,proto3" json:"spend_caps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -267,16 +266,16 @@ func (x *GetServerInfoResponse) GetSpendCaps() []*SpendCap {
 	return nil
 }
 
-// One place where records are kept.
+// One store of records.
 type StoreInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The technology: `sqlite`, `postgres` or `redis`.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	// What it holds, for people.
+	// What the store holds, for people.
 	Holds string `protobuf:"bytes,2,opt,name=holds,proto3" json:"holds,omitempty"`
-	// What an OK of this server survives, for people.
+	// What a confirmed write survives, for people.
 	Durability string `protobuf:"bytes,3,opt,name=durability,proto3" json:"durability,omitempty"`
-	// It answered the last time it was asked.
+	// Whether the store answered its last request.
 	Available     bool `protobuf:"varint,4,opt,name=available,proto3" json:"available,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -340,16 +339,16 @@ func (x *StoreInfo) GetAvailable() bool {
 	return false
 }
 
-// One provider of answers.
+// The model for one purpose.
 type ModelInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it is asked for: `mid_turn_reflection`. Spend is counted by the same name.
+	// The purpose, such as `mid_turn_reflection`. Spend is counted by the same name.
 	Purpose string `protobuf:"bytes,1,opt,name=purpose,proto3" json:"purpose,omitempty"`
 	// The provider; `rules` is the built-in one, which is no language model and costs nothing.
 	Provider string `protobuf:"bytes,2,opt,name=provider,proto3" json:"provider,omitempty"`
 	// The provider's name of the model.
 	Model string `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"`
-	// It is being asked. False for a while after it has failed several times in a row.
+	// Whether the model may be asked: false for a while after several failures in a row.
 	Available     bool `protobuf:"varint,4,opt,name=available,proto3" json:"available,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -413,27 +412,27 @@ func (x *ModelInfo) GetAvailable() bool {
 	return false
 }
 
-// What models have cost in one day for one purpose. What is reserved counts as spent: a call reserves the most that it
-// can cost before it goes out, and gives back what it did not take when it has come back.
+// What models cost in one day for one purpose. Reservations count as spent: a call reserves the most that it can cost
+// before it is sent, and releases the unused part when it returns.
 type Spend struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The UTC day, such as `2026-03-11`.
 	Day string `protobuf:"bytes,1,opt,name=day,proto3" json:"day,omitempty"`
-	// What the models were asked for.
+	// The purpose of the calls.
 	Purpose string `protobuf:"bytes,2,opt,name=purpose,proto3" json:"purpose,omitempty"`
-	// Calls that were made, attempts that failed included.
+	// The number of calls, including failed attempts.
 	Calls int64 `protobuf:"varint,3,opt,name=calls,proto3" json:"calls,omitempty"`
-	// Tokens in and out of calls that have ended.
+	// Input and output tokens of calls that have ended.
 	Tokens int64 `protobuf:"varint,4,opt,name=tokens,proto3" json:"tokens,omitempty"`
-	// What those cost in USD.
+	// The cost in USD of calls that have ended.
 	Usd float64 `protobuf:"fixed64,5,opt,name=usd,proto3" json:"usd,omitempty"`
-	// The most tokens that calls under way can take.
+	// The most tokens that calls in progress can use.
 	ReservedTokens int64 `protobuf:"varint,6,opt,name=reserved_tokens,json=reservedTokens,proto3" json:"reserved_tokens,omitempty"`
-	// The most that calls under way can cost in USD.
+	// The most that calls in progress can cost in USD.
 	ReservedUsd float64 `protobuf:"fixed64,7,opt,name=reserved_usd,json=reservedUsd,proto3" json:"reserved_usd,omitempty"`
-	// Tokens reserved by calls whose end was never recorded, as after a crash.
+	// Tokens reserved by calls whose end was never recorded, for example because of a crash.
 	OrphanedTokens int64 `protobuf:"varint,8,opt,name=orphaned_tokens,json=orphanedTokens,proto3" json:"orphaned_tokens,omitempty"`
-	// What those are counted as in USD.
+	// USD reserved by calls whose end was never recorded.
 	OrphanedUsd   float64 `protobuf:"fixed64,9,opt,name=orphaned_usd,json=orphanedUsd,proto3" json:"orphaned_usd,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -532,22 +531,22 @@ func (x *Spend) GetOrphanedUsd() float64 {
 	return 0
 }
 
-// The most that models may cost in a day, and how far that is used for calls of the asked tenant and project.
+// A cap on a day's spend, and how much of it is used for calls of the requested tenant and project.
 type SpendCap struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose spending it counts.
+	// Whose spending the cap counts.
 	Level SpendLevel `protobuf:"varint,1,opt,name=level,proto3,enum=sidemirror.v1.SpendLevel" json:"level,omitempty"`
-	// The purpose that it is about; empty unless `level` is SPEND_LEVEL_PURPOSE.
+	// The purpose that the cap counts; empty unless `level` is SPEND_LEVEL_PURPOSE.
 	Purpose string `protobuf:"bytes,2,opt,name=purpose,proto3" json:"purpose,omitempty"`
-	// The most tokens in and out; absent when there is no such cap.
+	// The most input and output tokens; absent when there is no such cap.
 	TokensPerDay *int64 `protobuf:"varint,3,opt,name=tokens_per_day,json=tokensPerDay,proto3,oneof" json:"tokens_per_day,omitempty"`
 	// The most USD; absent when there is no such cap.
 	UsdPerDay *float64 `protobuf:"fixed64,4,opt,name=usd_per_day,json=usdPerDay,proto3,oneof" json:"usd_per_day,omitempty"`
-	// Tokens that count against it today, reserved ones included.
+	// Tokens that count against the cap today, including reserved ones.
 	UsedTokens int64 `protobuf:"varint,5,opt,name=used_tokens,json=usedTokens,proto3" json:"used_tokens,omitempty"`
-	// USD that count against it today, reserved ones included.
+	// USD that count against the cap today, including reserved ones.
 	UsedUsd float64 `protobuf:"fixed64,6,opt,name=used_usd,json=usedUsd,proto3" json:"used_usd,omitempty"`
-	// When the day ends and nothing counts against it any more: the next midnight, UTC.
+	// When the count starts again: the next midnight, UTC.
 	ResetTime     *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=reset_time,json=resetTime,proto3" json:"reset_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

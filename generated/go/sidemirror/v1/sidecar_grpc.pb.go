@@ -26,7 +26,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// What this sidecar is and how it is set up.
+// Facts about this sidecar and its configuration.
 type SidecarServiceClient interface {
 	// Version, stores, models, defaults, limits and spend of this server.
 	GetServerInfo(ctx context.Context, in *GetServerInfoRequest, opts ...grpc.CallOption) (*GetServerInfoResponse, error)
@@ -54,7 +54,7 @@ func (c *sidecarServiceClient) GetServerInfo(ctx context.Context, in *GetServerI
 // All implementations must embed UnimplementedSidecarServiceServer
 // for forward compatibility.
 //
-// What this sidecar is and how it is set up.
+// Facts about this sidecar and its configuration.
 type SidecarServiceServer interface {
 	// Version, stores, models, defaults, limits and spend of this server.
 	GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error)

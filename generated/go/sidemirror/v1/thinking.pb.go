@@ -29,7 +29,7 @@ const (
 type ThinkLevel int32
 
 const (
-	// Not said: the session's level, or OFF where there is no session.
+	// Not set: the session's level applies, or OFF where there is no session.
 	ThinkLevel_THINK_LEVEL_UNSPECIFIED ThinkLevel = 0
 	// No thinking: the base prompt stays as it is, and no reflection is scheduled.
 	ThinkLevel_THINK_LEVEL_OFF ThinkLevel = 1
@@ -90,7 +90,7 @@ func (ThinkLevel) EnumDescriptor() ([]byte, []int) {
 type PeriodicScope int32
 
 const (
-	// Not said: PERIODIC_SCOPE_TURN.
+	// Not set; treated as PERIODIC_SCOPE_TURN.
 	PeriodicScope_PERIODIC_SCOPE_UNSPECIFIED PeriodicScope = 0
 	// Until a periodic reflection has run in that turn.
 	PeriodicScope_PERIODIC_SCOPE_TURN PeriodicScope = 1
@@ -139,11 +139,11 @@ func (PeriodicScope) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{1}
 }
 
-// Who decides that a turn reflects.
+// Who decides when a turn reflects.
 type ReflectionMode int32
 
 const (
-	// Not said: AUTO for RunTurn, ON_REQUEST for StartTurn.
+	// Not set: AUTO for RunTurn, ON_REQUEST for StartTurn.
 	ReflectionMode_REFLECTION_MODE_UNSPECIFIED ReflectionMode = 0
 	// The sidecar, at each decision point: when the last open tool call has ended.
 	ReflectionMode_REFLECTION_MODE_AUTO ReflectionMode = 1
@@ -208,7 +208,7 @@ const (
 	ReflectionReason_REFLECTION_REASON_UNCERTAINTY ReflectionReason = 4
 	// Due: a detector found the turn stuck.
 	ReflectionReason_REFLECTION_REASON_STUCK ReflectionReason = 5
-	// Not due: nothing asks for it.
+	// Not due: no rule asks for it.
 	ReflectionReason_REFLECTION_REASON_NONE ReflectionReason = 6
 	// Due: the agent asked for it.
 	ReflectionReason_REFLECTION_REASON_REQUESTED ReflectionReason = 7
@@ -265,7 +265,7 @@ func (ReflectionReason) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{3}
 }
 
-// What a detector saw.
+// What a detector found.
 type Pattern int32
 
 const (
@@ -273,7 +273,7 @@ const (
 	Pattern_PATTERN_UNSPECIFIED Pattern = 0
 	// The same call with the same arguments 3 times in a row.
 	Pattern_PATTERN_REPEATED_CALL Pattern = 1
-	// Two calls that take turns: A, B, A, B.
+	// Two calls that alternate: A, B, A, B.
 	Pattern_PATTERN_ALTERNATION Pattern = 2
 	// 3 failed calls in a row.
 	Pattern_PATTERN_ERROR_STREAK Pattern = 3
@@ -326,17 +326,17 @@ func (Pattern) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{4}
 }
 
-// Where a turn stands.
+// The state of a turn.
 type TurnState int32
 
 const (
 	// Never sent.
 	TurnState_TURN_STATE_UNSPECIFIED TurnState = 0
-	// Events are accepted.
+	// The turn accepts events.
 	TurnState_TURN_STATE_OPEN TurnState = 1
-	// The agent finished it.
+	// The agent finished the turn.
 	TurnState_TURN_STATE_FINISHED TurnState = 2
-	// Nothing was heard of it for too long.
+	// The server heard nothing of the turn for too long.
 	TurnState_TURN_STATE_ABANDONED TurnState = 3
 )
 
@@ -468,13 +468,13 @@ func (x *ThinkingConfig) GetPeriodicScope() PeriodicScope {
 // What a turn may spend on reflections.
 type TurnBudget struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many reflections; default 4. 0 to 1,000.
+	// The most reflections; default 4. 0 to 1,000.
 	MaxReflections *int32 `protobuf:"varint,1,opt,name=max_reflections,json=maxReflections,proto3,oneof" json:"max_reflections,omitempty"`
-	// How long the turn lasts at most, from its start; absent means without end. Up to 7 days.
+	// The longest duration of the turn, from its start; absent means no limit. Up to 7 days.
 	TimeLimit *durationpb.Duration `protobuf:"bytes,2,opt,name=time_limit,json=timeLimit,proto3" json:"time_limit,omitempty"`
-	// How many tokens its reflections use at most. 0 to 1,000,000,000.
+	// The most tokens that its reflections may use. 0 to 1,000,000,000.
 	MaxTokens *int64 `protobuf:"varint,3,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
-	// What its reflections cost at most, in USD. 0 to 1,000,000.
+	// The most that its reflections may cost, in USD. 0 to 1,000,000.
 	MaxUsd        *float64 `protobuf:"fixed64,4,opt,name=max_usd,json=maxUsd,proto3,oneof" json:"max_usd,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -614,26 +614,27 @@ func (x *BudgetLeft) GetUsd() float64 {
 // One mid-turn reflection. With any status but OK the other fields hold a safe default, and `detail` says why.
 type MidTurnReflection struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What came of it.
+	// Whether the reflection was made, or why not.
 	Status ResultStatus `protobuf:"varint,1,opt,name=status,proto3,enum=sidemirror.v1.ResultStatus" json:"status,omitempty"`
 	// More about the status, for people: which cap, until when.
 	Detail string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
-	// The assessment, as text. `[budget exhausted]`, `[deadline expired]` or `[reflection failed]` where there is none.
+	// The assessment, as text. `[budget exhausted]`, `[deadline expired]` or `[reflection failed]` if there is none.
 	Reflection string `protobuf:"bytes,3,opt,name=reflection,proto3" json:"reflection,omitempty"`
 	// Always true: a reflection never stops a turn.
 	ShouldContinue bool `protobuf:"varint,4,opt,name=should_continue,json=shouldContinue,proto3" json:"should_continue,omitempty"`
 	// What to do next; absent when nothing is suggested.
 	SuggestedAction *string `protobuf:"bytes,5,opt,name=suggested_action,json=suggestedAction,proto3,oneof" json:"suggested_action,omitempty"`
-	// How sure the assessment is, 0 to 1; 0.7 when none was given.
+	// The confidence in the assessment, 0 to 1; 0.7 when the model gave none.
 	Confidence float64 `protobuf:"fixed64,6,opt,name=confidence,proto3" json:"confidence,omitempty"`
-	// What answered; absent when nothing was asked.
+	// The model that answered, and its usage; absent when none was asked.
 	Usage *Usage `protobuf:"bytes,7,opt,name=usage,proto3" json:"usage,omitempty"`
-	// The events that the assessment speaks of.
+	// The events that the assessment cites.
 	CitedEventIds []string `protobuf:"bytes,8,rep,name=cited_event_ids,json=citedEventIds,proto3" json:"cited_event_ids,omitempty"`
-	// How far its text can be trusted: as far as the least trusted text that it was made from.
+	// How far the text can be trusted: as far as its least trusted source.
 	Origin Origin `protobuf:"varint,9,opt,name=origin,proto3,enum=sidemirror.v1.Origin" json:"origin,omitempty"`
-	// Lessons from earlier work for what failed, at most 2, with a receipt: the same failure, or one of the same category of
-	// the same tool. Absent when none fits, when nothing failed, or when an earlier reflection of the turn brought them.
+	// Lessons from earlier work about the turn's failures, at most 2, with a receipt. They concern the same failure, or
+	// one with the same category and tool. Absent when nothing failed, when no lesson fits, or when an earlier reflection
+	// of the turn brought them.
 	Lessons       *ContextBlock `protobuf:"bytes,10,opt,name=lessons,proto3" json:"lessons,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -742,17 +743,17 @@ func (x *MidTurnReflection) GetLessons() *ContextBlock {
 // A session.
 type Session struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id.
+	// The session's id.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Its configuration, every field set.
+	// The session's configuration, every field set.
 	Config *ThinkingConfig `protobuf:"bytes,2,opt,name=config,proto3" json:"config,omitempty"`
-	// How many turns were started in it.
+	// How many turns were started in the session.
 	TurnCount int32 `protobuf:"varint,3,opt,name=turn_count,json=turnCount,proto3" json:"turn_count,omitempty"`
-	// Its last successful reflection; absent when it had none.
+	// The last successful reflection; absent when there is none.
 	LastReflection *MidTurnReflection `protobuf:"bytes,4,opt,name=last_reflection,json=lastReflection,proto3" json:"last_reflection,omitempty"`
-	// When it was made.
+	// When the session was created.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// When it was made or its configuration was changed last.
+	// When the session was created, or its configuration last changed.
 	UpdateTime    *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -830,16 +831,15 @@ func (x *Session) GetUpdateTime() *timestamppb.Timestamp {
 	return nil
 }
 
-// Something that happened in a turn. At most 1 MiB in all. Texts are normalised and secrets in them are redacted before
-// they are kept.
+// One event of a turn. At most 1 MiB in all. Texts are normalised and their secrets redacted before they are stored.
 type TurnEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names the event within its turn: 1 to 128 printable characters; filled in by the server when empty. An event whose id
-	// the turn already has is acknowledged and otherwise ignored.
+	// The event's id, unique in its turn: 1 to 128 printable characters; chosen by the server when empty. An event with a
+	// known id is acknowledged and otherwise ignored.
 	EventId string `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
 	// The event's turn: 1 to 128 printable characters; may be empty where the call or the stream already names it.
 	TurnId string `protobuf:"bytes,2,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// When it happened; the server's time when absent.
+	// When the event happened; the server's time when absent.
 	Time *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=time,proto3" json:"time,omitempty"`
 	// Which of several agents acted; may be empty. At most 256 characters.
 	Agent string `protobuf:"bytes,4,opt,name=agent,proto3" json:"agent,omitempty"`
@@ -1032,7 +1032,7 @@ type isTurnEvent_Kind interface {
 }
 
 type TurnEvent_TurnStarted struct {
-	// The turn starts: its first event, and only there.
+	// The turn starts. Allowed only as its first event.
 	TurnStarted *TurnStarted `protobuf:"bytes,5,opt,name=turn_started,json=turnStarted,proto3,oneof"`
 }
 
@@ -1062,12 +1062,12 @@ type TurnEvent_ToolReturned struct {
 }
 
 type TurnEvent_ToolFailed struct {
-	// A tool call failed by itself: it never returned.
+	// A tool call failed without a result.
 	ToolFailed *ToolFailed `protobuf:"bytes,11,opt,name=tool_failed,json=toolFailed,proto3,oneof"`
 }
 
 type TurnEvent_Uncertainty struct {
-	// The agent is not sure.
+	// The agent is uncertain.
 	Uncertainty *Uncertainty `protobuf:"bytes,12,opt,name=uncertainty,proto3,oneof"`
 }
 
@@ -1111,9 +1111,9 @@ func (*TurnEvent_TurnFinished) isTurnEvent_Kind() {}
 // The turn starts.
 type TurnStarted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The session; created when it does not exist; a new one when empty. 1 to 128 printable characters.
+	// The session: 1 to 128 printable characters. Created when it does not exist; a new one when empty.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// What the agent is to do. At most 256 KiB.
+	// The agent's task. At most 256 KiB.
 	Task string `protobuf:"bytes,2,opt,name=task,proto3" json:"task,omitempty"`
 	// The conversation so far, oldest first. At most 100 messages.
 	Messages []*Message `protobuf:"bytes,3,rep,name=messages,proto3" json:"messages,omitempty"`
@@ -1123,17 +1123,17 @@ type TurnStarted struct {
 	Provider string `protobuf:"bytes,5,opt,name=provider,proto3" json:"provider,omitempty"`
 	// The agent's model. At most 256 characters.
 	Model string `protobuf:"bytes,6,opt,name=model,proto3" json:"model,omitempty"`
-	// How this turn thinks. Fields that say nothing are the session's.
+	// How this turn thinks. Unset fields take the session's values.
 	Config *ThinkingConfig `protobuf:"bytes,7,opt,name=config,proto3" json:"config,omitempty"`
 	// What reflections may spend.
 	Budget *TurnBudget `protobuf:"bytes,8,opt,name=budget,proto3" json:"budget,omitempty"`
-	// When the turn has to be over; the earlier one counts when the budget has a time limit too.
+	// When the turn must end. If the budget has a time limit too, the earlier of the two counts.
 	Deadline *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=deadline,proto3" json:"deadline,omitempty"`
-	// Who decides that the turn reflects.
+	// Who decides when the turn reflects.
 	ReflectionMode ReflectionMode `protobuf:"varint,10,opt,name=reflection_mode,json=reflectionMode,proto3,enum=sidemirror.v1.ReflectionMode" json:"reflection_mode,omitempty"`
 	// Whether a drafted response is critiqued.
 	CritiqueMode CritiqueMode `protobuf:"varint,11,opt,name=critique_mode,json=critiqueMode,proto3,enum=sidemirror.v1.CritiqueMode" json:"critique_mode,omitempty"`
-	// Which lessons from earlier work the plan is to bring; none when absent.
+	// The lessons from earlier work that the plan should bring; none when absent.
 	Context       *ContextWish `protobuf:"bytes,12,opt,name=context,proto3" json:"context,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1253,19 +1253,20 @@ func (x *TurnStarted) GetContext() *ContextWish {
 	return nil
 }
 
-// Which lessons from earlier work a turn's plan is to bring: what the goal itself has taught comes first, then what
-// reflective memory and similar goals have for the task, by turns. They are one block with one receipt. A store that is
-// away or slow holds a turn up for 1.5 s at most: the plan has a warning then, and what others have.
+// The lessons from earlier work that a turn's plan should bring. Reflections on the turn's own goal come first, then
+// lessons from reflective memory and from similar goals in alternation. They form one block with one receipt. A store
+// that is unavailable or slow delays the turn by 1.5 s at most: the plan then has a warning, and the lessons of the
+// other stores.
 type ContextWish struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The goal that the turn works for: 1 to 128 printable characters; may be empty. `recent_goals` is refused.
+	// The turn's goal: 1 to 128 printable characters; may be empty. `recent_goals` is refused.
 	GoalId string `protobuf:"bytes,1,opt,name=goal_id,json=goalId,proto3" json:"goal_id,omitempty"`
-	// What is to be done, when it is not the turn's task. At most 256 KiB.
+	// The task that lessons should fit, if it is not the turn's task. At most 256 KiB.
 	Task string `protobuf:"bytes,2,opt,name=task,proto3" json:"task,omitempty"`
-	// How many lessons at most: 0 to 10, where 0 means 5, of which 2 at most are of goals.
+	// The most lessons: 0 to 10, where 0 means 5 with at most 2 of goals.
 	MaxItems int32 `protobuf:"varint,3,opt,name=max_items,json=maxItems,proto3" json:"max_items,omitempty"`
-	// The tools that the turn has: a lesson for one of them comes first, one for other tools only is left out. At most 100.
-	// Each has at most 256 characters.
+	// The turn's tools. Lessons for these come first, and lessons for other tools only are left out. At most 100. Each
+	// has at most 256 characters.
 	Tools         []string `protobuf:"bytes,4,rep,name=tools,proto3" json:"tools,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1332,7 +1333,7 @@ func (x *ContextWish) GetTools() []string {
 // The user said something.
 type UserMessage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the user said. At most 256 KiB.
+	// The user's message. At most 256 KiB.
 	Text          string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1433,7 +1434,7 @@ func (x *ModelStarted) GetModel() string {
 // The agent's model answered.
 type ModelReturned struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it said; may be empty. At most 256 KiB.
+	// The model's text; may be empty. At most 256 KiB.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
 	// Tokens of the prompt; 0 when not known. 0 to 1,000,000,000.
 	InputTokens int64 `protobuf:"varint,2,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
@@ -1497,14 +1498,14 @@ func (x *ModelReturned) GetOutputTokens() int64 {
 // A tool was called.
 type ToolCalled struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The agent's id of the call, for its end to refer to; may be empty when calls do not overlap. At most 128 printable
-	// characters.
+	// The agent's id of the call, by which its result refers to it; may be empty when calls do not overlap. At most 128
+	// printable characters.
 	CallId string `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
 	// The tool. 1 to 256 characters.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// The arguments, as JSON or as any text. At most 256 KiB.
 	Arguments string `protobuf:"bytes,3,opt,name=arguments,proto3" json:"arguments,omitempty"`
-	// The call is expected to be repeated, as when waiting for something: detectors leave it out.
+	// Whether the call is expected to repeat, as when polling: detectors ignore it.
 	Polling       bool `protobuf:"varint,4,opt,name=polling,proto3" json:"polling,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1573,9 +1574,9 @@ type ToolReturned struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The call that returned; empty means the last one still open. At most 128 printable characters.
 	CallId string `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	// What came back. At most 256 KiB.
+	// The tool's result. At most 256 KiB.
 	Content string `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
-	// The tool itself reports a failure.
+	// Whether the tool itself reports a failure.
 	IsError       bool `protobuf:"varint,3,opt,name=is_error,json=isError,proto3" json:"is_error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1632,12 +1633,12 @@ func (x *ToolReturned) GetIsError() bool {
 	return false
 }
 
-// A tool call failed by itself: a time-out, a lost connection, a crash.
+// A tool call failed without a result, such as by a timeout, a lost connection or a crash.
 type ToolFailed struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The call that failed; empty means the last one still open. At most 128 printable characters.
 	CallId string `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	// Why it failed. At most 256 KiB.
+	// Why the call failed. At most 256 KiB.
 	Error         string `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1687,12 +1688,12 @@ func (x *ToolFailed) GetError() string {
 	return ""
 }
 
-// The agent is not sure.
+// The agent is uncertain.
 type Uncertainty struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How uncertain, 0 (sure) to 1; from 0.5 on it asks for a reflection.
+	// How uncertain the agent is, 0 (sure) to 1; from 0.5 on it asks for a reflection.
 	Score float64 `protobuf:"fixed64,1,opt,name=score,proto3" json:"score,omitempty"`
-	// About what; may be empty. At most 256 KiB.
+	// What the agent is uncertain about; may be empty. At most 256 KiB.
 	Detail        string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1742,14 +1743,14 @@ func (x *Uncertainty) GetDetail() string {
 	return ""
 }
 
-// The agent reflected by itself. Clears the tool errors before it; takes no slot of the budget.
+// The agent reflected by itself. The reflection clears the tool errors before it, and takes no slot of the budget.
 type ReflectionRecorded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it found. At most 256 KiB.
+	// The agent's reflection. At most 256 KiB.
 	Reflection string `protobuf:"bytes,1,opt,name=reflection,proto3" json:"reflection,omitempty"`
-	// What it will do next; may be absent. At most 256 KiB.
+	// What the agent will do next; may be absent. At most 256 KiB.
 	SuggestedAction *string `protobuf:"bytes,2,opt,name=suggested_action,json=suggestedAction,proto3,oneof" json:"suggested_action,omitempty"`
-	// How sure it is, 0 to 1.
+	// The agent's confidence, 0 to 1.
 	Confidence    *float64 `protobuf:"fixed64,3,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1855,9 +1856,9 @@ func (x *ResponseDrafted) GetText() string {
 // The turn is over.
 type TurnFinished struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What became of it.
+	// How the turn's task ended.
 	Outcome TaskOutcome `protobuf:"varint,1,opt,name=outcome,proto3,enum=sidemirror.v1.TaskOutcome" json:"outcome,omitempty"`
-	// How well it went, 0 to 1; may be absent.
+	// How well the task went, 0 to 1; may be absent.
 	Score         *float64 `protobuf:"fixed64,2,opt,name=score,proto3,oneof" json:"score,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1907,23 +1908,23 @@ func (x *TurnFinished) GetScore() float64 {
 	return 0
 }
 
-// Something the sidecar tells the agent.
+// One message of the sidecar to the agent.
 type TurnDirective struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id; empty for the kinds that are not recorded: ack, gap, heartbeat, closing.
+	// The directive's id; empty for the kinds that are not recorded: ack, gap, heartbeat, closing.
 	DirectiveId string `protobuf:"bytes,1,opt,name=directive_id,json=directiveId,proto3" json:"directive_id,omitempty"`
-	// Its turn.
+	// The directive's turn.
 	TurnId string `protobuf:"bytes,2,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// Its place in the turn's record, where events and directives share one numbering from 1; 0 for the kinds that are
-	// not recorded.
+	// The directive's place in the turn's record, where events and directives share one numbering from 1; 0 for the kinds
+	// that are not recorded.
 	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// When it was made.
+	// When the directive was made.
 	Time *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=time,proto3" json:"time,omitempty"`
-	// The events that caused it.
+	// The events that caused the directive.
 	CausedBy []string `protobuf:"bytes,5,rep,name=caused_by,json=causedBy,proto3" json:"caused_by,omitempty"`
-	// Why it was made, for a reflection.
+	// Why the directive was made, for a reflection.
 	Reasons []ReflectionReason `protobuf:"varint,6,rep,packed,name=reasons,proto3,enum=sidemirror.v1.ReflectionReason" json:"reasons,omitempty"`
-	// What it says.
+	// The content.
 	//
 	// Types that are valid to be assigned to Kind:
 	//
@@ -1937,7 +1938,7 @@ type TurnDirective struct {
 	//	*TurnDirective_TurnSummary
 	//	*TurnDirective_Critique
 	Kind isTurnDirective_Kind `protobuf_oneof:"kind"`
-	// Why it was made, for a critique.
+	// Why the directive was made, for a critique.
 	CritiqueReasons []CritiqueReason `protobuf:"varint,16,rep,packed,name=critique_reasons,json=critiqueReasons,proto3,enum=sidemirror.v1.CritiqueReason" json:"critique_reasons,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -2120,12 +2121,12 @@ type TurnDirective_TurnPlan struct {
 }
 
 type TurnDirective_Ack struct {
-	// What was received and what is durable.
+	// The events that were received and are durable.
 	Ack *TurnAck `protobuf:"bytes,8,opt,name=ack,proto3,oneof"`
 }
 
 type TurnDirective_Nudge struct {
-	// A detector saw something.
+	// A detector found a pattern.
 	Nudge *Nudge `protobuf:"bytes,9,opt,name=nudge,proto3,oneof"`
 }
 
@@ -2145,12 +2146,12 @@ type TurnDirective_Heartbeat struct {
 }
 
 type TurnDirective_Closing struct {
-	// The server is going away.
+	// The stream is about to end.
 	Closing *Closing `protobuf:"bytes,13,opt,name=closing,proto3,oneof"`
 }
 
 type TurnDirective_TurnSummary struct {
-	// The turn is over: the last directive.
+	// The turn has ended: the last directive.
 	TurnSummary *TurnSummary `protobuf:"bytes,14,opt,name=turn_summary,json=turnSummary,proto3,oneof"`
 }
 
@@ -2188,17 +2189,18 @@ type TurnPlan struct {
 	TurnCount int32 `protobuf:"varint,3,opt,name=turn_count,json=turnCount,proto3" json:"turn_count,omitempty"`
 	// The system prompt to use: the base prompt with the level's instructions.
 	SystemPrompt string `protobuf:"bytes,4,opt,name=system_prompt,json=systemPrompt,proto3" json:"system_prompt,omitempty"`
-	// How many tokens to think; 0 at level OFF.
+	// How many tokens the model may think; 0 at level OFF.
 	TokenBudget int32 `protobuf:"varint,5,opt,name=token_budget,json=tokenBudget,proto3" json:"token_budget,omitempty"`
 	// Parameters to set in the request to the agent's model, in the provider's own form.
 	ProviderParameters *structpb.Struct `protobuf:"bytes,6,opt,name=provider_parameters,json=providerParameters,proto3" json:"provider_parameters,omitempty"`
-	// Lessons from earlier work, with their receipt; absent when the turn did not ask for any, or they could not be read.
+	// Lessons from earlier work, with their receipt; absent when the turn did not ask for any, or when they could not be
+	// read.
 	Context *ContextBlock `protobuf:"bytes,7,opt,name=context,proto3" json:"context,omitempty"`
-	// What is not as asked for, for people: clamps, and consequences such as "level OFF: no reflections".
+	// Differences from the request, for people: clamps, and consequences such as "level OFF: no reflections".
 	Warnings []string `protobuf:"bytes,8,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	// The configuration that applies, every field set.
 	Config *ThinkingConfig `protobuf:"bytes,9,opt,name=config,proto3" json:"config,omitempty"`
-	// Who decides that the turn reflects.
+	// Who decides when the turn reflects.
 	ReflectionMode ReflectionMode `protobuf:"varint,10,opt,name=reflection_mode,json=reflectionMode,proto3,enum=sidemirror.v1.ReflectionMode" json:"reflection_mode,omitempty"`
 	// The budget that applies.
 	Budget *TurnBudget `protobuf:"bytes,11,opt,name=budget,proto3" json:"budget,omitempty"`
@@ -2322,15 +2324,15 @@ func (x *TurnPlan) GetCritiqueMode() CritiqueMode {
 	return CritiqueMode_CRITIQUE_MODE_UNSPECIFIED
 }
 
-// What was received and what is durable. Cumulative: each ack replaces the one before.
+// The events that were received and are durable. Cumulative: each ack replaces the one before.
 type TurnAck struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many of the events sent with this call or on this stream, counted from its start, are received. Events that the
-	// turn already had count too.
+	// How many events of this call, or of this stream since its start, were received. Events that the turn already had
+	// count too.
 	Received uint64 `protobuf:"varint,1,opt,name=received,proto3" json:"received,omitempty"`
-	// How many of them, counted likewise, are durable: they survive a crash of the sidecar.
+	// How many of these events are durable: they survive a crash of the sidecar.
 	Durable uint64 `protobuf:"varint,2,opt,name=durable,proto3" json:"durable,omitempty"`
-	// Directives that are being made.
+	// The ids of the directives in progress.
 	PendingIds []string `protobuf:"bytes,3,rep,name=pending_ids,json=pendingIds,proto3" json:"pending_ids,omitempty"`
 	// What is left of the turn's budget.
 	BudgetLeft    *BudgetLeft `protobuf:"bytes,4,opt,name=budget_left,json=budgetLeft,proto3" json:"budget_left,omitempty"`
@@ -2396,12 +2398,12 @@ func (x *TurnAck) GetBudgetLeft() *BudgetLeft {
 	return nil
 }
 
-// A detector saw the turn go in circles. One for each streak.
+// A detector found a turn without progress. Each streak causes one nudge.
 type Nudge struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it saw.
+	// The pattern that the detector found.
 	Pattern Pattern `protobuf:"varint,1,opt,name=pattern,proto3,enum=sidemirror.v1.Pattern" json:"pattern,omitempty"`
-	// What it means, for the agent.
+	// What the pattern means, for the agent.
 	Message       string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2451,15 +2453,15 @@ func (x *Nudge) GetMessage() string {
 	return ""
 }
 
-// Entries of the turn that the server could not deliver on this stream. GetTurn has those that are still kept. In a
-// watch: turns after its cursor that were removed because they are old, of whatever session; they are nowhere any more.
+// Entries of the turn that the server could not deliver on this stream. GetTurn returns those that are still stored. In
+// a watch: turns after its cursor, of any session, that were removed because of their age and are stored no more.
 type Gap struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The first sequence number that is missing; 0 in a watch.
+	// The first missing sequence number; 0 in a watch.
 	FirstSequence uint64 `protobuf:"varint,1,opt,name=first_sequence,json=firstSequence,proto3" json:"first_sequence,omitempty"`
-	// The last one; 0 in a watch.
+	// The last missing sequence number; 0 in a watch.
 	LastSequence uint64 `protobuf:"varint,2,opt,name=last_sequence,json=lastSequence,proto3" json:"last_sequence,omitempty"`
-	// Why, for people.
+	// The reason, for people.
 	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2516,7 +2518,7 @@ func (x *Gap) GetReason() string {
 	return ""
 }
 
-// Sent while nothing else is, so that a broken stream is noticed.
+// Sent while nothing else is, so that clients notice a broken stream.
 type Heartbeat struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -2553,10 +2555,10 @@ func (*Heartbeat) Descriptor() ([]byte, []int) {
 	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{23}
 }
 
-// The server is going away; take the turn up again elsewhere or later.
+// The stream is about to end. Resume the turn elsewhere or later.
 type Closing struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Why, for people.
+	// The reason, for people.
 	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	// How long the server still waits.
 	Grace         *durationpb.Duration `protobuf:"bytes,2,opt,name=grace,proto3" json:"grace,omitempty"`
@@ -2608,28 +2610,28 @@ func (x *Closing) GetGrace() *durationpb.Duration {
 	return nil
 }
 
-// What a turn came to.
+// The result of a turn.
 type TurnSummary struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What became of it, as reported.
+	// How the turn's task ended, as reported.
 	Outcome TaskOutcome `protobuf:"varint,1,opt,name=outcome,proto3,enum=sidemirror.v1.TaskOutcome" json:"outcome,omitempty"`
-	// How well it went, 0 to 1, as reported; absent when not.
+	// How well the task went, 0 to 1; absent when not reported.
 	Score *float64 `protobuf:"fixed64,2,opt,name=score,proto3,oneof" json:"score,omitempty"`
-	// How long it lasted.
+	// How long the turn lasted.
 	Duration *durationpb.Duration `protobuf:"bytes,3,opt,name=duration,proto3" json:"duration,omitempty"`
-	// Events that were recorded.
+	// The number of recorded events.
 	EventCount int32 `protobuf:"varint,4,opt,name=event_count,json=eventCount,proto3" json:"event_count,omitempty"`
-	// Tool calls among them.
+	// The number of tool calls.
 	ToolCallCount int32 `protobuf:"varint,5,opt,name=tool_call_count,json=toolCallCount,proto3" json:"tool_call_count,omitempty"`
-	// Tool calls that failed or reported a failure.
+	// The number of tool calls that failed or reported a failure.
 	ToolErrorCount int32 `protobuf:"varint,6,opt,name=tool_error_count,json=toolErrorCount,proto3" json:"tool_error_count,omitempty"`
-	// Nudges that were given.
+	// The number of nudges.
 	NudgeCount int32 `protobuf:"varint,7,opt,name=nudge_count,json=nudgeCount,proto3" json:"nudge_count,omitempty"`
-	// Reflections that were made, by status.
+	// The number of reflections, by status.
 	Reflections map[string]int32 `protobuf:"bytes,8,rep,name=reflections,proto3" json:"reflections,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// What was left of the budget.
 	BudgetLeft *BudgetLeft `protobuf:"bytes,9,opt,name=budget_left,json=budgetLeft,proto3" json:"budget_left,omitempty"`
-	// Critiques that were made, by status.
+	// The number of critiques, by status.
 	Critiques     map[string]int32 `protobuf:"bytes,10,rep,name=critiques,proto3" json:"critiques,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2738,31 +2740,31 @@ func (x *TurnSummary) GetCritiques() map[string]int32 {
 // A turn.
 type Turn struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id.
+	// The turn's id.
 	TurnId string `protobuf:"bytes,1,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// Its session.
+	// The turn's session.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Its number in its session, from 1.
+	// The turn's number in its session, from 1.
 	TurnCount int32 `protobuf:"varint,3,opt,name=turn_count,json=turnCount,proto3" json:"turn_count,omitempty"`
-	// Where it stands.
+	// The turn's state.
 	State TurnState `protobuf:"varint,4,opt,name=state,proto3,enum=sidemirror.v1.TurnState" json:"state,omitempty"`
-	// What it is about, as given at its start and cut to 1,000 characters.
+	// The turn's task, as given at its start and cut to 1,000 characters.
 	Task string `protobuf:"bytes,5,opt,name=task,proto3" json:"task,omitempty"`
-	// What became of it.
+	// How the turn's task ended.
 	Outcome TaskOutcome `protobuf:"varint,6,opt,name=outcome,proto3,enum=sidemirror.v1.TaskOutcome" json:"outcome,omitempty"`
-	// How well it went, 0 to 1; absent when not reported.
+	// How well the task went, 0 to 1; absent when not reported.
 	Score *float64 `protobuf:"fixed64,7,opt,name=score,proto3,oneof" json:"score,omitempty"`
-	// The last sequence number of its record.
+	// The last sequence number of the turn's record.
 	LastSequence uint64 `protobuf:"varint,8,opt,name=last_sequence,json=lastSequence,proto3" json:"last_sequence,omitempty"`
-	// Events that were recorded.
+	// The number of recorded events.
 	EventCount int32 `protobuf:"varint,9,opt,name=event_count,json=eventCount,proto3" json:"event_count,omitempty"`
-	// What is left of its budget.
+	// What is left of the turn's budget.
 	BudgetLeft *BudgetLeft `protobuf:"bytes,10,opt,name=budget_left,json=budgetLeft,proto3" json:"budget_left,omitempty"`
-	// Directives that are being made.
+	// The ids of the directives in progress.
 	PendingIds []string `protobuf:"bytes,11,rep,name=pending_ids,json=pendingIds,proto3" json:"pending_ids,omitempty"`
-	// When it started.
+	// When the turn started.
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
-	// When it was heard of last.
+	// When the server last heard of the turn.
 	UpdateTime    *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2892,9 +2894,9 @@ func (x *Turn) GetUpdateTime() *timestamppb.Timestamp {
 // One entry of a turn's record.
 type TurnEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names this place in the record of the scope; later entries have later cursors. Opaque.
+	// The position of this entry in the record of the scope; later entries have later cursors. Opaque.
 	Cursor string `protobuf:"bytes,1,opt,name=cursor,proto3" json:"cursor,omitempty"`
-	// Its place in the turn's record, from 1, without holes.
+	// The entry's place in the turn's record, from 1, without gaps.
 	Sequence uint64 `protobuf:"varint,2,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// The turn.
 	TurnId string `protobuf:"bytes,3,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
@@ -3000,12 +3002,12 @@ type isTurnEntry_Entry interface {
 }
 
 type TurnEntry_Event struct {
-	// Something that happened.
+	// An event.
 	Event *TurnEvent `protobuf:"bytes,4,opt,name=event,proto3,oneof"`
 }
 
 type TurnEntry_Directive struct {
-	// Something that the sidecar said.
+	// A directive of the sidecar.
 	Directive *TurnDirective `protobuf:"bytes,5,opt,name=directive,proto3,oneof"`
 }
 
@@ -3020,19 +3022,19 @@ func (*TurnEntry_Directive) isTurnEntry_Entry() {}
 
 func (*TurnEntry_Claim) isTurnEntry_Entry() {}
 
-// A slot of the turn's budget was taken for a reflection, or a critique was begun. Without a later directive of that id
-// it counts as failed.
+// A slot of the turn's budget was taken for a reflection, or a critique was begun. It counts as failed unless a later
+// directive has its id.
 type SlotClaim struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The directive that the reflection becomes.
+	// The directive that will hold the reflection or critique.
 	DirectiveId string `protobuf:"bytes,1,opt,name=directive_id,json=directiveId,proto3" json:"directive_id,omitempty"`
-	// Why it is made.
+	// Why the reflection is made.
 	Reasons []ReflectionReason `protobuf:"varint,2,rep,packed,name=reasons,proto3,enum=sidemirror.v1.ReflectionReason" json:"reasons,omitempty"`
-	// The events that caused it.
+	// The events that caused the reflection or critique.
 	CausedBy []string `protobuf:"bytes,3,rep,name=caused_by,json=causedBy,proto3" json:"caused_by,omitempty"`
 	// When the slot was taken.
 	Time *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=time,proto3" json:"time,omitempty"`
-	// It is a critique, which takes no slot but shares the budget's tokens, USD and time.
+	// Whether this is a critique, which takes no slot but shares the budget's tokens, USD and time.
 	Critique      bool `protobuf:"varint,5,opt,name=critique,proto3" json:"critique,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3103,16 +3105,16 @@ func (x *SlotClaim) GetCritique() bool {
 	return false
 }
 
-// Takes up a turn that an earlier stream left open.
+// Resumes a turn that an earlier stream left open.
 type TurnResume struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The turn: 1 to 128 printable characters.
 	TurnId string `protobuf:"bytes,1,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// The last sequence number that the agent has seen; directives after it are sent again. 0 means none. One beyond the
-	// end of the record counts as its end: a crash takes back what was said before it was durable, and its numbers are
-	// given anew. After a restart of the sidecar a directive may come a second time: it then has the same directive_id. A
-	// plan that is sent again holds the base prompt as it is kept, with its secrets redacted: an agent keeps the prompt of
-	// its first plan, or asks GetThinkingPrompt.
+	// The last sequence number that the agent has seen; directives after it are sent again. 0 means none. A number beyond
+	// the end of the record counts as its end: a crash discards entries that were not durable, and their numbers are used
+	// again. After a restart of the sidecar a directive may come twice, with the same directive_id. A plan that is sent
+	// again holds the stored base prompt, with its secrets redacted. An agent therefore keeps the prompt of its first
+	// plan, or calls GetThinkingPrompt.
 	AfterSequence uint64 `protobuf:"varint,2,opt,name=after_sequence,json=afterSequence,proto3" json:"after_sequence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3162,19 +3164,19 @@ func (x *TurnResume) GetAfterSequence() uint64 {
 	return 0
 }
 
-// Makes a session.
+// Creates a session.
 type CreateSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-	// the same content is answered the same, and with other content is refused.
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The session's id: 1 to 128 printable characters; chosen by the server when empty.
 	SessionId string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Its configuration.
+	// The session's configuration.
 	Config        *ThinkingConfig `protobuf:"bytes,5,opt,name=config,proto3" json:"config,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3245,7 +3247,7 @@ func (x *CreateSessionRequest) GetConfig() *ThinkingConfig {
 	return nil
 }
 
-// The session that was made.
+// The session that was created.
 type CreateSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session.
@@ -3294,7 +3296,7 @@ func (x *CreateSessionResponse) GetSession() *Session {
 // Asks for a session.
 type GetSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
@@ -3404,18 +3406,18 @@ func (x *GetSessionResponse) GetSession() *Session {
 // Changes a session's configuration.
 type UpdateSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-	// the same content is answered the same, and with other content is refused.
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The session: 1 to 128 printable characters.
 	SessionId string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The new values.
 	Config *ThinkingConfig `protobuf:"bytes,5,opt,name=config,proto3" json:"config,omitempty"`
-	// Which to change: `config`, or paths such as `config.level`; absent means every field that says something.
+	// The fields to change: `config`, or paths such as `config.level`; absent means every field that is set.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,6,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3542,13 +3544,13 @@ func (x *UpdateSessionResponse) GetSession() *Session {
 // Asks for all sessions.
 type ListSessionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// How many at most; 0 means 50, more than 1,000 means 1,000.
+	// How many to return: 0 means 50, and more than 1,000 means 1,000.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the page before; empty for the first. Only valid for the same query.
+	// The `next_page_token` of the previous page; empty for the first page. Valid only for the same query.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3617,7 +3619,7 @@ type ListSessionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Sessions, the newest first.
 	Sessions []*Session `protobuf:"bytes,1,rep,name=sessions,proto3" json:"sessions,omitempty"`
-	// Asks for the next page; empty when this was the last.
+	// The token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3670,12 +3672,12 @@ func (x *ListSessionsResponse) GetNextPageToken() string {
 // Deletes a session.
 type DeleteSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-	// the same content is answered the same, and with other content is refused.
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The session: 1 to 128 printable characters.
 	SessionId     string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
@@ -3778,10 +3780,10 @@ func (*DeleteSessionResponse) Descriptor() ([]byte, []int) {
 	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{39}
 }
 
-// Asks how to think at a level.
+// Asks for the prompt of a thinking level.
 type GetThinkingPromptRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
@@ -3869,18 +3871,18 @@ func (x *GetThinkingPromptRequest) GetModel() string {
 	return ""
 }
 
-// How to think at a level.
+// The prompt and parameters of a thinking level.
 type GetThinkingPromptResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The base prompt with the level's instructions.
 	Prompt string `protobuf:"bytes,1,opt,name=prompt,proto3" json:"prompt,omitempty"`
-	// How many tokens to think.
+	// How many tokens the model may think.
 	TokenBudget int32 `protobuf:"varint,2,opt,name=token_budget,json=tokenBudget,proto3" json:"token_budget,omitempty"`
 	// Parameters to set in the request to the agent's model, in the provider's own form.
 	ProviderParameters *structpb.Struct `protobuf:"bytes,3,opt,name=provider_parameters,json=providerParameters,proto3" json:"provider_parameters,omitempty"`
-	// Where what applies is not what was asked for, and why, for people.
+	// How the applied values differ from the request and why, for people.
 	Clamps []string `protobuf:"bytes,4,rep,name=clamps,proto3" json:"clamps,omitempty"`
-	// The level that was asked for.
+	// The requested level.
 	RequestedLevel ThinkLevel `protobuf:"varint,5,opt,name=requested_level,json=requestedLevel,proto3,enum=sidemirror.v1.ThinkLevel" json:"requested_level,omitempty"`
 	// The level that applies.
 	AppliedLevel  ThinkLevel `protobuf:"varint,6,opt,name=applied_level,json=appliedLevel,proto3,enum=sidemirror.v1.ThinkLevel" json:"applied_level,omitempty"`
@@ -3963,16 +3965,17 @@ func (x *GetThinkingPromptResponse) GetAppliedLevel() ThinkLevel {
 // Events of a turn, in their order.
 type RunTurnRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Names this batch of events: 1 to 128 printable characters; may be empty. Events without an id get one derived from it
-	// and from the batch, so that a batch sent twice is recorded once. Other events under the same id are other events.
+	// The id of this batch of events: 1 to 128 printable characters; may be empty. Events without an id get one derived
+	// from it and the batch's content. So a batch that is sent twice is recorded once, and another batch under the same
+	// id is recorded too.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// What happened. At most 1,000 events.
+	// The events, in their order. At most 1,000 events.
 	Events []*TurnEvent `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
-	// Takes up an open turn. Only in the first request of a stream.
+	// Resumes an open turn. Only in the first request of a stream.
 	Resume        *TurnResume `protobuf:"bytes,5,opt,name=resume,proto3" json:"resume,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4043,10 +4046,10 @@ func (x *RunTurnRequest) GetResume() *TurnResume {
 	return nil
 }
 
-// What the sidecar has to say, in its order.
+// Directives of the sidecar, in their order.
 type RunTurnResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At least one.
+	// At least one directive.
 	Directives    []*TurnDirective `protobuf:"bytes,1,rep,name=directives,proto3" json:"directives,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4092,36 +4095,36 @@ func (x *RunTurnResponse) GetDirectives() []*TurnDirective {
 // Starts a turn.
 type StartTurnRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-	// the same content is answered the same, and with other content is refused.
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// The session; created when it does not exist; a new one when empty. 1 to 128 printable characters.
+	// The session: 1 to 128 printable characters. Created when it does not exist; a new one when empty.
 	SessionId string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The turn's id: 1 to 128 printable characters; chosen by the server when empty.
 	TurnId string `protobuf:"bytes,5,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// What the agent is to do. At most 256 KiB.
+	// The agent's task. At most 256 KiB.
 	Task string `protobuf:"bytes,6,opt,name=task,proto3" json:"task,omitempty"`
 	// The agent's own system prompt. At most 256 KiB.
 	BasePrompt string `protobuf:"bytes,7,opt,name=base_prompt,json=basePrompt,proto3" json:"base_prompt,omitempty"`
-	// What the user said. At most 256 KiB.
+	// The user's message. At most 256 KiB.
 	UserMessage string `protobuf:"bytes,8,opt,name=user_message,json=userMessage,proto3" json:"user_message,omitempty"`
 	// The provider of the agent's model; may be empty. At most 256 characters.
 	Provider string `protobuf:"bytes,9,opt,name=provider,proto3" json:"provider,omitempty"`
 	// The agent's model; may be empty. At most 256 characters.
 	Model string `protobuf:"bytes,10,opt,name=model,proto3" json:"model,omitempty"`
-	// How this turn thinks. Fields that say nothing are the session's.
+	// How this turn thinks. Unset fields take the session's values.
 	Config *ThinkingConfig `protobuf:"bytes,11,opt,name=config,proto3" json:"config,omitempty"`
 	// What reflections may spend.
 	Budget *TurnBudget `protobuf:"bytes,12,opt,name=budget,proto3" json:"budget,omitempty"`
-	// Who decides that the turn reflects; ON_REQUEST when not said.
+	// Who decides when the turn reflects; ON_REQUEST when not set.
 	ReflectionMode ReflectionMode `protobuf:"varint,13,opt,name=reflection_mode,json=reflectionMode,proto3,enum=sidemirror.v1.ReflectionMode" json:"reflection_mode,omitempty"`
 	// Whether a drafted response is critiqued.
 	CritiqueMode CritiqueMode `protobuf:"varint,14,opt,name=critique_mode,json=critiqueMode,proto3,enum=sidemirror.v1.CritiqueMode" json:"critique_mode,omitempty"`
-	// Which lessons from earlier work the plan is to bring; none when absent.
+	// The lessons from earlier work that the plan should bring; none when absent.
 	Context       *ContextWish `protobuf:"bytes,15,opt,name=context,proto3" json:"context,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4265,7 +4268,7 @@ func (x *StartTurnRequest) GetContext() *ContextWish {
 // The turn is started.
 type StartTurnResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How to run it.
+	// How to run the turn.
 	Plan          *TurnPlan `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4308,21 +4311,22 @@ func (x *StartTurnResponse) GetPlan() *TurnPlan {
 	return nil
 }
 
-// Reports what happened in a turn.
+// Reports events of a turn.
 type ReportEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-	// the same content is answered the same, and with other content is refused.
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The turn: 1 to 128 printable characters.
 	TurnId string `protobuf:"bytes,4,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
+	// The events, in their order. At most 1,000 events. Without events, the call waits for directives that are already in
+	// progress.
 	Events []*TurnEvent `protobuf:"bytes,5,rep,name=events,proto3" json:"events,omitempty"`
-	// How long to wait for directives that the events cause, once they are durable; absent means not at all. Up to 60
+	// How long to wait for the directives that the events cause, once they are durable; absent means no wait. Up to 60
 	// seconds, and never beyond the call's deadline.
 	Wait          *durationpb.Duration `protobuf:"bytes,6,opt,name=wait,proto3" json:"wait,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -4404,9 +4408,9 @@ func (x *ReportEventsRequest) GetWait() *durationpb.Duration {
 // The events are durable.
 type ReportEventsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the events caused so far, without the plan. The rest is named in the ack.
+	// The directives that the events have caused so far, without the plan. The ack names those in progress.
 	Directives []*TurnDirective `protobuf:"bytes,1,rep,name=directives,proto3" json:"directives,omitempty"`
-	// What was received, and what is still being made.
+	// The received events, and the directives in progress.
 	Ack           *TurnAck `protobuf:"bytes,2,opt,name=ack,proto3" json:"ack,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4459,18 +4463,18 @@ func (x *ReportEventsResponse) GetAck() *TurnAck {
 // Ends a turn.
 type FinishTurnRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-	// the same content is answered the same, and with other content is refused.
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The turn: 1 to 128 printable characters.
 	TurnId string `protobuf:"bytes,4,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// What became of it.
+	// How the turn's task ended.
 	Outcome TaskOutcome `protobuf:"varint,5,opt,name=outcome,proto3,enum=sidemirror.v1.TaskOutcome" json:"outcome,omitempty"`
-	// How well it went, 0 to 1; may be absent.
+	// How well the task went, 0 to 1; may be absent.
 	Score         *float64 `protobuf:"fixed64,6,opt,name=score,proto3,oneof" json:"score,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4551,7 +4555,7 @@ func (x *FinishTurnRequest) GetScore() float64 {
 // The turn is over.
 type FinishTurnResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it came to.
+	// The turn's summary.
 	Summary       *TurnSummary `protobuf:"bytes,1,opt,name=summary,proto3" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4597,7 +4601,7 @@ func (x *FinishTurnResponse) GetSummary() *TurnSummary {
 // Asks for a turn.
 type GetTurnRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
@@ -4605,9 +4609,9 @@ type GetTurnRequest struct {
 	TurnId string `protobuf:"bytes,3,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
 	// Entries after this one; 0 means from the start.
 	AfterSequence uint64 `protobuf:"varint,4,opt,name=after_sequence,json=afterSequence,proto3" json:"after_sequence,omitempty"`
-	// How many at most; 0 means 100, more than 1,000 means 1,000.
+	// How many to return: 0 means 100, and more than 1,000 means 1,000.
 	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the page before; empty for the first. Only valid for the same query.
+	// The `next_page_token` of the previous page; empty for the first page. Valid only for the same query.
 	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4688,11 +4692,11 @@ func (x *GetTurnRequest) GetPageToken() string {
 // A turn, and one page of its record.
 type GetTurnResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Where it stands.
+	// The turn, with its state.
 	Turn *Turn `protobuf:"bytes,1,opt,name=turn,proto3" json:"turn,omitempty"`
-	// Its entries in their order: as many as were asked for, or as fit into 2 MiB.
+	// The turn's entries in their order: as many as requested, or as many as fit into 2 MiB.
 	Entries []*TurnEntry `protobuf:"bytes,2,rep,name=entries,proto3" json:"entries,omitempty"`
-	// Asks for the next page; empty when this was the last.
+	// The token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4749,22 +4753,22 @@ func (x *GetTurnResponse) GetNextPageToken() string {
 	return ""
 }
 
-// Asks for what is recorded.
+// Asks for the record of turns as it grows.
 type WatchTurnsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Only this session; empty means all. 1 to 128 printable characters.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The cursor of the last entry that was seen; empty means from the oldest entry that is kept. Only valid for the same
-	// tenant and project. A gap comes first when something after it has been removed since, because it is old.
+	// The cursor of the last entry seen; empty starts at the oldest stored entry. Valid only for the same tenant and
+	// project. A gap comes first when entries after the cursor have been removed because of their age.
 	Cursor string `protobuf:"bytes,4,opt,name=cursor,proto3" json:"cursor,omitempty"`
-	// Go on with what comes; false ends at the present. Default true.
+	// Whether to wait for new entries; false ends at the present. Default true.
 	Follow *bool `protobuf:"varint,5,opt,name=follow,proto3,oneof" json:"follow,omitempty"`
-	// Leave out what is recorded already: begin at the present, and say with a heartbeat where that is. Not together with
-	// a cursor.
+	// Whether to start at the present, without entries that are already recorded. A heartbeat with the present's cursor
+	// comes first. Not together with a cursor.
 	NewOnly       bool `protobuf:"varint,6,opt,name=new_only,json=newOnly,proto3" json:"new_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4842,10 +4846,10 @@ func (x *WatchTurnsRequest) GetNewOnly() bool {
 	return false
 }
 
-// One entry.
+// One entry of the record, or a notice about the stream.
 type WatchTurnsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The entry. Heartbeats, a gap and the closing come as directives, with the cursor that has been reached.
+	// The entry. Heartbeats, a gap and the closing come as directives, with the cursor of the watch's position.
 	Entry         *TurnEntry `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4891,17 +4895,17 @@ func (x *WatchTurnsResponse) GetEntry() *TurnEntry {
 // Asks for turns.
 type ListTurnsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Only those of this session; empty means all. 1 to 128 printable characters.
+	// Only turns of this session; empty means all. 1 to 128 printable characters.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Only those in this state; unspecified means all.
+	// Only turns in this state; unspecified means all.
 	State TurnState `protobuf:"varint,4,opt,name=state,proto3,enum=sidemirror.v1.TurnState" json:"state,omitempty"`
-	// How many at most; 0 means 50, more than 1,000 means 1,000.
+	// How many to return: 0 means 50, and more than 1,000 means 1,000.
 	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the page before; empty for the first. Only valid for the same query.
+	// The `next_page_token` of the previous page; empty for the first page. Valid only for the same query.
 	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4984,7 +4988,7 @@ type ListTurnsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Turns, the newest first.
 	Turns []*Turn `protobuf:"bytes,1,rep,name=turns,proto3" json:"turns,omitempty"`
-	// Asks for the next page; empty when this was the last.
+	// The token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5037,11 +5041,11 @@ func (x *ListTurnsResponse) GetNextPageToken() string {
 // Asks whether it is time to reflect.
 type ShouldReflectRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// About what. Required.
+	// The turn or session to decide for. Required.
 	//
 	// Types that are valid to be assigned to Target:
 	//
@@ -5131,7 +5135,7 @@ type ShouldReflectRequest_TurnId struct {
 }
 
 type ShouldReflectRequest_SessionId struct {
-	// A session: its newest turn, when that is open, else what is known between turns. 1 to 128 printable characters.
+	// A session: its newest turn if that is open, else its state between turns. 1 to 128 printable characters.
 	SessionId string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3,oneof"`
 }
 
@@ -5142,9 +5146,9 @@ func (*ShouldReflectRequest_SessionId) isShouldReflectRequest_Target() {}
 // Whether it is time to reflect.
 type ShouldReflectResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Yes or no, by the schedule alone; the budget does not change it.
+	// Whether to reflect, by the schedule alone; the budget does not matter.
 	ShouldReflect bool `protobuf:"varint,1,opt,name=should_reflect,json=shouldReflect,proto3" json:"should_reflect,omitempty"`
-	// What decided.
+	// The deciding reason.
 	Reason ReflectionReason `protobuf:"varint,2,opt,name=reason,proto3,enum=sidemirror.v1.ReflectionReason" json:"reason,omitempty"`
 	// Every reason that holds.
 	Matches []ReflectionReason `protobuf:"varint,3,rep,packed,name=matches,proto3,enum=sidemirror.v1.ReflectionReason" json:"matches,omitempty"`
@@ -5215,16 +5219,16 @@ func (x *ShouldReflectResponse) GetBudgetLeft() *BudgetLeft {
 // Asks for one reflection on a turn.
 type ReflectRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-	// the same content is answered the same, and with other content is refused.
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The turn: 1 to 128 printable characters.
 	TurnId string `protobuf:"bytes,4,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// The conversation, oldest first, where it says more than the turn's events. At most 100 messages.
+	// The conversation, oldest first, if it holds more than the turn's events. At most 100 messages.
 	Messages []*Message `protobuf:"bytes,5,rep,name=messages,proto3" json:"messages,omitempty"`
 	// Tool results that are not among the turn's events, oldest first. At most 100.
 	ToolResults   []*ToolResult `protobuf:"bytes,6,rep,name=tool_results,json=toolResults,proto3" json:"tool_results,omitempty"`
@@ -5309,7 +5313,7 @@ type ReflectResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The reflection.
 	Result *MidTurnReflection `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
-	// The directive that it is recorded as; empty when none was made because the budget did not allow it.
+	// The directive that records the reflection; empty when the budget did not allow one.
 	DirectiveId string `protobuf:"bytes,2,opt,name=directive_id,json=directiveId,proto3" json:"directive_id,omitempty"`
 	// What is left of the turn's budget.
 	BudgetLeft    *BudgetLeft `protobuf:"bytes,3,opt,name=budget_left,json=budgetLeft,proto3" json:"budget_left,omitempty"`
@@ -5368,16 +5372,16 @@ func (x *ReflectResponse) GetBudgetLeft() *BudgetLeft {
 	return nil
 }
 
-// Asks for the texts of a reflection.
+// Asks for the prompt of a reflection.
 type GetReflectionPromptRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The turn: 1 to 128 printable characters.
 	TurnId string `protobuf:"bytes,3,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// The conversation, oldest first, where it says more than the turn's events. At most 100 messages.
+	// The conversation, oldest first, if it holds more than the turn's events. At most 100 messages.
 	Messages []*Message `protobuf:"bytes,4,rep,name=messages,proto3" json:"messages,omitempty"`
 	// Tool results that are not among the turn's events, oldest first. At most 100.
 	ToolResults   []*ToolResult `protobuf:"bytes,5,rep,name=tool_results,json=toolResults,proto3" json:"tool_results,omitempty"`
@@ -5450,12 +5454,12 @@ func (x *GetReflectionPromptRequest) GetToolResults() []*ToolResult {
 	return nil
 }
 
-// The texts of a reflection.
+// The prompt of a reflection.
 type GetReflectionPromptResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The system text.
+	// The system prompt.
 	System string `protobuf:"bytes,1,opt,name=system,proto3" json:"system,omitempty"`
-	// The prompt.
+	// The user prompt.
 	Prompt        string `protobuf:"bytes,2,opt,name=prompt,proto3" json:"prompt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

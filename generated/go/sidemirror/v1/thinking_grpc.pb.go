@@ -47,42 +47,42 @@ const (
 // runs a turn on one stream (RunTurn) or with single calls (StartTurn, ReportEvents, FinishTurn); both make the same
 // record. Reflections are directives for the agent: they never stop a turn and never enter its messages by themselves.
 type ThinkingServiceClient interface {
-	// Makes a session with a thinking configuration.
+	// Creates a session with a thinking configuration.
 	CreateSession(ctx context.Context, in *CreateSessionRequest, opts ...grpc.CallOption) (*CreateSessionResponse, error)
-	// A session: its configuration, how many turns it had, its last reflection.
+	// A session: its configuration, its number of turns and its last reflection.
 	GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*GetSessionResponse, error)
-	// Changes a session's configuration. Turns that are open keep theirs.
+	// Changes a session's configuration. Open turns keep theirs.
 	UpdateSession(ctx context.Context, in *UpdateSessionRequest, opts ...grpc.CallOption) (*UpdateSessionResponse, error)
 	// All sessions, the newest first.
 	ListSessions(ctx context.Context, in *ListSessionsRequest, opts ...grpc.CallOption) (*ListSessionsResponse, error)
-	// Deletes a session with its turns and all that is recorded of them. Refused while a turn is open.
+	// Deletes a session with its turns and their records. Refused while a turn is open.
 	DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error)
-	// The prompt, token budget and provider parameters for a thinking level. Keeps nothing.
+	// The prompt, token budget and provider parameters for a thinking level. Stores nothing.
 	GetThinkingPrompt(ctx context.Context, in *GetThinkingPromptRequest, opts ...grpc.CallOption) (*GetThinkingPromptResponse, error)
-	// A whole turn on one stream: events go in, directives come out. The first request starts the turn (its first event
-	// is `turn_started`) or takes up an open one (`resume`). The server answers each start with a plan, acknowledges
-	// what it has received and what is durable, and sends directives as they arise; it never waits for a model before it
-	// acknowledges. Closing the sending side leaves the turn open; a `turn_finished` event ends it, and the stream with
-	// a summary.
+	// Runs a whole turn on one stream: events go in, directives come out. The first request starts the turn (its first
+	// event is `turn_started`) or resumes an open one (`resume`). The server answers a start with a plan, acknowledges
+	// received and durable events, and sends directives as they arise. It never waits for a model before it acknowledges.
+	// Closing the sending side leaves the turn open. A `turn_finished` event ends the turn, and a summary then ends the
+	// stream.
 	RunTurn(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[RunTurnRequest, RunTurnResponse], error)
 	// Starts a turn without a stream, in a session that is created when it does not exist.
 	StartTurn(ctx context.Context, in *StartTurnRequest, opts ...grpc.CallOption) (*StartTurnResponse, error)
-	// Reports what happened in a turn. Answers when the events are durable.
+	// Reports events of a turn. Answers when they are durable.
 	ReportEvents(ctx context.Context, in *ReportEventsRequest, opts ...grpc.CallOption) (*ReportEventsResponse, error)
 	// Ends a turn.
 	FinishTurn(ctx context.Context, in *FinishTurnRequest, opts ...grpc.CallOption) (*FinishTurnResponse, error)
 	// A turn's state, and its recorded entries from a sequence number on.
 	GetTurn(ctx context.Context, in *GetTurnRequest, opts ...grpc.CallOption) (*GetTurnResponse, error)
-	// Events and directives as they are recorded, of one session or of all. What is durable is shown, in its order, once;
-	// a watch that is taken up with the last cursor goes on where it ended.
+	// Streams events and directives as they are recorded, of one session or of all. It sends durable entries only, in
+	// their order and once each. A watch that is resumed with its last cursor goes on where it ended.
 	WatchTurns(ctx context.Context, in *WatchTurnsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchTurnsResponse], error)
 	// Turns, the newest first.
 	ListTurns(ctx context.Context, in *ListTurnsRequest, opts ...grpc.CallOption) (*ListTurnsResponse, error)
 	// Whether it is time to reflect, and every reason for it. Changes nothing.
 	ShouldReflect(ctx context.Context, in *ShouldReflectRequest, opts ...grpc.CallOption) (*ShouldReflectResponse, error)
-	// One reflection on a turn, now, whatever the schedule says. Takes a slot of the turn's budget.
+	// Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget.
 	Reflect(ctx context.Context, in *ReflectRequest, opts ...grpc.CallOption) (*ReflectResponse, error)
-	// The texts of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`.
+	// The prompt of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`.
 	GetReflectionPrompt(ctx context.Context, in *GetReflectionPromptRequest, opts ...grpc.CallOption) (*GetReflectionPromptResponse, error)
 }
 
@@ -276,42 +276,42 @@ func (c *thinkingServiceClient) GetReflectionPrompt(ctx context.Context, in *Get
 // runs a turn on one stream (RunTurn) or with single calls (StartTurn, ReportEvents, FinishTurn); both make the same
 // record. Reflections are directives for the agent: they never stop a turn and never enter its messages by themselves.
 type ThinkingServiceServer interface {
-	// Makes a session with a thinking configuration.
+	// Creates a session with a thinking configuration.
 	CreateSession(context.Context, *CreateSessionRequest) (*CreateSessionResponse, error)
-	// A session: its configuration, how many turns it had, its last reflection.
+	// A session: its configuration, its number of turns and its last reflection.
 	GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error)
-	// Changes a session's configuration. Turns that are open keep theirs.
+	// Changes a session's configuration. Open turns keep theirs.
 	UpdateSession(context.Context, *UpdateSessionRequest) (*UpdateSessionResponse, error)
 	// All sessions, the newest first.
 	ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error)
-	// Deletes a session with its turns and all that is recorded of them. Refused while a turn is open.
+	// Deletes a session with its turns and their records. Refused while a turn is open.
 	DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error)
-	// The prompt, token budget and provider parameters for a thinking level. Keeps nothing.
+	// The prompt, token budget and provider parameters for a thinking level. Stores nothing.
 	GetThinkingPrompt(context.Context, *GetThinkingPromptRequest) (*GetThinkingPromptResponse, error)
-	// A whole turn on one stream: events go in, directives come out. The first request starts the turn (its first event
-	// is `turn_started`) or takes up an open one (`resume`). The server answers each start with a plan, acknowledges
-	// what it has received and what is durable, and sends directives as they arise; it never waits for a model before it
-	// acknowledges. Closing the sending side leaves the turn open; a `turn_finished` event ends it, and the stream with
-	// a summary.
+	// Runs a whole turn on one stream: events go in, directives come out. The first request starts the turn (its first
+	// event is `turn_started`) or resumes an open one (`resume`). The server answers a start with a plan, acknowledges
+	// received and durable events, and sends directives as they arise. It never waits for a model before it acknowledges.
+	// Closing the sending side leaves the turn open. A `turn_finished` event ends the turn, and a summary then ends the
+	// stream.
 	RunTurn(grpc.BidiStreamingServer[RunTurnRequest, RunTurnResponse]) error
 	// Starts a turn without a stream, in a session that is created when it does not exist.
 	StartTurn(context.Context, *StartTurnRequest) (*StartTurnResponse, error)
-	// Reports what happened in a turn. Answers when the events are durable.
+	// Reports events of a turn. Answers when they are durable.
 	ReportEvents(context.Context, *ReportEventsRequest) (*ReportEventsResponse, error)
 	// Ends a turn.
 	FinishTurn(context.Context, *FinishTurnRequest) (*FinishTurnResponse, error)
 	// A turn's state, and its recorded entries from a sequence number on.
 	GetTurn(context.Context, *GetTurnRequest) (*GetTurnResponse, error)
-	// Events and directives as they are recorded, of one session or of all. What is durable is shown, in its order, once;
-	// a watch that is taken up with the last cursor goes on where it ended.
+	// Streams events and directives as they are recorded, of one session or of all. It sends durable entries only, in
+	// their order and once each. A watch that is resumed with its last cursor goes on where it ended.
 	WatchTurns(*WatchTurnsRequest, grpc.ServerStreamingServer[WatchTurnsResponse]) error
 	// Turns, the newest first.
 	ListTurns(context.Context, *ListTurnsRequest) (*ListTurnsResponse, error)
 	// Whether it is time to reflect, and every reason for it. Changes nothing.
 	ShouldReflect(context.Context, *ShouldReflectRequest) (*ShouldReflectResponse, error)
-	// One reflection on a turn, now, whatever the schedule says. Takes a slot of the turn's budget.
+	// Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget.
 	Reflect(context.Context, *ReflectRequest) (*ReflectResponse, error)
-	// The texts of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`.
+	// The prompt of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`.
 	GetReflectionPrompt(context.Context, *GetReflectionPromptRequest) (*GetReflectionPromptResponse, error)
 	mustEmbedUnimplementedThinkingServiceServer()
 }

@@ -26,11 +26,11 @@ if _version_not_supported:
 
 
 class CritiqueServiceStub(object):
-    """Does this answer hold up?
+    """Judges responses before they are sent.
 
-    A critique never blocks a response: when no model can say anything, these calls answer OK with a status and a default
-    that lets the response through. Whether a revision is called for is computed from problems that the server could find
-    in the response, the task or the evidence, whatever a model asks for.
+    A critique never blocks a response: when no model answers, these calls return OK with a status and a default that
+    lets the response through. The server computes whether a revision is needed, whatever a model asks for. It counts
+    only problems that it found in the response, the task or the evidence.
     """
 
     def __init__(self, channel):
@@ -82,55 +82,56 @@ class CritiqueServiceStub(object):
 
 
 class CritiqueServiceServicer(object):
-    """Does this answer hold up?
+    """Judges responses before they are sent.
 
-    A critique never blocks a response: when no model can say anything, these calls answer OK with a status and a default
-    that lets the response through. Whether a revision is called for is computed from problems that the server could find
-    in the response, the task or the evidence, whatever a model asks for.
+    A critique never blocks a response: when no model answers, these calls return OK with a status and a default that
+    lets the response through. The server computes whether a revision is needed, whatever a model asks for. It counts
+    only problems that it found in the response, the task or the evidence.
     """
 
     def ShouldCritique(self, request, context):
         """Whether a response is worth a critique: a tool result with an error, more than 2,000 code points, or 3 or more tool
-        results. Asks no model and keeps nothing.
+        results. Asks no model and stores nothing.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Critique(self, request, context):
-        """The verdict on a response. Kept when its status is OK.
+        """Judges a response. The verdict is stored when its status is OK.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Revise(self, request, context):
-        """Critique, revision and comparison, each step as it is made, the result last. Keeps the best response, never simply
-        the last: a revision has to be found better in both orders, and a tie keeps the original. Cancelling ends the call
-        to the model that is being made.
+        """Critiques, revises and compares a response. Streams each step as it is made, the result last. The result is the
+        best response, not simply the last: a revision must be found better in both orders, and a tie keeps the original.
+        Cancelling ends the model call in progress.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def EvaluateTrace(self, request, context):
-        """Correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events. Completeness
-        and efficiency are computed without a model. Keeps nothing.
+        """Scores correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events.
+        Completeness and efficiency are computed without a model. Stores nothing.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Debate(self, request, context):
-        """Several critics with different briefs, then a judge. The first round is blind, a second one is held only when they
-        disagree. Each argument comes as it is made, the verdict last; it is kept when its status is OK.
+        """Lets several critics with different briefs argue, and then a judge decide. In the first round no critic sees the
+        others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the verdict
+        last. The verdict is stored when its status is OK.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListCritiques(self, request, context):
-        """Kept critiques, the newest first.
+        """Stored critiques, the newest first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -138,14 +139,14 @@ class CritiqueServiceServicer(object):
 
     def GetCritiqueStatistics(self, request, context):
         """Confidence, revision rate and agreement with reported outcomes, over time and by provider. Critiques whose status
-        is not OK are in none of these figures.
+        is not OK do not count.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ReportCritiqueOutcome(self, request, context):
-        """Tells what became of a response, as it was when it was critiqued.
+        """Reports the outcome of a response, in the form in which it was critiqued.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -203,11 +204,11 @@ def add_CritiqueServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class CritiqueService(object):
-    """Does this answer hold up?
+    """Judges responses before they are sent.
 
-    A critique never blocks a response: when no model can say anything, these calls answer OK with a status and a default
-    that lets the response through. Whether a revision is called for is computed from problems that the server could find
-    in the response, the task or the evidence, whatever a model asks for.
+    A critique never blocks a response: when no model answers, these calls return OK with a status and a default that
+    lets the response through. The server computes whether a revision is needed, whatever a model asks for. It counts
+    only problems that it found in the response, the task or the evidence.
     """
 
     @staticmethod

@@ -27,11 +27,11 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class CritiqueServiceStub:
-    """Does this answer hold up?
+    """Judges responses before they are sent.
 
-    A critique never blocks a response: when no model can say anything, these calls answer OK with a status and a default
-    that lets the response through. Whether a revision is called for is computed from problems that the server could find
-    in the response, the task or the evidence, whatever a model asks for.
+    A critique never blocks a response: when no model answers, these calls return OK with a status and a default that
+    lets the response through. The server computes whether a revision is needed, whatever a model asks for. It counts
+    only problems that it found in the response, the task or the evidence.
     """
 
     @_typing.overload
@@ -40,76 +40,78 @@ class CritiqueServiceStub:
     def __new__(cls, channel: _aio.Channel) -> CritiqueServiceAsyncStub: ...
     ShouldCritique: _grpc.UnaryUnaryMultiCallable[_critique_pb2.ShouldCritiqueRequest, _critique_pb2.ShouldCritiqueResponse]
     """Whether a response is worth a critique: a tool result with an error, more than 2,000 code points, or 3 or more tool
-    results. Asks no model and keeps nothing.
+    results. Asks no model and stores nothing.
     """
     Critique: _grpc.UnaryUnaryMultiCallable[_critique_pb2.CritiqueRequest, _critique_pb2.CritiqueResponse]
-    """The verdict on a response. Kept when its status is OK."""
+    """Judges a response. The verdict is stored when its status is OK."""
     Revise: _grpc.UnaryStreamMultiCallable[_critique_pb2.ReviseRequest, _critique_pb2.ReviseResponse]
-    """Critique, revision and comparison, each step as it is made, the result last. Keeps the best response, never simply
-    the last: a revision has to be found better in both orders, and a tie keeps the original. Cancelling ends the call
-    to the model that is being made.
+    """Critiques, revises and compares a response. Streams each step as it is made, the result last. The result is the
+    best response, not simply the last: a revision must be found better in both orders, and a tie keeps the original.
+    Cancelling ends the model call in progress.
     """
     EvaluateTrace: _grpc.UnaryUnaryMultiCallable[_critique_pb2.EvaluateTraceRequest, _critique_pb2.EvaluateTraceResponse]
-    """Correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events. Completeness
-    and efficiency are computed without a model. Keeps nothing.
+    """Scores correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events.
+    Completeness and efficiency are computed without a model. Stores nothing.
     """
     Debate: _grpc.UnaryStreamMultiCallable[_critique_pb2.DebateRequest, _critique_pb2.DebateResponse]
-    """Several critics with different briefs, then a judge. The first round is blind, a second one is held only when they
-    disagree. Each argument comes as it is made, the verdict last; it is kept when its status is OK.
+    """Lets several critics with different briefs argue, and then a judge decide. In the first round no critic sees the
+    others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the verdict
+    last. The verdict is stored when its status is OK.
     """
     ListCritiques: _grpc.UnaryUnaryMultiCallable[_critique_pb2.ListCritiquesRequest, _critique_pb2.ListCritiquesResponse]
-    """Kept critiques, the newest first."""
+    """Stored critiques, the newest first."""
     GetCritiqueStatistics: _grpc.UnaryUnaryMultiCallable[_critique_pb2.GetCritiqueStatisticsRequest, _critique_pb2.GetCritiqueStatisticsResponse]
     """Confidence, revision rate and agreement with reported outcomes, over time and by provider. Critiques whose status
-    is not OK are in none of these figures.
+    is not OK do not count.
     """
     ReportCritiqueOutcome: _grpc.UnaryUnaryMultiCallable[_critique_pb2.ReportCritiqueOutcomeRequest, _critique_pb2.ReportCritiqueOutcomeResponse]
-    """Tells what became of a response, as it was when it was critiqued."""
+    """Reports the outcome of a response, in the form in which it was critiqued."""
 
 @_typing.type_check_only
 class CritiqueServiceAsyncStub(CritiqueServiceStub):
-    """Does this answer hold up?
+    """Judges responses before they are sent.
 
-    A critique never blocks a response: when no model can say anything, these calls answer OK with a status and a default
-    that lets the response through. Whether a revision is called for is computed from problems that the server could find
-    in the response, the task or the evidence, whatever a model asks for.
+    A critique never blocks a response: when no model answers, these calls return OK with a status and a default that
+    lets the response through. The server computes whether a revision is needed, whatever a model asks for. It counts
+    only problems that it found in the response, the task or the evidence.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     ShouldCritique: _aio.UnaryUnaryMultiCallable[_critique_pb2.ShouldCritiqueRequest, _critique_pb2.ShouldCritiqueResponse]  # type: ignore[assignment]
     """Whether a response is worth a critique: a tool result with an error, more than 2,000 code points, or 3 or more tool
-    results. Asks no model and keeps nothing.
+    results. Asks no model and stores nothing.
     """
     Critique: _aio.UnaryUnaryMultiCallable[_critique_pb2.CritiqueRequest, _critique_pb2.CritiqueResponse]  # type: ignore[assignment]
-    """The verdict on a response. Kept when its status is OK."""
+    """Judges a response. The verdict is stored when its status is OK."""
     Revise: _aio.UnaryStreamMultiCallable[_critique_pb2.ReviseRequest, _critique_pb2.ReviseResponse]  # type: ignore[assignment]
-    """Critique, revision and comparison, each step as it is made, the result last. Keeps the best response, never simply
-    the last: a revision has to be found better in both orders, and a tie keeps the original. Cancelling ends the call
-    to the model that is being made.
+    """Critiques, revises and compares a response. Streams each step as it is made, the result last. The result is the
+    best response, not simply the last: a revision must be found better in both orders, and a tie keeps the original.
+    Cancelling ends the model call in progress.
     """
     EvaluateTrace: _aio.UnaryUnaryMultiCallable[_critique_pb2.EvaluateTraceRequest, _critique_pb2.EvaluateTraceResponse]  # type: ignore[assignment]
-    """Correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events. Completeness
-    and efficiency are computed without a model. Keeps nothing.
+    """Scores correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events.
+    Completeness and efficiency are computed without a model. Stores nothing.
     """
     Debate: _aio.UnaryStreamMultiCallable[_critique_pb2.DebateRequest, _critique_pb2.DebateResponse]  # type: ignore[assignment]
-    """Several critics with different briefs, then a judge. The first round is blind, a second one is held only when they
-    disagree. Each argument comes as it is made, the verdict last; it is kept when its status is OK.
+    """Lets several critics with different briefs argue, and then a judge decide. In the first round no critic sees the
+    others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the verdict
+    last. The verdict is stored when its status is OK.
     """
     ListCritiques: _aio.UnaryUnaryMultiCallable[_critique_pb2.ListCritiquesRequest, _critique_pb2.ListCritiquesResponse]  # type: ignore[assignment]
-    """Kept critiques, the newest first."""
+    """Stored critiques, the newest first."""
     GetCritiqueStatistics: _aio.UnaryUnaryMultiCallable[_critique_pb2.GetCritiqueStatisticsRequest, _critique_pb2.GetCritiqueStatisticsResponse]  # type: ignore[assignment]
     """Confidence, revision rate and agreement with reported outcomes, over time and by provider. Critiques whose status
-    is not OK are in none of these figures.
+    is not OK do not count.
     """
     ReportCritiqueOutcome: _aio.UnaryUnaryMultiCallable[_critique_pb2.ReportCritiqueOutcomeRequest, _critique_pb2.ReportCritiqueOutcomeResponse]  # type: ignore[assignment]
-    """Tells what became of a response, as it was when it was critiqued."""
+    """Reports the outcome of a response, in the form in which it was critiqued."""
 
 class CritiqueServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Does this answer hold up?
+    """Judges responses before they are sent.
 
-    A critique never blocks a response: when no model can say anything, these calls answer OK with a status and a default
-    that lets the response through. Whether a revision is called for is computed from problems that the server could find
-    in the response, the task or the evidence, whatever a model asks for.
+    A critique never blocks a response: when no model answers, these calls return OK with a status and a default that
+    lets the response through. The server computes whether a revision is needed, whatever a model asks for. It counts
+    only problems that it found in the response, the task or the evidence.
     """
 
     @_abc_1.abstractmethod
@@ -119,7 +121,7 @@ class CritiqueServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_critique_pb2.ShouldCritiqueResponse, _abc.Awaitable[_critique_pb2.ShouldCritiqueResponse]]:
         """Whether a response is worth a critique: a tool result with an error, more than 2,000 code points, or 3 or more tool
-        results. Asks no model and keeps nothing.
+        results. Asks no model and stores nothing.
         """
 
     @_abc_1.abstractmethod
@@ -128,7 +130,7 @@ class CritiqueServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _critique_pb2.CritiqueRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_critique_pb2.CritiqueResponse, _abc.Awaitable[_critique_pb2.CritiqueResponse]]:
-        """The verdict on a response. Kept when its status is OK."""
+        """Judges a response. The verdict is stored when its status is OK."""
 
     @_abc_1.abstractmethod
     def Revise(
@@ -136,9 +138,9 @@ class CritiqueServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _critique_pb2.ReviseRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_critique_pb2.ReviseResponse], _abc.AsyncIterator[_critique_pb2.ReviseResponse]]:
-        """Critique, revision and comparison, each step as it is made, the result last. Keeps the best response, never simply
-        the last: a revision has to be found better in both orders, and a tie keeps the original. Cancelling ends the call
-        to the model that is being made.
+        """Critiques, revises and compares a response. Streams each step as it is made, the result last. The result is the
+        best response, not simply the last: a revision must be found better in both orders, and a tie keeps the original.
+        Cancelling ends the model call in progress.
         """
 
     @_abc_1.abstractmethod
@@ -147,8 +149,8 @@ class CritiqueServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _critique_pb2.EvaluateTraceRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_critique_pb2.EvaluateTraceResponse, _abc.Awaitable[_critique_pb2.EvaluateTraceResponse]]:
-        """Correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events. Completeness
-        and efficiency are computed without a model. Keeps nothing.
+        """Scores correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events.
+        Completeness and efficiency are computed without a model. Stores nothing.
         """
 
     @_abc_1.abstractmethod
@@ -157,8 +159,9 @@ class CritiqueServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _critique_pb2.DebateRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_critique_pb2.DebateResponse], _abc.AsyncIterator[_critique_pb2.DebateResponse]]:
-        """Several critics with different briefs, then a judge. The first round is blind, a second one is held only when they
-        disagree. Each argument comes as it is made, the verdict last; it is kept when its status is OK.
+        """Lets several critics with different briefs argue, and then a judge decide. In the first round no critic sees the
+        others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the verdict
+        last. The verdict is stored when its status is OK.
         """
 
     @_abc_1.abstractmethod
@@ -167,7 +170,7 @@ class CritiqueServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _critique_pb2.ListCritiquesRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_critique_pb2.ListCritiquesResponse, _abc.Awaitable[_critique_pb2.ListCritiquesResponse]]:
-        """Kept critiques, the newest first."""
+        """Stored critiques, the newest first."""
 
     @_abc_1.abstractmethod
     def GetCritiqueStatistics(
@@ -176,7 +179,7 @@ class CritiqueServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_critique_pb2.GetCritiqueStatisticsResponse, _abc.Awaitable[_critique_pb2.GetCritiqueStatisticsResponse]]:
         """Confidence, revision rate and agreement with reported outcomes, over time and by provider. Critiques whose status
-        is not OK are in none of these figures.
+        is not OK do not count.
         """
 
     @_abc_1.abstractmethod
@@ -185,6 +188,6 @@ class CritiqueServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _critique_pb2.ReportCritiqueOutcomeRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_critique_pb2.ReportCritiqueOutcomeResponse, _abc.Awaitable[_critique_pb2.ReportCritiqueOutcomeResponse]]:
-        """Tells what became of a response, as it was when it was critiqued."""
+        """Reports the outcome of a response, in the form in which it was critiqued."""
 
 def add_CritiqueServiceServicer_to_server(servicer: CritiqueServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -26,9 +26,9 @@ if _version_not_supported:
 
 
 class GoalReflectionServiceStub(object):
-    """What a finished goal taught. An agent reports that a goal has succeeded or failed and goes on at once; the server
-    reflects on it, keeps what it found for 7 days, and has it ready when the same or a similar goal comes up. Of each
-    goal the 3 newest reflections are kept.
+    """Reflections on finished goals. An agent reports that a goal has succeeded or failed, and goes on at once. The server
+    reflects on the goal in the background, and offers the reflection for 7 days when the same or a similar goal comes
+    up. It keeps the 3 newest reflections of each goal.
     """
 
     def __init__(self, channel):
@@ -80,29 +80,28 @@ class GoalReflectionServiceStub(object):
 
 
 class GoalReflectionServiceServicer(object):
-    """What a finished goal taught. An agent reports that a goal has succeeded or failed and goes on at once; the server
-    reflects on it, keeps what it found for 7 days, and has it ready when the same or a similar goal comes up. Of each
-    goal the 3 newest reflections are kept.
+    """Reflections on finished goals. An agent reports that a goal has succeeded or failed, and goes on at once. The server
+    reflects on the goal in the background, and offers the reflection for 7 days when the same or a similar goal comes
+    up. It keeps the 3 newest reflections of each goal.
     """
 
     def ReportGoal(self, request, context):
-        """Reports that a goal has come to its end. Answers once the report is durable; the reflection follows, also after a
-        crash. A report of which no reflection can be made, after many tries, is listed as dead.
+        """Reports that a goal has ended. Answers once the report is durable; the reflection follows, even after a crash. A
+        report that yields no reflection after many attempts is listed as dead.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListGoalReports(self, request, context):
-        """Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed in the
-        last 90.
+        """Reports, the newest first: waiting ones, those done in the last 7 days, and those that failed in the last 90 days.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RetryGoalReport(self, request, context):
-        """Gives a dead report all its tries again.
+        """Queues a dead report again, with its full number of attempts.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -123,23 +122,23 @@ class GoalReflectionServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def DeleteGoalReflections(self, request, context):
-        """Deletes the reflections of a goal, with its reports that have ended. A report that is still being worked on may make
-        a new reflection afterwards.
+        """Deletes a goal's reflections and its ended reports. A report in progress may still add a reflection afterwards.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def BuildGoalContext(self, request, context):
-        """The `[PAST REFLECTIONS]` block: with a goal that goal's, and those of goals similar to the task while there is room;
-        with a task alone those of similar goals; with neither the recent ones. The most important first, then the newest.
+        """Builds the `[PAST REFLECTIONS]` block. With a goal, it holds that goal's reflections and, while there is room,
+        those of goals similar to the task. With a task alone it holds those of similar goals, and with neither the recent
+        ones. The most important come first, then the newest.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def WatchGoalReflections(self, request, context):
-        """Each reflection as it is stored, once, whichever sidecar made it.
+        """Streams each reflection once, as it is stored, whichever sidecar made it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -197,9 +196,9 @@ def add_GoalReflectionServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class GoalReflectionService(object):
-    """What a finished goal taught. An agent reports that a goal has succeeded or failed and goes on at once; the server
-    reflects on it, keeps what it found for 7 days, and has it ready when the same or a similar goal comes up. Of each
-    goal the 3 newest reflections are kept.
+    """Reflections on finished goals. An agent reports that a goal has succeeded or failed, and goes on at once. The server
+    reflects on the goal in the background, and offers the reflection for 7 days when the same or a similar goal comes
+    up. It keeps the 3 newest reflections of each goal.
     """
 
     @staticmethod

@@ -27,9 +27,9 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class GoalReflectionServiceStub:
-    """What a finished goal taught. An agent reports that a goal has succeeded or failed and goes on at once; the server
-    reflects on it, keeps what it found for 7 days, and has it ready when the same or a similar goal comes up. Of each
-    goal the 3 newest reflections are kept.
+    """Reflections on finished goals. An agent reports that a goal has succeeded or failed, and goes on at once. The server
+    reflects on the goal in the background, and offers the reflection for 7 days when the same or a similar goal comes
+    up. It keeps the 3 newest reflections of each goal.
     """
 
     @_typing.overload
@@ -37,67 +37,61 @@ class GoalReflectionServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> GoalReflectionServiceAsyncStub: ...
     ReportGoal: _grpc.UnaryUnaryMultiCallable[_goal_reflection_pb2.ReportGoalRequest, _goal_reflection_pb2.ReportGoalResponse]
-    """Reports that a goal has come to its end. Answers once the report is durable; the reflection follows, also after a
-    crash. A report of which no reflection can be made, after many tries, is listed as dead.
+    """Reports that a goal has ended. Answers once the report is durable; the reflection follows, even after a crash. A
+    report that yields no reflection after many attempts is listed as dead.
     """
     ListGoalReports: _grpc.UnaryUnaryMultiCallable[_goal_reflection_pb2.ListGoalReportsRequest, _goal_reflection_pb2.ListGoalReportsResponse]
-    """Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed in the
-    last 90.
-    """
+    """Reports, the newest first: waiting ones, those done in the last 7 days, and those that failed in the last 90 days."""
     RetryGoalReport: _grpc.UnaryUnaryMultiCallable[_goal_reflection_pb2.RetryGoalReportRequest, _goal_reflection_pb2.RetryGoalReportResponse]
-    """Gives a dead report all its tries again."""
+    """Queues a dead report again, with its full number of attempts."""
     GetGoalReflections: _grpc.UnaryUnaryMultiCallable[_goal_reflection_pb2.GetGoalReflectionsRequest, _goal_reflection_pb2.GetGoalReflectionsResponse]
     """The reflections of a goal, the newest first."""
     ListRecentGoals: _grpc.UnaryUnaryMultiCallable[_goal_reflection_pb2.ListRecentGoalsRequest, _goal_reflection_pb2.ListRecentGoalsResponse]
     """The goals with the newest reflections, at most 10, the newest first."""
     DeleteGoalReflections: _grpc.UnaryUnaryMultiCallable[_goal_reflection_pb2.DeleteGoalReflectionsRequest, _goal_reflection_pb2.DeleteGoalReflectionsResponse]
-    """Deletes the reflections of a goal, with its reports that have ended. A report that is still being worked on may make
-    a new reflection afterwards.
-    """
+    """Deletes a goal's reflections and its ended reports. A report in progress may still add a reflection afterwards."""
     BuildGoalContext: _grpc.UnaryUnaryMultiCallable[_goal_reflection_pb2.BuildGoalContextRequest, _goal_reflection_pb2.BuildGoalContextResponse]
-    """The `[PAST REFLECTIONS]` block: with a goal that goal's, and those of goals similar to the task while there is room;
-    with a task alone those of similar goals; with neither the recent ones. The most important first, then the newest.
+    """Builds the `[PAST REFLECTIONS]` block. With a goal, it holds that goal's reflections and, while there is room,
+    those of goals similar to the task. With a task alone it holds those of similar goals, and with neither the recent
+    ones. The most important come first, then the newest.
     """
     WatchGoalReflections: _grpc.UnaryStreamMultiCallable[_goal_reflection_pb2.WatchGoalReflectionsRequest, _goal_reflection_pb2.WatchGoalReflectionsResponse]
-    """Each reflection as it is stored, once, whichever sidecar made it."""
+    """Streams each reflection once, as it is stored, whichever sidecar made it."""
 
 @_typing.type_check_only
 class GoalReflectionServiceAsyncStub(GoalReflectionServiceStub):
-    """What a finished goal taught. An agent reports that a goal has succeeded or failed and goes on at once; the server
-    reflects on it, keeps what it found for 7 days, and has it ready when the same or a similar goal comes up. Of each
-    goal the 3 newest reflections are kept.
+    """Reflections on finished goals. An agent reports that a goal has succeeded or failed, and goes on at once. The server
+    reflects on the goal in the background, and offers the reflection for 7 days when the same or a similar goal comes
+    up. It keeps the 3 newest reflections of each goal.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     ReportGoal: _aio.UnaryUnaryMultiCallable[_goal_reflection_pb2.ReportGoalRequest, _goal_reflection_pb2.ReportGoalResponse]  # type: ignore[assignment]
-    """Reports that a goal has come to its end. Answers once the report is durable; the reflection follows, also after a
-    crash. A report of which no reflection can be made, after many tries, is listed as dead.
+    """Reports that a goal has ended. Answers once the report is durable; the reflection follows, even after a crash. A
+    report that yields no reflection after many attempts is listed as dead.
     """
     ListGoalReports: _aio.UnaryUnaryMultiCallable[_goal_reflection_pb2.ListGoalReportsRequest, _goal_reflection_pb2.ListGoalReportsResponse]  # type: ignore[assignment]
-    """Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed in the
-    last 90.
-    """
+    """Reports, the newest first: waiting ones, those done in the last 7 days, and those that failed in the last 90 days."""
     RetryGoalReport: _aio.UnaryUnaryMultiCallable[_goal_reflection_pb2.RetryGoalReportRequest, _goal_reflection_pb2.RetryGoalReportResponse]  # type: ignore[assignment]
-    """Gives a dead report all its tries again."""
+    """Queues a dead report again, with its full number of attempts."""
     GetGoalReflections: _aio.UnaryUnaryMultiCallable[_goal_reflection_pb2.GetGoalReflectionsRequest, _goal_reflection_pb2.GetGoalReflectionsResponse]  # type: ignore[assignment]
     """The reflections of a goal, the newest first."""
     ListRecentGoals: _aio.UnaryUnaryMultiCallable[_goal_reflection_pb2.ListRecentGoalsRequest, _goal_reflection_pb2.ListRecentGoalsResponse]  # type: ignore[assignment]
     """The goals with the newest reflections, at most 10, the newest first."""
     DeleteGoalReflections: _aio.UnaryUnaryMultiCallable[_goal_reflection_pb2.DeleteGoalReflectionsRequest, _goal_reflection_pb2.DeleteGoalReflectionsResponse]  # type: ignore[assignment]
-    """Deletes the reflections of a goal, with its reports that have ended. A report that is still being worked on may make
-    a new reflection afterwards.
-    """
+    """Deletes a goal's reflections and its ended reports. A report in progress may still add a reflection afterwards."""
     BuildGoalContext: _aio.UnaryUnaryMultiCallable[_goal_reflection_pb2.BuildGoalContextRequest, _goal_reflection_pb2.BuildGoalContextResponse]  # type: ignore[assignment]
-    """The `[PAST REFLECTIONS]` block: with a goal that goal's, and those of goals similar to the task while there is room;
-    with a task alone those of similar goals; with neither the recent ones. The most important first, then the newest.
+    """Builds the `[PAST REFLECTIONS]` block. With a goal, it holds that goal's reflections and, while there is room,
+    those of goals similar to the task. With a task alone it holds those of similar goals, and with neither the recent
+    ones. The most important come first, then the newest.
     """
     WatchGoalReflections: _aio.UnaryStreamMultiCallable[_goal_reflection_pb2.WatchGoalReflectionsRequest, _goal_reflection_pb2.WatchGoalReflectionsResponse]  # type: ignore[assignment]
-    """Each reflection as it is stored, once, whichever sidecar made it."""
+    """Streams each reflection once, as it is stored, whichever sidecar made it."""
 
 class GoalReflectionServiceServicer(metaclass=_abc_1.ABCMeta):
-    """What a finished goal taught. An agent reports that a goal has succeeded or failed and goes on at once; the server
-    reflects on it, keeps what it found for 7 days, and has it ready when the same or a similar goal comes up. Of each
-    goal the 3 newest reflections are kept.
+    """Reflections on finished goals. An agent reports that a goal has succeeded or failed, and goes on at once. The server
+    reflects on the goal in the background, and offers the reflection for 7 days when the same or a similar goal comes
+    up. It keeps the 3 newest reflections of each goal.
     """
 
     @_abc_1.abstractmethod
@@ -106,8 +100,8 @@ class GoalReflectionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _goal_reflection_pb2.ReportGoalRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_goal_reflection_pb2.ReportGoalResponse, _abc.Awaitable[_goal_reflection_pb2.ReportGoalResponse]]:
-        """Reports that a goal has come to its end. Answers once the report is durable; the reflection follows, also after a
-        crash. A report of which no reflection can be made, after many tries, is listed as dead.
+        """Reports that a goal has ended. Answers once the report is durable; the reflection follows, even after a crash. A
+        report that yields no reflection after many attempts is listed as dead.
         """
 
     @_abc_1.abstractmethod
@@ -116,9 +110,7 @@ class GoalReflectionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _goal_reflection_pb2.ListGoalReportsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_goal_reflection_pb2.ListGoalReportsResponse, _abc.Awaitable[_goal_reflection_pb2.ListGoalReportsResponse]]:
-        """Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed in the
-        last 90.
-        """
+        """Reports, the newest first: waiting ones, those done in the last 7 days, and those that failed in the last 90 days."""
 
     @_abc_1.abstractmethod
     def RetryGoalReport(
@@ -126,7 +118,7 @@ class GoalReflectionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _goal_reflection_pb2.RetryGoalReportRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_goal_reflection_pb2.RetryGoalReportResponse, _abc.Awaitable[_goal_reflection_pb2.RetryGoalReportResponse]]:
-        """Gives a dead report all its tries again."""
+        """Queues a dead report again, with its full number of attempts."""
 
     @_abc_1.abstractmethod
     def GetGoalReflections(
@@ -150,9 +142,7 @@ class GoalReflectionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _goal_reflection_pb2.DeleteGoalReflectionsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_goal_reflection_pb2.DeleteGoalReflectionsResponse, _abc.Awaitable[_goal_reflection_pb2.DeleteGoalReflectionsResponse]]:
-        """Deletes the reflections of a goal, with its reports that have ended. A report that is still being worked on may make
-        a new reflection afterwards.
-        """
+        """Deletes a goal's reflections and its ended reports. A report in progress may still add a reflection afterwards."""
 
     @_abc_1.abstractmethod
     def BuildGoalContext(
@@ -160,8 +150,9 @@ class GoalReflectionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _goal_reflection_pb2.BuildGoalContextRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_goal_reflection_pb2.BuildGoalContextResponse, _abc.Awaitable[_goal_reflection_pb2.BuildGoalContextResponse]]:
-        """The `[PAST REFLECTIONS]` block: with a goal that goal's, and those of goals similar to the task while there is room;
-        with a task alone those of similar goals; with neither the recent ones. The most important first, then the newest.
+        """Builds the `[PAST REFLECTIONS]` block. With a goal, it holds that goal's reflections and, while there is room,
+        those of goals similar to the task. With a task alone it holds those of similar goals, and with neither the recent
+        ones. The most important come first, then the newest.
         """
 
     @_abc_1.abstractmethod
@@ -170,6 +161,6 @@ class GoalReflectionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _goal_reflection_pb2.WatchGoalReflectionsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_goal_reflection_pb2.WatchGoalReflectionsResponse], _abc.AsyncIterator[_goal_reflection_pb2.WatchGoalReflectionsResponse]]:
-        """Each reflection as it is stored, once, whichever sidecar made it."""
+        """Streams each reflection once, as it is stored, whichever sidecar made it."""
 
 def add_GoalReflectionServiceServicer_to_server(servicer: GoalReflectionServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -26,13 +26,13 @@ if _version_not_supported:
 
 
 class ReflectiveMemoryServiceStub(object):
-    """What did this teach, and what was learned that fits here?
+    """Lessons from earlier work: made from traces, stored, and found again for a task.
 
-    A reflection says what happened and why, a strategy what to do next time. Both are kept for good, found again by what
-    they say and where they apply, and carry how far their text can be trusted. Texts that try to steer whoever reads them
-    are kept in quarantine, and are not recalled unless a person lets them out.
+    A reflection says what happened and why, a strategy what to do next time. Both are stored with an origin that says
+    how far their text can be trusted, and are found by their text and by where they apply. A text that tries to steer
+    its reader is quarantined, and is not recalled unless a person releases it.
 
-    Other than elsewhere, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
+    Unlike other calls, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
     RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
     """
 
@@ -145,26 +145,27 @@ class ReflectiveMemoryServiceStub(object):
 
 
 class ReflectiveMemoryServiceServicer(object):
-    """What did this teach, and what was learned that fits here?
+    """Lessons from earlier work: made from traces, stored, and found again for a task.
 
-    A reflection says what happened and why, a strategy what to do next time. Both are kept for good, found again by what
-    they say and where they apply, and carry how far their text can be trusted. Texts that try to steer whoever reads them
-    are kept in quarantine, and are not recalled unless a person lets them out.
+    A reflection says what happened and why, a strategy what to do next time. Both are stored with an origin that says
+    how far their text can be trusted, and are found by their text and by where they apply. A text that tries to steer
+    its reader is quarantined, and is not recalled unless a person releases it.
 
-    Other than elsewhere, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
+    Unlike other calls, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
     RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
     """
 
     def GenerateReflection(self, request, context):
-        """Reflects on a trace: given events, a recorded turn, or the turns of a session. Keeps the result when `store` is true.
+        """Reflects on a trace: given events, a recorded turn, or the turns of a session. Stores the result when `store` is
+        true.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def StoreReflection(self, request, context):
-        """Keeps a reflection and, when there is one, its strategy, in one transaction. What is known already, word for word or
-        from the same episode, is strengthened instead of kept a second time; the ids are then those of what was known.
+        """Stores a reflection and its strategy, if there is one, in one transaction. A memory that is known already, word for
+        word or from the same episode, is strengthened instead of stored twice; the ids are then those of the known one.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -185,36 +186,36 @@ class ReflectiveMemoryServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def UpdateReflection(self, request, context):
-        """Changes a memory: its next version. A new text is judged like any that enters: it may put the memory in quarantine.
+        """Changes a memory, which makes its next version. A new text is checked, and may put the memory in quarantine.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteReflection(self, request, context):
-        """Removes a memory with all its versions. Its reflection or strategy stays. It may be learned anew; to keep a lesson
-        from coming back, retire it (ReviewReflection).
+        """Deletes a memory with all its versions. The strategy of a reflection, or the reflection of a strategy, stays. The
+        memory may be learned again; to prevent that, retire it (ReviewReflection).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListReflectionVersions(self, request, context):
-        """How a memory evolved: its versions, the newest first, the present one among them.
+        """The versions of a memory, the newest first, including the present one.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ReviewReflection(self, request, context):
-        """Promotes, retires or quarantines a memory, with a reason: its next version.
+        """Activates, retires or quarantines a memory, with a reason. This makes its next version.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def QueryReflections(self, request, context):
-        """Memories that fit a text and a filter, the best first. Active ones only, unless quarantined ones are asked for.
+        """Finds memories that fit a text and a filter, the best first. Only active ones, and quarantined ones if requested.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -228,84 +229,85 @@ class ReflectiveMemoryServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ReportOutcome(self, request, context):
-        """Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
-        version says so and why, and ReviewReflection takes that back.
+        """Reports the outcome of the task that a block was built for. A lesson that proves harmful is then retired: its next
+        version says so and why, and ReviewReflection reverses it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetLessonStatistics(self, request, context):
-        """Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from.
+        """Whether lessons help: the outcomes of tasks that they were shown for, compared with tasks that they were held back
+        from.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Dream(self, request, context):
-        """Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
-        teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
-        rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
-        pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
-        dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
-        REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+        """Starts a dream: a pass that groups the project's new memories with similar ones, asks a model what each group
+        teaches, and stores lessons that at least two distinct episodes support. A dream deletes nothing and rewrites no
+        memory. The stream reports its progress and, last, its entry in the log. A project has one pass at a time: the call
+        follows a pass that is already in progress, in any sidecar. The pass goes on when the caller leaves. A project also
+        dreams by itself, 2 hours after its last activity or 24 hours after its last pass. FAILED_PRECONDITION with
+        REFLECTIVE_MEMORY_MODE=lite, and for a pass that cannot be finished.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListDreams(self, request, context):
-        """What passes came to, the newest first. The log is permanent.
+        """The log of dreams, the newest first. The log is permanent.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListPrunings(self, request, context):
-        """What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
-        permanent.
+        """The log of prunings, the newest first: unimportant memories and traces of turns that were removed because of their
+        age. The log is permanent.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ExportReflections(self, request, context):
-        """Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first.
+        """All memories with their versions and links, as lines of JSON: one for each memory, the newest first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ImportReflections(self, request_iterator, context):
-        """Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
-        line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
-        were learned is quarantined (with the policy `corroborated` unless its line has a second episode or a review), and no
-        memory is trusted more than the agent's own text, whatever its line says.
+        """Stores the lines of an export. A memory whose id is known stays as it is, so that the same lines may be sent again.
+        An invalid line is reported by its number, and the others are stored. A text is quarantined as if it were learned;
+        under the policy `corroborated`, a second episode or a review in its line counts as corroboration. No memory is
+        trusted more than the agent's own text, whatever its line says.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListClusters(self, request, context):
-        """Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
-        most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
+        """Clusters of memories that share a failure, a tool or their words; those with the most episodes first. In a project
+        with more than 2,000 active memories only the newest 2,000 count.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def LinkReflections(self, request, context):
-        """Links memories, or removes links. Those that arise from what is learned are made by the server: between a strategy
-        and its reflection, to memories that it was made with, to lessons of the same error or of much the same words, and to
-        the tools, errors and names that it mentions.
+        """Links memories, or removes links. The server itself links a new memory to its strategy or reflection, to the
+        memories it was made with, to lessons of the same error or similar words, and to the tools, errors and names that
+        it mentions.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ExploreGraph(self, request, context):
-        """What hangs together with a memory, a tool, an error or a name, as far as some links away. What is not there, or is
-        another tenant's, is left out.
+        """The nodes within a few links of a memory, a tool, an error or a name. Nodes that do not exist, or belong to another
+        tenant, are left out.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -423,13 +425,13 @@ def add_ReflectiveMemoryServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ReflectiveMemoryService(object):
-    """What did this teach, and what was learned that fits here?
+    """Lessons from earlier work: made from traces, stored, and found again for a task.
 
-    A reflection says what happened and why, a strategy what to do next time. Both are kept for good, found again by what
-    they say and where they apply, and carry how far their text can be trusted. Texts that try to steer whoever reads them
-    are kept in quarantine, and are not recalled unless a person lets them out.
+    A reflection says what happened and why, a strategy what to do next time. Both are stored with an origin that says
+    how far their text can be trusted, and are found by their text and by where they apply. A text that tries to steer
+    its reader is quarantined, and is not recalled unless a person releases it.
 
-    Other than elsewhere, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
+    Unlike other calls, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
     RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
     """
 

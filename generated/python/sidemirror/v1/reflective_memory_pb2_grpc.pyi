@@ -27,13 +27,13 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class ReflectiveMemoryServiceStub:
-    """What did this teach, and what was learned that fits here?
+    """Lessons from earlier work: made from traces, stored, and found again for a task.
 
-    A reflection says what happened and why, a strategy what to do next time. Both are kept for good, found again by what
-    they say and where they apply, and carry how far their text can be trusted. Texts that try to steer whoever reads them
-    are kept in quarantine, and are not recalled unless a person lets them out.
+    A reflection says what happened and why, a strategy what to do next time. Both are stored with an origin that says
+    how far their text can be trusted, and are found by their text and by where they apply. A text that tries to steer
+    its reader is quarantined, and is not recalled unless a person releases it.
 
-    Other than elsewhere, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
+    Unlike other calls, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
     RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
     """
 
@@ -42,158 +42,166 @@ class ReflectiveMemoryServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> ReflectiveMemoryServiceAsyncStub: ...
     GenerateReflection: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.GenerateReflectionRequest, _reflective_memory_pb2.GenerateReflectionResponse]
-    """Reflects on a trace: given events, a recorded turn, or the turns of a session. Keeps the result when `store` is true."""
+    """Reflects on a trace: given events, a recorded turn, or the turns of a session. Stores the result when `store` is
+    true.
+    """
     StoreReflection: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.StoreReflectionRequest, _reflective_memory_pb2.StoreReflectionResponse]
-    """Keeps a reflection and, when there is one, its strategy, in one transaction. What is known already, word for word or
-    from the same episode, is strengthened instead of kept a second time; the ids are then those of what was known.
+    """Stores a reflection and its strategy, if there is one, in one transaction. A memory that is known already, word for
+    word or from the same episode, is strengthened instead of stored twice; the ids are then those of the known one.
     """
     GetReflection: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.GetReflectionRequest, _reflective_memory_pb2.GetReflectionResponse]
     """One memory, whatever its state."""
     ListReflections: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListReflectionsRequest, _reflective_memory_pb2.ListReflectionsResponse]
     """Memories, the newest first."""
     UpdateReflection: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.UpdateReflectionRequest, _reflective_memory_pb2.UpdateReflectionResponse]
-    """Changes a memory: its next version. A new text is judged like any that enters: it may put the memory in quarantine."""
+    """Changes a memory, which makes its next version. A new text is checked, and may put the memory in quarantine."""
     DeleteReflection: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.DeleteReflectionRequest, _reflective_memory_pb2.DeleteReflectionResponse]
-    """Removes a memory with all its versions. Its reflection or strategy stays. It may be learned anew; to keep a lesson
-    from coming back, retire it (ReviewReflection).
+    """Deletes a memory with all its versions. The strategy of a reflection, or the reflection of a strategy, stays. The
+    memory may be learned again; to prevent that, retire it (ReviewReflection).
     """
     ListReflectionVersions: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListReflectionVersionsRequest, _reflective_memory_pb2.ListReflectionVersionsResponse]
-    """How a memory evolved: its versions, the newest first, the present one among them."""
+    """The versions of a memory, the newest first, including the present one."""
     ReviewReflection: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.ReviewReflectionRequest, _reflective_memory_pb2.ReviewReflectionResponse]
-    """Promotes, retires or quarantines a memory, with a reason: its next version."""
+    """Activates, retires or quarantines a memory, with a reason. This makes its next version."""
     QueryReflections: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.QueryReflectionsRequest, _reflective_memory_pb2.QueryReflectionsResponse]
-    """Memories that fit a text and a filter, the best first. Active ones only, unless quarantined ones are asked for."""
+    """Finds memories that fit a text and a filter, the best first. Only active ones, and quarantined ones if requested."""
     BuildMemoryContext: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.BuildMemoryContextRequest, _reflective_memory_pb2.BuildMemoryContextResponse]
     """The strategies and reflections that fit a task, as a block of data with a receipt."""
     ReportOutcome: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.ReportOutcomeRequest, _reflective_memory_pb2.ReportOutcomeResponse]
-    """Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
-    version says so and why, and ReviewReflection takes that back.
+    """Reports the outcome of the task that a block was built for. A lesson that proves harmful is then retired: its next
+    version says so and why, and ReviewReflection reverses it.
     """
     GetLessonStatistics: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.GetLessonStatisticsRequest, _reflective_memory_pb2.GetLessonStatisticsResponse]
-    """Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from."""
+    """Whether lessons help: the outcomes of tasks that they were shown for, compared with tasks that they were held back
+    from.
+    """
     Dream: _grpc.UnaryStreamMultiCallable[_reflective_memory_pb2.DreamRequest, _reflective_memory_pb2.DreamResponse]
-    """Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
-    teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
-    rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
-    pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
-    dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
-    REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+    """Starts a dream: a pass that groups the project's new memories with similar ones, asks a model what each group
+    teaches, and stores lessons that at least two distinct episodes support. A dream deletes nothing and rewrites no
+    memory. The stream reports its progress and, last, its entry in the log. A project has one pass at a time: the call
+    follows a pass that is already in progress, in any sidecar. The pass goes on when the caller leaves. A project also
+    dreams by itself, 2 hours after its last activity or 24 hours after its last pass. FAILED_PRECONDITION with
+    REFLECTIVE_MEMORY_MODE=lite, and for a pass that cannot be finished.
     """
     ListDreams: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListDreamsRequest, _reflective_memory_pb2.ListDreamsResponse]
-    """What passes came to, the newest first. The log is permanent."""
+    """The log of dreams, the newest first. The log is permanent."""
     ListPrunings: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListPruningsRequest, _reflective_memory_pb2.ListPruningsResponse]
-    """What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
-    permanent.
+    """The log of prunings, the newest first: unimportant memories and traces of turns that were removed because of their
+    age. The log is permanent.
     """
     ExportReflections: _grpc.UnaryStreamMultiCallable[_reflective_memory_pb2.ExportReflectionsRequest, _reflective_memory_pb2.ExportReflectionsResponse]
-    """Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first."""
+    """All memories with their versions and links, as lines of JSON: one for each memory, the newest first."""
     ImportReflections: _grpc.StreamUnaryMultiCallable[_reflective_memory_pb2.ImportReflectionsRequest, _reflective_memory_pb2.ImportReflectionsResponse]
-    """Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
-    line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
-    were learned is quarantined (with the policy `corroborated` unless its line has a second episode or a review), and no
-    memory is trusted more than the agent's own text, whatever its line says.
+    """Stores the lines of an export. A memory whose id is known stays as it is, so that the same lines may be sent again.
+    An invalid line is reported by its number, and the others are stored. A text is quarantined as if it were learned;
+    under the policy `corroborated`, a second episode or a review in its line counts as corroboration. No memory is
+    trusted more than the agent's own text, whatever its line says.
     """
     ListClusters: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListClustersRequest, _reflective_memory_pb2.ListClustersResponse]
-    """Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
-    most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
+    """Clusters of memories that share a failure, a tool or their words; those with the most episodes first. In a project
+    with more than 2,000 active memories only the newest 2,000 count.
     """
     LinkReflections: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.LinkReflectionsRequest, _reflective_memory_pb2.LinkReflectionsResponse]
-    """Links memories, or removes links. Those that arise from what is learned are made by the server: between a strategy
-    and its reflection, to memories that it was made with, to lessons of the same error or of much the same words, and to
-    the tools, errors and names that it mentions.
+    """Links memories, or removes links. The server itself links a new memory to its strategy or reflection, to the
+    memories it was made with, to lessons of the same error or similar words, and to the tools, errors and names that
+    it mentions.
     """
     ExploreGraph: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.ExploreGraphRequest, _reflective_memory_pb2.ExploreGraphResponse]
-    """What hangs together with a memory, a tool, an error or a name, as far as some links away. What is not there, or is
-    another tenant's, is left out.
+    """The nodes within a few links of a memory, a tool, an error or a name. Nodes that do not exist, or belong to another
+    tenant, are left out.
     """
 
 @_typing.type_check_only
 class ReflectiveMemoryServiceAsyncStub(ReflectiveMemoryServiceStub):
-    """What did this teach, and what was learned that fits here?
+    """Lessons from earlier work: made from traces, stored, and found again for a task.
 
-    A reflection says what happened and why, a strategy what to do next time. Both are kept for good, found again by what
-    they say and where they apply, and carry how far their text can be trusted. Texts that try to steer whoever reads them
-    are kept in quarantine, and are not recalled unless a person lets them out.
+    A reflection says what happened and why, a strategy what to do next time. Both are stored with an origin that says
+    how far their text can be trusted, and are found by their text and by where they apply. A text that tries to steer
+    its reader is quarantined, and is not recalled unless a person releases it.
 
-    Other than elsewhere, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
+    Unlike other calls, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
     RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     GenerateReflection: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.GenerateReflectionRequest, _reflective_memory_pb2.GenerateReflectionResponse]  # type: ignore[assignment]
-    """Reflects on a trace: given events, a recorded turn, or the turns of a session. Keeps the result when `store` is true."""
+    """Reflects on a trace: given events, a recorded turn, or the turns of a session. Stores the result when `store` is
+    true.
+    """
     StoreReflection: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.StoreReflectionRequest, _reflective_memory_pb2.StoreReflectionResponse]  # type: ignore[assignment]
-    """Keeps a reflection and, when there is one, its strategy, in one transaction. What is known already, word for word or
-    from the same episode, is strengthened instead of kept a second time; the ids are then those of what was known.
+    """Stores a reflection and its strategy, if there is one, in one transaction. A memory that is known already, word for
+    word or from the same episode, is strengthened instead of stored twice; the ids are then those of the known one.
     """
     GetReflection: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.GetReflectionRequest, _reflective_memory_pb2.GetReflectionResponse]  # type: ignore[assignment]
     """One memory, whatever its state."""
     ListReflections: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListReflectionsRequest, _reflective_memory_pb2.ListReflectionsResponse]  # type: ignore[assignment]
     """Memories, the newest first."""
     UpdateReflection: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.UpdateReflectionRequest, _reflective_memory_pb2.UpdateReflectionResponse]  # type: ignore[assignment]
-    """Changes a memory: its next version. A new text is judged like any that enters: it may put the memory in quarantine."""
+    """Changes a memory, which makes its next version. A new text is checked, and may put the memory in quarantine."""
     DeleteReflection: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.DeleteReflectionRequest, _reflective_memory_pb2.DeleteReflectionResponse]  # type: ignore[assignment]
-    """Removes a memory with all its versions. Its reflection or strategy stays. It may be learned anew; to keep a lesson
-    from coming back, retire it (ReviewReflection).
+    """Deletes a memory with all its versions. The strategy of a reflection, or the reflection of a strategy, stays. The
+    memory may be learned again; to prevent that, retire it (ReviewReflection).
     """
     ListReflectionVersions: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListReflectionVersionsRequest, _reflective_memory_pb2.ListReflectionVersionsResponse]  # type: ignore[assignment]
-    """How a memory evolved: its versions, the newest first, the present one among them."""
+    """The versions of a memory, the newest first, including the present one."""
     ReviewReflection: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.ReviewReflectionRequest, _reflective_memory_pb2.ReviewReflectionResponse]  # type: ignore[assignment]
-    """Promotes, retires or quarantines a memory, with a reason: its next version."""
+    """Activates, retires or quarantines a memory, with a reason. This makes its next version."""
     QueryReflections: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.QueryReflectionsRequest, _reflective_memory_pb2.QueryReflectionsResponse]  # type: ignore[assignment]
-    """Memories that fit a text and a filter, the best first. Active ones only, unless quarantined ones are asked for."""
+    """Finds memories that fit a text and a filter, the best first. Only active ones, and quarantined ones if requested."""
     BuildMemoryContext: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.BuildMemoryContextRequest, _reflective_memory_pb2.BuildMemoryContextResponse]  # type: ignore[assignment]
     """The strategies and reflections that fit a task, as a block of data with a receipt."""
     ReportOutcome: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.ReportOutcomeRequest, _reflective_memory_pb2.ReportOutcomeResponse]  # type: ignore[assignment]
-    """Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
-    version says so and why, and ReviewReflection takes that back.
+    """Reports the outcome of the task that a block was built for. A lesson that proves harmful is then retired: its next
+    version says so and why, and ReviewReflection reverses it.
     """
     GetLessonStatistics: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.GetLessonStatisticsRequest, _reflective_memory_pb2.GetLessonStatisticsResponse]  # type: ignore[assignment]
-    """Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from."""
+    """Whether lessons help: the outcomes of tasks that they were shown for, compared with tasks that they were held back
+    from.
+    """
     Dream: _aio.UnaryStreamMultiCallable[_reflective_memory_pb2.DreamRequest, _reflective_memory_pb2.DreamResponse]  # type: ignore[assignment]
-    """Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
-    teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
-    rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
-    pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
-    dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
-    REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+    """Starts a dream: a pass that groups the project's new memories with similar ones, asks a model what each group
+    teaches, and stores lessons that at least two distinct episodes support. A dream deletes nothing and rewrites no
+    memory. The stream reports its progress and, last, its entry in the log. A project has one pass at a time: the call
+    follows a pass that is already in progress, in any sidecar. The pass goes on when the caller leaves. A project also
+    dreams by itself, 2 hours after its last activity or 24 hours after its last pass. FAILED_PRECONDITION with
+    REFLECTIVE_MEMORY_MODE=lite, and for a pass that cannot be finished.
     """
     ListDreams: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListDreamsRequest, _reflective_memory_pb2.ListDreamsResponse]  # type: ignore[assignment]
-    """What passes came to, the newest first. The log is permanent."""
+    """The log of dreams, the newest first. The log is permanent."""
     ListPrunings: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListPruningsRequest, _reflective_memory_pb2.ListPruningsResponse]  # type: ignore[assignment]
-    """What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
-    permanent.
+    """The log of prunings, the newest first: unimportant memories and traces of turns that were removed because of their
+    age. The log is permanent.
     """
     ExportReflections: _aio.UnaryStreamMultiCallable[_reflective_memory_pb2.ExportReflectionsRequest, _reflective_memory_pb2.ExportReflectionsResponse]  # type: ignore[assignment]
-    """Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first."""
+    """All memories with their versions and links, as lines of JSON: one for each memory, the newest first."""
     ImportReflections: _aio.StreamUnaryMultiCallable[_reflective_memory_pb2.ImportReflectionsRequest, _reflective_memory_pb2.ImportReflectionsResponse]  # type: ignore[assignment]
-    """Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
-    line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
-    were learned is quarantined (with the policy `corroborated` unless its line has a second episode or a review), and no
-    memory is trusted more than the agent's own text, whatever its line says.
+    """Stores the lines of an export. A memory whose id is known stays as it is, so that the same lines may be sent again.
+    An invalid line is reported by its number, and the others are stored. A text is quarantined as if it were learned;
+    under the policy `corroborated`, a second episode or a review in its line counts as corroboration. No memory is
+    trusted more than the agent's own text, whatever its line says.
     """
     ListClusters: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListClustersRequest, _reflective_memory_pb2.ListClustersResponse]  # type: ignore[assignment]
-    """Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
-    most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
+    """Clusters of memories that share a failure, a tool or their words; those with the most episodes first. In a project
+    with more than 2,000 active memories only the newest 2,000 count.
     """
     LinkReflections: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.LinkReflectionsRequest, _reflective_memory_pb2.LinkReflectionsResponse]  # type: ignore[assignment]
-    """Links memories, or removes links. Those that arise from what is learned are made by the server: between a strategy
-    and its reflection, to memories that it was made with, to lessons of the same error or of much the same words, and to
-    the tools, errors and names that it mentions.
+    """Links memories, or removes links. The server itself links a new memory to its strategy or reflection, to the
+    memories it was made with, to lessons of the same error or similar words, and to the tools, errors and names that
+    it mentions.
     """
     ExploreGraph: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.ExploreGraphRequest, _reflective_memory_pb2.ExploreGraphResponse]  # type: ignore[assignment]
-    """What hangs together with a memory, a tool, an error or a name, as far as some links away. What is not there, or is
-    another tenant's, is left out.
+    """The nodes within a few links of a memory, a tool, an error or a name. Nodes that do not exist, or belong to another
+    tenant, are left out.
     """
 
 class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
-    """What did this teach, and what was learned that fits here?
+    """Lessons from earlier work: made from traces, stored, and found again for a task.
 
-    A reflection says what happened and why, a strategy what to do next time. Both are kept for good, found again by what
-    they say and where they apply, and carry how far their text can be trusted. Texts that try to steer whoever reads them
-    are kept in quarantine, and are not recalled unless a person lets them out.
+    A reflection says what happened and why, a strategy what to do next time. Both are stored with an origin that says
+    how far their text can be trusted, and are found by their text and by where they apply. A text that tries to steer
+    its reader is quarantined, and is not recalled unless a person releases it.
 
-    Other than elsewhere, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
+    Unlike other calls, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
     RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
     """
 
@@ -203,7 +211,9 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reflective_memory_pb2.GenerateReflectionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_reflective_memory_pb2.GenerateReflectionResponse, _abc.Awaitable[_reflective_memory_pb2.GenerateReflectionResponse]]:
-        """Reflects on a trace: given events, a recorded turn, or the turns of a session. Keeps the result when `store` is true."""
+        """Reflects on a trace: given events, a recorded turn, or the turns of a session. Stores the result when `store` is
+        true.
+        """
 
     @_abc_1.abstractmethod
     def StoreReflection(
@@ -211,8 +221,8 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reflective_memory_pb2.StoreReflectionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_reflective_memory_pb2.StoreReflectionResponse, _abc.Awaitable[_reflective_memory_pb2.StoreReflectionResponse]]:
-        """Keeps a reflection and, when there is one, its strategy, in one transaction. What is known already, word for word or
-        from the same episode, is strengthened instead of kept a second time; the ids are then those of what was known.
+        """Stores a reflection and its strategy, if there is one, in one transaction. A memory that is known already, word for
+        word or from the same episode, is strengthened instead of stored twice; the ids are then those of the known one.
         """
 
     @_abc_1.abstractmethod
@@ -237,7 +247,7 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reflective_memory_pb2.UpdateReflectionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_reflective_memory_pb2.UpdateReflectionResponse, _abc.Awaitable[_reflective_memory_pb2.UpdateReflectionResponse]]:
-        """Changes a memory: its next version. A new text is judged like any that enters: it may put the memory in quarantine."""
+        """Changes a memory, which makes its next version. A new text is checked, and may put the memory in quarantine."""
 
     @_abc_1.abstractmethod
     def DeleteReflection(
@@ -245,8 +255,8 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reflective_memory_pb2.DeleteReflectionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_reflective_memory_pb2.DeleteReflectionResponse, _abc.Awaitable[_reflective_memory_pb2.DeleteReflectionResponse]]:
-        """Removes a memory with all its versions. Its reflection or strategy stays. It may be learned anew; to keep a lesson
-        from coming back, retire it (ReviewReflection).
+        """Deletes a memory with all its versions. The strategy of a reflection, or the reflection of a strategy, stays. The
+        memory may be learned again; to prevent that, retire it (ReviewReflection).
         """
 
     @_abc_1.abstractmethod
@@ -255,7 +265,7 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reflective_memory_pb2.ListReflectionVersionsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_reflective_memory_pb2.ListReflectionVersionsResponse, _abc.Awaitable[_reflective_memory_pb2.ListReflectionVersionsResponse]]:
-        """How a memory evolved: its versions, the newest first, the present one among them."""
+        """The versions of a memory, the newest first, including the present one."""
 
     @_abc_1.abstractmethod
     def ReviewReflection(
@@ -263,7 +273,7 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reflective_memory_pb2.ReviewReflectionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_reflective_memory_pb2.ReviewReflectionResponse, _abc.Awaitable[_reflective_memory_pb2.ReviewReflectionResponse]]:
-        """Promotes, retires or quarantines a memory, with a reason: its next version."""
+        """Activates, retires or quarantines a memory, with a reason. This makes its next version."""
 
     @_abc_1.abstractmethod
     def QueryReflections(
@@ -271,7 +281,7 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reflective_memory_pb2.QueryReflectionsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_reflective_memory_pb2.QueryReflectionsResponse, _abc.Awaitable[_reflective_memory_pb2.QueryReflectionsResponse]]:
-        """Memories that fit a text and a filter, the best first. Active ones only, unless quarantined ones are asked for."""
+        """Finds memories that fit a text and a filter, the best first. Only active ones, and quarantined ones if requested."""
 
     @_abc_1.abstractmethod
     def BuildMemoryContext(
@@ -287,8 +297,8 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reflective_memory_pb2.ReportOutcomeRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_reflective_memory_pb2.ReportOutcomeResponse, _abc.Awaitable[_reflective_memory_pb2.ReportOutcomeResponse]]:
-        """Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
-        version says so and why, and ReviewReflection takes that back.
+        """Reports the outcome of the task that a block was built for. A lesson that proves harmful is then retired: its next
+        version says so and why, and ReviewReflection reverses it.
         """
 
     @_abc_1.abstractmethod
@@ -297,7 +307,9 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reflective_memory_pb2.GetLessonStatisticsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_reflective_memory_pb2.GetLessonStatisticsResponse, _abc.Awaitable[_reflective_memory_pb2.GetLessonStatisticsResponse]]:
-        """Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from."""
+        """Whether lessons help: the outcomes of tasks that they were shown for, compared with tasks that they were held back
+        from.
+        """
 
     @_abc_1.abstractmethod
     def Dream(
@@ -305,12 +317,12 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reflective_memory_pb2.DreamRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_reflective_memory_pb2.DreamResponse], _abc.AsyncIterator[_reflective_memory_pb2.DreamResponse]]:
-        """Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
-        teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
-        rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
-        pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
-        dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
-        REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+        """Starts a dream: a pass that groups the project's new memories with similar ones, asks a model what each group
+        teaches, and stores lessons that at least two distinct episodes support. A dream deletes nothing and rewrites no
+        memory. The stream reports its progress and, last, its entry in the log. A project has one pass at a time: the call
+        follows a pass that is already in progress, in any sidecar. The pass goes on when the caller leaves. A project also
+        dreams by itself, 2 hours after its last activity or 24 hours after its last pass. FAILED_PRECONDITION with
+        REFLECTIVE_MEMORY_MODE=lite, and for a pass that cannot be finished.
         """
 
     @_abc_1.abstractmethod
@@ -319,7 +331,7 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reflective_memory_pb2.ListDreamsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_reflective_memory_pb2.ListDreamsResponse, _abc.Awaitable[_reflective_memory_pb2.ListDreamsResponse]]:
-        """What passes came to, the newest first. The log is permanent."""
+        """The log of dreams, the newest first. The log is permanent."""
 
     @_abc_1.abstractmethod
     def ListPrunings(
@@ -327,8 +339,8 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reflective_memory_pb2.ListPruningsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_reflective_memory_pb2.ListPruningsResponse, _abc.Awaitable[_reflective_memory_pb2.ListPruningsResponse]]:
-        """What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
-        permanent.
+        """The log of prunings, the newest first: unimportant memories and traces of turns that were removed because of their
+        age. The log is permanent.
         """
 
     @_abc_1.abstractmethod
@@ -337,7 +349,7 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reflective_memory_pb2.ExportReflectionsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_reflective_memory_pb2.ExportReflectionsResponse], _abc.AsyncIterator[_reflective_memory_pb2.ExportReflectionsResponse]]:
-        """Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first."""
+        """All memories with their versions and links, as lines of JSON: one for each memory, the newest first."""
 
     @_abc_1.abstractmethod
     def ImportReflections(
@@ -345,10 +357,10 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_reflective_memory_pb2.ImportReflectionsRequest],
         context: _ServicerContext,
     ) -> _typing.Union[_reflective_memory_pb2.ImportReflectionsResponse, _abc.Awaitable[_reflective_memory_pb2.ImportReflectionsResponse]]:
-        """Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
-        line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
-        were learned is quarantined (with the policy `corroborated` unless its line has a second episode or a review), and no
-        memory is trusted more than the agent's own text, whatever its line says.
+        """Stores the lines of an export. A memory whose id is known stays as it is, so that the same lines may be sent again.
+        An invalid line is reported by its number, and the others are stored. A text is quarantined as if it were learned;
+        under the policy `corroborated`, a second episode or a review in its line counts as corroboration. No memory is
+        trusted more than the agent's own text, whatever its line says.
         """
 
     @_abc_1.abstractmethod
@@ -357,8 +369,8 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reflective_memory_pb2.ListClustersRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_reflective_memory_pb2.ListClustersResponse, _abc.Awaitable[_reflective_memory_pb2.ListClustersResponse]]:
-        """Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
-        most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
+        """Clusters of memories that share a failure, a tool or their words; those with the most episodes first. In a project
+        with more than 2,000 active memories only the newest 2,000 count.
         """
 
     @_abc_1.abstractmethod
@@ -367,9 +379,9 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reflective_memory_pb2.LinkReflectionsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_reflective_memory_pb2.LinkReflectionsResponse, _abc.Awaitable[_reflective_memory_pb2.LinkReflectionsResponse]]:
-        """Links memories, or removes links. Those that arise from what is learned are made by the server: between a strategy
-        and its reflection, to memories that it was made with, to lessons of the same error or of much the same words, and to
-        the tools, errors and names that it mentions.
+        """Links memories, or removes links. The server itself links a new memory to its strategy or reflection, to the
+        memories it was made with, to lessons of the same error or similar words, and to the tools, errors and names that
+        it mentions.
         """
 
     @_abc_1.abstractmethod
@@ -378,8 +390,8 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reflective_memory_pb2.ExploreGraphRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_reflective_memory_pb2.ExploreGraphResponse, _abc.Awaitable[_reflective_memory_pb2.ExploreGraphResponse]]:
-        """What hangs together with a memory, a tool, an error or a name, as far as some links away. What is not there, or is
-        another tenant's, is left out.
+        """The nodes within a few links of a memory, a tool, an error or a name. Nodes that do not exist, or belong to another
+        tenant, are left out.
         """
 
 def add_ReflectiveMemoryServiceServicer_to_server(servicer: ReflectiveMemoryServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class SidecarServiceStub(object):
-    """What this sidecar is and how it is set up.
+    """Facts about this sidecar and its configuration.
     """
 
     def __init__(self, channel):
@@ -43,7 +43,7 @@ class SidecarServiceStub(object):
 
 
 class SidecarServiceServicer(object):
-    """What this sidecar is and how it is set up.
+    """Facts about this sidecar and its configuration.
     """
 
     def GetServerInfo(self, request, context):
@@ -70,7 +70,7 @@ def add_SidecarServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SidecarService(object):
-    """What this sidecar is and how it is set up.
+    """Facts about this sidecar and its configuration.
     """
 
     @staticmethod

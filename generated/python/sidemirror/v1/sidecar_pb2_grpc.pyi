@@ -27,7 +27,7 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class SidecarServiceStub:
-    """What this sidecar is and how it is set up."""
+    """Facts about this sidecar and its configuration."""
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
@@ -38,14 +38,14 @@ class SidecarServiceStub:
 
 @_typing.type_check_only
 class SidecarServiceAsyncStub(SidecarServiceStub):
-    """What this sidecar is and how it is set up."""
+    """Facts about this sidecar and its configuration."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetServerInfo: _aio.UnaryUnaryMultiCallable[_sidecar_pb2.GetServerInfoRequest, _sidecar_pb2.GetServerInfoResponse]  # type: ignore[assignment]
     """Version, stores, models, defaults, limits and spend of this server."""
 
 class SidecarServiceServicer(metaclass=_abc_1.ABCMeta):
-    """What this sidecar is and how it is set up."""
+    """Facts about this sidecar and its configuration."""
 
     @_abc_1.abstractmethod
     def GetServerInfo(

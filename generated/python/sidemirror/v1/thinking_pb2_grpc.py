@@ -130,21 +130,21 @@ class ThinkingServiceServicer(object):
     """
 
     def CreateSession(self, request, context):
-        """Makes a session with a thinking configuration.
+        """Creates a session with a thinking configuration.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetSession(self, request, context):
-        """A session: its configuration, how many turns it had, its last reflection.
+        """A session: its configuration, its number of turns and its last reflection.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UpdateSession(self, request, context):
-        """Changes a session's configuration. Turns that are open keep theirs.
+        """Changes a session's configuration. Open turns keep theirs.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -158,25 +158,25 @@ class ThinkingServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def DeleteSession(self, request, context):
-        """Deletes a session with its turns and all that is recorded of them. Refused while a turn is open.
+        """Deletes a session with its turns and their records. Refused while a turn is open.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetThinkingPrompt(self, request, context):
-        """The prompt, token budget and provider parameters for a thinking level. Keeps nothing.
+        """The prompt, token budget and provider parameters for a thinking level. Stores nothing.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RunTurn(self, request_iterator, context):
-        """A whole turn on one stream: events go in, directives come out. The first request starts the turn (its first event
-        is `turn_started`) or takes up an open one (`resume`). The server answers each start with a plan, acknowledges
-        what it has received and what is durable, and sends directives as they arise; it never waits for a model before it
-        acknowledges. Closing the sending side leaves the turn open; a `turn_finished` event ends it, and the stream with
-        a summary.
+        """Runs a whole turn on one stream: events go in, directives come out. The first request starts the turn (its first
+        event is `turn_started`) or resumes an open one (`resume`). The server answers a start with a plan, acknowledges
+        received and durable events, and sends directives as they arise. It never waits for a model before it acknowledges.
+        Closing the sending side leaves the turn open. A `turn_finished` event ends the turn, and a summary then ends the
+        stream.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -190,7 +190,7 @@ class ThinkingServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ReportEvents(self, request, context):
-        """Reports what happened in a turn. Answers when the events are durable.
+        """Reports events of a turn. Answers when they are durable.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -211,8 +211,8 @@ class ThinkingServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def WatchTurns(self, request, context):
-        """Events and directives as they are recorded, of one session or of all. What is durable is shown, in its order, once;
-        a watch that is taken up with the last cursor goes on where it ended.
+        """Streams events and directives as they are recorded, of one session or of all. It sends durable entries only, in
+        their order and once each. A watch that is resumed with its last cursor goes on where it ended.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -233,14 +233,14 @@ class ThinkingServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Reflect(self, request, context):
-        """One reflection on a turn, now, whatever the schedule says. Takes a slot of the turn's budget.
+        """Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetReflectionPrompt(self, request, context):
-        """The texts of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`.
+        """The prompt of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

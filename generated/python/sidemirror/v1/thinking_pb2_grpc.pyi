@@ -39,44 +39,44 @@ class ThinkingServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> ThinkingServiceAsyncStub: ...
     CreateSession: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.CreateSessionRequest, _thinking_pb2.CreateSessionResponse]
-    """Makes a session with a thinking configuration."""
+    """Creates a session with a thinking configuration."""
     GetSession: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.GetSessionRequest, _thinking_pb2.GetSessionResponse]
-    """A session: its configuration, how many turns it had, its last reflection."""
+    """A session: its configuration, its number of turns and its last reflection."""
     UpdateSession: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.UpdateSessionRequest, _thinking_pb2.UpdateSessionResponse]
-    """Changes a session's configuration. Turns that are open keep theirs."""
+    """Changes a session's configuration. Open turns keep theirs."""
     ListSessions: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.ListSessionsRequest, _thinking_pb2.ListSessionsResponse]
     """All sessions, the newest first."""
     DeleteSession: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.DeleteSessionRequest, _thinking_pb2.DeleteSessionResponse]
-    """Deletes a session with its turns and all that is recorded of them. Refused while a turn is open."""
+    """Deletes a session with its turns and their records. Refused while a turn is open."""
     GetThinkingPrompt: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.GetThinkingPromptRequest, _thinking_pb2.GetThinkingPromptResponse]
-    """The prompt, token budget and provider parameters for a thinking level. Keeps nothing."""
+    """The prompt, token budget and provider parameters for a thinking level. Stores nothing."""
     RunTurn: _grpc.StreamStreamMultiCallable[_thinking_pb2.RunTurnRequest, _thinking_pb2.RunTurnResponse]
-    """A whole turn on one stream: events go in, directives come out. The first request starts the turn (its first event
-    is `turn_started`) or takes up an open one (`resume`). The server answers each start with a plan, acknowledges
-    what it has received and what is durable, and sends directives as they arise; it never waits for a model before it
-    acknowledges. Closing the sending side leaves the turn open; a `turn_finished` event ends it, and the stream with
-    a summary.
+    """Runs a whole turn on one stream: events go in, directives come out. The first request starts the turn (its first
+    event is `turn_started`) or resumes an open one (`resume`). The server answers a start with a plan, acknowledges
+    received and durable events, and sends directives as they arise. It never waits for a model before it acknowledges.
+    Closing the sending side leaves the turn open. A `turn_finished` event ends the turn, and a summary then ends the
+    stream.
     """
     StartTurn: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.StartTurnRequest, _thinking_pb2.StartTurnResponse]
     """Starts a turn without a stream, in a session that is created when it does not exist."""
     ReportEvents: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.ReportEventsRequest, _thinking_pb2.ReportEventsResponse]
-    """Reports what happened in a turn. Answers when the events are durable."""
+    """Reports events of a turn. Answers when they are durable."""
     FinishTurn: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.FinishTurnRequest, _thinking_pb2.FinishTurnResponse]
     """Ends a turn."""
     GetTurn: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.GetTurnRequest, _thinking_pb2.GetTurnResponse]
     """A turn's state, and its recorded entries from a sequence number on."""
     WatchTurns: _grpc.UnaryStreamMultiCallable[_thinking_pb2.WatchTurnsRequest, _thinking_pb2.WatchTurnsResponse]
-    """Events and directives as they are recorded, of one session or of all. What is durable is shown, in its order, once;
-    a watch that is taken up with the last cursor goes on where it ended.
+    """Streams events and directives as they are recorded, of one session or of all. It sends durable entries only, in
+    their order and once each. A watch that is resumed with its last cursor goes on where it ended.
     """
     ListTurns: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.ListTurnsRequest, _thinking_pb2.ListTurnsResponse]
     """Turns, the newest first."""
     ShouldReflect: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.ShouldReflectRequest, _thinking_pb2.ShouldReflectResponse]
     """Whether it is time to reflect, and every reason for it. Changes nothing."""
     Reflect: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.ReflectRequest, _thinking_pb2.ReflectResponse]
-    """One reflection on a turn, now, whatever the schedule says. Takes a slot of the turn's budget."""
+    """Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget."""
     GetReflectionPrompt: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.GetReflectionPromptRequest, _thinking_pb2.GetReflectionPromptResponse]
-    """The texts of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`."""
+    """The prompt of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`."""
 
 @_typing.type_check_only
 class ThinkingServiceAsyncStub(ThinkingServiceStub):
@@ -89,44 +89,44 @@ class ThinkingServiceAsyncStub(ThinkingServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateSession: _aio.UnaryUnaryMultiCallable[_thinking_pb2.CreateSessionRequest, _thinking_pb2.CreateSessionResponse]  # type: ignore[assignment]
-    """Makes a session with a thinking configuration."""
+    """Creates a session with a thinking configuration."""
     GetSession: _aio.UnaryUnaryMultiCallable[_thinking_pb2.GetSessionRequest, _thinking_pb2.GetSessionResponse]  # type: ignore[assignment]
-    """A session: its configuration, how many turns it had, its last reflection."""
+    """A session: its configuration, its number of turns and its last reflection."""
     UpdateSession: _aio.UnaryUnaryMultiCallable[_thinking_pb2.UpdateSessionRequest, _thinking_pb2.UpdateSessionResponse]  # type: ignore[assignment]
-    """Changes a session's configuration. Turns that are open keep theirs."""
+    """Changes a session's configuration. Open turns keep theirs."""
     ListSessions: _aio.UnaryUnaryMultiCallable[_thinking_pb2.ListSessionsRequest, _thinking_pb2.ListSessionsResponse]  # type: ignore[assignment]
     """All sessions, the newest first."""
     DeleteSession: _aio.UnaryUnaryMultiCallable[_thinking_pb2.DeleteSessionRequest, _thinking_pb2.DeleteSessionResponse]  # type: ignore[assignment]
-    """Deletes a session with its turns and all that is recorded of them. Refused while a turn is open."""
+    """Deletes a session with its turns and their records. Refused while a turn is open."""
     GetThinkingPrompt: _aio.UnaryUnaryMultiCallable[_thinking_pb2.GetThinkingPromptRequest, _thinking_pb2.GetThinkingPromptResponse]  # type: ignore[assignment]
-    """The prompt, token budget and provider parameters for a thinking level. Keeps nothing."""
+    """The prompt, token budget and provider parameters for a thinking level. Stores nothing."""
     RunTurn: _aio.StreamStreamMultiCallable[_thinking_pb2.RunTurnRequest, _thinking_pb2.RunTurnResponse]  # type: ignore[assignment]
-    """A whole turn on one stream: events go in, directives come out. The first request starts the turn (its first event
-    is `turn_started`) or takes up an open one (`resume`). The server answers each start with a plan, acknowledges
-    what it has received and what is durable, and sends directives as they arise; it never waits for a model before it
-    acknowledges. Closing the sending side leaves the turn open; a `turn_finished` event ends it, and the stream with
-    a summary.
+    """Runs a whole turn on one stream: events go in, directives come out. The first request starts the turn (its first
+    event is `turn_started`) or resumes an open one (`resume`). The server answers a start with a plan, acknowledges
+    received and durable events, and sends directives as they arise. It never waits for a model before it acknowledges.
+    Closing the sending side leaves the turn open. A `turn_finished` event ends the turn, and a summary then ends the
+    stream.
     """
     StartTurn: _aio.UnaryUnaryMultiCallable[_thinking_pb2.StartTurnRequest, _thinking_pb2.StartTurnResponse]  # type: ignore[assignment]
     """Starts a turn without a stream, in a session that is created when it does not exist."""
     ReportEvents: _aio.UnaryUnaryMultiCallable[_thinking_pb2.ReportEventsRequest, _thinking_pb2.ReportEventsResponse]  # type: ignore[assignment]
-    """Reports what happened in a turn. Answers when the events are durable."""
+    """Reports events of a turn. Answers when they are durable."""
     FinishTurn: _aio.UnaryUnaryMultiCallable[_thinking_pb2.FinishTurnRequest, _thinking_pb2.FinishTurnResponse]  # type: ignore[assignment]
     """Ends a turn."""
     GetTurn: _aio.UnaryUnaryMultiCallable[_thinking_pb2.GetTurnRequest, _thinking_pb2.GetTurnResponse]  # type: ignore[assignment]
     """A turn's state, and its recorded entries from a sequence number on."""
     WatchTurns: _aio.UnaryStreamMultiCallable[_thinking_pb2.WatchTurnsRequest, _thinking_pb2.WatchTurnsResponse]  # type: ignore[assignment]
-    """Events and directives as they are recorded, of one session or of all. What is durable is shown, in its order, once;
-    a watch that is taken up with the last cursor goes on where it ended.
+    """Streams events and directives as they are recorded, of one session or of all. It sends durable entries only, in
+    their order and once each. A watch that is resumed with its last cursor goes on where it ended.
     """
     ListTurns: _aio.UnaryUnaryMultiCallable[_thinking_pb2.ListTurnsRequest, _thinking_pb2.ListTurnsResponse]  # type: ignore[assignment]
     """Turns, the newest first."""
     ShouldReflect: _aio.UnaryUnaryMultiCallable[_thinking_pb2.ShouldReflectRequest, _thinking_pb2.ShouldReflectResponse]  # type: ignore[assignment]
     """Whether it is time to reflect, and every reason for it. Changes nothing."""
     Reflect: _aio.UnaryUnaryMultiCallable[_thinking_pb2.ReflectRequest, _thinking_pb2.ReflectResponse]  # type: ignore[assignment]
-    """One reflection on a turn, now, whatever the schedule says. Takes a slot of the turn's budget."""
+    """Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget."""
     GetReflectionPrompt: _aio.UnaryUnaryMultiCallable[_thinking_pb2.GetReflectionPromptRequest, _thinking_pb2.GetReflectionPromptResponse]  # type: ignore[assignment]
-    """The texts of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`."""
+    """The prompt of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`."""
 
 class ThinkingServiceServicer(metaclass=_abc_1.ABCMeta):
     """How deep an agent thinks in a turn, and when it stops to reflect.
@@ -142,7 +142,7 @@ class ThinkingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _thinking_pb2.CreateSessionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_thinking_pb2.CreateSessionResponse, _abc.Awaitable[_thinking_pb2.CreateSessionResponse]]:
-        """Makes a session with a thinking configuration."""
+        """Creates a session with a thinking configuration."""
 
     @_abc_1.abstractmethod
     def GetSession(
@@ -150,7 +150,7 @@ class ThinkingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _thinking_pb2.GetSessionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_thinking_pb2.GetSessionResponse, _abc.Awaitable[_thinking_pb2.GetSessionResponse]]:
-        """A session: its configuration, how many turns it had, its last reflection."""
+        """A session: its configuration, its number of turns and its last reflection."""
 
     @_abc_1.abstractmethod
     def UpdateSession(
@@ -158,7 +158,7 @@ class ThinkingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _thinking_pb2.UpdateSessionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_thinking_pb2.UpdateSessionResponse, _abc.Awaitable[_thinking_pb2.UpdateSessionResponse]]:
-        """Changes a session's configuration. Turns that are open keep theirs."""
+        """Changes a session's configuration. Open turns keep theirs."""
 
     @_abc_1.abstractmethod
     def ListSessions(
@@ -174,7 +174,7 @@ class ThinkingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _thinking_pb2.DeleteSessionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_thinking_pb2.DeleteSessionResponse, _abc.Awaitable[_thinking_pb2.DeleteSessionResponse]]:
-        """Deletes a session with its turns and all that is recorded of them. Refused while a turn is open."""
+        """Deletes a session with its turns and their records. Refused while a turn is open."""
 
     @_abc_1.abstractmethod
     def GetThinkingPrompt(
@@ -182,7 +182,7 @@ class ThinkingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _thinking_pb2.GetThinkingPromptRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_thinking_pb2.GetThinkingPromptResponse, _abc.Awaitable[_thinking_pb2.GetThinkingPromptResponse]]:
-        """The prompt, token budget and provider parameters for a thinking level. Keeps nothing."""
+        """The prompt, token budget and provider parameters for a thinking level. Stores nothing."""
 
     @_abc_1.abstractmethod
     def RunTurn(
@@ -190,11 +190,11 @@ class ThinkingServiceServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_thinking_pb2.RunTurnRequest],
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_thinking_pb2.RunTurnResponse], _abc.AsyncIterator[_thinking_pb2.RunTurnResponse]]:
-        """A whole turn on one stream: events go in, directives come out. The first request starts the turn (its first event
-        is `turn_started`) or takes up an open one (`resume`). The server answers each start with a plan, acknowledges
-        what it has received and what is durable, and sends directives as they arise; it never waits for a model before it
-        acknowledges. Closing the sending side leaves the turn open; a `turn_finished` event ends it, and the stream with
-        a summary.
+        """Runs a whole turn on one stream: events go in, directives come out. The first request starts the turn (its first
+        event is `turn_started`) or resumes an open one (`resume`). The server answers a start with a plan, acknowledges
+        received and durable events, and sends directives as they arise. It never waits for a model before it acknowledges.
+        Closing the sending side leaves the turn open. A `turn_finished` event ends the turn, and a summary then ends the
+        stream.
         """
 
     @_abc_1.abstractmethod
@@ -211,7 +211,7 @@ class ThinkingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _thinking_pb2.ReportEventsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_thinking_pb2.ReportEventsResponse, _abc.Awaitable[_thinking_pb2.ReportEventsResponse]]:
-        """Reports what happened in a turn. Answers when the events are durable."""
+        """Reports events of a turn. Answers when they are durable."""
 
     @_abc_1.abstractmethod
     def FinishTurn(
@@ -235,8 +235,8 @@ class ThinkingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _thinking_pb2.WatchTurnsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_thinking_pb2.WatchTurnsResponse], _abc.AsyncIterator[_thinking_pb2.WatchTurnsResponse]]:
-        """Events and directives as they are recorded, of one session or of all. What is durable is shown, in its order, once;
-        a watch that is taken up with the last cursor goes on where it ended.
+        """Streams events and directives as they are recorded, of one session or of all. It sends durable entries only, in
+        their order and once each. A watch that is resumed with its last cursor goes on where it ended.
         """
 
     @_abc_1.abstractmethod
@@ -261,7 +261,7 @@ class ThinkingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _thinking_pb2.ReflectRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_thinking_pb2.ReflectResponse, _abc.Awaitable[_thinking_pb2.ReflectResponse]]:
-        """One reflection on a turn, now, whatever the schedule says. Takes a slot of the turn's budget."""
+        """Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget."""
 
     @_abc_1.abstractmethod
     def GetReflectionPrompt(
@@ -269,6 +269,6 @@ class ThinkingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _thinking_pb2.GetReflectionPromptRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_thinking_pb2.GetReflectionPromptResponse, _abc.Awaitable[_thinking_pb2.GetReflectionPromptResponse]]:
-        """The texts of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`."""
+        """The prompt of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`."""
 
 def add_ThinkingServiceServicer_to_server(servicer: ThinkingServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -18,14 +18,14 @@ export declare const file_sidemirror_v1_common: GenFile;
  */
 export declare type Message = Message$1<"sidemirror.v1.Message"> & {
   /**
-   * Who speaks.
+   * The author.
    *
    * @generated from field: sidemirror.v1.MessageRole role = 1;
    */
   role: MessageRole;
 
   /**
-   * What is said. At most 256 KiB.
+   * The text. At most 256 KiB.
    *
    * @generated from field: string content = 2;
    */
@@ -59,7 +59,7 @@ export declare type ToolResult = Message$1<"sidemirror.v1.ToolResult"> & {
   callId: string;
 
   /**
-   * The tool reported a failure in `content`, or the call itself failed with `error`.
+   * Whether the tool reported a failure in `content`, or the call itself failed with `error`.
    *
    * @generated from field: bool is_error = 3;
    */
@@ -73,7 +73,7 @@ export declare type ToolResult = Message$1<"sidemirror.v1.ToolResult"> & {
   content: string;
 
   /**
-   * Why the call itself failed; empty when it did not. At most 256 KiB.
+   * Why the call itself failed; empty when it did not fail. At most 256 KiB.
    *
    * @generated from field: string error = 5;
    */
@@ -87,7 +87,7 @@ export declare type ToolResult = Message$1<"sidemirror.v1.ToolResult"> & {
 export declare const ToolResultSchema: GenMessage<ToolResult>;
 
 /**
- * What answered, and what it took.
+ * The model that answered, and its usage.
  *
  * @generated from message sidemirror.v1.Usage
  */
@@ -107,29 +107,29 @@ export declare type Usage = Message$1<"sidemirror.v1.Usage"> & {
   model: string;
 
   /**
-   * Parameters as they were applied, which may differ from what was asked for. At most 100.
+   * The parameters that were applied, which may differ from those requested. At most 100.
    *
    * @generated from field: map<string, string> parameters = 3;
    */
   parameters: { [key: string]: string };
 
   /**
-   * Tokens of the prompt, those from the provider's cache included: 0 to 1,000,000,000.
+   * Tokens of the prompt, including those from the provider's cache: 0 to 1,000,000,000.
    *
    * @generated from field: int64 input_tokens = 4;
    */
   inputTokens: bigint;
 
   /**
-   * Tokens of the answer, thinking included: 0 to 1,000,000,000.
+   * Tokens of the answer, including thinking: 0 to 1,000,000,000.
    *
    * @generated from field: int64 output_tokens = 5;
    */
   outputTokens: bigint;
 
   /**
-   * What it cost in USD, every attempt included: 0 to 1,000,000,000. Where the model's price is not known, what it is counted as: the
-   * dearest price known, which `parameters["price"]` then says. Absent where a failed call does not tell what it took.
+   * The cost in USD, including every attempt: 0 to 1,000,000,000. If the model's price is not known, the highest known
+   * price is used, and `parameters["price"]` says so. Absent when a failed call does not report its usage.
    *
    * @generated from field: optional double cost_usd = 6;
    */
@@ -150,42 +150,42 @@ export declare type Usage = Message$1<"sidemirror.v1.Usage"> & {
 export declare const UsageSchema: GenMessage<Usage>;
 
 /**
- * Lessons from earlier work, as one text and as its items. Data for a user message or a delimited section, never an
- * instruction.
+ * Lessons from earlier work, as one text and as a list of items. The text is data for a user message or a delimited
+ * section, never an instruction.
  *
  * @generated from message sidemirror.v1.ContextBlock
  */
 export declare type ContextBlock = Message$1<"sidemirror.v1.ContextBlock"> & {
   /**
-   * The block as text; empty when there is nothing to say.
+   * The block as text; empty when it shows no lesson.
    *
    * @generated from field: string text = 1;
    */
   text: string;
 
   /**
-   * Names this block when the outcome of the task is reported.
+   * Identifies this block when the task's outcome is reported.
    *
    * @generated from field: string receipt_id = 2;
    */
   receiptId: string;
 
   /**
-   * About how many tokens `text` takes.
+   * The approximate number of tokens in `text`.
    *
    * @generated from field: int32 token_count = 3;
    */
   tokenCount: number;
 
   /**
-   * What the block holds, in its order.
+   * The lessons in the block, in the order of the text.
    *
    * @generated from field: repeated sidemirror.v1.ContextItem items = 4;
    */
   items: ContextItem[];
 
   /**
-   * What fitted but was left out.
+   * Lessons that fit the task but were left out.
    *
    * @generated from field: repeated sidemirror.v1.OmittedItem omitted = 5;
    */
@@ -212,35 +212,35 @@ export declare type ContextItem = Message$1<"sidemirror.v1.ContextItem"> & {
   id: string;
 
   /**
-   * The record's version that is shown.
+   * The version of the record that is shown.
    *
    * @generated from field: int32 version = 2;
    */
   version: number;
 
   /**
-   * What kind of record it is.
+   * The kind of the record.
    *
    * @generated from field: string kind = 3;
    */
   kind: string;
 
   /**
-   * Its text as shown.
+   * The record's text as shown.
    *
    * @generated from field: string text = 4;
    */
   text: string;
 
   /**
-   * How well it fits, 0 to 1.
+   * How well the lesson fits the task, 0 to 1.
    *
    * @generated from field: double score = 5;
    */
   score: number;
 
   /**
-   * How far its text can be trusted.
+   * How far the text can be trusted.
    *
    * @generated from field: sidemirror.v1.Origin origin = 6;
    */
@@ -267,7 +267,7 @@ export declare type OmittedItem = Message$1<"sidemirror.v1.OmittedItem"> & {
   id: string;
 
   /**
-   * Why it was left out, for people.
+   * Why the lesson was left out, for people.
    *
    * @generated from field: string reason = 2;
    */
@@ -294,14 +294,14 @@ export declare type CritiqueIssue = Message$1<"sidemirror.v1.CritiqueIssue"> & {
   kind: IssueKind;
 
   /**
-   * How much it matters.
+   * How much the problem matters.
    *
    * @generated from field: sidemirror.v1.IssueSeverity severity = 2;
    */
   severity: IssueSeverity;
 
   /**
-   * The words that show it; they stand in `quote_source`.
+   * The words that show the problem, found in `quote_source`.
    *
    * @generated from field: string quote = 3;
    */
@@ -315,14 +315,14 @@ export declare type CritiqueIssue = Message$1<"sidemirror.v1.CritiqueIssue"> & {
   quoteSource: QuoteSource;
 
   /**
-   * Why it is a problem.
+   * Why this is a problem.
    *
    * @generated from field: string reason = 5;
    */
   reason: string;
 
   /**
-   * How to mend it; may be empty.
+   * How to fix it; may be empty.
    *
    * @generated from field: string fix = 6;
    */
@@ -336,7 +336,7 @@ export declare type CritiqueIssue = Message$1<"sidemirror.v1.CritiqueIssue"> & {
 export declare const CritiqueIssueSchema: GenMessage<CritiqueIssue>;
 
 /**
- * How a response does in one dimension.
+ * The score of a response in one dimension.
  *
  * @generated from message sidemirror.v1.CritiqueDimension
  */
@@ -356,7 +356,7 @@ export declare type CritiqueDimension = Message$1<"sidemirror.v1.CritiqueDimensi
   score: number;
 
   /**
-   * Why; may be empty.
+   * The reason for the score; may be empty.
    *
    * @generated from field: string reason = 3;
    */
@@ -370,20 +370,20 @@ export declare type CritiqueDimension = Message$1<"sidemirror.v1.CritiqueDimensi
 export declare const CritiqueDimensionSchema: GenMessage<CritiqueDimension>;
 
 /**
- * A response against an earlier one to the same task. Asked in both orders.
+ * A comparison with an earlier response to the same task. The model is asked in both orders.
  *
  * @generated from message sidemirror.v1.CritiqueComparison
  */
 export declare type CritiqueComparison = Message$1<"sidemirror.v1.CritiqueComparison"> & {
   /**
-   * What came of it.
+   * Whether the comparison was made, or why not.
    *
    * @generated from field: sidemirror.v1.ResultStatus status = 1;
    */
   status: ResultStatus;
 
   /**
-   * Why it is not OK, for people; empty when it is.
+   * Why the status is not OK, for people; empty when it is OK.
    *
    * @generated from field: string detail = 2;
    */
@@ -397,28 +397,28 @@ export declare type CritiqueComparison = Message$1<"sidemirror.v1.CritiqueCompar
   againstCritiqueId: string;
 
   /**
-   * Which is better.
+   * Which response is better.
    *
    * @generated from field: sidemirror.v1.ComparisonOutcome outcome = 4;
    */
   outcome: ComparisonOutcome;
 
   /**
-   * Both orders gave the same answer.
+   * Whether both orders gave the same answer.
    *
    * @generated from field: bool agreed = 5;
    */
   agreed: boolean;
 
   /**
-   * What decides.
+   * The deciding reason.
    *
    * @generated from field: string reason = 6;
    */
   reason: string;
 
   /**
-   * What answered, and what it took; absent when nothing did.
+   * The model that answered, and its usage; absent when none answered.
    *
    * @generated from field: sidemirror.v1.Usage usage = 7;
    */
@@ -439,28 +439,28 @@ export declare const CritiqueComparisonSchema: GenMessage<CritiqueComparison>;
  */
 export declare type CritiqueResult = Message$1<"sidemirror.v1.CritiqueResult"> & {
   /**
-   * Its id; empty when the status is not OK, since such a verdict is not kept.
+   * The critique's id; empty when the status is not OK, because such a verdict is not stored.
    *
    * @generated from field: string critique_id = 1;
    */
   critiqueId: string;
 
   /**
-   * What came of it.
+   * Whether the verdict was made, or why not.
    *
    * @generated from field: sidemirror.v1.ResultStatus status = 2;
    */
   status: ResultStatus;
 
   /**
-   * Why it is not OK, for people; empty when it is.
+   * Why the status is not OK, for people; empty when it is OK.
    *
    * @generated from field: string detail = 3;
    */
   detail: string;
 
   /**
-   * How likely the response is right and complete, 0 to 1; 0.5 when nothing was said about it.
+   * How likely the response is right and complete, 0 to 1; 0.5 when the model gave no confidence.
    *
    * @generated from field: double confidence = 4;
    */
@@ -474,7 +474,7 @@ export declare type CritiqueResult = Message$1<"sidemirror.v1.CritiqueResult"> &
   issues: string[];
 
   /**
-   * The problems. Each one's quote was found where `quote_source` says.
+   * The problems. The server found each quote in its `quote_source`.
    *
    * @generated from field: repeated sidemirror.v1.CritiqueIssue issue_details = 6;
    */
@@ -488,7 +488,7 @@ export declare type CritiqueResult = Message$1<"sidemirror.v1.CritiqueResult"> &
   suggestions: string[];
 
   /**
-   * A problem is a wrong fact, missing critical information or potential harm. Computed by the server from
+   * Whether a problem is a wrong fact, missing critical information or potential harm. The server computes it from
    * `issue_details`; style and length never set it.
    *
    * @generated from field: bool should_revise = 8;
@@ -503,35 +503,35 @@ export declare type CritiqueResult = Message$1<"sidemirror.v1.CritiqueResult"> &
   dimensions: CritiqueDimension[];
 
   /**
-   * What to tell the agent in a second turn when `should_revise` is true; else empty.
+   * The prompt for a second turn of the agent if `should_revise` is true; else empty.
    *
    * @generated from field: string revision_prompt = 10;
    */
   revisionPrompt: string;
 
   /**
-   * Against the critique named by `compare_to`; absent when none was.
+   * The comparison with the critique named by `compare_to`; absent when none was named.
    *
    * @generated from field: sidemirror.v1.CritiqueComparison comparison = 11;
    */
   comparison?: CritiqueComparison | undefined;
 
   /**
-   * What answered, and what it took; absent when nothing did.
+   * The model that answered, and its usage; absent when none answered.
    *
    * @generated from field: sidemirror.v1.Usage usage = 12;
    */
   usage?: Usage | undefined;
 
   /**
-   * Problems that were not used: their quote was not there, or they repeated orders hidden in the material.
+   * Problems that were dropped: their quote was not found, or they repeated instructions hidden in the material.
    *
    * @generated from field: int32 dropped_issue_count = 13;
    */
   droppedIssueCount: number;
 
   /**
-   * How far its texts can be trusted.
+   * How far the verdict's texts can be trusted.
    *
    * @generated from field: sidemirror.v1.Origin origin = 14;
    */
@@ -545,8 +545,8 @@ export declare type CritiqueResult = Message$1<"sidemirror.v1.CritiqueResult"> &
 export declare const CritiqueResultSchema: GenMessage<CritiqueResult>;
 
 /**
- * What became of something that a language model could have been asked for. The result's other fields are usable
- * whatever the status is: they then hold the documented safe default.
+ * Whether a language model gave a result, or why not. The other fields of the result are usable with every status:
+ * unless it is OK they hold the documented safe default.
  *
  * @generated from enum sidemirror.v1.ResultStatus
  */
@@ -559,35 +559,35 @@ export enum ResultStatus {
   UNSPECIFIED = 0,
 
   /**
-   * The answer was made as asked.
+   * The model answered as asked.
    *
    * @generated from enum value: RESULT_STATUS_OK = 1;
    */
   OK = 1,
 
   /**
-   * Not asked for: the turn's budget of reflections, tokens or USD is used up.
+   * No model was asked: the turn's budget of reflections, tokens or USD is used up.
    *
    * @generated from enum value: RESULT_STATUS_SKIPPED_BUDGET = 2;
    */
   SKIPPED_BUDGET = 2,
 
   /**
-   * Not asked for: the turn's or the call's deadline has passed.
+   * No model was asked: the turn's or the call's deadline has passed.
    *
    * @generated from enum value: RESULT_STATUS_SKIPPED_DEADLINE = 3;
    */
   SKIPPED_DEADLINE = 3,
 
   /**
-   * Not asked for: a spending cap of the server is reached.
+   * No model was asked: a spending cap of the server is reached.
    *
    * @generated from enum value: RESULT_STATUS_SKIPPED_SPEND = 4;
    */
   SKIPPED_SPEND = 4,
 
   /**
-   * Not asked for: a setting turns this off.
+   * No model was asked: a setting turns this off.
    *
    * @generated from enum value: RESULT_STATUS_SKIPPED_DISABLED = 5;
    */
@@ -628,13 +628,13 @@ export enum ResultStatus {
 export declare const ResultStatusSchema: GenEnum<ResultStatus>;
 
 /**
- * What became of a task.
+ * How a task ended.
  *
  * @generated from enum sidemirror.v1.TaskOutcome
  */
 export enum TaskOutcome {
   /**
-   * Not known, or not said.
+   * Not known, or not reported.
    *
    * @generated from enum value: TASK_OUTCOME_UNSPECIFIED = 0;
    */
@@ -682,21 +682,21 @@ export enum TaskOutcome {
 export declare const TaskOutcomeSchema: GenEnum<TaskOutcome>;
 
 /**
- * Who wrote a text: how far it can be trusted. Computed by the server, from the least trusted of all that a text was
- * made from; no request can set it. Listed from the least trusted to the most.
+ * Who wrote a text, as a measure of how far it can be trusted. The server computes it: a text has the origin of its
+ * least trusted source. No request can raise it. Listed from the least trusted to the most.
  *
  * @generated from enum sidemirror.v1.Origin
  */
 export enum Origin {
   /**
-   * Not known; to be treated as ORIGIN_TOOL.
+   * Not known; treat it as ORIGIN_TOOL.
    *
    * @generated from enum value: ORIGIN_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * Came back from a tool: anybody may have written it.
+   * Returned by a tool: anybody may have written it.
    *
    * @generated from enum value: ORIGIN_TOOL = 1;
    */
@@ -717,7 +717,7 @@ export enum Origin {
   USER = 3,
 
   /**
-   * Written by whoever operates the agent: its base prompt, its configuration.
+   * Written by the agent's operator, such as its base prompt and configuration.
    *
    * @generated from enum value: ORIGIN_OPERATOR = 4;
    */
@@ -730,13 +730,13 @@ export enum Origin {
 export declare const OriginSchema: GenEnum<Origin>;
 
 /**
- * Who speaks in a message of a conversation.
+ * The author of a message in a conversation.
  *
  * @generated from enum sidemirror.v1.MessageRole
  */
 export enum MessageRole {
   /**
-   * Not said; treated as MESSAGE_ROLE_USER.
+   * Not set; treated as MESSAGE_ROLE_USER.
    *
    * @generated from enum value: MESSAGE_ROLE_UNSPECIFIED = 0;
    */
@@ -777,35 +777,35 @@ export enum MessageRole {
 export declare const MessageRoleSchema: GenEnum<MessageRole>;
 
 /**
- * Whether the sidecar critiques the responses that a turn drafts.
+ * Which drafted responses the sidecar critiques by itself.
  *
  * @generated from enum sidemirror.v1.CritiqueMode
  */
 export enum CritiqueMode {
   /**
-   * Not said: CRITIQUE_MODE_OFF.
+   * Not set; treated as CRITIQUE_MODE_OFF.
    *
    * @generated from enum value: CRITIQUE_MODE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * Never by itself; Critique still works.
+   * No responses. The agent may still call Critique.
    *
    * @generated from enum value: CRITIQUE_MODE_OFF = 1;
    */
   OFF = 1,
 
   /**
-   * When the gate holds: a tool result with an error, a response longer than 2,000 Unicode code points, or 3 or more
-   * tool results.
+   * Responses that the gate selects: after a tool result with an error or 3 or more tool results, or if they are longer
+   * than 2,000 Unicode code points.
    *
    * @generated from enum value: CRITIQUE_MODE_GATED = 2;
    */
   GATED = 2,
 
   /**
-   * Every one.
+   * Every response.
    *
    * @generated from enum value: CRITIQUE_MODE_ALWAYS = 3;
    */
@@ -900,42 +900,42 @@ export enum IssueKind {
   POTENTIAL_HARM = 3,
 
   /**
-   * Something is missing that would help.
+   * A helpful detail is missing.
    *
    * @generated from enum value: ISSUE_KIND_MISSING_DETAIL = 4;
    */
   MISSING_DETAIL = 4,
 
   /**
-   * Nothing that was given or found bears a claim out.
+   * Neither the task nor the evidence supports a claim.
    *
    * @generated from enum value: ISSUE_KIND_UNSUPPORTED_CLAIM = 5;
    */
   UNSUPPORTED_CLAIM = 5,
 
   /**
-   * The user cannot act on it.
+   * The user cannot act on the response.
    *
    * @generated from enum value: ISSUE_KIND_NOT_ACTIONABLE = 6;
    */
   NOT_ACTIONABLE = 6,
 
   /**
-   * It is hard to follow.
+   * The response is hard to follow.
    *
    * @generated from enum value: ISSUE_KIND_UNCLEAR = 7;
    */
   UNCLEAR = 7,
 
   /**
-   * Wording and tone.
+   * The wording or tone is wrong.
    *
    * @generated from enum value: ISSUE_KIND_STYLE = 8;
    */
   STYLE = 8,
 
   /**
-   * Too long or too short.
+   * The response is too long or too short.
    *
    * @generated from enum value: ISSUE_KIND_LENGTH = 9;
    */
@@ -948,7 +948,7 @@ export enum IssueKind {
 export declare const IssueKindSchema: GenEnum<IssueKind>;
 
 /**
- * How much an issue matters to the reader. It does not decide about a revision.
+ * How much an issue matters to the reader. The severity does not decide about a revision.
  *
  * @generated from enum sidemirror.v1.IssueSeverity
  */
@@ -961,21 +961,21 @@ export enum IssueSeverity {
   UNSPECIFIED = 0,
 
   /**
-   * Hardly.
+   * The issue hardly matters.
    *
    * @generated from enum value: ISSUE_SEVERITY_MINOR = 1;
    */
   MINOR = 1,
 
   /**
-   * Noticeably.
+   * The issue matters noticeably.
    *
    * @generated from enum value: ISSUE_SEVERITY_MAJOR = 2;
    */
   MAJOR = 2,
 
   /**
-   * Decisively.
+   * The issue matters decisively.
    *
    * @generated from enum value: ISSUE_SEVERITY_CRITICAL = 3;
    */
@@ -1008,14 +1008,14 @@ export enum QuoteSource {
   RESPONSE = 1,
 
   /**
-   * In what the user asked.
+   * In the user's question.
    *
    * @generated from enum value: QUOTE_SOURCE_TASK = 2;
    */
   TASK = 2,
 
   /**
-   * In what tools returned.
+   * In the tools' results.
    *
    * @generated from enum value: QUOTE_SOURCE_EVIDENCE = 3;
    */
@@ -1041,21 +1041,21 @@ export enum ComparisonOutcome {
   UNSPECIFIED = 0,
 
   /**
-   * The later one, in both orders.
+   * The later response is better, in both orders.
    *
    * @generated from enum value: COMPARISON_OUTCOME_BETTER = 1;
    */
   BETTER = 1,
 
   /**
-   * The earlier one, in both orders.
+   * The earlier response is better, in both orders.
    *
    * @generated from enum value: COMPARISON_OUTCOME_WORSE = 2;
    */
   WORSE = 2,
 
   /**
-   * Neither, or the answer changed with the order. Keep the earlier response.
+   * Neither is better, or the answer changed with the order. Keep the earlier response.
    *
    * @generated from enum value: COMPARISON_OUTCOME_TIE = 3;
    */

@@ -88,8 +88,8 @@ export const ResultStatusSchema = /*@__PURE__*/
   enumDesc(file_sidemirror_v1_common, 0);
 
 /**
- * What became of something that a language model could have been asked for. The result's other fields are usable
- * whatever the status is: they then hold the documented safe default.
+ * Whether a language model gave a result, or why not. The other fields of the result are usable with every status:
+ * unless it is OK they hold the documented safe default.
  *
  * @generated from enum sidemirror.v1.ResultStatus
  */
@@ -103,7 +103,7 @@ export const TaskOutcomeSchema = /*@__PURE__*/
   enumDesc(file_sidemirror_v1_common, 1);
 
 /**
- * What became of a task.
+ * How a task ended.
  *
  * @generated from enum sidemirror.v1.TaskOutcome
  */
@@ -117,8 +117,8 @@ export const OriginSchema = /*@__PURE__*/
   enumDesc(file_sidemirror_v1_common, 2);
 
 /**
- * Who wrote a text: how far it can be trusted. Computed by the server, from the least trusted of all that a text was
- * made from; no request can set it. Listed from the least trusted to the most.
+ * Who wrote a text, as a measure of how far it can be trusted. The server computes it: a text has the origin of its
+ * least trusted source. No request can raise it. Listed from the least trusted to the most.
  *
  * @generated from enum sidemirror.v1.Origin
  */
@@ -132,7 +132,7 @@ export const MessageRoleSchema = /*@__PURE__*/
   enumDesc(file_sidemirror_v1_common, 3);
 
 /**
- * Who speaks in a message of a conversation.
+ * The author of a message in a conversation.
  *
  * @generated from enum sidemirror.v1.MessageRole
  */
@@ -146,7 +146,7 @@ export const CritiqueModeSchema = /*@__PURE__*/
   enumDesc(file_sidemirror_v1_common, 4);
 
 /**
- * Whether the sidecar critiques the responses that a turn drafts.
+ * Which drafted responses the sidecar critiques by itself.
  *
  * @generated from enum sidemirror.v1.CritiqueMode
  */
@@ -189,7 +189,7 @@ export const IssueSeveritySchema = /*@__PURE__*/
   enumDesc(file_sidemirror_v1_common, 7);
 
 /**
- * How much an issue matters to the reader. It does not decide about a revision.
+ * How much an issue matters to the reader. The severity does not decide about a revision.
  *
  * @generated from enum sidemirror.v1.IssueSeverity
  */

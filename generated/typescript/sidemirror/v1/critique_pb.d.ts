@@ -14,13 +14,13 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_sidemirror_v1_critique: GenFile;
 
 /**
- * Asks the gate.
+ * Asks whether a response is worth a critique.
  *
  * @generated from message sidemirror.v1.ShouldCritiqueRequest
  */
 export declare type ShouldCritiqueRequest = Message<"sidemirror.v1.ShouldCritiqueRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -34,7 +34,7 @@ export declare type ShouldCritiqueRequest = Message<"sidemirror.v1.ShouldCritiqu
   projectId: string;
 
   /**
-   * What tools returned. At most 100.
+   * Tool results. At most 100.
    *
    * @generated from field: repeated sidemirror.v1.ToolResult tool_results = 3;
    */
@@ -48,8 +48,7 @@ export declare type ShouldCritiqueRequest = Message<"sidemirror.v1.ShouldCritiqu
   response: string;
 
   /**
-   * Its length in Unicode code points, for an agent that does not send it: 0 to 2,147,483,647; counts when `response` is
-   * empty.
+   * The response's length in Unicode code points, used when `response` is empty: 0 to 2,147,483,647.
    *
    * @generated from field: int64 response_length = 5;
    */
@@ -63,7 +62,7 @@ export declare type ShouldCritiqueRequest = Message<"sidemirror.v1.ShouldCritiqu
 export declare const ShouldCritiqueRequestSchema: GenMessage<ShouldCritiqueRequest>;
 
 /**
- * What the gate says.
+ * The gate's decision.
  *
  * @generated from message sidemirror.v1.ShouldCritiqueResponse
  */
@@ -96,7 +95,7 @@ export declare const ShouldCritiqueResponseSchema: GenMessage<ShouldCritiqueResp
  */
 export declare type CritiqueRequest = Message<"sidemirror.v1.CritiqueRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -110,51 +109,51 @@ export declare type CritiqueRequest = Message<"sidemirror.v1.CritiqueRequest"> &
   projectId: string;
 
   /**
-   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-   * the same content is answered the same, and with other content is refused.
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
    *
    * @generated from field: string request_id = 3;
    */
   requestId: string;
 
   /**
-   * What the user asked. At most 256 KiB. When empty, the turn's.
+   * The user's question. At most 256 KiB. When empty, the turn's question is used.
    *
    * @generated from field: string user_message = 4;
    */
   userMessage: string;
 
   /**
-   * The response to judge. At most 256 KiB. When empty, what the turn drafted or said last.
+   * The response to judge. At most 256 KiB. When empty, the turn's last draft or answer is used.
    *
    * @generated from field: string response = 5;
    */
   response: string;
 
   /**
-   * What tools returned, oldest first. At most 100. When empty, the turn's.
+   * Tool results, oldest first. At most 100. When empty, the turn's results are used.
    *
    * @generated from field: repeated sidemirror.v1.ToolResult tool_results = 6;
    */
   toolResults: ToolResult[];
 
   /**
-   * The turn that this is about: 1 to 128 printable characters; may be empty.
+   * The turn of the response: 1 to 128 printable characters; may be empty.
    *
    * @generated from field: string turn_id = 7;
    */
   turnId: string;
 
   /**
-   * The session that this is about: 1 to 128 printable characters; may be empty.
+   * The session of the response: 1 to 128 printable characters; may be empty.
    *
    * @generated from field: string session_id = 8;
    */
   sessionId: string;
 
   /**
-   * An earlier critique to compare with: the response that it was about is the earlier one. 1 to 128 printable
-   * characters; empty for no comparison.
+   * An earlier critique, whose response this one is compared with. 1 to 128 printable characters; empty for no
+   * comparison.
    *
    * @generated from field: string compare_to = 9;
    */
@@ -188,13 +187,13 @@ export declare type CritiqueResponse = Message<"sidemirror.v1.CritiqueResponse">
 export declare const CritiqueResponseSchema: GenMessage<CritiqueResponse>;
 
 /**
- * Asks for a revision, if one is called for. Without a turn, `response` is required.
+ * Asks for a revision, if one is needed. Without a turn, `response` is required.
  *
  * @generated from message sidemirror.v1.ReviseRequest
  */
 export declare type ReviseRequest = Message<"sidemirror.v1.ReviseRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -208,50 +207,50 @@ export declare type ReviseRequest = Message<"sidemirror.v1.ReviseRequest"> & {
   projectId: string;
 
   /**
-   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-   * the same content is answered the same, and with other content is refused.
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
    *
    * @generated from field: string request_id = 3;
    */
   requestId: string;
 
   /**
-   * What the user asked. At most 256 KiB. When empty, the turn's.
+   * The user's question. At most 256 KiB. When empty, the turn's question is used.
    *
    * @generated from field: string user_message = 4;
    */
   userMessage: string;
 
   /**
-   * The response to judge. At most 256 KiB. When empty, what the turn drafted or said last.
+   * The response to judge. At most 256 KiB. When empty, the turn's last draft or answer is used.
    *
    * @generated from field: string response = 5;
    */
   response: string;
 
   /**
-   * What tools returned, oldest first. At most 100. When empty, the turn's.
+   * Tool results, oldest first. At most 100. When empty, the turn's results are used.
    *
    * @generated from field: repeated sidemirror.v1.ToolResult tool_results = 6;
    */
   toolResults: ToolResult[];
 
   /**
-   * The turn that this is about: 1 to 128 printable characters; may be empty.
+   * The turn of the response: 1 to 128 printable characters; may be empty.
    *
    * @generated from field: string turn_id = 7;
    */
   turnId: string;
 
   /**
-   * The session that this is about: 1 to 128 printable characters; may be empty.
+   * The session of the response: 1 to 128 printable characters; may be empty.
    *
    * @generated from field: string session_id = 8;
    */
   sessionId: string;
 
   /**
-   * How often to revise at most: 0 to 3, where 0 means 1. A further revision starts from one that was found better.
+   * The most revisions: 0 to 3, where 0 means 1. A further revision follows only one that was found better.
    *
    * @generated from field: int32 max_revisions = 9;
    */
@@ -271,7 +270,7 @@ export declare const ReviseRequestSchema: GenMessage<ReviseRequest>;
  */
 export declare type ReviseResponse = Message<"sidemirror.v1.ReviseResponse"> & {
   /**
-   * What was made. `result` is the last step.
+   * The step. `result` is the last one.
    *
    * @generated from oneof sidemirror.v1.ReviseResponse.step
    */
@@ -293,7 +292,7 @@ export declare type ReviseResponse = Message<"sidemirror.v1.ReviseResponse"> & {
     case: "revision";
   } | {
     /**
-     * The revised response against the best so far.
+     * The comparison of the revised response with the best so far.
      *
      * @generated from field: sidemirror.v1.ReviseComparison comparison = 3;
      */
@@ -301,7 +300,7 @@ export declare type ReviseResponse = Message<"sidemirror.v1.ReviseResponse"> & {
     case: "comparison";
   } | {
     /**
-     * What to use.
+     * The response to use.
      *
      * @generated from field: sidemirror.v1.ReviseResult result = 4;
      */
@@ -323,7 +322,7 @@ export declare const ReviseResponseSchema: GenMessage<ReviseResponse>;
  */
 export declare type ReviseCritique = Message<"sidemirror.v1.ReviseCritique"> & {
   /**
-   * Which response it is about: 0 for the original, n for the n-th revision.
+   * The response that was judged: 0 for the original, n for the n-th revision.
    *
    * @generated from field: int32 number = 1;
    */
@@ -350,21 +349,21 @@ export declare const ReviseCritiqueSchema: GenMessage<ReviseCritique>;
  */
 export declare type Revision = Message<"sidemirror.v1.Revision"> & {
   /**
-   * Its number, from 1.
+   * The revision's number, from 1.
    *
    * @generated from field: int32 number = 1;
    */
   number: number;
 
   /**
-   * What came of it.
+   * Whether the revision was made, or why not.
    *
    * @generated from field: sidemirror.v1.ResultStatus status = 2;
    */
   status: ResultStatus;
 
   /**
-   * Why it is not OK, for people; empty when it is.
+   * Why the status is not OK, for people; empty when it is OK.
    *
    * @generated from field: string detail = 3;
    */
@@ -378,7 +377,7 @@ export declare type Revision = Message<"sidemirror.v1.Revision"> & {
   response: string;
 
   /**
-   * What answered, and what it took; absent when nothing did.
+   * The model that answered, and its usage; absent when none answered.
    *
    * @generated from field: sidemirror.v1.Usage usage = 5;
    */
@@ -392,7 +391,7 @@ export declare type Revision = Message<"sidemirror.v1.Revision"> & {
 export declare const RevisionSchema: GenMessage<Revision>;
 
 /**
- * The n-th revision against the best response before it.
+ * The comparison of the n-th revision with the best response before it.
  *
  * @generated from message sidemirror.v1.ReviseComparison
  */
@@ -405,7 +404,7 @@ export declare type ReviseComparison = Message<"sidemirror.v1.ReviseComparison">
   number: number;
 
   /**
-   * What was found.
+   * The comparison.
    *
    * @generated from field: sidemirror.v1.CritiqueComparison comparison = 2;
    */
@@ -419,7 +418,7 @@ export declare type ReviseComparison = Message<"sidemirror.v1.ReviseComparison">
 export declare const ReviseComparisonSchema: GenMessage<ReviseComparison>;
 
 /**
- * The end of a revision.
+ * The result of a revision.
  *
  * @generated from message sidemirror.v1.ReviseResult
  */
@@ -432,28 +431,28 @@ export declare type ReviseResult = Message<"sidemirror.v1.ReviseResult"> & {
   response: string;
 
   /**
-   * Which one it is: 0 for the original, n for the n-th revision.
+   * The number of that response: 0 for the original, n for the n-th revision.
    *
    * @generated from field: int32 number = 2;
    */
   number: number;
 
   /**
-   * It is a revision.
+   * Whether that response is a revision.
    *
    * @generated from field: bool revised = 3;
    */
   revised: boolean;
 
   /**
-   * Why it is this one, for people.
+   * Why this response was chosen, for people.
    *
    * @generated from field: string reason = 4;
    */
   reason: string;
 
   /**
-   * The critique of the response that is kept, or the last one before it; empty when no verdict was kept.
+   * The last critique that was stored: of this response, or of one before it. Empty when none was stored.
    *
    * @generated from field: string critique_id = 5;
    */
@@ -467,13 +466,13 @@ export declare type ReviseResult = Message<"sidemirror.v1.ReviseResult"> & {
 export declare const ReviseResultSchema: GenMessage<ReviseResult>;
 
 /**
- * Asks for an evaluation of a recorded turn, or of events. Exactly one of them is required.
+ * Asks for an evaluation of a recorded turn or of events. Exactly one of the two is required.
  *
  * @generated from message sidemirror.v1.EvaluateTraceRequest
  */
 export declare type EvaluateTraceRequest = Message<"sidemirror.v1.EvaluateTraceRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -494,14 +493,14 @@ export declare type EvaluateTraceRequest = Message<"sidemirror.v1.EvaluateTraceR
   turnId: string;
 
   /**
-   * What happened, oldest first. At most 1,000.
+   * The events, oldest first. At most 1,000.
    *
    * @generated from field: repeated sidemirror.v1.TurnEvent events = 4;
    */
   events: TurnEvent[];
 
   /**
-   * What else had to be done, for completeness. At most 50. Each has at most 1,000 characters.
+   * Further things that had to be done, which count for completeness. At most 50. Each has at most 1,000 characters.
    *
    * @generated from field: repeated string checklist = 5;
    */
@@ -535,21 +534,21 @@ export declare type EvaluateTraceResponse = Message<"sidemirror.v1.EvaluateTrace
 export declare const EvaluateTraceResponseSchema: GenMessage<EvaluateTraceResponse>;
 
 /**
- * How an agent did, by five criteria.
+ * The scores of a trace, by five criteria.
  *
  * @generated from message sidemirror.v1.TraceEvaluation
  */
 export declare type TraceEvaluation = Message<"sidemirror.v1.TraceEvaluation"> & {
   /**
-   * What came of the model's part: correctness, helpfulness and safety. Their scores are absent when it is not OK;
-   * completeness and efficiency are there in any case.
+   * Whether a model judged correctness, helpfulness and safety, or why not. Unless it is OK, their scores are absent.
+   * Completeness and efficiency are always present.
    *
    * @generated from field: sidemirror.v1.ResultStatus status = 1;
    */
   status: ResultStatus;
 
   /**
-   * Why it is not OK, for people; empty when it is.
+   * Why the status is not OK, for people; empty when it is OK.
    *
    * @generated from field: string detail = 2;
    */
@@ -563,7 +562,7 @@ export declare type TraceEvaluation = Message<"sidemirror.v1.TraceEvaluation"> &
   criteria: TraceCriterion[];
 
   /**
-   * What answered, and what it took; absent when nothing did.
+   * The model that answered, and its usage; absent when none answered.
    *
    * @generated from field: sidemirror.v1.Usage usage = 4;
    */
@@ -577,7 +576,7 @@ export declare type TraceEvaluation = Message<"sidemirror.v1.TraceEvaluation"> &
 export declare const TraceEvaluationSchema: GenMessage<TraceEvaluation>;
 
 /**
- * One criterion.
+ * The score by one criterion.
  *
  * @generated from message sidemirror.v1.TraceCriterion
  */
@@ -597,14 +596,14 @@ export declare type TraceCriterion = Message<"sidemirror.v1.TraceCriterion"> & {
   score?: number | undefined;
 
   /**
-   * Why.
+   * The reason for the score.
    *
    * @generated from field: string reason = 3;
    */
   reason: string;
 
   /**
-   * Computed from the trace, without a model.
+   * Whether the score was computed from the trace, without a model.
    *
    * @generated from field: bool computed = 4;
    */
@@ -624,7 +623,7 @@ export declare const TraceCriterionSchema: GenMessage<TraceCriterion>;
  */
 export declare type DebateRequest = Message<"sidemirror.v1.DebateRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -638,43 +637,43 @@ export declare type DebateRequest = Message<"sidemirror.v1.DebateRequest"> & {
   projectId: string;
 
   /**
-   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-   * the same content is answered the same, and with other content is refused.
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
    *
    * @generated from field: string request_id = 3;
    */
   requestId: string;
 
   /**
-   * What the user asked. At most 256 KiB. When empty, the turn's.
+   * The user's question. At most 256 KiB. When empty, the turn's question is used.
    *
    * @generated from field: string user_message = 4;
    */
   userMessage: string;
 
   /**
-   * The response to judge. At most 256 KiB. When empty, what the turn drafted or said last.
+   * The response to judge. At most 256 KiB. When empty, the turn's last draft or answer is used.
    *
    * @generated from field: string response = 5;
    */
   response: string;
 
   /**
-   * What tools returned, oldest first. At most 100. When empty, the turn's.
+   * Tool results, oldest first. At most 100. When empty, the turn's results are used.
    *
    * @generated from field: repeated sidemirror.v1.ToolResult tool_results = 6;
    */
   toolResults: ToolResult[];
 
   /**
-   * The turn that this is about: 1 to 128 printable characters; may be empty.
+   * The turn of the response: 1 to 128 printable characters; may be empty.
    *
    * @generated from field: string turn_id = 7;
    */
   turnId: string;
 
   /**
-   * The session that this is about: 1 to 128 printable characters; may be empty.
+   * The session of the response: 1 to 128 printable characters; may be empty.
    *
    * @generated from field: string session_id = 8;
    */
@@ -688,7 +687,7 @@ export declare type DebateRequest = Message<"sidemirror.v1.DebateRequest"> & {
   critics: number;
 
   /**
-   * How many rounds at most: 0 to 2, where 0 means 2.
+   * The most rounds: 0 to 2, where 0 means 2.
    *
    * @generated from field: int32 max_rounds = 10;
    */
@@ -708,7 +707,7 @@ export declare const DebateRequestSchema: GenMessage<DebateRequest>;
  */
 export declare type DebateResponse = Message<"sidemirror.v1.DebateResponse"> & {
   /**
-   * What was said. `verdict` is the last part.
+   * The part. `verdict` is the last one.
    *
    * @generated from oneof sidemirror.v1.DebateResponse.part
    */
@@ -738,41 +737,41 @@ export declare type DebateResponse = Message<"sidemirror.v1.DebateResponse"> & {
 export declare const DebateResponseSchema: GenMessage<DebateResponse>;
 
 /**
- * What one critic said in one round.
+ * The argument of one critic in one round.
  *
  * @generated from message sidemirror.v1.DebateArgument
  */
 export declare type DebateArgument = Message<"sidemirror.v1.DebateArgument"> & {
   /**
-   * The round, from 1. The first is blind.
+   * The round, from 1. In the first one no critic sees the others' arguments.
    *
    * @generated from field: int32 round = 1;
    */
   round: number;
 
   /**
-   * The critic, from 1.
+   * The critic's number, from 1.
    *
    * @generated from field: int32 critic = 2;
    */
   critic: number;
 
   /**
-   * Its brief, in a word.
+   * The critic's brief, in a word.
    *
    * @generated from field: string brief = 3;
    */
   brief: string;
 
   /**
-   * What came of it.
+   * Whether the argument was made, or why not.
    *
    * @generated from field: sidemirror.v1.ResultStatus status = 4;
    */
   status: ResultStatus;
 
   /**
-   * Why it is not OK, for people; empty when it is.
+   * Why the status is not OK, for people; empty when it is OK.
    *
    * @generated from field: string detail = 5;
    */
@@ -786,21 +785,21 @@ export declare type DebateArgument = Message<"sidemirror.v1.DebateArgument"> & {
   argument: string;
 
   /**
-   * The problems that it rests on; those whose quote is not there are left out.
+   * The problems that the argument rests on. Problems whose quote was not found are left out.
    *
    * @generated from field: repeated sidemirror.v1.CritiqueIssue issue_details = 7;
    */
   issueDetails: CritiqueIssue[];
 
   /**
-   * One of these problems calls for a revision.
+   * Whether one of these problems calls for a revision.
    *
    * @generated from field: bool should_revise = 8;
    */
   shouldRevise: boolean;
 
   /**
-   * What answered, and what it took; absent when nothing did.
+   * The model that answered, and its usage; absent when none answered.
    *
    * @generated from field: sidemirror.v1.Usage usage = 9;
    */
@@ -814,13 +813,13 @@ export declare type DebateArgument = Message<"sidemirror.v1.DebateArgument"> & {
 export declare const DebateArgumentSchema: GenMessage<DebateArgument>;
 
 /**
- * The end of a debate.
+ * The judge's verdict, which ends a debate.
  *
  * @generated from message sidemirror.v1.DebateVerdict
  */
 export declare type DebateVerdict = Message<"sidemirror.v1.DebateVerdict"> & {
   /**
-   * The verdict, under the rules of every critique.
+   * The verdict, by the same rules as any critique.
    *
    * @generated from field: sidemirror.v1.CritiqueResult critique = 1;
    */
@@ -834,7 +833,7 @@ export declare type DebateVerdict = Message<"sidemirror.v1.DebateVerdict"> & {
   rounds: number;
 
   /**
-   * The critics stood on one side at the end.
+   * Whether the critics agreed at the end.
    *
    * @generated from field: bool agreed = 3;
    */
@@ -848,13 +847,13 @@ export declare type DebateVerdict = Message<"sidemirror.v1.DebateVerdict"> & {
 export declare const DebateVerdictSchema: GenMessage<DebateVerdict>;
 
 /**
- * Asks for kept critiques.
+ * Asks for stored critiques.
  *
  * @generated from message sidemirror.v1.ListCritiquesRequest
  */
 export declare type ListCritiquesRequest = Message<"sidemirror.v1.ListCritiquesRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -868,28 +867,28 @@ export declare type ListCritiquesRequest = Message<"sidemirror.v1.ListCritiquesR
   projectId: string;
 
   /**
-   * Only those of this turn: 1 to 128 printable characters; all when empty.
+   * Only critiques of this turn: 1 to 128 printable characters; all when empty.
    *
    * @generated from field: string turn_id = 3;
    */
   turnId: string;
 
   /**
-   * Only those of this session: 1 to 128 printable characters; all when empty.
+   * Only critiques of this session: 1 to 128 printable characters; all when empty.
    *
    * @generated from field: string session_id = 4;
    */
   sessionId: string;
 
   /**
-   * How many to return; 50 when 0, at most 1,000.
+   * How many to return: 50 when 0, at most 1,000.
    *
    * @generated from field: int32 page_size = 5;
    */
   pageSize: number;
 
   /**
-   * The token of the page before; empty for the first page. At most 1,024 characters.
+   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
    *
    * @generated from field: string page_token = 6;
    */
@@ -909,14 +908,14 @@ export declare const ListCritiquesRequestSchema: GenMessage<ListCritiquesRequest
  */
 export declare type ListCritiquesResponse = Message<"sidemirror.v1.ListCritiquesResponse"> & {
   /**
-   * A page of them.
+   * One page of critiques.
    *
    * @generated from field: repeated sidemirror.v1.KeptCritique critiques = 1;
    */
   critiques: KeptCritique[];
 
   /**
-   * The token of the next page; empty on the last one.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -930,7 +929,7 @@ export declare type ListCritiquesResponse = Message<"sidemirror.v1.ListCritiques
 export declare const ListCritiquesResponseSchema: GenMessage<ListCritiquesResponse>;
 
 /**
- * A critique as it is kept.
+ * A stored critique.
  *
  * @generated from message sidemirror.v1.KeptCritique
  */
@@ -943,21 +942,21 @@ export declare type KeptCritique = Message<"sidemirror.v1.KeptCritique"> & {
   critique?: CritiqueResult | undefined;
 
   /**
-   * The turn that it is about; may be empty.
+   * The turn of the response; may be empty.
    *
    * @generated from field: string turn_id = 2;
    */
   turnId: string;
 
   /**
-   * The session that it is about; may be empty.
+   * The session of the response; may be empty.
    *
    * @generated from field: string session_id = 3;
    */
   sessionId: string;
 
   /**
-   * What the user asked, cut to 4,000 characters.
+   * The user's question, cut to 4,000 characters.
    *
    * @generated from field: string user_message = 4;
    */
@@ -971,28 +970,28 @@ export declare type KeptCritique = Message<"sidemirror.v1.KeptCritique"> & {
   response: string;
 
   /**
-   * When it was made.
+   * When the critique was made.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 6;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * What became of the response; UNSPECIFIED until that was reported.
+   * How the task of the response ended; UNSPECIFIED until that is reported.
    *
    * @generated from field: sidemirror.v1.TaskOutcome outcome = 7;
    */
   outcome: TaskOutcome;
 
   /**
-   * How well it went, 0 to 1; absent when not reported.
+   * How well the task went, 0 to 1; absent when not reported.
    *
    * @generated from field: optional double score = 8;
    */
   score?: number | undefined;
 
   /**
-   * How it came about: `critique` or `debate`.
+   * The call that made the critique: `critique` or `debate`.
    *
    * @generated from field: string made_by = 9;
    */
@@ -1012,7 +1011,7 @@ export declare const KeptCritiqueSchema: GenMessage<KeptCritique>;
  */
 export declare type GetCritiqueStatisticsRequest = Message<"sidemirror.v1.GetCritiqueStatisticsRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -1026,21 +1025,21 @@ export declare type GetCritiqueStatisticsRequest = Message<"sidemirror.v1.GetCri
   projectId: string;
 
   /**
-   * From when on; when absent 30 days before the end, or 2 days for hours.
+   * The start; when absent, 30 days before the end, or 2 days before it for hours.
    *
    * @generated from field: google.protobuf.Timestamp start_time = 3;
    */
   startTime?: Timestamp | undefined;
 
   /**
-   * Until before when; now when absent. At most 1,100 days after the start, or 92 days for hours.
+   * The end, not included; now when absent. At most 1,100 days after the start, or 92 days for hours.
    *
    * @generated from field: google.protobuf.Timestamp end_time = 4;
    */
   endTime?: Timestamp | undefined;
 
   /**
-   * Over which spans.
+   * The length of the spans.
    *
    * @generated from field: sidemirror.v1.StatisticsInterval interval = 5;
    */
@@ -1067,14 +1066,14 @@ export declare const GetCritiqueStatisticsRequestSchema: GenMessage<GetCritiqueS
  */
 export declare type GetCritiqueStatisticsResponse = Message<"sidemirror.v1.GetCritiqueStatisticsResponse"> & {
   /**
-   * By hour or day and provider, the oldest first. Spans without a critique are left out.
+   * Figures by span and provider, the oldest first. Spans without a critique are left out.
    *
    * @generated from field: repeated sidemirror.v1.CritiqueFigures buckets = 1;
    */
   buckets: CritiqueFigures[];
 
   /**
-   * Over the whole time, by provider.
+   * Figures over the whole time, by provider.
    *
    * @generated from field: repeated sidemirror.v1.CritiqueFigures totals = 2;
    */
@@ -1108,57 +1107,57 @@ export declare type CritiqueFigures = Message<"sidemirror.v1.CritiqueFigures"> &
   provider: string;
 
   /**
-   * Critiques that were made.
+   * The number of critiques.
    *
    * @generated from field: int64 count = 3;
    */
   count: bigint;
 
   /**
-   * The mean of their confidence; absent when none gave one.
+   * The mean confidence; absent when no critique has one.
    *
    * @generated from field: optional double mean_confidence = 4;
    */
   meanConfidence?: number | undefined;
 
   /**
-   * The confidence that 10 % of them do not exceed (nearest rank).
+   * The 10th percentile of the confidence (nearest rank).
    *
    * @generated from field: optional double p10_confidence = 5;
    */
   p10Confidence?: number | undefined;
 
   /**
-   * The median.
+   * The median of the confidence.
    *
    * @generated from field: optional double p50_confidence = 6;
    */
   p50Confidence?: number | undefined;
 
   /**
-   * The confidence that 90 % of them do not exceed.
+   * The 90th percentile of the confidence.
    *
    * @generated from field: optional double p90_confidence = 7;
    */
   p90Confidence?: number | undefined;
 
   /**
-   * The part of them that called for a revision, 0 to 1.
+   * The share of critiques that called for a revision, 0 to 1.
    *
    * @generated from field: double revision_rate = 8;
    */
   revisionRate: number;
 
   /**
-   * How many have a reported outcome.
+   * How many critiques have a reported outcome.
    *
    * @generated from field: int64 reported_count = 9;
    */
   reportedCount: bigint;
 
   /**
-   * The part of these where the verdict was right: success without a call for revision, or anything else with one;
-   * absent when there are none.
+   * The share of critiques with an outcome whose verdict was right: a success without a call for a revision, or another
+   * outcome with one. Absent when no outcome was reported.
    *
    * @generated from field: optional double agreement = 10;
    */
@@ -1172,13 +1171,13 @@ export declare type CritiqueFigures = Message<"sidemirror.v1.CritiqueFigures"> &
 export declare const CritiqueFiguresSchema: GenMessage<CritiqueFigures>;
 
 /**
- * Tells what became of a response.
+ * Reports the outcome of a response.
  *
  * @generated from message sidemirror.v1.ReportCritiqueOutcomeRequest
  */
 export declare type ReportCritiqueOutcomeRequest = Message<"sidemirror.v1.ReportCritiqueOutcomeRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -1192,8 +1191,8 @@ export declare type ReportCritiqueOutcomeRequest = Message<"sidemirror.v1.Report
   projectId: string;
 
   /**
-   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-   * the same content is answered the same, and with other content is refused.
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
    *
    * @generated from field: string request_id = 3;
    */
@@ -1207,14 +1206,14 @@ export declare type ReportCritiqueOutcomeRequest = Message<"sidemirror.v1.Report
   critiqueId: string;
 
   /**
-   * What became of the response; required. Replaces what was reported before.
+   * How the task of the response ended; required. Replaces an earlier report.
    *
    * @generated from field: sidemirror.v1.TaskOutcome outcome = 5;
    */
   outcome: TaskOutcome;
 
   /**
-   * How well it went, 0 to 1.
+   * How well the task went, 0 to 1.
    *
    * @generated from field: optional double score = 6;
    */
@@ -1228,7 +1227,7 @@ export declare type ReportCritiqueOutcomeRequest = Message<"sidemirror.v1.Report
 export declare const ReportCritiqueOutcomeRequestSchema: GenMessage<ReportCritiqueOutcomeRequest>;
 
 /**
- * The outcome is kept.
+ * The outcome is stored.
  *
  * @generated from message sidemirror.v1.ReportCritiqueOutcomeResponse
  */
@@ -1242,13 +1241,13 @@ export declare type ReportCritiqueOutcomeResponse = Message<"sidemirror.v1.Repor
 export declare const ReportCritiqueOutcomeResponseSchema: GenMessage<ReportCritiqueOutcomeResponse>;
 
 /**
- * Over which spans figures are counted.
+ * The length of the spans over which figures are counted.
  *
  * @generated from enum sidemirror.v1.StatisticsInterval
  */
 export enum StatisticsInterval {
   /**
-   * Not said: STATISTICS_INTERVAL_DAY.
+   * Not set; treated as STATISTICS_INTERVAL_DAY.
    *
    * @generated from enum value: STATISTICS_INTERVAL_UNSPECIFIED = 0;
    */
@@ -1275,18 +1274,18 @@ export enum StatisticsInterval {
 export declare const StatisticsIntervalSchema: GenEnum<StatisticsInterval>;
 
 /**
- * Does this answer hold up?
+ * Judges responses before they are sent.
  *
- * A critique never blocks a response: when no model can say anything, these calls answer OK with a status and a default
- * that lets the response through. Whether a revision is called for is computed from problems that the server could find
- * in the response, the task or the evidence, whatever a model asks for.
+ * A critique never blocks a response: when no model answers, these calls return OK with a status and a default that
+ * lets the response through. The server computes whether a revision is needed, whatever a model asks for. It counts
+ * only problems that it found in the response, the task or the evidence.
  *
  * @generated from service sidemirror.v1.CritiqueService
  */
 export declare const CritiqueService: GenService<{
   /**
    * Whether a response is worth a critique: a tool result with an error, more than 2,000 code points, or 3 or more tool
-   * results. Asks no model and keeps nothing.
+   * results. Asks no model and stores nothing.
    *
    * @generated from rpc sidemirror.v1.CritiqueService.ShouldCritique
    */
@@ -1296,7 +1295,7 @@ export declare const CritiqueService: GenService<{
     output: typeof ShouldCritiqueResponseSchema;
   },
   /**
-   * The verdict on a response. Kept when its status is OK.
+   * Judges a response. The verdict is stored when its status is OK.
    *
    * @generated from rpc sidemirror.v1.CritiqueService.Critique
    */
@@ -1306,9 +1305,9 @@ export declare const CritiqueService: GenService<{
     output: typeof CritiqueResponseSchema;
   },
   /**
-   * Critique, revision and comparison, each step as it is made, the result last. Keeps the best response, never simply
-   * the last: a revision has to be found better in both orders, and a tie keeps the original. Cancelling ends the call
-   * to the model that is being made.
+   * Critiques, revises and compares a response. Streams each step as it is made, the result last. The result is the
+   * best response, not simply the last: a revision must be found better in both orders, and a tie keeps the original.
+   * Cancelling ends the model call in progress.
    *
    * @generated from rpc sidemirror.v1.CritiqueService.Revise
    */
@@ -1318,8 +1317,8 @@ export declare const CritiqueService: GenService<{
     output: typeof ReviseResponseSchema;
   },
   /**
-   * Correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events. Completeness
-   * and efficiency are computed without a model. Keeps nothing.
+   * Scores correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events.
+   * Completeness and efficiency are computed without a model. Stores nothing.
    *
    * @generated from rpc sidemirror.v1.CritiqueService.EvaluateTrace
    */
@@ -1329,8 +1328,9 @@ export declare const CritiqueService: GenService<{
     output: typeof EvaluateTraceResponseSchema;
   },
   /**
-   * Several critics with different briefs, then a judge. The first round is blind, a second one is held only when they
-   * disagree. Each argument comes as it is made, the verdict last; it is kept when its status is OK.
+   * Lets several critics with different briefs argue, and then a judge decide. In the first round no critic sees the
+   * others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the verdict
+   * last. The verdict is stored when its status is OK.
    *
    * @generated from rpc sidemirror.v1.CritiqueService.Debate
    */
@@ -1340,7 +1340,7 @@ export declare const CritiqueService: GenService<{
     output: typeof DebateResponseSchema;
   },
   /**
-   * Kept critiques, the newest first.
+   * Stored critiques, the newest first.
    *
    * @generated from rpc sidemirror.v1.CritiqueService.ListCritiques
    */
@@ -1351,7 +1351,7 @@ export declare const CritiqueService: GenService<{
   },
   /**
    * Confidence, revision rate and agreement with reported outcomes, over time and by provider. Critiques whose status
-   * is not OK are in none of these figures.
+   * is not OK do not count.
    *
    * @generated from rpc sidemirror.v1.CritiqueService.GetCritiqueStatistics
    */
@@ -1361,7 +1361,7 @@ export declare const CritiqueService: GenService<{
     output: typeof GetCritiqueStatisticsResponseSchema;
   },
   /**
-   * Tells what became of a response, as it was when it was critiqued.
+   * Reports the outcome of a response, in the form in which it was critiqued.
    *
    * @generated from rpc sidemirror.v1.CritiqueService.ReportCritiqueOutcome
    */

@@ -202,7 +202,7 @@ export const StatisticsIntervalSchema = /*@__PURE__*/
   enumDesc(file_sidemirror_v1_critique, 0);
 
 /**
- * Over which spans figures are counted.
+ * The length of the spans over which figures are counted.
  *
  * @generated from enum sidemirror.v1.StatisticsInterval
  */
@@ -210,11 +210,11 @@ export const StatisticsInterval = /*@__PURE__*/
   tsEnum(StatisticsIntervalSchema);
 
 /**
- * Does this answer hold up?
+ * Judges responses before they are sent.
  *
- * A critique never blocks a response: when no model can say anything, these calls answer OK with a status and a default
- * that lets the response through. Whether a revision is called for is computed from problems that the server could find
- * in the response, the task or the evidence, whatever a model asks for.
+ * A critique never blocks a response: when no model answers, these calls return OK with a status and a default that
+ * lets the response through. The server computes whether a revision is needed, whatever a model asks for. It counts
+ * only problems that it found in the response, the task or the evidence.
  *
  * @generated from service sidemirror.v1.CritiqueService
  */

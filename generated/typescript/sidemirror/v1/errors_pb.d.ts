@@ -94,8 +94,8 @@ export enum ErrorReason {
   STORE_UNAVAILABLE = 10,
 
   /**
-   * RESOURCE_EXHAUSTED. The store has no room left. What a call says of a turn waits in memory and may be written once
-   * there is room, everything else was not: repeat the call then, with its request_id.
+   * RESOURCE_EXHAUSTED. The store has no room left. A turn's entries wait in memory and may be written later; nothing
+   * else was written. Repeat the call with its request_id once there is room.
    *
    * @generated from enum value: ERROR_REASON_STORE_FULL = 11;
    */
@@ -116,7 +116,7 @@ export enum ErrorReason {
   DEADLINE_EXCEEDED = 13,
 
   /**
-   * INTERNAL. A defect of the server; its log has the detail.
+   * INTERNAL. A defect of the server; its log has the details.
    *
    * @generated from enum value: ERROR_REASON_INTERNAL = 14;
    */

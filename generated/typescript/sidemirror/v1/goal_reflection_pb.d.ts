@@ -14,7 +14,7 @@ import type { Closing, Gap, Heartbeat } from "./thinking_pb.js";
 export declare const file_sidemirror_v1_goal_reflection: GenFile;
 
 /**
- * One task of a goal, and what came of it.
+ * One task of a goal, with its result.
  *
  * @generated from message sidemirror.v1.GoalTask
  */
@@ -27,14 +27,15 @@ export declare type GoalTask = Message<"sidemirror.v1.GoalTask"> & {
   name: string;
 
   /**
-   * What it brought, in short. At most 256 KiB.
+   * A summary of the task's output. At most 256 KiB.
    *
    * @generated from field: string output_summary = 2;
    */
   outputSummary: string;
 
   /**
-   * Why it failed; empty when it did not. At most 256 KiB. An error in any task raises the importance by 0.2.
+   * Why the task failed; empty when it did not fail. At most 256 KiB. An error in any task raises the reflection's
+   * importance by 0.2.
    *
    * @generated from field: string error = 3;
    */
@@ -48,13 +49,13 @@ export declare type GoalTask = Message<"sidemirror.v1.GoalTask"> & {
 export declare const GoalTaskSchema: GenMessage<GoalTask>;
 
 /**
- * What a finished goal taught. Data, never an instruction: it may quote hostile tool output.
+ * The reflection on a finished goal. Data, never an instruction: it may quote hostile tool output.
  *
  * @generated from message sidemirror.v1.GoalReflection
  */
 export declare type GoalReflection = Message<"sidemirror.v1.GoalReflection"> & {
   /**
-   * Its id; empty where another program wrote it into a shared Redis.
+   * The reflection's id; empty if another program wrote it into a shared Redis.
    *
    * @generated from field: string id = 1;
    */
@@ -68,7 +69,7 @@ export declare type GoalReflection = Message<"sidemirror.v1.GoalReflection"> & {
   goalId: string;
 
   /**
-   * What the goal was, cut to 1,000 characters.
+   * The goal's objective, cut to 1,000 characters.
    *
    * @generated from field: string objective = 3;
    */
@@ -82,8 +83,7 @@ export declare type GoalReflection = Message<"sidemirror.v1.GoalReflection"> & {
   insight: string;
 
   /**
-   * How much it matters: 0.8 for a failed goal, 0.5 for a completed one, 0.2 more when a task carries an error; at most
-   * 1.
+   * The importance: 0.8 for a failed goal, 0.5 for a completed one, 0.2 more when a task carries an error; at most 1.
    *
    * @generated from field: double importance = 5;
    */
@@ -97,14 +97,14 @@ export declare type GoalReflection = Message<"sidemirror.v1.GoalReflection"> & {
   goalState: GoalState;
 
   /**
-   * When it was made. It is shown for 7 days.
+   * When the reflection was made. It is shown for 7 days.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 7;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * How far its text can be trusted.
+   * How far the text can be trusted.
    *
    * @generated from field: sidemirror.v1.Origin origin = 8;
    */
@@ -118,13 +118,13 @@ export declare type GoalReflection = Message<"sidemirror.v1.GoalReflection"> & {
 export declare const GoalReflectionSchema: GenMessage<GoalReflection>;
 
 /**
- * A report, and what became of it.
+ * A report, with its state and reflection.
  *
  * @generated from message sidemirror.v1.GoalReport
  */
 export declare type GoalReport = Message<"sidemirror.v1.GoalReport"> & {
   /**
-   * Its id.
+   * The report's id.
    *
    * @generated from field: string report_id = 1;
    */
@@ -138,7 +138,7 @@ export declare type GoalReport = Message<"sidemirror.v1.GoalReport"> & {
   goalId: string;
 
   /**
-   * What the goal was, cut to 1,000 characters.
+   * The goal's objective, cut to 1,000 characters.
    *
    * @generated from field: string objective = 3;
    */
@@ -152,49 +152,49 @@ export declare type GoalReport = Message<"sidemirror.v1.GoalReport"> & {
   state: GoalState;
 
   /**
-   * Where the report stands.
+   * The state of the report.
    *
    * @generated from field: sidemirror.v1.GoalReportState report_state = 5;
    */
   reportState: GoalReportState;
 
   /**
-   * Tries so far.
+   * Attempts so far.
    *
    * @generated from field: int32 attempts = 6;
    */
   attempts: number;
 
   /**
-   * Why the last try failed; empty when none did.
+   * Why the last attempt failed; empty when none failed.
    *
    * @generated from field: string last_error = 7;
    */
   lastError: string;
 
   /**
-   * When it was reported.
+   * When the goal was reported.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 8;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When its state changed last.
+   * When the state last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 9;
    */
   updateTime?: Timestamp | undefined;
 
   /**
-   * When it is tried again at the earliest; absent unless it is RETRYING.
+   * The earliest time of the next attempt; absent unless the state is RETRYING.
    *
    * @generated from field: google.protobuf.Timestamp retry_time = 10;
    */
   retryTime?: Timestamp | undefined;
 
   /**
-   * What was learned; absent unless it is DONE.
+   * The reflection; absent unless the state is DONE.
    *
    * @generated from field: sidemirror.v1.GoalReflection reflection = 11;
    */
@@ -208,13 +208,13 @@ export declare type GoalReport = Message<"sidemirror.v1.GoalReport"> & {
 export declare const GoalReportSchema: GenMessage<GoalReport>;
 
 /**
- * Reports that a goal has come to its end.
+ * Reports that a goal has ended.
  *
  * @generated from message sidemirror.v1.ReportGoalRequest
  */
 export declare type ReportGoalRequest = Message<"sidemirror.v1.ReportGoalRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -228,36 +228,37 @@ export declare type ReportGoalRequest = Message<"sidemirror.v1.ReportGoalRequest
   projectId: string;
 
   /**
-   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-   * the same content is answered the same, and with other content is refused.
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
    *
    * @generated from field: string request_id = 3;
    */
   requestId: string;
 
   /**
-   * The goal: 1 to 128 printable characters, required. `recent_goals` is refused: its name is taken in a shared Redis.
+   * The goal: 1 to 128 printable characters, required. `recent_goals` is refused, because a shared Redis uses that
+   * name.
    *
    * @generated from field: string goal_id = 4;
    */
   goalId: string;
 
   /**
-   * What the goal was. At most 256 KiB, required, and not of blanks only.
+   * The goal's objective. At most 256 KiB, required, not only white space.
    *
    * @generated from field: string objective = 5;
    */
   objective: string;
 
   /**
-   * How it ended; required.
+   * How the goal ended; required.
    *
    * @generated from field: sidemirror.v1.GoalState state = 6;
    */
   state: GoalState;
 
   /**
-   * What was done for it, in order. At most 100.
+   * The goal's tasks, in order. At most 100.
    *
    * @generated from field: repeated sidemirror.v1.GoalTask tasks = 7;
    */
@@ -284,14 +285,14 @@ export declare const ReportGoalRequestSchema: GenMessage<ReportGoalRequest>;
  */
 export declare type ReportGoalResponse = Message<"sidemirror.v1.ReportGoalResponse"> & {
   /**
-   * Names the report.
+   * The report's id.
    *
    * @generated from field: string report_id = 1;
    */
   reportId: string;
 
   /**
-   * Where it stands: QUEUED for a new one.
+   * The report's state: QUEUED for a new one.
    *
    * @generated from field: sidemirror.v1.GoalReportState report_state = 2;
    */
@@ -311,7 +312,7 @@ export declare const ReportGoalResponseSchema: GenMessage<ReportGoalResponse>;
  */
 export declare type ListGoalReportsRequest = Message<"sidemirror.v1.ListGoalReportsRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -325,21 +326,21 @@ export declare type ListGoalReportsRequest = Message<"sidemirror.v1.ListGoalRepo
   projectId: string;
 
   /**
-   * Only those in this state; all when unspecified.
+   * Only reports in this state; all when unspecified.
    *
    * @generated from field: sidemirror.v1.GoalReportState report_state = 3;
    */
   reportState: GoalReportState;
 
   /**
-   * How many to return; 50 when 0, at most 1,000. A page may hold fewer although another one follows.
+   * How many to return: 50 when 0, at most 1,000. A page may hold fewer although another one follows.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * The token of the page before; empty for the first page. At most 1,024 characters.
+   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
    *
    * @generated from field: string page_token = 5;
    */
@@ -359,14 +360,14 @@ export declare const ListGoalReportsRequestSchema: GenMessage<ListGoalReportsReq
  */
 export declare type ListGoalReportsResponse = Message<"sidemirror.v1.ListGoalReportsResponse"> & {
   /**
-   * A page of them.
+   * One page of reports.
    *
    * @generated from field: repeated sidemirror.v1.GoalReport reports = 1;
    */
   reports: GoalReport[];
 
   /**
-   * The token of the next page; empty on the last one.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -380,13 +381,13 @@ export declare type ListGoalReportsResponse = Message<"sidemirror.v1.ListGoalRep
 export declare const ListGoalReportsResponseSchema: GenMessage<ListGoalReportsResponse>;
 
 /**
- * Gives a dead report all its tries again.
+ * Queues a dead report again.
  *
  * @generated from message sidemirror.v1.RetryGoalReportRequest
  */
 export declare type RetryGoalReportRequest = Message<"sidemirror.v1.RetryGoalReportRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -400,15 +401,15 @@ export declare type RetryGoalReportRequest = Message<"sidemirror.v1.RetryGoalRep
   projectId: string;
 
   /**
-   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-   * the same content is answered the same, and with other content is refused.
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
    *
    * @generated from field: string request_id = 3;
    */
   requestId: string;
 
   /**
-   * The report: 1 to 128 printable characters, required. One that is not dead is refused.
+   * The report: 1 to 128 printable characters, required. A report that is not dead is refused.
    *
    * @generated from field: string report_id = 4;
    */
@@ -428,7 +429,7 @@ export declare const RetryGoalReportRequestSchema: GenMessage<RetryGoalReportReq
  */
 export declare type RetryGoalReportResponse = Message<"sidemirror.v1.RetryGoalReportResponse"> & {
   /**
-   * Where it stands now.
+   * The report's state now.
    *
    * @generated from field: sidemirror.v1.GoalReportState report_state = 1;
    */
@@ -448,7 +449,7 @@ export declare const RetryGoalReportResponseSchema: GenMessage<RetryGoalReportRe
  */
 export declare type GetGoalReflectionsRequest = Message<"sidemirror.v1.GetGoalReflectionsRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -502,7 +503,7 @@ export declare const GetGoalReflectionsResponseSchema: GenMessage<GetGoalReflect
  */
 export declare type ListRecentGoalsRequest = Message<"sidemirror.v1.ListRecentGoalsRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -556,14 +557,14 @@ export declare type RecentGoal = Message<"sidemirror.v1.RecentGoal"> & {
   goalId: string;
 
   /**
-   * What it was, as reported last.
+   * The goal's objective, as last reported.
    *
    * @generated from field: string objective = 2;
    */
   objective: string;
 
   /**
-   * Its reflections, at most 3, the newest first.
+   * The goal's reflections, at most 3, the newest first.
    *
    * @generated from field: repeated sidemirror.v1.GoalReflection reflections = 3;
    */
@@ -583,7 +584,7 @@ export declare const RecentGoalSchema: GenMessage<RecentGoal>;
  */
 export declare type DeleteGoalReflectionsRequest = Message<"sidemirror.v1.DeleteGoalReflectionsRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -597,8 +598,8 @@ export declare type DeleteGoalReflectionsRequest = Message<"sidemirror.v1.Delete
   projectId: string;
 
   /**
-   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-   * the same content is answered the same, and with other content is refused.
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
    *
    * @generated from field: string request_id = 3;
    */
@@ -619,13 +620,13 @@ export declare type DeleteGoalReflectionsRequest = Message<"sidemirror.v1.Delete
 export declare const DeleteGoalReflectionsRequestSchema: GenMessage<DeleteGoalReflectionsRequest>;
 
 /**
- * They are deleted.
+ * The reflections are deleted.
  *
  * @generated from message sidemirror.v1.DeleteGoalReflectionsResponse
  */
 export declare type DeleteGoalReflectionsResponse = Message<"sidemirror.v1.DeleteGoalReflectionsResponse"> & {
   /**
-   * How many reflections there were.
+   * How many reflections were deleted.
    *
    * @generated from field: int32 deleted_count = 1;
    */
@@ -639,13 +640,13 @@ export declare type DeleteGoalReflectionsResponse = Message<"sidemirror.v1.Delet
 export declare const DeleteGoalReflectionsResponseSchema: GenMessage<DeleteGoalReflectionsResponse>;
 
 /**
- * Asks for what earlier goals have taught.
+ * Asks for reflections of earlier goals.
  *
  * @generated from message sidemirror.v1.BuildGoalContextRequest
  */
 export declare type BuildGoalContextRequest = Message<"sidemirror.v1.BuildGoalContextRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -659,8 +660,8 @@ export declare type BuildGoalContextRequest = Message<"sidemirror.v1.BuildGoalCo
   projectId: string;
 
   /**
-   * Names this write, which issues a receipt: 1 to 128 printable characters; filled in by the server when empty. For 24
-   * hours the same id with the same content is answered the same, and with other content is refused.
+   * Makes this write, which issues a receipt, repeatable: 1 to 128 printable characters; chosen by the server when
+   * empty. For 24 hours the same id gets the same answer for the same content, and is refused for other content.
    *
    * @generated from field: string request_id = 3;
    */
@@ -674,14 +675,14 @@ export declare type BuildGoalContextRequest = Message<"sidemirror.v1.BuildGoalCo
   goalId: string;
 
   /**
-   * What is to be done; may be empty. At most 256 KiB.
+   * The task; may be empty. At most 256 KiB.
    *
    * @generated from field: string task = 5;
    */
   task: string;
 
   /**
-   * How many reflections at most: 0 to 10, where 0 means 2.
+   * The most reflections: 0 to 10, where 0 means 2.
    *
    * @generated from field: int32 max_items = 6;
    */
@@ -695,13 +696,13 @@ export declare type BuildGoalContextRequest = Message<"sidemirror.v1.BuildGoalCo
 export declare const BuildGoalContextRequestSchema: GenMessage<BuildGoalContextRequest>;
 
 /**
- * What earlier goals have taught.
+ * Reflections of earlier goals.
  *
  * @generated from message sidemirror.v1.BuildGoalContextResponse
  */
 export declare type BuildGoalContextResponse = Message<"sidemirror.v1.BuildGoalContextResponse"> & {
   /**
-   * The block; empty and without a receipt when there is nothing to say.
+   * The block; empty and without a receipt when no reflection fits.
    *
    * @generated from field: sidemirror.v1.ContextBlock block = 1;
    */
@@ -721,7 +722,7 @@ export declare const BuildGoalContextResponseSchema: GenMessage<BuildGoalContext
  */
 export declare type WatchGoalReflectionsRequest = Message<"sidemirror.v1.WatchGoalReflectionsRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -735,31 +736,31 @@ export declare type WatchGoalReflectionsRequest = Message<"sidemirror.v1.WatchGo
   projectId: string;
 
   /**
-   * Only those of this goal: 1 to 128 printable characters; all when empty. `recent_goals` is refused.
+   * Only reflections of this goal: 1 to 128 printable characters; all when empty. `recent_goals` is refused.
    *
    * @generated from field: string goal_id = 3;
    */
   goalId: string;
 
   /**
-   * The cursor of the last reflection that was seen; empty means from the oldest that is kept. At most 1,024 characters.
-   * Only valid for the same tenant and project. A gap comes first when a reflection after it, of whatever goal, is no
-   * longer told because it is old.
+   * The cursor of the last reflection seen; empty starts at the oldest stored one. At most 1,024 characters. Valid only
+   * for the same tenant and project. A gap comes first when reflections after the cursor, of any goal, are too old to
+   * be sent.
    *
    * @generated from field: string cursor = 4;
    */
   cursor: string;
 
   /**
-   * Go on with what comes; false ends at the present. Default true.
+   * Whether to wait for new reflections; false ends at the present. Default true.
    *
    * @generated from field: optional bool follow = 5;
    */
   follow?: boolean | undefined;
 
   /**
-   * Leave out what is stored already: begin at the present, and say with a heartbeat where that is. Not together with a
-   * cursor.
+   * Whether to start at the present, without reflections that are already stored. A heartbeat with the present's cursor
+   * comes first. Not together with a cursor.
    *
    * @generated from field: bool new_only = 6;
    */
@@ -773,20 +774,20 @@ export declare type WatchGoalReflectionsRequest = Message<"sidemirror.v1.WatchGo
 export declare const WatchGoalReflectionsRequestSchema: GenMessage<WatchGoalReflectionsRequest>;
 
 /**
- * One reflection, or word that the stream is alive or ends.
+ * One reflection, or a notice about the stream.
  *
  * @generated from message sidemirror.v1.WatchGoalReflectionsResponse
  */
 export declare type WatchGoalReflectionsResponse = Message<"sidemirror.v1.WatchGoalReflectionsResponse"> & {
   /**
-   * Where the watch has come to: what to ask with to go on from here.
+   * The position of the watch: send it to resume from here.
    *
    * @generated from field: string cursor = 1;
    */
   cursor: string;
 
   /**
-   * What there is.
+   * The content.
    *
    * @generated from oneof sidemirror.v1.WatchGoalReflectionsResponse.what
    */
@@ -808,7 +809,7 @@ export declare type WatchGoalReflectionsResponse = Message<"sidemirror.v1.WatchG
     case: "heartbeat";
   } | {
     /**
-     * The server is going away.
+     * The stream is about to end.
      *
      * @generated from field: sidemirror.v1.Closing closing = 4;
      */
@@ -816,7 +817,7 @@ export declare type WatchGoalReflectionsResponse = Message<"sidemirror.v1.WatchG
     case: "closing";
   } | {
     /**
-     * Reflections after the cursor that was asked with are missing, because they are old; without sequence numbers.
+     * Reflections after the requested cursor are missing, because they are too old. Without sequence numbers.
      *
      * @generated from field: sidemirror.v1.Gap gap = 5;
      */
@@ -838,21 +839,21 @@ export declare const WatchGoalReflectionsResponseSchema: GenMessage<WatchGoalRef
  */
 export enum GoalState {
   /**
-   * Not said; refused in a report.
+   * Not set; refused in a report.
    *
    * @generated from enum value: GOAL_STATE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * It was reached.
+   * The goal was reached.
    *
    * @generated from enum value: GOAL_STATE_COMPLETED = 1;
    */
   COMPLETED = 1,
 
   /**
-   * It was not.
+   * The goal was not reached.
    *
    * @generated from enum value: GOAL_STATE_FAILED = 2;
    */
@@ -865,48 +866,48 @@ export enum GoalState {
 export declare const GoalStateSchema: GenEnum<GoalState>;
 
 /**
- * Where a report stands.
+ * The state of a report.
  *
  * @generated from enum sidemirror.v1.GoalReportState
  */
 export enum GoalReportState {
   /**
-   * Never sent; all of them where a list is asked for.
+   * Never sent; means any state in a request for a list.
    *
    * @generated from enum value: GOAL_REPORT_STATE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * It waits for a worker.
+   * The report waits for a worker.
    *
    * @generated from enum value: GOAL_REPORT_STATE_QUEUED = 1;
    */
   QUEUED = 1,
 
   /**
-   * A worker is at it.
+   * A worker is processing the report.
    *
    * @generated from enum value: GOAL_REPORT_STATE_RUNNING = 2;
    */
   RUNNING = 2,
 
   /**
-   * A try failed; another one follows.
+   * An attempt failed; another one follows.
    *
    * @generated from enum value: GOAL_REPORT_STATE_RETRYING = 3;
    */
   RETRYING = 3,
 
   /**
-   * Its reflection is stored.
+   * The reflection is stored.
    *
    * @generated from enum value: GOAL_REPORT_STATE_DONE = 4;
    */
   DONE = 4,
 
   /**
-   * No reflection could be made. RetryGoalReport begins anew.
+   * No reflection could be made. RetryGoalReport queues the report again.
    *
    * @generated from enum value: GOAL_REPORT_STATE_DEAD = 5;
    */
@@ -919,16 +920,16 @@ export enum GoalReportState {
 export declare const GoalReportStateSchema: GenEnum<GoalReportState>;
 
 /**
- * What a finished goal taught. An agent reports that a goal has succeeded or failed and goes on at once; the server
- * reflects on it, keeps what it found for 7 days, and has it ready when the same or a similar goal comes up. Of each
- * goal the 3 newest reflections are kept.
+ * Reflections on finished goals. An agent reports that a goal has succeeded or failed, and goes on at once. The server
+ * reflects on the goal in the background, and offers the reflection for 7 days when the same or a similar goal comes
+ * up. It keeps the 3 newest reflections of each goal.
  *
  * @generated from service sidemirror.v1.GoalReflectionService
  */
 export declare const GoalReflectionService: GenService<{
   /**
-   * Reports that a goal has come to its end. Answers once the report is durable; the reflection follows, also after a
-   * crash. A report of which no reflection can be made, after many tries, is listed as dead.
+   * Reports that a goal has ended. Answers once the report is durable; the reflection follows, even after a crash. A
+   * report that yields no reflection after many attempts is listed as dead.
    *
    * @generated from rpc sidemirror.v1.GoalReflectionService.ReportGoal
    */
@@ -938,8 +939,7 @@ export declare const GoalReflectionService: GenService<{
     output: typeof ReportGoalResponseSchema;
   },
   /**
-   * Reports, the newest first: those that wait, those that are done in the last 7 days, and those that failed in the
-   * last 90.
+   * Reports, the newest first: waiting ones, those done in the last 7 days, and those that failed in the last 90 days.
    *
    * @generated from rpc sidemirror.v1.GoalReflectionService.ListGoalReports
    */
@@ -949,7 +949,7 @@ export declare const GoalReflectionService: GenService<{
     output: typeof ListGoalReportsResponseSchema;
   },
   /**
-   * Gives a dead report all its tries again.
+   * Queues a dead report again, with its full number of attempts.
    *
    * @generated from rpc sidemirror.v1.GoalReflectionService.RetryGoalReport
    */
@@ -979,8 +979,7 @@ export declare const GoalReflectionService: GenService<{
     output: typeof ListRecentGoalsResponseSchema;
   },
   /**
-   * Deletes the reflections of a goal, with its reports that have ended. A report that is still being worked on may make
-   * a new reflection afterwards.
+   * Deletes a goal's reflections and its ended reports. A report in progress may still add a reflection afterwards.
    *
    * @generated from rpc sidemirror.v1.GoalReflectionService.DeleteGoalReflections
    */
@@ -990,8 +989,9 @@ export declare const GoalReflectionService: GenService<{
     output: typeof DeleteGoalReflectionsResponseSchema;
   },
   /**
-   * The `[PAST REFLECTIONS]` block: with a goal that goal's, and those of goals similar to the task while there is room;
-   * with a task alone those of similar goals; with neither the recent ones. The most important first, then the newest.
+   * Builds the `[PAST REFLECTIONS]` block. With a goal, it holds that goal's reflections and, while there is room,
+   * those of goals similar to the task. With a task alone it holds those of similar goals, and with neither the recent
+   * ones. The most important come first, then the newest.
    *
    * @generated from rpc sidemirror.v1.GoalReflectionService.BuildGoalContext
    */
@@ -1001,7 +1001,7 @@ export declare const GoalReflectionService: GenService<{
     output: typeof BuildGoalContextResponseSchema;
   },
   /**
-   * Each reflection as it is stored, once, whichever sidecar made it.
+   * Streams each reflection once, as it is stored, whichever sidecar made it.
    *
    * @generated from rpc sidemirror.v1.GoalReflectionService.WatchGoalReflections
    */

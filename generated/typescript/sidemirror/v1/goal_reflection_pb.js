@@ -174,7 +174,7 @@ export const GoalReportStateSchema = /*@__PURE__*/
   enumDesc(file_sidemirror_v1_goal_reflection, 1);
 
 /**
- * Where a report stands.
+ * The state of a report.
  *
  * @generated from enum sidemirror.v1.GoalReportState
  */
@@ -182,9 +182,9 @@ export const GoalReportState = /*@__PURE__*/
   tsEnum(GoalReportStateSchema);
 
 /**
- * What a finished goal taught. An agent reports that a goal has succeeded or failed and goes on at once; the server
- * reflects on it, keeps what it found for 7 days, and has it ready when the same or a similar goal comes up. Of each
- * goal the 3 newest reflections are kept.
+ * Reflections on finished goals. An agent reports that a goal has succeeded or failed, and goes on at once. The server
+ * reflects on the goal in the background, and offers the reflection for 7 days when the same or a similar goal comes
+ * up. It keeps the 3 newest reflections of each goal.
  *
  * @generated from service sidemirror.v1.GoalReflectionService
  */

@@ -19,49 +19,49 @@ export declare const file_sidemirror_v1_reflective_memory: GenFile;
  */
 export declare type ReflectionEvent = Message<"sidemirror.v1.ReflectionEvent"> & {
   /**
-   * Its id, by which the reflection names it: 1 to 128 printable characters; filled in by the server when empty.
+   * The event's id, by which the reflection cites it: 1 to 128 printable characters; chosen by the server when empty.
    *
    * @generated from field: string event_id = 1;
    */
   eventId: string;
 
   /**
-   * What it is.
+   * The type of the event.
    *
    * @generated from field: sidemirror.v1.EventType event_type = 2;
    */
   eventType: EventType;
 
   /**
-   * When it happened; absent when not known.
+   * When the event happened; absent when not known.
    *
    * @generated from field: google.protobuf.Timestamp timestamp = 3;
    */
   timestamp?: Timestamp | undefined;
 
   /**
-   * What was called, returned, asked, answered or said. At most 256 KiB.
+   * The text of the call, result, question, answer or message. At most 256 KiB.
    *
    * @generated from field: string content = 4;
    */
   content: string;
 
   /**
-   * More about it. At most 64 KiB; no NaN.
+   * Further data on the event. At most 64 KiB; no NaN.
    *
    * @generated from field: google.protobuf.Struct metadata = 5;
    */
   metadata?: JsonObject | undefined;
 
   /**
-   * The tool; for those of its events. At most 256 characters.
+   * The tool, for events of a tool. At most 256 characters.
    *
    * @generated from field: string tool_name = 6;
    */
   toolName: string;
 
   /**
-   * What failed, such as `message` and `code`; absent when nothing did. At most 64 KiB; no NaN.
+   * Data on the error, such as `message` and `code`; absent when nothing failed. At most 64 KiB; no NaN.
    *
    * @generated from field: google.protobuf.Struct error = 7;
    */
@@ -88,14 +88,14 @@ export declare type TaskError = Message<"sidemirror.v1.TaskError"> & {
   errorCategory: ErrorCategory;
 
   /**
-   * What was said. At most 256 KiB.
+   * The error's message. At most 256 KiB.
    *
    * @generated from field: string error_message = 2;
    */
   errorMessage: string;
 
   /**
-   * What belongs to it, such as the query that failed. At most 64 KiB; no NaN.
+   * Data on the error, such as the query that failed. At most 64 KiB; no NaN.
    *
    * @generated from field: google.protobuf.Struct context = 3;
    */
@@ -109,27 +109,27 @@ export declare type TaskError = Message<"sidemirror.v1.TaskError"> & {
 export declare const TaskErrorSchema: GenMessage<TaskError>;
 
 /**
- * When a lesson is worth showing; matched before similarity. Empty says nothing.
+ * When a lesson applies; matched before similarity. An empty field sets no condition.
  *
  * @generated from message sidemirror.v1.AppliesWhen
  */
 export declare type AppliesWhen = Message<"sidemirror.v1.AppliesWhen"> & {
   /**
-   * One of these tools is used. At most 32. Each has at most 256 characters.
+   * The lesson applies when one of these tools is used. At most 32. Each has at most 256 characters.
    *
    * @generated from field: repeated string tools = 1;
    */
   tools: string[];
 
   /**
-   * One of these errors came up. At most 32.
+   * The lesson applies after one of these errors. At most 32.
    *
    * @generated from field: repeated sidemirror.v1.ErrorCategory error_categories = 2;
    */
   errorCategories: ErrorCategory[];
 
   /**
-   * When it does not apply, in words. At most 1,000 characters.
+   * When the lesson does not apply, in words. At most 1,000 characters.
    *
    * @generated from field: string not_when = 3;
    */
@@ -143,48 +143,48 @@ export declare type AppliesWhen = Message<"sidemirror.v1.AppliesWhen"> & {
 export declare const AppliesWhenSchema: GenMessage<AppliesWhen>;
 
 /**
- * What a reflection came to.
+ * The result of a reflection.
  *
  * @generated from message sidemirror.v1.ReflectionResult
  */
 export declare type ReflectionResult = Message<"sidemirror.v1.ReflectionResult"> & {
   /**
-   * What came of it: always OK where the server sends it; not read where it is sent back.
+   * Always OK in answers; ignored in requests.
    *
    * @generated from field: sidemirror.v1.ResultStatus status = 1;
    */
   status: ResultStatus;
 
   /**
-   * What happened and why. Required where it is sent back, and not of blanks only; at most 16,000 characters.
+   * What happened and why. Required in requests, not only white space; at most 16,000 characters.
    *
    * @generated from field: string reflection_text = 2;
    */
   reflectionText: string;
 
   /**
-   * What to do next time; empty or of blanks when there is nothing to say. At most 16,000 characters.
+   * What to do next time; empty or white space when there is no strategy. At most 16,000 characters.
    *
    * @generated from field: string strategy_text = 3;
    */
   strategyText: string;
 
   /**
-   * How much it matters, 0 to 1; 0.5 when absent.
+   * How much the lesson matters, 0 to 1; 0.5 when absent.
    *
    * @generated from field: optional double importance = 4;
    */
   importance?: number | undefined;
 
   /**
-   * How sure it is, 0 to 1; absent when nobody said.
+   * The confidence in the lesson, 0 to 1; absent when not given.
    *
    * @generated from field: optional double confidence = 5;
    */
   confidence?: number | undefined;
 
   /**
-   * What it is about, such as `timeout`. At most 32. Each has at most 64 characters.
+   * Topics, such as `timeout`. At most 32. Each has at most 64 characters.
    *
    * @generated from field: repeated string tags = 6;
    */
@@ -198,60 +198,61 @@ export declare type ReflectionResult = Message<"sidemirror.v1.ReflectionResult">
   errorCategory: ErrorCategory;
 
   /**
-   * The events that it rests on. At most 100. Each has at most 128 characters.
+   * The events that the lesson rests on. At most 100. Each has at most 128 characters.
    *
    * @generated from field: repeated string source_event_ids = 8;
    */
   sourceEventIds: string[];
 
   /**
-   * Memories that belong to it. At most 100. Each has at most 128 characters.
+   * Related memories. At most 100. Each has at most 128 characters.
    *
    * @generated from field: repeated string related_memory_ids = 9;
    */
   relatedMemoryIds: string[];
 
   /**
-   * `outcome`, `task_description`, `event_count`, `session_id`, `episode` (a digest of what happened), and what the caller
-   * adds. `steering` (why it will be in quarantine) and `repeats` (true: it says what the agent had been shown) are there
-   * when they apply: what has them is stored in quarantine, or not at all. At most 64 KiB; no NaN.
+   * `outcome`, `task_description`, `event_count`, `session_id`, `episode` (a digest of the events), and the caller's
+   * own members. `steering` (why the result will be quarantined) and `repeats` (true: it repeats a lesson that the
+   * agent was shown) are present when they apply. A result with either is stored in quarantine, or not at all. At most
+   * 64 KiB; no NaN.
    *
    * @generated from field: google.protobuf.Struct metadata = 10;
    */
   metadata?: JsonObject | undefined;
 
   /**
-   * When it was made.
+   * When the result was made.
    *
    * @generated from field: google.protobuf.Timestamp generated_at = 11;
    */
   generatedAt?: Timestamp | undefined;
 
   /**
-   * When it is worth showing.
+   * When the lesson applies.
    *
    * @generated from field: sidemirror.v1.AppliesWhen applies_when = 12;
    */
   appliesWhen?: AppliesWhen | undefined;
 
   /**
-   * How far its text can be trusted: as far as the least trusted of what it was made from. Where it is sent back it can
-   * lower the trust in what is stored, never raise it.
+   * How far the text can be trusted: as far as its least trusted source. In a request it can lower the trust in the
+   * stored text, never raise it.
    *
    * @generated from field: sidemirror.v1.Origin origin = 13;
    */
   origin: Origin;
 
   /**
-   * What answered, and what it took; not read where it is sent back.
+   * The model that answered, and its usage; ignored in requests.
    *
    * @generated from field: sidemirror.v1.Usage usage = 14;
    */
   usage?: Usage | undefined;
 
   /**
-   * The failure that it is about, as `tool|category|cause`, the same in whatever words it was told; empty for none. At most
-   * 256 characters.
+   * The failure that the lesson is about, as `tool|category|cause`, the same for every wording of the error; empty for
+   * none. At most 256 characters.
    *
    * @generated from field: string error_signature = 15;
    */
@@ -265,20 +266,20 @@ export declare type ReflectionResult = Message<"sidemirror.v1.ReflectionResult">
 export declare const ReflectionResultSchema: GenMessage<ReflectionResult>;
 
 /**
- * A reflection or a strategy as it is kept. Its content is data, never an instruction.
+ * A stored reflection or strategy. Its content is data, never an instruction.
  *
  * @generated from message sidemirror.v1.Memory
  */
 export declare type Memory = Message<"sidemirror.v1.Memory"> & {
   /**
-   * Its id.
+   * The memory's id.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * What it says.
+   * The memory's kind.
    *
    * @generated from field: sidemirror.v1.MemoryKind kind = 2;
    */
@@ -299,7 +300,7 @@ export declare type Memory = Message<"sidemirror.v1.Memory"> & {
   source: string;
 
   /**
-   * How much it matters, 0 to 1. A strategy's is 1.1 times its reflection's, at most 1.
+   * How much the memory matters, 0 to 1. A strategy's importance is 1.1 times its reflection's, at most 1.
    *
    * @generated from field: double importance = 5;
    */
@@ -313,7 +314,7 @@ export declare type Memory = Message<"sidemirror.v1.Memory"> & {
   layer: string;
 
   /**
-   * What it is about; a strategy has `strategy` too.
+   * Topics; a strategy has the tag `strategy` too.
    *
    * @generated from field: repeated string tags = 7;
    */
@@ -327,7 +328,7 @@ export declare type Memory = Message<"sidemirror.v1.Memory"> & {
   metadata?: JsonObject | undefined;
 
   /**
-   * How sure it is, 0 to 1; absent when nobody said.
+   * The confidence in the memory, 0 to 1; absent when not given.
    *
    * @generated from field: optional double confidence = 9;
    */
@@ -341,35 +342,35 @@ export declare type Memory = Message<"sidemirror.v1.Memory"> & {
   errorCategory: ErrorCategory;
 
   /**
-   * The events that it rests on.
+   * The events that the memory rests on.
    *
    * @generated from field: repeated string source_event_ids = 11;
    */
   sourceEventIds: string[];
 
   /**
-   * How far its text can be trusted.
+   * How far the text can be trusted.
    *
    * @generated from field: sidemirror.v1.Origin origin = 12;
    */
   origin: Origin;
 
   /**
-   * Whether it is recalled.
+   * Whether the memory is recalled.
    *
    * @generated from field: sidemirror.v1.MemoryState state = 13;
    */
   state: MemoryState;
 
   /**
-   * Its version, from 1.
+   * The memory's version, from 1.
    *
    * @generated from field: int32 version = 14;
    */
   version: number;
 
   /**
-   * When it was first kept.
+   * When the memory was first stored.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 15;
    */
@@ -383,42 +384,42 @@ export declare type Memory = Message<"sidemirror.v1.Memory"> & {
   updateTime?: Timestamp | undefined;
 
   /**
-   * Memories that belong to it.
+   * Related memories.
    *
    * @generated from field: repeated string related_memory_ids = 17;
    */
   relatedMemoryIds: string[];
 
   /**
-   * Of a strategy: the id of its reflection.
+   * The id of its reflection, for a strategy.
    *
    * @generated from field: string strategy_of = 18;
    */
   strategyOf: string;
 
   /**
-   * When it is worth showing.
+   * When the lesson applies.
    *
    * @generated from field: sidemirror.v1.AppliesWhen applies_when = 19;
    */
   appliesWhen?: AppliesWhen | undefined;
 
   /**
-   * How often it was learned.
+   * How often the memory was learned.
    *
    * @generated from field: int32 strength = 20;
    */
   strength: number;
 
   /**
-   * How many distinct episodes taught it, as far as it remembers: at most 16.
+   * How many distinct episodes taught the memory, as far as it records them: at most 16.
    *
    * @generated from field: int32 episode_count = 21;
    */
   episodeCount: number;
 
   /**
-   * Why it is in quarantine: `steering`, `uncorroborated` or `reviewed`; else empty.
+   * Why the memory is in quarantine: `steering`, `uncorroborated` or `reviewed`; else empty.
    *
    * @generated from field: string quarantine = 22;
    */
@@ -432,35 +433,35 @@ export declare type Memory = Message<"sidemirror.v1.Memory"> & {
   change: string;
 
   /**
-   * Why, where somebody said so.
+   * The reason for this version, if one was given.
    *
    * @generated from field: string reason = 24;
    */
   reason: string;
 
   /**
-   * Whose it is.
+   * The tenant that owns the memory.
    *
    * @generated from field: string tenant_id = 25;
    */
   tenantId: string;
 
   /**
-   * Of which project.
+   * The tenant's project.
    *
    * @generated from field: string project_id = 26;
    */
   projectId: string;
 
   /**
-   * The failure that it is about, as `tool|category|cause`; empty for none.
+   * The failure that the memory is about, as `tool|category|cause`; empty for none.
    *
    * @generated from field: string error_signature = 27;
    */
   errorSignature: string;
 
   /**
-   * Of what was dreamt: the memories that it rests on. At most 12.
+   * The memories that this one rests on, if a dream made it. At most 12.
    *
    * @generated from field: repeated string derived_from = 28;
    */
@@ -474,14 +475,14 @@ export declare type Memory = Message<"sidemirror.v1.Memory"> & {
 export declare const MemorySchema: GenMessage<Memory>;
 
 /**
- * Asks for a reflection. Exactly one of `events`, `turn_id` and `session_id` says what happened; `session_id` may come
- * with events, as a label.
+ * Asks for a reflection on exactly one of `events`, `turn_id` and `session_id`. With `events`, `session_id` may be set
+ * too, as a label.
  *
  * @generated from message sidemirror.v1.GenerateReflectionRequest
  */
 export declare type GenerateReflectionRequest = Message<"sidemirror.v1.GenerateReflectionRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -495,15 +496,15 @@ export declare type GenerateReflectionRequest = Message<"sidemirror.v1.GenerateR
   projectId: string;
 
   /**
-   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-   * the same content is answered the same, and with other content is refused.
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
    *
    * @generated from field: string request_id = 3;
    */
   requestId: string;
 
   /**
-   * What happened, oldest first. At most 1,000.
+   * The events, oldest first. At most 1,000.
    *
    * @generated from field: repeated sidemirror.v1.ReflectionEvent events = 4;
    */
@@ -517,29 +518,29 @@ export declare type GenerateReflectionRequest = Message<"sidemirror.v1.GenerateR
   turnId: string;
 
   /**
-   * A recorded session, of which the last 8 turns count; with `events`, the session that they belong to. 1 to 128
-   * printable characters.
+   * A recorded session, whose last 8 turns count; with `events`, the session of the events. 1 to 128 printable
+   * characters.
    *
    * @generated from field: string session_id = 6;
    */
   sessionId: string;
 
   /**
-   * What became of the task. When not said, the recorded turn's; required for events.
+   * How the task ended. When not set, the recorded turn's outcome is used; required for events.
    *
    * @generated from field: sidemirror.v1.TaskOutcome outcome = 7;
    */
   outcome: TaskOutcome;
 
   /**
-   * Why it failed; absent when it did not, or when the events say it.
+   * Why the task failed; absent when it did not fail, or when the events say why.
    *
    * @generated from field: sidemirror.v1.TaskError error = 8;
    */
   error?: TaskError | undefined;
 
   /**
-   * What the task does. At most 256 KiB. When empty, the recorded turn's.
+   * The task. At most 256 KiB. When empty, the recorded turn's task is used.
    *
    * @generated from field: string task_description = 9;
    */
@@ -553,7 +554,7 @@ export declare type GenerateReflectionRequest = Message<"sidemirror.v1.GenerateR
   taskGoal: string;
 
   /**
-   * Memories that belong to it. At most 100. Each has at most 128 characters.
+   * Related memories. At most 100. Each has at most 128 characters.
    *
    * @generated from field: repeated string related_memory_ids = 11;
    */
@@ -568,7 +569,7 @@ export declare type GenerateReflectionRequest = Message<"sidemirror.v1.GenerateR
   receiptIds: string[];
 
   /**
-   * Keep the result too.
+   * Whether to store the result.
    *
    * @generated from field: bool store = 13;
    */
@@ -588,29 +589,29 @@ export declare const GenerateReflectionRequestSchema: GenMessage<GenerateReflect
  */
 export declare type GenerateReflectionResponse = Message<"sidemirror.v1.GenerateReflectionResponse"> & {
   /**
-   * What it came to.
+   * The result.
    *
    * @generated from field: sidemirror.v1.ReflectionResult result = 1;
    */
   result?: ReflectionResult | undefined;
 
   /**
-   * The memory that it became; empty when it was not stored.
+   * The stored reflection; empty when it was not stored.
    *
    * @generated from field: string reflection_id = 2;
    */
   reflectionId: string;
 
   /**
-   * The memory that its strategy became; empty when it was not stored or there is none.
+   * The stored strategy; empty when it was not stored or there is none.
    *
    * @generated from field: string strategy_id = 3;
    */
   strategyId: string;
 
   /**
-   * Why it was not stored although that was asked for, for people: it repeats a lesson that the agent had been shown, or
-   * matters less than `min_store_importance`.
+   * Why the result was not stored although `store` is true, for people: it repeats a lesson that the agent was shown,
+   * or its importance is below `min_store_importance`.
    *
    * @generated from field: string not_stored_reason = 4;
    */
@@ -624,13 +625,13 @@ export declare type GenerateReflectionResponse = Message<"sidemirror.v1.Generate
 export declare const GenerateReflectionResponseSchema: GenMessage<GenerateReflectionResponse>;
 
 /**
- * Asks to keep a reflection.
+ * Asks to store a reflection.
  *
  * @generated from message sidemirror.v1.StoreReflectionRequest
  */
 export declare type StoreReflectionRequest = Message<"sidemirror.v1.StoreReflectionRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -644,22 +645,22 @@ export declare type StoreReflectionRequest = Message<"sidemirror.v1.StoreReflect
   projectId: string;
 
   /**
-   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-   * the same content is answered the same, and with other content is refused.
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
    *
    * @generated from field: string request_id = 3;
    */
   requestId: string;
 
   /**
-   * What to keep; required.
+   * The result to store; required.
    *
    * @generated from field: sidemirror.v1.ReflectionResult result = 4;
    */
   result?: ReflectionResult | undefined;
 
   /**
-   * The session that it comes from: 1 to 128 printable characters; may be empty.
+   * The session that the result comes from: 1 to 128 printable characters; may be empty.
    *
    * @generated from field: string session_id = 5;
    */
@@ -673,27 +674,27 @@ export declare type StoreReflectionRequest = Message<"sidemirror.v1.StoreReflect
 export declare const StoreReflectionRequestSchema: GenMessage<StoreReflectionRequest>;
 
 /**
- * It is kept.
+ * The stored memories, or why there are none.
  *
  * @generated from message sidemirror.v1.StoreReflectionResponse
  */
 export declare type StoreReflectionResponse = Message<"sidemirror.v1.StoreReflectionResponse"> & {
   /**
-   * The memory that the reflection became; empty when it was not stored.
+   * The stored reflection; empty when it was not stored.
    *
    * @generated from field: string reflection_id = 1;
    */
   reflectionId: string;
 
   /**
-   * The memory that the strategy became; empty when there is none.
+   * The stored strategy; empty when there is none.
    *
    * @generated from field: string strategy_id = 2;
    */
   strategyId: string;
 
   /**
-   * Why it was not stored, for people: it repeats a lesson that the agent had been shown, or matters less than
+   * Why the result was not stored, for people: it repeats a lesson that the agent was shown, or its importance is below
    * `min_store_importance`.
    *
    * @generated from field: string not_stored_reason = 3;
@@ -714,7 +715,7 @@ export declare const StoreReflectionResponseSchema: GenMessage<StoreReflectionRe
  */
 export declare type GetReflectionRequest = Message<"sidemirror.v1.GetReflectionRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -728,7 +729,7 @@ export declare type GetReflectionRequest = Message<"sidemirror.v1.GetReflectionR
   projectId: string;
 
   /**
-   * Its id: 1 to 128 printable characters, required.
+   * The memory's id: 1 to 128 printable characters, required.
    *
    * @generated from field: string reflection_id = 3;
    */
@@ -768,7 +769,7 @@ export declare const GetReflectionResponseSchema: GenMessage<GetReflectionRespon
  */
 export declare type ListReflectionsRequest = Message<"sidemirror.v1.ListReflectionsRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -782,28 +783,28 @@ export declare type ListReflectionsRequest = Message<"sidemirror.v1.ListReflecti
   projectId: string;
 
   /**
-   * Only of this kind.
+   * Only memories of this kind.
    *
    * @generated from field: sidemirror.v1.MemoryKind kind = 3;
    */
   kind: MemoryKind;
 
   /**
-   * Only in this state.
+   * Only memories in this state.
    *
    * @generated from field: sidemirror.v1.MemoryState state = 4;
    */
   state: MemoryState;
 
   /**
-   * How many to return; 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+   * How many to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
    *
    * @generated from field: int32 page_size = 5;
    */
   pageSize: number;
 
   /**
-   * The token of the page before; empty for the first page. At most 1,024 characters.
+   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
    *
    * @generated from field: string page_token = 6;
    */
@@ -823,14 +824,14 @@ export declare const ListReflectionsRequestSchema: GenMessage<ListReflectionsReq
  */
 export declare type ListReflectionsResponse = Message<"sidemirror.v1.ListReflectionsResponse"> & {
   /**
-   * A page of them.
+   * One page of memories.
    *
    * @generated from field: repeated sidemirror.v1.Memory memories = 1;
    */
   memories: Memory[];
 
   /**
-   * The token of the next page; empty on the last one.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -850,7 +851,7 @@ export declare const ListReflectionsResponseSchema: GenMessage<ListReflectionsRe
  */
 export declare type UpdateReflectionRequest = Message<"sidemirror.v1.UpdateReflectionRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -864,15 +865,15 @@ export declare type UpdateReflectionRequest = Message<"sidemirror.v1.UpdateRefle
   projectId: string;
 
   /**
-   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-   * the same content is answered the same, and with other content is refused.
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
    *
    * @generated from field: string request_id = 3;
    */
   requestId: string;
 
   /**
-   * Its id: 1 to 128 printable characters, required.
+   * The memory's id: 1 to 128 printable characters, required.
    *
    * @generated from field: string reflection_id = 4;
    */
@@ -886,22 +887,22 @@ export declare type UpdateReflectionRequest = Message<"sidemirror.v1.UpdateRefle
   changes?: MemoryChanges | undefined;
 
   /**
-   * Which fields of `changes` are meant, by their names. At most 20. Those that are set when empty. A field that is named
-   * and not set is cleared: `confidence` is absent then.
+   * The fields of `changes` to apply, by their names. At most 20. When empty, those that are set. A named field that is
+   * not set is cleared: `confidence` becomes absent.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 6;
    */
   updateMask?: FieldMask | undefined;
 
   /**
-   * Change it only if it still has this version: 0 to 2,147,483,647, where 0 means any. Else FAILED_PRECONDITION.
+   * The version that the memory must have, else FAILED_PRECONDITION: 0 to 2,147,483,647, where 0 means any.
    *
    * @generated from field: int32 if_version = 7;
    */
   ifVersion: number;
 
   /**
-   * Why, for people. At most 1,000 characters.
+   * The reason, for people. At most 1,000 characters.
    *
    * @generated from field: string reason = 8;
    */
@@ -921,28 +922,28 @@ export declare const UpdateReflectionRequestSchema: GenMessage<UpdateReflectionR
  */
 export declare type MemoryChanges = Message<"sidemirror.v1.MemoryChanges"> & {
   /**
-   * The text, not of blanks only. At most 16,000 characters.
+   * The text, not only white space. At most 16,000 characters.
    *
    * @generated from field: string content = 1;
    */
   content: string;
 
   /**
-   * How much it matters, 0 to 1.
+   * How much the memory matters, 0 to 1.
    *
    * @generated from field: double importance = 2;
    */
   importance: number;
 
   /**
-   * How sure it is, 0 to 1.
+   * The confidence in the memory, 0 to 1.
    *
    * @generated from field: optional double confidence = 3;
    */
   confidence?: number | undefined;
 
   /**
-   * What it is about. At most 32. Each has at most 64 characters.
+   * Topics. At most 32. Each has at most 64 characters.
    *
    * @generated from field: repeated string tags = 4;
    */
@@ -956,21 +957,21 @@ export declare type MemoryChanges = Message<"sidemirror.v1.MemoryChanges"> & {
   errorCategory: ErrorCategory;
 
   /**
-   * All of its metadata. At most 64 KiB; no NaN.
+   * The complete metadata. At most 64 KiB; no NaN.
    *
    * @generated from field: google.protobuf.Struct metadata = 6;
    */
   metadata?: JsonObject | undefined;
 
   /**
-   * When it is worth showing.
+   * When the lesson applies.
    *
    * @generated from field: sidemirror.v1.AppliesWhen applies_when = 7;
    */
   appliesWhen?: AppliesWhen | undefined;
 
   /**
-   * Memories that belong to it. At most 100. Each has at most 128 characters.
+   * Related memories. At most 100. Each has at most 128 characters.
    *
    * @generated from field: repeated string related_memory_ids = 8;
    */
@@ -984,7 +985,7 @@ export declare type MemoryChanges = Message<"sidemirror.v1.MemoryChanges"> & {
 export declare const MemoryChangesSchema: GenMessage<MemoryChanges>;
 
 /**
- * It is changed.
+ * The memory is changed.
  *
  * @generated from message sidemirror.v1.UpdateReflectionResponse
  */
@@ -1004,13 +1005,13 @@ export declare type UpdateReflectionResponse = Message<"sidemirror.v1.UpdateRefl
 export declare const UpdateReflectionResponseSchema: GenMessage<UpdateReflectionResponse>;
 
 /**
- * Asks to remove a memory.
+ * Asks to delete a memory.
  *
  * @generated from message sidemirror.v1.DeleteReflectionRequest
  */
 export declare type DeleteReflectionRequest = Message<"sidemirror.v1.DeleteReflectionRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -1024,15 +1025,15 @@ export declare type DeleteReflectionRequest = Message<"sidemirror.v1.DeleteRefle
   projectId: string;
 
   /**
-   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-   * the same content is answered the same, and with other content is refused.
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
    *
    * @generated from field: string request_id = 3;
    */
   requestId: string;
 
   /**
-   * Its id: 1 to 128 printable characters, required.
+   * The memory's id: 1 to 128 printable characters, required.
    *
    * @generated from field: string reflection_id = 4;
    */
@@ -1046,7 +1047,7 @@ export declare type DeleteReflectionRequest = Message<"sidemirror.v1.DeleteRefle
 export declare const DeleteReflectionRequestSchema: GenMessage<DeleteReflectionRequest>;
 
 /**
- * It is removed.
+ * The memory is deleted.
  *
  * @generated from message sidemirror.v1.DeleteReflectionResponse
  */
@@ -1060,13 +1061,13 @@ export declare type DeleteReflectionResponse = Message<"sidemirror.v1.DeleteRefl
 export declare const DeleteReflectionResponseSchema: GenMessage<DeleteReflectionResponse>;
 
 /**
- * Asks how a memory evolved.
+ * Asks for the versions of a memory.
  *
  * @generated from message sidemirror.v1.ListReflectionVersionsRequest
  */
 export declare type ListReflectionVersionsRequest = Message<"sidemirror.v1.ListReflectionVersionsRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -1080,21 +1081,21 @@ export declare type ListReflectionVersionsRequest = Message<"sidemirror.v1.ListR
   projectId: string;
 
   /**
-   * Its id: 1 to 128 printable characters, required.
+   * The memory's id: 1 to 128 printable characters, required.
    *
    * @generated from field: string reflection_id = 3;
    */
   reflectionId: string;
 
   /**
-   * How many to return; 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+   * How many to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * The token of the page before; empty for the first page. At most 1,024 characters.
+   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
    *
    * @generated from field: string page_token = 5;
    */
@@ -1114,14 +1115,14 @@ export declare const ListReflectionVersionsRequestSchema: GenMessage<ListReflect
  */
 export declare type ListReflectionVersionsResponse = Message<"sidemirror.v1.ListReflectionVersionsResponse"> & {
   /**
-   * A page of them.
+   * One page of versions.
    *
    * @generated from field: repeated sidemirror.v1.Memory versions = 1;
    */
   versions: Memory[];
 
   /**
-   * The token of the next page; empty on the last one.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -1135,13 +1136,13 @@ export declare type ListReflectionVersionsResponse = Message<"sidemirror.v1.List
 export declare const ListReflectionVersionsResponseSchema: GenMessage<ListReflectionVersionsResponse>;
 
 /**
- * Asks to promote (ACTIVE), retire (RETIRED) or quarantine (QUARANTINED) a memory.
+ * Asks to activate (ACTIVE), retire (RETIRED) or quarantine (QUARANTINED) a memory.
  *
  * @generated from message sidemirror.v1.ReviewReflectionRequest
  */
 export declare type ReviewReflectionRequest = Message<"sidemirror.v1.ReviewReflectionRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -1155,29 +1156,29 @@ export declare type ReviewReflectionRequest = Message<"sidemirror.v1.ReviewRefle
   projectId: string;
 
   /**
-   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-   * the same content is answered the same, and with other content is refused.
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
    *
    * @generated from field: string request_id = 3;
    */
   requestId: string;
 
   /**
-   * Its id: 1 to 128 printable characters, required.
+   * The memory's id: 1 to 128 printable characters, required.
    *
    * @generated from field: string reflection_id = 4;
    */
   reflectionId: string;
 
   /**
-   * The state that it gets; required.
+   * The memory's new state; required.
    *
    * @generated from field: sidemirror.v1.MemoryState state = 5;
    */
   state: MemoryState;
 
   /**
-   * Why, for people; required. At most 1,000 characters.
+   * The reason, for people; required. At most 1,000 characters.
    *
    * @generated from field: string reason = 6;
    */
@@ -1191,7 +1192,7 @@ export declare type ReviewReflectionRequest = Message<"sidemirror.v1.ReviewRefle
 export declare const ReviewReflectionRequestSchema: GenMessage<ReviewReflectionRequest>;
 
 /**
- * It is reviewed.
+ * The memory is reviewed.
  *
  * @generated from message sidemirror.v1.ReviewReflectionResponse
  */
@@ -1217,7 +1218,7 @@ export declare const ReviewReflectionResponseSchema: GenMessage<ReviewReflection
  */
 export declare type QueryReflectionsRequest = Message<"sidemirror.v1.QueryReflectionsRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -1231,7 +1232,8 @@ export declare type QueryReflectionsRequest = Message<"sidemirror.v1.QueryReflec
   projectId: string;
 
   /**
-   * What they should be about. At most 256 KiB. Without it, all that the filters leave count, by importance and age.
+   * The text to search for. At most 256 KiB. Without it, all memories that pass the filter are ranked by importance and
+   * age.
    *
    * @generated from field: string query_text = 3;
    */
@@ -1245,49 +1247,49 @@ export declare type QueryReflectionsRequest = Message<"sidemirror.v1.QueryReflec
   k: number;
 
   /**
-   * How much they must matter at least, 0 to 1; 0.5 when absent.
+   * The lowest importance, 0 to 1; 0.5 when absent.
    *
    * @generated from field: optional double min_importance = 5;
    */
   minImportance?: number | undefined;
 
   /**
-   * They have one of these tags. At most 32. Each has at most 64 characters.
+   * Only memories with one of these tags. At most 32. Each has at most 64 characters.
    *
    * @generated from field: repeated string tags = 6;
    */
   tags: string[];
 
   /**
-   * Say of each hit why it is there.
+   * Whether to explain each hit.
    *
    * @generated from field: bool explain = 7;
    */
   explain: boolean;
 
   /**
-   * Quarantined ones too.
+   * Whether to include quarantined memories.
    *
    * @generated from field: bool include_quarantined = 8;
    */
   includeQuarantined: boolean;
 
   /**
-   * Say of these memories why they are not among the hits. At most 20. Each has at most 128 characters.
+   * Explain why these memories are not among the hits. At most 20. Each has at most 128 characters.
    *
    * @generated from field: repeated string explain_ids = 9;
    */
   explainIds: string[];
 
   /**
-   * Among those that fit, the newest first.
+   * Whether the memories that fit come in order of age, the newest first.
    *
    * @generated from field: bool newest_first = 10;
    */
   newestFirst: boolean;
 
   /**
-   * Only of this kind.
+   * Only memories of this kind.
    *
    * @generated from field: sidemirror.v1.MemoryKind kind = 11;
    */
@@ -1301,27 +1303,27 @@ export declare type QueryReflectionsRequest = Message<"sidemirror.v1.QueryReflec
 export declare const QueryReflectionsRequestSchema: GenMessage<QueryReflectionsRequest>;
 
 /**
- * What was found.
+ * The memories that were found.
  *
  * @generated from message sidemirror.v1.QueryReflectionsResponse
  */
 export declare type QueryReflectionsResponse = Message<"sidemirror.v1.QueryReflectionsResponse"> & {
   /**
-   * The best first.
+   * The hits, the best first.
    *
    * @generated from field: repeated sidemirror.v1.QueryHit hits = 1;
    */
   hits: QueryHit[];
 
   /**
-   * How it was searched.
+   * How the query was searched.
    *
    * @generated from field: sidemirror.v1.SearchMode search_mode = 2;
    */
   searchMode: SearchMode;
 
   /**
-   * Of each of `explain_ids` that is no hit, why.
+   * Why memories in `explain_ids` are not among the hits.
    *
    * @generated from field: repeated sidemirror.v1.QueryMiss misses = 3;
    */
@@ -1348,14 +1350,14 @@ export declare type QueryHit = Message<"sidemirror.v1.QueryHit"> & {
   memory?: Memory | undefined;
 
   /**
-   * How well it fits, 0 to 1; compares hits of one answer only.
+   * How well the memory fits, 0 to 1; comparable within one answer only.
    *
    * @generated from field: double score = 2;
    */
   score: number;
 
   /**
-   * Why it is there; only when asked for.
+   * Why the memory is a hit; only if `explain` is true.
    *
    * @generated from field: sidemirror.v1.HitExplanation explanation = 3;
    */
@@ -1375,21 +1377,21 @@ export declare const QueryHitSchema: GenMessage<QueryHit>;
  */
 export declare type HitExplanation = Message<"sidemirror.v1.HitExplanation"> & {
   /**
-   * In words.
+   * The explanation in words.
    *
    * @generated from field: string summary = 1;
    */
   summary: string;
 
   /**
-   * What the score is made of, in the order in which it is applied.
+   * The parts of the score, in the order in which they are applied.
    *
    * @generated from field: repeated sidemirror.v1.ScorePart parts = 2;
    */
   parts: ScorePart[];
 
   /**
-   * The words of the query that were found in it, as they are searched for.
+   * The terms of the query that were found in the memory, as they are in the index.
    *
    * @generated from field: repeated string matched_terms = 3;
    */
@@ -1409,21 +1411,21 @@ export declare const HitExplanationSchema: GenMessage<HitExplanation>;
  */
 export declare type ScorePart = Message<"sidemirror.v1.ScorePart"> & {
   /**
-   * Its name, such as `full_text`, `vector`, `importance`, `recency` or `confidence`.
+   * The part's name, such as `full_text`, `vector`, `importance`, `recency` or `confidence`.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * What it says.
+   * The part's value.
    *
    * @generated from field: double value = 2;
    */
   value: number;
 
   /**
-   * The place that it gives the memory, from 1; 0 where it gives none.
+   * The memory's rank by this part, from 1; 0 if this part does not rank.
    *
    * @generated from field: int32 rank = 3;
    */
@@ -1443,14 +1445,14 @@ export declare const ScorePartSchema: GenMessage<ScorePart>;
  */
 export declare type QueryMiss = Message<"sidemirror.v1.QueryMiss"> & {
   /**
-   * Its id.
+   * The memory's id.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * In words.
+   * The reason in words.
    *
    * @generated from field: string reason = 2;
    */
@@ -1470,7 +1472,7 @@ export declare const QueryMissSchema: GenMessage<QueryMiss>;
  */
 export declare type BuildMemoryContextRequest = Message<"sidemirror.v1.BuildMemoryContextRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -1484,69 +1486,69 @@ export declare type BuildMemoryContextRequest = Message<"sidemirror.v1.BuildMemo
   projectId: string;
 
   /**
-   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-   * the same content is answered the same, and with other content is refused.
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
    *
    * @generated from field: string request_id = 3;
    */
   requestId: string;
 
   /**
-   * What the task is. At most 256 KiB.
+   * The task. At most 256 KiB.
    *
    * @generated from field: string task = 4;
    */
   task: string;
 
   /**
-   * The tools that are used. At most 100. Each has at most 256 characters.
+   * The task's tools. At most 100. Each has at most 256 characters.
    *
    * @generated from field: repeated string tools = 5;
    */
   tools: string[];
 
   /**
-   * The errors that came up. At most 32.
+   * The categories of errors that occurred. At most 32.
    *
    * @generated from field: repeated sidemirror.v1.ErrorCategory error_categories = 6;
    */
   errorCategories: ErrorCategory[];
 
   /**
-   * How many items to hold at most: 0 to 20, where 0 means 5.
+   * The most lessons: 0 to 20, where 0 means 5.
    *
    * @generated from field: int32 max_items = 7;
    */
   maxItems: number;
 
   /**
-   * How many tokens the text may take at most: 0 to 1,000,000, where 0 means 1,000.
+   * The most tokens in the text: 0 to 1,000,000, where 0 means 1,000.
    *
    * @generated from field: int32 max_tokens = 8;
    */
   maxTokens: number;
 
   /**
-   * The turn that it is for: 1 to 128 printable characters; may be empty.
+   * The turn that the block is for: 1 to 128 printable characters; may be empty.
    *
    * @generated from field: string turn_id = 9;
    */
   turnId: string;
 
   /**
-   * The session that it is for: 1 to 128 printable characters; may be empty.
+   * The session that the block is for: 1 to 128 printable characters; may be empty.
    *
    * @generated from field: string session_id = 10;
    */
   sessionId: string;
 
   /**
-   * Of how many tasks each lesson is held back, to learn what happens without it: 0 to 0.9, where 0 means none. It is
-   * drawn for each lesson by itself, a reflection and its strategy together, and the same again for the same request_id.
-   * What is held back stays out of the block, is named in `omitted`, and nothing takes its place. Of a turn (`turn_id`)
-   * the first block that has a lesson decides: what it held back comes neither with a later one nor with the plan or a
-   * reflection of that turn, and what the turn was shown is not drawn any more. Costs as many tasks
-   * without a lesson that may help; keep it the same for all tasks, and report the outcomes of all.
+   * The fraction of tasks from which each lesson is held back, to learn what happens without it: 0 to 0.9, where 0
+   * means none. Each lesson is drawn separately, but a reflection and its strategy together. The same request_id gives
+   * the same draw. A held-back lesson is named in `omitted`, and nothing takes its place. Within a turn (`turn_id`) the
+   * first block with a lesson decides: if it held the lesson back, no later block, plan or reflection of the turn shows
+   * it. A lesson that the turn was shown is not drawn again. The price is that fraction of tasks without a lesson that
+   * may help. Use the same fraction for all tasks, and report all outcomes.
    *
    * @generated from field: double holdout_fraction = 11;
    */
@@ -1566,7 +1568,7 @@ export declare const BuildMemoryContextRequestSchema: GenMessage<BuildMemoryCont
  */
 export declare type BuildMemoryContextResponse = Message<"sidemirror.v1.BuildMemoryContextResponse"> & {
   /**
-   * The block; empty when nothing fits. When all that fits is held back, its text is empty, and its receipt is there.
+   * The block; empty when no lesson fits. When all lessons that fit are held back, it has a receipt but no text.
    *
    * @generated from field: sidemirror.v1.ContextBlock block = 1;
    */
@@ -1580,13 +1582,13 @@ export declare type BuildMemoryContextResponse = Message<"sidemirror.v1.BuildMem
 export declare const BuildMemoryContextResponseSchema: GenMessage<BuildMemoryContextResponse>;
 
 /**
- * Tells what became of a task.
+ * Reports the outcome of a task.
  *
  * @generated from message sidemirror.v1.ReportOutcomeRequest
  */
 export declare type ReportOutcomeRequest = Message<"sidemirror.v1.ReportOutcomeRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -1600,8 +1602,8 @@ export declare type ReportOutcomeRequest = Message<"sidemirror.v1.ReportOutcomeR
   projectId: string;
 
   /**
-   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-   * the same content is answered the same, and with other content is refused.
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
    *
    * @generated from field: string request_id = 3;
    */
@@ -1615,29 +1617,29 @@ export declare type ReportOutcomeRequest = Message<"sidemirror.v1.ReportOutcomeR
   receiptId: string;
 
   /**
-   * What became of the task; required. Replaces what was reported before.
+   * How the task ended; required. Replaces an earlier report.
    *
    * @generated from field: sidemirror.v1.TaskOutcome outcome = 5;
    */
   outcome: TaskOutcome;
 
   /**
-   * How well it went, 0 to 1.
+   * How well the task went, 0 to 1.
    *
    * @generated from field: optional double score = 6;
    */
   score?: number | undefined;
 
   /**
-   * Why it failed.
+   * Why the task failed.
    *
    * @generated from field: sidemirror.v1.ErrorCategory error_category = 7;
    */
   errorCategory: ErrorCategory;
 
   /**
-   * The errors that came up, also those that the agent got past: so it is known whether a lesson's error came back. When
-   * absent, those of the turn that the block was built for; when that was not recorded either, it is not known.
+   * The errors that occurred, including those that the agent recovered from. They show whether a lesson's error came
+   * back. When absent, the errors of the block's turn are used; without a recorded turn, nothing is known of errors.
    *
    * @generated from field: sidemirror.v1.TaskErrors errors = 8;
    */
@@ -1651,7 +1653,7 @@ export declare type ReportOutcomeRequest = Message<"sidemirror.v1.ReportOutcomeR
 export declare const ReportOutcomeRequestSchema: GenMessage<ReportOutcomeRequest>;
 
 /**
- * The errors that came up in a task.
+ * The errors that occurred in a task.
  *
  * @generated from message sidemirror.v1.TaskErrors
  */
@@ -1684,7 +1686,7 @@ export declare type FailedCall = Message<"sidemirror.v1.FailedCall"> & {
   toolName: string;
 
   /**
-   * What was said. At most 256 KiB.
+   * The error's message. At most 256 KiB.
    *
    * @generated from field: string error_message = 2;
    */
@@ -1698,7 +1700,7 @@ export declare type FailedCall = Message<"sidemirror.v1.FailedCall"> & {
 export declare const FailedCallSchema: GenMessage<FailedCall>;
 
 /**
- * The outcome is kept.
+ * The outcome is stored.
  *
  * @generated from message sidemirror.v1.ReportOutcomeResponse
  */
@@ -1718,7 +1720,7 @@ export declare const ReportOutcomeResponseSchema: GenMessage<ReportOutcomeRespon
  */
 export declare type GetLessonStatisticsRequest = Message<"sidemirror.v1.GetLessonStatisticsRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -1732,21 +1734,21 @@ export declare type GetLessonStatisticsRequest = Message<"sidemirror.v1.GetLesso
   projectId: string;
 
   /**
-   * The lessons; empty means all that there is evidence of. At most 100. Each has at most 128 characters.
+   * The lessons; empty means all lessons with evidence. At most 100. Each has at most 128 characters.
    *
    * @generated from field: repeated string reflection_ids = 3;
    */
   reflectionIds: string[];
 
   /**
-   * How many to return at most: 0 to 1,000, where 0 means 50. Only without `reflection_ids`.
+   * How many to return: 0 to 1,000, where 0 means 50. Only without `reflection_ids`.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * Where to go on: the last answer's `next_page_token`. At most 1,024 characters.
+   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
    *
    * @generated from field: string page_token = 5;
    */
@@ -1760,20 +1762,20 @@ export declare type GetLessonStatisticsRequest = Message<"sidemirror.v1.GetLesso
 export declare const GetLessonStatisticsRequestSchema: GenMessage<GetLessonStatisticsRequest>;
 
 /**
- * What is known of lessons.
+ * The statistics of lessons.
  *
  * @generated from message sidemirror.v1.GetLessonStatisticsResponse
  */
 export declare type GetLessonStatisticsResponse = Message<"sidemirror.v1.GetLessonStatisticsResponse"> & {
   /**
-   * One for each lesson that was asked for, in that order; else by id downwards.
+   * The requested lessons in their order; without `reflection_ids`, in descending order of ids.
    *
    * @generated from field: repeated sidemirror.v1.LessonStatistics lessons = 1;
    */
   lessons: LessonStatistics[];
 
   /**
-   * Where to go on; empty at the end.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -1787,14 +1789,14 @@ export declare type GetLessonStatisticsResponse = Message<"sidemirror.v1.GetLess
 export declare const GetLessonStatisticsResponseSchema: GenMessage<GetLessonStatisticsResponse>;
 
 /**
- * What is known of a lesson, of its present text and since it was last brought back (ReviewReflection). A success is a task
+ * The evidence about a lesson's present text, since it was last reactivated (ReviewReflection). A success is a task
  * whose outcome is TASK_OUTCOME_SUCCESS.
  *
  * @generated from message sidemirror.v1.LessonStatistics
  */
 export declare type LessonStatistics = Message<"sidemirror.v1.LessonStatistics"> & {
   /**
-   * Its id.
+   * The lesson's id.
    *
    * @generated from field: string reflection_id = 1;
    */
@@ -1808,57 +1810,57 @@ export declare type LessonStatistics = Message<"sidemirror.v1.LessonStatistics">
   fromVersion: number;
 
   /**
-   * Whether it is recalled.
+   * Whether the lesson is recalled.
    *
    * @generated from field: sidemirror.v1.MemoryState state = 3;
    */
   state: MemoryState;
 
   /**
-   * Why, where somebody or the evidence said so.
+   * The reason for the state, from a reviewer or from the evidence.
    *
    * @generated from field: string reason = 4;
    */
   reason: string;
 
   /**
-   * Tasks that it was drawn to be shown for.
+   * Tasks for which the lesson was drawn to be shown.
    *
    * @generated from field: sidemirror.v1.LessonArm shown = 5;
    */
   shown?: LessonArm | undefined;
 
   /**
-   * Tasks that it was drawn to be held back from.
+   * Tasks for which the lesson was drawn to be held back.
    *
    * @generated from field: sidemirror.v1.LessonArm held_back = 6;
    */
   heldBack?: LessonArm | undefined;
 
   /**
-   * Tasks that it was shown for without a draw, and whose outcome was reported: they are not compared.
+   * Tasks with a reported outcome for which the lesson was shown without a draw. They are not compared.
    *
    * @generated from field: sidemirror.v1.LessonArm outside = 7;
    */
   outside?: LessonArm | undefined;
 
   /**
-   * How much more often tasks succeed with it than without it, -1 to 1; absent until both arms have outcomes.
+   * The success rate with the lesson minus the rate without it, -1 to 1; absent until both arms have outcomes.
    *
    * @generated from field: optional double lift = 8;
    */
   lift?: number | undefined;
 
   /**
-   * The 95 % interval of the lift (Newcombe's), for a look whose time was chosen beforehand.
+   * The 95 % confidence interval of the lift (Newcombe), valid for one look at a time chosen beforehand.
    *
    * @generated from field: sidemirror.v1.LiftInterval interval = 9;
    */
   interval?: LiftInterval | undefined;
 
   /**
-   * The interval that covers the truth at all looks at once in 95 % of the cases (Robbins' mixture). The verdict rests on
-   * it, and is looked at after every outcome.
+   * The 95 % confidence sequence of the lift (Robbins' mixture), valid for all looks together. The verdict rests on it,
+   * and is computed after every outcome.
    *
    * @generated from field: sidemirror.v1.LiftInterval interval_at_any_look = 10;
    */
@@ -1872,7 +1874,7 @@ export declare type LessonStatistics = Message<"sidemirror.v1.LessonStatistics">
   verdict: LessonVerdict;
 
   /**
-   * Why, for people, and what to be careful about.
+   * The reasons for the verdict and its caveats, for people.
    *
    * @generated from field: string detail = 12;
    */
@@ -1892,42 +1894,42 @@ export declare const LessonStatisticsSchema: GenMessage<LessonStatistics>;
  */
 export declare type LessonArm = Message<"sidemirror.v1.LessonArm"> & {
   /**
-   * Tasks.
+   * All tasks of the arm.
    *
    * @generated from field: int64 assigned_count = 1;
    */
   assignedCount: bigint;
 
   /**
-   * Those that succeeded.
+   * Tasks that succeeded.
    *
    * @generated from field: int64 success_count = 2;
    */
   successCount: bigint;
 
   /**
-   * Those with another outcome.
+   * Tasks with another outcome.
    *
    * @generated from field: int64 failure_count = 3;
    */
   failureCount: bigint;
 
   /**
-   * Those without an outcome, so far.
+   * Tasks without an outcome so far.
    *
    * @generated from field: int64 missing_count = 4;
    */
   missingCount: bigint;
 
   /**
-   * Those in which the lesson's error came up again.
+   * Tasks in which the lesson's error came back.
    *
    * @generated from field: int64 returned_count = 5;
    */
   returnedCount: bigint;
 
   /**
-   * Those in which it is known not to have come up again.
+   * Tasks in which the lesson's error is known not to have come back.
    *
    * @generated from field: int64 stayed_away_count = 6;
    */
@@ -1941,7 +1943,7 @@ export declare type LessonArm = Message<"sidemirror.v1.LessonArm"> & {
 export declare const LessonArmSchema: GenMessage<LessonArm>;
 
 /**
- * A range of lifts.
+ * An interval of the lift.
  *
  * @generated from message sidemirror.v1.LiftInterval
  */
@@ -1968,13 +1970,13 @@ export declare type LiftInterval = Message<"sidemirror.v1.LiftInterval"> & {
 export declare const LiftIntervalSchema: GenMessage<LiftInterval>;
 
 /**
- * Asks for everything.
+ * Asks for an export of the project.
  *
  * @generated from message sidemirror.v1.ExportReflectionsRequest
  */
 export declare type ExportReflectionsRequest = Message<"sidemirror.v1.ExportReflectionsRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -2001,8 +2003,8 @@ export declare const ExportReflectionsRequestSchema: GenMessage<ExportReflection
  */
 export declare type ExportReflectionsResponse = Message<"sidemirror.v1.ExportReflectionsResponse"> & {
   /**
-   * Lines of JSON, without line ends: one for each memory, with its earlier versions. A line has at most 3 MiB: earlier
-   * versions that do not fit are left out, the oldest first, which the line says.
+   * Lines of JSON, without line breaks: one for each memory, with its earlier versions. A line has at most 3 MiB: the
+   * oldest versions that do not fit are left out, and the line says so.
    *
    * @generated from field: repeated string lines = 1;
    */
@@ -2016,29 +2018,29 @@ export declare type ExportReflectionsResponse = Message<"sidemirror.v1.ExportRef
 export declare const ExportReflectionsResponseSchema: GenMessage<ExportReflectionsResponse>;
 
 /**
- * A part of what to import.
+ * A part of an import.
  *
  * @generated from message sidemirror.v1.ImportReflectionsRequest
  */
 export declare type ImportReflectionsRequest = Message<"sidemirror.v1.ImportReflectionsRequest"> & {
   /**
-   * Whose data this becomes: 1 to 128 printable characters; empty means the sidecar's configured tenant. That of the first
-   * message counts.
+   * The tenant that will own the data: 1 to 128 printable characters; empty means the sidecar's configured tenant. The
+   * first message decides.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project. That of the first
-   * message counts.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project. The first
+   * message decides.
    *
    * @generated from field: string project_id = 2;
    */
   projectId: string;
 
   /**
-   * Lines of an export. At most 1,000. Empty ones are counted and otherwise passed over.
+   * Lines of an export. At most 1,000. Empty lines are counted but ignored.
    *
    * @generated from field: repeated string lines = 3;
    */
@@ -2052,34 +2054,34 @@ export declare type ImportReflectionsRequest = Message<"sidemirror.v1.ImportRefl
 export declare const ImportReflectionsRequestSchema: GenMessage<ImportReflectionsRequest>;
 
 /**
- * What became of an import.
+ * The result of an import.
  *
  * @generated from message sidemirror.v1.ImportReflectionsResponse
  */
 export declare type ImportReflectionsResponse = Message<"sidemirror.v1.ImportReflectionsResponse"> & {
   /**
-   * Memories that were kept.
+   * Memories that were stored.
    *
    * @generated from field: int64 imported_count = 1;
    */
   importedCount: bigint;
 
   /**
-   * Memories that were known by their ids already, and stay as they are.
+   * Memories whose ids were known already; they stay as they are.
    *
    * @generated from field: int64 known_count = 2;
    */
   knownCount: bigint;
 
   /**
-   * Lines that could not be used.
+   * Invalid lines.
    *
    * @generated from field: int64 refused_count = 3;
    */
   refusedCount: bigint;
 
   /**
-   * The first 1,000 of them.
+   * The first 1,000 invalid lines.
    *
    * @generated from field: repeated sidemirror.v1.RefusedLine refused = 4;
    */
@@ -2093,20 +2095,20 @@ export declare type ImportReflectionsResponse = Message<"sidemirror.v1.ImportRef
 export declare const ImportReflectionsResponseSchema: GenMessage<ImportReflectionsResponse>;
 
 /**
- * A line that could not be used.
+ * An invalid line.
  *
  * @generated from message sidemirror.v1.RefusedLine
  */
 export declare type RefusedLine = Message<"sidemirror.v1.RefusedLine"> & {
   /**
-   * Its number, from 1, over the whole stream.
+   * The line's number, from 1, over the whole stream.
    *
    * @generated from field: int64 number = 1;
    */
   number: bigint;
 
   /**
-   * Why, for people; it quotes nothing of the line.
+   * Why the line is invalid, for people; without a quotation of the line.
    *
    * @generated from field: string reason = 2;
    */
@@ -2120,13 +2122,13 @@ export declare type RefusedLine = Message<"sidemirror.v1.RefusedLine"> & {
 export declare const RefusedLineSchema: GenMessage<RefusedLine>;
 
 /**
- * Asks which memories belong together.
+ * Asks for clusters of memories.
  *
  * @generated from message sidemirror.v1.ListClustersRequest
  */
 export declare type ListClustersRequest = Message<"sidemirror.v1.ListClustersRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -2140,21 +2142,21 @@ export declare type ListClustersRequest = Message<"sidemirror.v1.ListClustersReq
   projectId: string;
 
   /**
-   * Only clusters of this kind; the others' memories are grouped by it too then.
+   * Only clusters of this kind, which then also group memories from clusters of other kinds.
    *
    * @generated from field: sidemirror.v1.ClusterKind kind = 3;
    */
   kind: ClusterKind;
 
   /**
-   * How many to return; 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+   * How many to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * The token of the page before; empty for the first page. At most 1,024 characters.
+   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
    *
    * @generated from field: string page_token = 5;
    */
@@ -2174,14 +2176,14 @@ export declare const ListClustersRequestSchema: GenMessage<ListClustersRequest>;
  */
 export declare type ListClustersResponse = Message<"sidemirror.v1.ListClustersResponse"> & {
   /**
-   * A page of them.
+   * One page of clusters.
    *
    * @generated from field: repeated sidemirror.v1.MemoryCluster clusters = 1;
    */
   clusters: MemoryCluster[];
 
   /**
-   * The token of the next page; empty on the last one.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -2195,20 +2197,20 @@ export declare type ListClustersResponse = Message<"sidemirror.v1.ListClustersRe
 export declare const ListClustersResponseSchema: GenMessage<ListClustersResponse>;
 
 /**
- * Memories that belong together, of at least two lessons.
+ * Memories with something in common, from at least two lessons.
  *
  * @generated from message sidemirror.v1.MemoryCluster
  */
 export declare type MemoryCluster = Message<"sidemirror.v1.MemoryCluster"> & {
   /**
-   * Its id; it stays while its oldest memory does.
+   * The cluster's id; it stays the same as long as the oldest memory does.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * What they have in common.
+   * What the memories have in common.
    *
    * @generated from field: sidemirror.v1.ClusterKind kind = 2;
    */
@@ -2222,7 +2224,7 @@ export declare type MemoryCluster = Message<"sidemirror.v1.MemoryCluster"> & {
   key: string;
 
   /**
-   * Terms that several of them have, at most 5, as they are searched for.
+   * Terms that several of the memories share, at most 5, as they are in the index.
    *
    * @generated from field: repeated string terms = 4;
    */
@@ -2236,14 +2238,14 @@ export declare type MemoryCluster = Message<"sidemirror.v1.MemoryCluster"> & {
   memoryIds: string[];
 
   /**
-   * How many distinct episodes taught them, as far as they remember.
+   * How many distinct episodes taught the memories, as far as these record them.
    *
    * @generated from field: int32 episode_count = 6;
    */
   episodeCount: number;
 
   /**
-   * How much the most important of them matters, 0 to 1.
+   * The importance of the most important memory, 0 to 1.
    *
    * @generated from field: double importance = 7;
    */
@@ -2257,20 +2259,20 @@ export declare type MemoryCluster = Message<"sidemirror.v1.MemoryCluster"> & {
 export declare const MemoryClusterSchema: GenMessage<MemoryCluster>;
 
 /**
- * A node of the graph, by what it is and its name.
+ * A node of the graph, by its kind and name.
  *
  * @generated from message sidemirror.v1.GraphPoint
  */
 export declare type GraphPoint = Message<"sidemirror.v1.GraphPoint"> & {
   /**
-   * What it is.
+   * The node's kind.
    *
    * @generated from field: sidemirror.v1.GraphNodeKind kind = 1;
    */
   kind: GraphNodeKind;
 
   /**
-   * The memory's id, or the name of what it is: 1 to 256 characters, required. A memory's has at most 128.
+   * The memory's id, or the name of another node: 1 to 256 characters, required. A memory's id has at most 128.
    *
    * @generated from field: string id = 2;
    */
@@ -2290,28 +2292,28 @@ export declare const GraphPointSchema: GenMessage<GraphPoint>;
  */
 export declare type MemoryLink = Message<"sidemirror.v1.MemoryLink"> & {
   /**
-   * Where it begins: a memory. Required.
+   * The source: a memory. Required.
    *
    * @generated from field: sidemirror.v1.GraphPoint source = 1;
    */
   source?: GraphPoint | undefined;
 
   /**
-   * Where it ends: another memory; for LINK_KIND_MENTIONS what is no memory. Required.
+   * The target: another memory, or for LINK_KIND_MENTIONS a node of another kind. Required.
    *
    * @generated from field: sidemirror.v1.GraphPoint target = 2;
    */
   target?: GraphPoint | undefined;
 
   /**
-   * What it says; required.
+   * The link's kind; required.
    *
    * @generated from field: sidemirror.v1.LinkKind kind = 3;
    */
   kind: LinkKind;
 
   /**
-   * When it was made; not read where it is sent.
+   * When the link was made; ignored in requests.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 4;
    */
@@ -2331,7 +2333,7 @@ export declare const MemoryLinkSchema: GenMessage<MemoryLink>;
  */
 export declare type LinkReflectionsRequest = Message<"sidemirror.v1.LinkReflectionsRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -2345,22 +2347,22 @@ export declare type LinkReflectionsRequest = Message<"sidemirror.v1.LinkReflecti
   projectId: string;
 
   /**
-   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-   * the same content is answered the same, and with other content is refused.
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
    *
    * @generated from field: string request_id = 3;
    */
   requestId: string;
 
   /**
-   * The links; at least one. At most 100. Ends that are memories must exist, unless the links are removed.
+   * The links; at least one. At most 100. Their memories must exist, unless links are removed.
    *
    * @generated from field: repeated sidemirror.v1.MemoryLink links = 4;
    */
   links: MemoryLink[];
 
   /**
-   * Remove these links instead.
+   * Whether to remove the links instead of making them.
    *
    * @generated from field: bool remove = 5;
    */
@@ -2374,13 +2376,13 @@ export declare type LinkReflectionsRequest = Message<"sidemirror.v1.LinkReflecti
 export declare const LinkReflectionsRequestSchema: GenMessage<LinkReflectionsRequest>;
 
 /**
- * They are linked.
+ * The links are made or removed.
  *
  * @generated from message sidemirror.v1.LinkReflectionsResponse
  */
 export declare type LinkReflectionsResponse = Message<"sidemirror.v1.LinkReflectionsResponse"> & {
   /**
-   * How many links were made, or removed: those that were there, or were not, are not counted.
+   * How many links were made or removed. Links that already existed, or were already missing, do not count.
    *
    * @generated from field: int32 changed_count = 1;
    */
@@ -2394,13 +2396,13 @@ export declare type LinkReflectionsResponse = Message<"sidemirror.v1.LinkReflect
 export declare const LinkReflectionsResponseSchema: GenMessage<LinkReflectionsResponse>;
 
 /**
- * Asks what hangs together.
+ * Asks for a part of the graph.
  *
  * @generated from message sidemirror.v1.ExploreGraphRequest
  */
 export declare type ExploreGraphRequest = Message<"sidemirror.v1.ExploreGraphRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -2414,29 +2416,29 @@ export declare type ExploreGraphRequest = Message<"sidemirror.v1.ExploreGraphReq
   projectId: string;
 
   /**
-   * Where to begin; at least one. At most 20.
+   * The start nodes; at least one. At most 20.
    *
    * @generated from field: repeated sidemirror.v1.GraphPoint start = 3;
    */
   start: GraphPoint[];
 
   /**
-   * How many links away: 0 to 3, where 0 means 2.
+   * The most links from a start node: 0 to 3, where 0 means 2.
    *
    * @generated from field: int32 depth = 4;
    */
   depth: number;
 
   /**
-   * Only along links of these kinds; none means all. At most 6.
+   * The kinds of links to follow; empty means all. At most 6.
    *
    * @generated from field: repeated sidemirror.v1.LinkKind kinds = 5;
    */
   kinds: LinkKind[];
 
   /**
-   * How many nodes to return: 0 to 1,000, where 0 means 100. Of a node's links of one kind at most 25 from it are
-   * followed, and the newest 25 to it.
+   * How many nodes to return: 0 to 1,000, where 0 means 100. For each node and kind of link, at most 25 outgoing links
+   * and the newest 25 incoming links are followed.
    *
    * @generated from field: int32 max_nodes = 6;
    */
@@ -2450,7 +2452,7 @@ export declare type ExploreGraphRequest = Message<"sidemirror.v1.ExploreGraphReq
 export declare const ExploreGraphRequestSchema: GenMessage<ExploreGraphRequest>;
 
 /**
- * What hangs together.
+ * A part of the graph.
  *
  * @generated from message sidemirror.v1.ExploreGraphResponse
  */
@@ -2470,7 +2472,7 @@ export declare type ExploreGraphResponse = Message<"sidemirror.v1.ExploreGraphRe
   links: MemoryLink[];
 
   /**
-   * There is more than was followed or returned.
+   * Whether the graph goes on beyond what was followed or returned.
    *
    * @generated from field: bool truncated = 3;
    */
@@ -2490,21 +2492,21 @@ export declare const ExploreGraphResponseSchema: GenMessage<ExploreGraphResponse
  */
 export declare type GraphNode = Message<"sidemirror.v1.GraphNode"> & {
   /**
-   * Which.
+   * The node.
    *
    * @generated from field: sidemirror.v1.GraphPoint point = 1;
    */
   point?: GraphPoint | undefined;
 
   /**
-   * How many links away from where it was begun.
+   * How many links the node is away from a start node.
    *
    * @generated from field: int32 distance = 2;
    */
   distance: number;
 
   /**
-   * The memory, whatever its state; absent for what is none.
+   * The memory, whatever its state; absent for other nodes.
    *
    * @generated from field: sidemirror.v1.Memory memory = 3;
    */
@@ -2524,7 +2526,7 @@ export declare const GraphNodeSchema: GenMessage<GraphNode>;
  */
 export declare type DreamRequest = Message<"sidemirror.v1.DreamRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -2538,8 +2540,8 @@ export declare type DreamRequest = Message<"sidemirror.v1.DreamRequest"> & {
   projectId: string;
 
   /**
-   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-   * the same content is answered the same, and with other content is refused.
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
    *
    * @generated from field: string request_id = 3;
    */
@@ -2559,13 +2561,13 @@ export declare const DreamRequestSchema: GenMessage<DreamRequest>;
  */
 export declare type DreamResponse = Message<"sidemirror.v1.DreamResponse"> & {
   /**
-   * What is told.
+   * The step.
    *
    * @generated from oneof sidemirror.v1.DreamResponse.step
    */
   step: {
     /**
-     * How far it is; whenever it has come further.
+     * The progress, sent whenever it changes.
      *
      * @generated from field: sidemirror.v1.DreamProgress progress = 1;
      */
@@ -2573,7 +2575,7 @@ export declare type DreamResponse = Message<"sidemirror.v1.DreamResponse"> & {
     case: "progress";
   } | {
     /**
-     * What it came to; always the last.
+     * The entry in the log; always the last step.
      *
      * @generated from field: sidemirror.v1.DreamLogEntry dream = 2;
      */
@@ -2589,7 +2591,7 @@ export declare type DreamResponse = Message<"sidemirror.v1.DreamResponse"> & {
 export declare const DreamResponseSchema: GenMessage<DreamResponse>;
 
 /**
- * How far a dream is.
+ * The progress of a dream.
  *
  * @generated from message sidemirror.v1.DreamProgress
  */
@@ -2602,35 +2604,35 @@ export declare type DreamProgress = Message<"sidemirror.v1.DreamProgress"> & {
   dreamId: string;
 
   /**
-   * No worker has begun with it.
+   * Whether the pass still waits for a worker.
    *
    * @generated from field: bool waiting = 2;
    */
   waiting: boolean;
 
   /**
-   * New memories that it has read.
+   * New memories that the pass has read.
    *
    * @generated from field: int32 read_count = 3;
    */
   readCount: number;
 
   /**
-   * Clusters that a model is asked about.
+   * Clusters about which a model is asked.
    *
    * @generated from field: int32 cluster_count = 4;
    */
   clusterCount: number;
 
   /**
-   * How many of them it is through with.
+   * How many of these clusters are finished.
    *
    * @generated from field: int32 finished_cluster_count = 5;
    */
   finishedClusterCount: number;
 
   /**
-   * Lessons that came of these.
+   * Lessons from the finished clusters.
    *
    * @generated from field: int32 lesson_count = 6;
    */
@@ -2644,7 +2646,7 @@ export declare type DreamProgress = Message<"sidemirror.v1.DreamProgress"> & {
 export declare const DreamProgressSchema: GenMessage<DreamProgress>;
 
 /**
- * What a dream came to.
+ * The log entry of a dream.
  *
  * @generated from message sidemirror.v1.DreamLogEntry
  */
@@ -2657,43 +2659,43 @@ export declare type DreamLogEntry = Message<"sidemirror.v1.DreamLogEntry"> & {
   dreamId: string;
 
   /**
-   * Its number among the passes of the project, from 1.
+   * The pass's number in the project, from 1.
    *
    * @generated from field: int64 number = 2;
    */
   number: bigint;
 
   /**
-   * When it began.
+   * When the pass began.
    *
    * @generated from field: google.protobuf.Timestamp start_time = 3;
    */
   startTime?: Timestamp | undefined;
 
   /**
-   * When it ended.
+   * When the pass ended.
    *
    * @generated from field: google.protobuf.Timestamp end_time = 4;
    */
   endTime?: Timestamp | undefined;
 
   /**
-   * OK, or why clusters were not answered for: the first reason. What was not dreamt for want of money, time or a model is
-   * left to the next pass.
+   * OK, or the first reason why a cluster got no answer. Clusters without an answer for lack of money, time or a model
+   * are left to the next pass.
    *
    * @generated from field: sidemirror.v1.ResultStatus status = 5;
    */
   status: ResultStatus;
 
   /**
-   * The same, for people.
+   * The status in words, for people.
    *
    * @generated from field: string detail = 6;
    */
   detail: string;
 
   /**
-   * New memories that it read; no other pass reads them as new.
+   * New memories that the pass read; no other pass reads them as new.
    *
    * @generated from field: int32 read_count = 7;
    */
@@ -2707,49 +2709,50 @@ export declare type DreamLogEntry = Message<"sidemirror.v1.DreamLogEntry"> & {
   leftCount: number;
 
   /**
-   * Groups of memories with something new in them, and with at least two distinct episodes behind them.
+   * Clusters with a new memory and at least two distinct episodes.
    *
    * @generated from field: int32 cluster_count = 9;
    */
   clusterCount: number;
 
   /**
-   * Those of them that were not worth a question: a lesson says them already, or they have grown little.
+   * Clusters that needed no question: a lesson covers them already, or they have grown little.
    *
    * @generated from field: int32 known_cluster_count = 10;
    */
   knownClusterCount: number;
 
   /**
-   * Those that a model was asked about: at most 20.
+   * Clusters about which a model was asked: at most 20.
    *
    * @generated from field: int32 asked_count = 11;
    */
   askedCount: number;
 
   /**
-   * Answers that were not kept: fewer than two episodes support them, or they matter less than `min_store_importance`.
+   * Answers that were not stored: fewer than two episodes support them, or their importance is below
+   * `min_store_importance`.
    *
    * @generated from field: int32 unsupported_count = 12;
    */
   unsupportedCount: number;
 
   /**
-   * Questions without an answer that can be used.
+   * Questions without a usable answer.
    *
    * @generated from field: int32 failed_count = 13;
    */
   failedCount: number;
 
   /**
-   * What was made or strengthened.
+   * Lessons that were made or strengthened.
    *
    * @generated from field: repeated sidemirror.v1.DreamtLesson lessons = 14;
    */
   lessons: DreamtLesson[];
 
   /**
-   * What the questions took, together; absent when nothing was asked.
+   * The usage of all questions together; absent when no model was asked.
    *
    * @generated from field: sidemirror.v1.Usage usage = 15;
    */
@@ -2763,7 +2766,7 @@ export declare type DreamLogEntry = Message<"sidemirror.v1.DreamLogEntry"> & {
 export declare const DreamLogEntrySchema: GenMessage<DreamLogEntry>;
 
 /**
- * What a dream made of one cluster.
+ * The lesson from one cluster.
  *
  * @generated from message sidemirror.v1.DreamtLesson
  */
@@ -2783,21 +2786,21 @@ export declare type DreamtLesson = Message<"sidemirror.v1.DreamtLesson"> & {
   strategyId: string;
 
   /**
-   * The memories that it rests on.
+   * The memories that the lesson rests on.
    *
    * @generated from field: repeated string supporting_memory_ids = 3;
    */
   supportingMemoryIds: string[];
 
   /**
-   * How many distinct episodes taught those: at least 2.
+   * How many distinct episodes taught those memories: at least 2.
    *
    * @generated from field: int32 episode_count = 4;
    */
   episodeCount: number;
 
   /**
-   * Whether it is new; else it was known word for word, and was strengthened.
+   * Whether the lesson is new; else it was known word for word, and was strengthened.
    *
    * @generated from field: bool is_new = 5;
    */
@@ -2817,7 +2820,7 @@ export declare const DreamtLessonSchema: GenMessage<DreamtLesson>;
  */
 export declare type ListDreamsRequest = Message<"sidemirror.v1.ListDreamsRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -2831,14 +2834,14 @@ export declare type ListDreamsRequest = Message<"sidemirror.v1.ListDreamsRequest
   projectId: string;
 
   /**
-   * How many to return; 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+   * How many to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * The token of the page before; empty for the first page. At most 1,024 characters.
+   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
    *
    * @generated from field: string page_token = 4;
    */
@@ -2858,14 +2861,14 @@ export declare const ListDreamsRequestSchema: GenMessage<ListDreamsRequest>;
  */
 export declare type ListDreamsResponse = Message<"sidemirror.v1.ListDreamsResponse"> & {
   /**
-   * A page of it.
+   * One page of the log.
    *
    * @generated from field: repeated sidemirror.v1.DreamLogEntry dreams = 1;
    */
   dreams: DreamLogEntry[];
 
   /**
-   * The token of the next page; empty on the last one.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -2879,13 +2882,13 @@ export declare type ListDreamsResponse = Message<"sidemirror.v1.ListDreamsRespon
 export declare const ListDreamsResponseSchema: GenMessage<ListDreamsResponse>;
 
 /**
- * Asks for the log of what was removed.
+ * Asks for the log of prunings.
  *
  * @generated from message sidemirror.v1.ListPruningsRequest
  */
 export declare type ListPruningsRequest = Message<"sidemirror.v1.ListPruningsRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -2899,14 +2902,14 @@ export declare type ListPruningsRequest = Message<"sidemirror.v1.ListPruningsReq
   projectId: string;
 
   /**
-   * How many to return; 50 when 0, at most 1,000.
+   * How many to return: 50 when 0, at most 1,000.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * The token of the page before; empty for the first page. At most 1,024 characters.
+   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
    *
    * @generated from field: string page_token = 4;
    */
@@ -2926,14 +2929,14 @@ export declare const ListPruningsRequestSchema: GenMessage<ListPruningsRequest>;
  */
 export declare type ListPruningsResponse = Message<"sidemirror.v1.ListPruningsResponse"> & {
   /**
-   * A page of it.
+   * One page of the log.
    *
    * @generated from field: repeated sidemirror.v1.Pruning prunings = 1;
    */
   prunings: Pruning[];
 
   /**
-   * The token of the next page; empty on the last one.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -2947,43 +2950,43 @@ export declare type ListPruningsResponse = Message<"sidemirror.v1.ListPruningsRe
 export declare const ListPruningsResponseSchema: GenMessage<ListPruningsResponse>;
 
 /**
- * What was removed at one time.
+ * One removal of old data.
  *
  * @generated from message sidemirror.v1.Pruning
  */
 export declare type Pruning = Message<"sidemirror.v1.Pruning"> & {
   /**
-   * Of what.
+   * The kind of data.
    *
    * @generated from field: sidemirror.v1.PrunedKind kind = 1;
    */
   kind: PrunedKind;
 
   /**
-   * How much.
+   * How many memories or turns were removed.
    *
    * @generated from field: int64 count = 2;
    */
   count: bigint;
 
   /**
-   * When.
+   * When they were removed.
    *
    * @generated from field: google.protobuf.Timestamp prune_time = 3;
    */
   pruneTime?: Timestamp | undefined;
 
   /**
-   * Nothing had been heard of it since before this time (`retention.memory_days`, `retention.trace_days`); `prune_time`
-   * where the project had too many.
+   * The removed data had no activity after this time (`retention.memory_days`, `retention.trace_days`). It is
+   * `prune_time` if the project had too many.
    *
    * @generated from field: google.protobuf.Timestamp before_time = 4;
    */
   beforeTime?: Timestamp | undefined;
 
   /**
-   * Memories: they mattered less than this (`retention.memory_importance`), or no more than this where the project had
-   * too many (`retention.memory_count`); 0 for turns.
+   * The removed memories had an importance below this (`retention.memory_importance`), or at most this if the project
+   * had too many (`retention.memory_count`). 0 for turns.
    *
    * @generated from field: double importance_below = 5;
    */
@@ -2997,13 +3000,13 @@ export declare type Pruning = Message<"sidemirror.v1.Pruning"> & {
 export declare const PruningSchema: GenMessage<Pruning>;
 
 /**
- * What an event of a trace is.
+ * The type of an event in a trace.
  *
  * @generated from enum sidemirror.v1.EventType
  */
 export enum EventType {
   /**
-   * Not said: EVENT_TYPE_SYSTEM_EVENT.
+   * Not set; treated as EVENT_TYPE_SYSTEM_EVENT.
    *
    * @generated from enum value: EVENT_TYPE_UNSPECIFIED = 0;
    */
@@ -3065,20 +3068,20 @@ export enum EventType {
 export declare const EventTypeSchema: GenEnum<EventType>;
 
 /**
- * Why something failed.
+ * The category of a failure.
  *
  * @generated from enum sidemirror.v1.ErrorCategory
  */
 export enum ErrorCategory {
   /**
-   * Not known, or not said.
+   * Not known, or not reported.
    *
    * @generated from enum value: ERROR_CATEGORY_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * It took too long.
+   * The operation took too long.
    *
    * @generated from enum value: ERROR_CATEGORY_TIMEOUT_ERROR = 1;
    */
@@ -3092,7 +3095,7 @@ export enum ErrorCategory {
   VALIDATION_ERROR = 2,
 
   /**
-   * It was not allowed.
+   * The operation was not allowed.
    *
    * @generated from enum value: ERROR_CATEGORY_PERMISSION_ERROR = 3;
    */
@@ -3113,7 +3116,7 @@ export enum ErrorCategory {
   RATE_LIMIT_ERROR = 5,
 
   /**
-   * The way to it failed.
+   * The network connection failed.
    *
    * @generated from enum value: ERROR_CATEGORY_NETWORK_ERROR = 6;
    */
@@ -3148,7 +3151,7 @@ export enum ErrorCategory {
   LOGIC_ERROR = 10,
 
   /**
-   * It failed, and nothing says why.
+   * The cause of the failure is not known.
    *
    * @generated from enum value: ERROR_CATEGORY_UNKNOWN_ERROR = 11;
    */
@@ -3161,13 +3164,13 @@ export enum ErrorCategory {
 export declare const ErrorCategorySchema: GenEnum<ErrorCategory>;
 
 /**
- * What a memory says.
+ * The kind of a memory.
  *
  * @generated from enum sidemirror.v1.MemoryKind
  */
 export enum MemoryKind {
   /**
-   * Not said: any.
+   * Not set: any kind.
    *
    * @generated from enum value: MEMORY_KIND_UNSPECIFIED = 0;
    */
@@ -3200,28 +3203,29 @@ export declare const MemoryKindSchema: GenEnum<MemoryKind>;
  */
 export enum MemoryState {
   /**
-   * Not said: any.
+   * Not set: any state.
    *
    * @generated from enum value: MEMORY_STATE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * It is.
+   * The memory is recalled.
    *
    * @generated from enum value: MEMORY_STATE_ACTIVE = 1;
    */
   ACTIVE = 1,
 
   /**
-   * It is not: its text tries to steer whoever reads it, it waits for a second episode, or somebody said so.
+   * The memory is not recalled: its text tries to steer its reader, it waits for a second episode, or a reviewer
+   * decided so.
    *
    * @generated from enum value: MEMORY_STATE_QUARANTINED = 2;
    */
   QUARANTINED = 2,
 
   /**
-   * It is not, and is not learned anew either.
+   * The memory is not recalled, and is not learned again.
    *
    * @generated from enum value: MEMORY_STATE_RETIRED = 3;
    */
@@ -3254,7 +3258,7 @@ export enum SearchMode {
   FILTER = 1,
 
   /**
-   * By full text alone: there is no embedding model, or it did not answer, or records still wait for their vectors.
+   * By full text alone: there is no embedding model, it did not answer, or memories still wait for their vectors.
    *
    * @generated from enum value: SEARCH_MODE_FULL_TEXT = 2;
    */
@@ -3280,28 +3284,28 @@ export declare const SearchModeSchema: GenEnum<SearchMode>;
  */
 export enum ClusterKind {
   /**
-   * Not said: any.
+   * Not set: any kind.
    *
    * @generated from enum value: CLUSTER_KIND_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * They tell of the same failure, in whatever words.
+   * The memories are about the same failure, in any wording.
    *
    * @generated from enum value: CLUSTER_KIND_ERROR_SIGNATURE = 1;
    */
   ERROR_SIGNATURE = 1,
 
   /**
-   * They are about the same tool, and have many of their words in common.
+   * The memories are about the same tool, and share many words.
    *
    * @generated from enum value: CLUSTER_KIND_TOOL = 2;
    */
   TOOL = 2,
 
   /**
-   * They have most of their words in common.
+   * The memories share most of their words.
    *
    * @generated from enum value: CLUSTER_KIND_SIMILARITY = 3;
    */
@@ -3314,55 +3318,55 @@ export enum ClusterKind {
 export declare const ClusterKindSchema: GenEnum<ClusterKind>;
 
 /**
- * What a link says of its source.
+ * The relation of a link's source to its target.
  *
  * @generated from enum sidemirror.v1.LinkKind
  */
 export enum LinkKind {
   /**
-   * Not said.
+   * Not set.
    *
    * @generated from enum value: LINK_KIND_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * It is what to do next time, and the target says why.
+   * The source says what to do next time, the target why.
    *
    * @generated from enum value: LINK_KIND_STRATEGY_OF = 1;
    */
   STRATEGY_OF = 1,
 
   /**
-   * It was made with the target.
+   * The source was derived from the target.
    *
    * @generated from enum value: LINK_KIND_DERIVED_FROM = 2;
    */
   DERIVED_FROM = 2,
 
   /**
-   * It holds in place of the target, which is shown no more beside it.
+   * The source replaces the target, which is no longer shown beside it.
    *
    * @generated from enum value: LINK_KIND_SUPERSEDES = 3;
    */
   SUPERSEDES = 3,
 
   /**
-   * It says much the same as the target.
+   * The source says much the same as the target.
    *
    * @generated from enum value: LINK_KIND_SIMILAR_TO = 4;
    */
   SIMILAR_TO = 4,
 
   /**
-   * It tells of the same failure as the target.
+   * The source is about the same failure as the target.
    *
    * @generated from enum value: LINK_KIND_SAME_ERROR = 5;
    */
   SAME_ERROR = 5,
 
   /**
-   * The target, which is no memory, occurs in it.
+   * The source mentions the target, which is not a memory.
    *
    * @generated from enum value: LINK_KIND_MENTIONS = 6;
    */
@@ -3375,13 +3379,13 @@ export enum LinkKind {
 export declare const LinkKindSchema: GenEnum<LinkKind>;
 
 /**
- * What a node of the graph is.
+ * The kind of a node in the graph.
  *
  * @generated from enum sidemirror.v1.GraphNodeKind
  */
 export enum GraphNodeKind {
   /**
-   * Not said: GRAPH_NODE_KIND_MEMORY.
+   * Not set; treated as GRAPH_NODE_KIND_MEMORY.
    *
    * @generated from enum value: GRAPH_NODE_KIND_UNSPECIFIED = 0;
    */
@@ -3429,7 +3433,7 @@ export enum GraphNodeKind {
 export declare const GraphNodeKindSchema: GenEnum<GraphNodeKind>;
 
 /**
- * What was removed because it was old.
+ * The kind of data that was removed because of its age.
  *
  * @generated from enum sidemirror.v1.PrunedKind
  */
@@ -3442,14 +3446,14 @@ export enum PrunedKind {
   UNSPECIFIED = 0,
 
   /**
-   * Memories that mattered little.
+   * Memories of little importance.
    *
    * @generated from enum value: PRUNED_KIND_MEMORIES = 1;
    */
   MEMORIES = 1,
 
   /**
-   * Turns that had ended, with their events and directives.
+   * Ended turns, with their events and directives.
    *
    * @generated from enum value: PRUNED_KIND_TURNS = 2;
    */
@@ -3462,7 +3466,7 @@ export enum PrunedKind {
 export declare const PrunedKindSchema: GenEnum<PrunedKind>;
 
 /**
- * What the evidence says of a lesson.
+ * What the evidence says about a lesson.
  *
  * @generated from enum sidemirror.v1.LessonVerdict
  */
@@ -3475,28 +3479,28 @@ export enum LessonVerdict {
   UNSPECIFIED = 0,
 
   /**
-   * Tasks succeed more often with it.
+   * Tasks succeed more often with the lesson.
    *
    * @generated from enum value: LESSON_VERDICT_HELPS = 1;
    */
   HELPS = 1,
 
   /**
-   * Tasks succeed less often with it.
+   * Tasks succeed less often with the lesson.
    *
    * @generated from enum value: LESSON_VERDICT_HARMS = 2;
    */
   HARMS = 2,
 
   /**
-   * It makes a difference of less than 10 points, if any.
+   * The lesson changes the success rate by less than 10 percentage points.
    *
    * @generated from enum value: LESSON_VERDICT_INERT = 3;
    */
   INERT = 3,
 
   /**
-   * There are too few outcomes to tell: fewer than 30 in an arm, or a lift that chance may have made.
+   * There are too few outcomes to tell: fewer than 30 in an arm, or a lift that may be due to chance.
    *
    * @generated from enum value: LESSON_VERDICT_NOT_ENOUGH_DATA = 4;
    */
@@ -3509,20 +3513,21 @@ export enum LessonVerdict {
 export declare const LessonVerdictSchema: GenEnum<LessonVerdict>;
 
 /**
- * What did this teach, and what was learned that fits here?
+ * Lessons from earlier work: made from traces, stored, and found again for a task.
  *
- * A reflection says what happened and why, a strategy what to do next time. Both are kept for good, found again by what
- * they say and where they apply, and carry how far their text can be trusted. Texts that try to steer whoever reads them
- * are kept in quarantine, and are not recalled unless a person lets them out.
+ * A reflection says what happened and why, a strategy what to do next time. Both are stored with an origin that says
+ * how far their text can be trusted, and are found by their text and by where they apply. A text that tries to steer
+ * its reader is quarantined, and is not recalled unless a person releases it.
  *
- * Other than elsewhere, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
+ * Unlike other calls, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
  * RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
  *
  * @generated from service sidemirror.v1.ReflectiveMemoryService
  */
 export declare const ReflectiveMemoryService: GenService<{
   /**
-   * Reflects on a trace: given events, a recorded turn, or the turns of a session. Keeps the result when `store` is true.
+   * Reflects on a trace: given events, a recorded turn, or the turns of a session. Stores the result when `store` is
+   * true.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.GenerateReflection
    */
@@ -3532,8 +3537,8 @@ export declare const ReflectiveMemoryService: GenService<{
     output: typeof GenerateReflectionResponseSchema;
   },
   /**
-   * Keeps a reflection and, when there is one, its strategy, in one transaction. What is known already, word for word or
-   * from the same episode, is strengthened instead of kept a second time; the ids are then those of what was known.
+   * Stores a reflection and its strategy, if there is one, in one transaction. A memory that is known already, word for
+   * word or from the same episode, is strengthened instead of stored twice; the ids are then those of the known one.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.StoreReflection
    */
@@ -3563,7 +3568,7 @@ export declare const ReflectiveMemoryService: GenService<{
     output: typeof ListReflectionsResponseSchema;
   },
   /**
-   * Changes a memory: its next version. A new text is judged like any that enters: it may put the memory in quarantine.
+   * Changes a memory, which makes its next version. A new text is checked, and may put the memory in quarantine.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.UpdateReflection
    */
@@ -3573,8 +3578,8 @@ export declare const ReflectiveMemoryService: GenService<{
     output: typeof UpdateReflectionResponseSchema;
   },
   /**
-   * Removes a memory with all its versions. Its reflection or strategy stays. It may be learned anew; to keep a lesson
-   * from coming back, retire it (ReviewReflection).
+   * Deletes a memory with all its versions. The strategy of a reflection, or the reflection of a strategy, stays. The
+   * memory may be learned again; to prevent that, retire it (ReviewReflection).
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.DeleteReflection
    */
@@ -3584,7 +3589,7 @@ export declare const ReflectiveMemoryService: GenService<{
     output: typeof DeleteReflectionResponseSchema;
   },
   /**
-   * How a memory evolved: its versions, the newest first, the present one among them.
+   * The versions of a memory, the newest first, including the present one.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions
    */
@@ -3594,7 +3599,7 @@ export declare const ReflectiveMemoryService: GenService<{
     output: typeof ListReflectionVersionsResponseSchema;
   },
   /**
-   * Promotes, retires or quarantines a memory, with a reason: its next version.
+   * Activates, retires or quarantines a memory, with a reason. This makes its next version.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.ReviewReflection
    */
@@ -3604,7 +3609,7 @@ export declare const ReflectiveMemoryService: GenService<{
     output: typeof ReviewReflectionResponseSchema;
   },
   /**
-   * Memories that fit a text and a filter, the best first. Active ones only, unless quarantined ones are asked for.
+   * Finds memories that fit a text and a filter, the best first. Only active ones, and quarantined ones if requested.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.QueryReflections
    */
@@ -3624,8 +3629,8 @@ export declare const ReflectiveMemoryService: GenService<{
     output: typeof BuildMemoryContextResponseSchema;
   },
   /**
-   * Tells what became of the task that a block was built for. A lesson that turns out to harm is retired with it: its next
-   * version says so and why, and ReviewReflection takes that back.
+   * Reports the outcome of the task that a block was built for. A lesson that proves harmful is then retired: its next
+   * version says so and why, and ReviewReflection reverses it.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.ReportOutcome
    */
@@ -3635,7 +3640,8 @@ export declare const ReflectiveMemoryService: GenService<{
     output: typeof ReportOutcomeResponseSchema;
   },
   /**
-   * Whether lessons help: what became of tasks that they were shown for, against tasks that they were held back from.
+   * Whether lessons help: the outcomes of tasks that they were shown for, compared with tasks that they were held back
+   * from.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics
    */
@@ -3645,12 +3651,12 @@ export declare const ReflectiveMemoryService: GenService<{
     output: typeof GetLessonStatisticsResponseSchema;
   },
   /**
-   * Lets the project dream, now: reads what is new in its memory, gathers it with what it is like, asks a model what that
-   * teaches together, and keeps what at least two distinct episodes support. Nothing is deleted, and no memory is
-   * rewritten. Answers with the progress of the pass and, last, with its entry in the log. A project has one dreamer: a
-   * pass that is under way already, in whichever sidecar, is followed. It goes on when the caller leaves. A project also
-   * dreams by itself, 2 hours after it was last heard of, or 24 hours after its last pass. With
-   * REFLECTIVE_MEMORY_MODE=lite FAILED_PRECONDITION; so it is for a pass that cannot be finished.
+   * Starts a dream: a pass that groups the project's new memories with similar ones, asks a model what each group
+   * teaches, and stores lessons that at least two distinct episodes support. A dream deletes nothing and rewrites no
+   * memory. The stream reports its progress and, last, its entry in the log. A project has one pass at a time: the call
+   * follows a pass that is already in progress, in any sidecar. The pass goes on when the caller leaves. A project also
+   * dreams by itself, 2 hours after its last activity or 24 hours after its last pass. FAILED_PRECONDITION with
+   * REFLECTIVE_MEMORY_MODE=lite, and for a pass that cannot be finished.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.Dream
    */
@@ -3660,7 +3666,7 @@ export declare const ReflectiveMemoryService: GenService<{
     output: typeof DreamResponseSchema;
   },
   /**
-   * What passes came to, the newest first. The log is permanent.
+   * The log of dreams, the newest first. The log is permanent.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.ListDreams
    */
@@ -3670,8 +3676,8 @@ export declare const ReflectiveMemoryService: GenService<{
     output: typeof ListDreamsResponseSchema;
   },
   /**
-   * What was removed because it was old, the newest first: unimportant memories, and the traces of turns. The log is
-   * permanent.
+   * The log of prunings, the newest first: unimportant memories and traces of turns that were removed because of their
+   * age. The log is permanent.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.ListPrunings
    */
@@ -3681,7 +3687,7 @@ export declare const ReflectiveMemoryService: GenService<{
     output: typeof ListPruningsResponseSchema;
   },
   /**
-   * Everything that is kept, versions and links included, as lines of JSON: one for each memory, the newest first.
+   * All memories with their versions and links, as lines of JSON: one for each memory, the newest first.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.ExportReflections
    */
@@ -3691,10 +3697,10 @@ export declare const ReflectiveMemoryService: GenService<{
     output: typeof ExportReflectionsResponseSchema;
   },
   /**
-   * Keeps the lines of an export. A memory whose id is known is left as it is, so that the same lines may come again; a
-   * line that cannot be used is reported by its number, and the others are kept. A text that would be quarantined if it
-   * were learned is quarantined (with the policy `corroborated` unless its line has a second episode or a review), and no
-   * memory is trusted more than the agent's own text, whatever its line says.
+   * Stores the lines of an export. A memory whose id is known stays as it is, so that the same lines may be sent again.
+   * An invalid line is reported by its number, and the others are stored. A text is quarantined as if it were learned;
+   * under the policy `corroborated`, a second episode or a review in its line counts as corroboration. No memory is
+   * trusted more than the agent's own text, whatever its line says.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.ImportReflections
    */
@@ -3704,8 +3710,8 @@ export declare const ReflectiveMemoryService: GenService<{
     output: typeof ImportReflectionsResponseSchema;
   },
   /**
-   * Memories that belong together, by the failure that they tell of, their tool, or their words: the clusters with the
-   * most episodes first. Of a project with more than 2,000 active memories the newest 2,000 count.
+   * Clusters of memories that share a failure, a tool or their words; those with the most episodes first. In a project
+   * with more than 2,000 active memories only the newest 2,000 count.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.ListClusters
    */
@@ -3715,9 +3721,9 @@ export declare const ReflectiveMemoryService: GenService<{
     output: typeof ListClustersResponseSchema;
   },
   /**
-   * Links memories, or removes links. Those that arise from what is learned are made by the server: between a strategy
-   * and its reflection, to memories that it was made with, to lessons of the same error or of much the same words, and to
-   * the tools, errors and names that it mentions.
+   * Links memories, or removes links. The server itself links a new memory to its strategy or reflection, to the
+   * memories it was made with, to lessons of the same error or similar words, and to the tools, errors and names that
+   * it mentions.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.LinkReflections
    */
@@ -3727,8 +3733,8 @@ export declare const ReflectiveMemoryService: GenService<{
     output: typeof LinkReflectionsResponseSchema;
   },
   /**
-   * What hangs together with a memory, a tool, an error or a name, as far as some links away. What is not there, or is
-   * another tenant's, is left out.
+   * The nodes within a few links of a memory, a tool, an error or a name. Nodes that do not exist, or belong to another
+   * tenant, are left out.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.ExploreGraph
    */

@@ -467,7 +467,7 @@ export const EventTypeSchema = /*@__PURE__*/
   enumDesc(file_sidemirror_v1_reflective_memory, 0);
 
 /**
- * What an event of a trace is.
+ * The type of an event in a trace.
  *
  * @generated from enum sidemirror.v1.EventType
  */
@@ -481,7 +481,7 @@ export const ErrorCategorySchema = /*@__PURE__*/
   enumDesc(file_sidemirror_v1_reflective_memory, 1);
 
 /**
- * Why something failed.
+ * The category of a failure.
  *
  * @generated from enum sidemirror.v1.ErrorCategory
  */
@@ -495,7 +495,7 @@ export const MemoryKindSchema = /*@__PURE__*/
   enumDesc(file_sidemirror_v1_reflective_memory, 2);
 
 /**
- * What a memory says.
+ * The kind of a memory.
  *
  * @generated from enum sidemirror.v1.MemoryKind
  */
@@ -551,7 +551,7 @@ export const LinkKindSchema = /*@__PURE__*/
   enumDesc(file_sidemirror_v1_reflective_memory, 6);
 
 /**
- * What a link says of its source.
+ * The relation of a link's source to its target.
  *
  * @generated from enum sidemirror.v1.LinkKind
  */
@@ -565,7 +565,7 @@ export const GraphNodeKindSchema = /*@__PURE__*/
   enumDesc(file_sidemirror_v1_reflective_memory, 7);
 
 /**
- * What a node of the graph is.
+ * The kind of a node in the graph.
  *
  * @generated from enum sidemirror.v1.GraphNodeKind
  */
@@ -579,7 +579,7 @@ export const PrunedKindSchema = /*@__PURE__*/
   enumDesc(file_sidemirror_v1_reflective_memory, 8);
 
 /**
- * What was removed because it was old.
+ * The kind of data that was removed because of its age.
  *
  * @generated from enum sidemirror.v1.PrunedKind
  */
@@ -593,7 +593,7 @@ export const LessonVerdictSchema = /*@__PURE__*/
   enumDesc(file_sidemirror_v1_reflective_memory, 9);
 
 /**
- * What the evidence says of a lesson.
+ * What the evidence says about a lesson.
  *
  * @generated from enum sidemirror.v1.LessonVerdict
  */
@@ -601,13 +601,13 @@ export const LessonVerdict = /*@__PURE__*/
   tsEnum(LessonVerdictSchema);
 
 /**
- * What did this teach, and what was learned that fits here?
+ * Lessons from earlier work: made from traces, stored, and found again for a task.
  *
- * A reflection says what happened and why, a strategy what to do next time. Both are kept for good, found again by what
- * they say and where they apply, and carry how far their text can be trusted. Texts that try to steer whoever reads them
- * are kept in quarantine, and are not recalled unless a person lets them out.
+ * A reflection says what happened and why, a strategy what to do next time. Both are stored with an origin that says
+ * how far their text can be trusted, and are found by their text and by where they apply. A text that tries to steer
+ * its reader is quarantined, and is not recalled unless a person releases it.
  *
- * Other than elsewhere, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
+ * Unlike other calls, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
  * RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
  *
  * @generated from service sidemirror.v1.ReflectiveMemoryService

@@ -13,13 +13,13 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_sidemirror_v1_sidecar: GenFile;
 
 /**
- * Asks what this server is.
+ * Asks for facts about the server.
  *
  * @generated from message sidemirror.v1.GetServerInfoRequest
  */
 export declare type GetServerInfoRequest = Message<"sidemirror.v1.GetServerInfoRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -40,7 +40,7 @@ export declare type GetServerInfoRequest = Message<"sidemirror.v1.GetServerInfoR
 export declare const GetServerInfoRequestSchema: GenMessage<GetServerInfoRequest>;
 
 /**
- * What this server is.
+ * Facts about the server.
  *
  * @generated from message sidemirror.v1.GetServerInfoResponse
  */
@@ -67,28 +67,28 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
   projectId: string;
 
   /**
-   * Where records are kept.
+   * The stores that hold the records.
    *
    * @generated from field: repeated sidemirror.v1.StoreInfo stores = 4;
    */
   stores: StoreInfo[];
 
   /**
-   * What answers when a reflection is asked for.
+   * The models that answer, by purpose.
    *
    * @generated from field: repeated sidemirror.v1.ModelInfo models = 5;
    */
   models: ModelInfo[];
 
   /**
-   * What a session starts with when it says nothing else.
+   * The default configuration of a session.
    *
    * @generated from field: sidemirror.v1.ThinkingConfig default_config = 6;
    */
   defaultConfig?: ThinkingConfig | undefined;
 
   /**
-   * What a turn starts with when it says nothing else.
+   * The default budget of a turn.
    *
    * @generated from field: sidemirror.v1.TurnBudget default_budget = 7;
    */
@@ -102,16 +102,15 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
   limits: { [key: string]: bigint };
 
   /**
-   * What models have cost the asked tenant and project in the last 7 days, today included: one entry for each day and
-   * purpose with any calls, newest day first, then by purpose. Empty while the store does not answer.
+   * What models cost the requested tenant and project in the last 7 days, including today. One entry for each day and
+   * purpose with calls, the newest day first, then by purpose. Empty while the store does not answer.
    *
    * @generated from field: repeated sidemirror.v1.Spend spend = 9;
    */
   spend: Spend[];
 
   /**
-   * The caps on what models may cost in a day, as far as any are set, with what counts against them today. Empty while
-   * the store does not answer.
+   * The caps that are set on a day's spend, and what counts against them today. Empty while the store does not answer.
    *
    * @generated from field: repeated sidemirror.v1.SpendCap spend_caps = 10;
    */
@@ -125,7 +124,7 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
 export declare const GetServerInfoResponseSchema: GenMessage<GetServerInfoResponse>;
 
 /**
- * One place where records are kept.
+ * One store of records.
  *
  * @generated from message sidemirror.v1.StoreInfo
  */
@@ -138,21 +137,21 @@ export declare type StoreInfo = Message<"sidemirror.v1.StoreInfo"> & {
   kind: string;
 
   /**
-   * What it holds, for people.
+   * What the store holds, for people.
    *
    * @generated from field: string holds = 2;
    */
   holds: string;
 
   /**
-   * What an OK of this server survives, for people.
+   * What a confirmed write survives, for people.
    *
    * @generated from field: string durability = 3;
    */
   durability: string;
 
   /**
-   * It answered the last time it was asked.
+   * Whether the store answered its last request.
    *
    * @generated from field: bool available = 4;
    */
@@ -166,13 +165,13 @@ export declare type StoreInfo = Message<"sidemirror.v1.StoreInfo"> & {
 export declare const StoreInfoSchema: GenMessage<StoreInfo>;
 
 /**
- * One provider of answers.
+ * The model for one purpose.
  *
  * @generated from message sidemirror.v1.ModelInfo
  */
 export declare type ModelInfo = Message<"sidemirror.v1.ModelInfo"> & {
   /**
-   * What it is asked for: `mid_turn_reflection`. Spend is counted by the same name.
+   * The purpose, such as `mid_turn_reflection`. Spend is counted by the same name.
    *
    * @generated from field: string purpose = 1;
    */
@@ -193,7 +192,7 @@ export declare type ModelInfo = Message<"sidemirror.v1.ModelInfo"> & {
   model: string;
 
   /**
-   * It is being asked. False for a while after it has failed several times in a row.
+   * Whether the model may be asked: false for a while after several failures in a row.
    *
    * @generated from field: bool available = 4;
    */
@@ -207,8 +206,8 @@ export declare type ModelInfo = Message<"sidemirror.v1.ModelInfo"> & {
 export declare const ModelInfoSchema: GenMessage<ModelInfo>;
 
 /**
- * What models have cost in one day for one purpose. What is reserved counts as spent: a call reserves the most that it
- * can cost before it goes out, and gives back what it did not take when it has come back.
+ * What models cost in one day for one purpose. Reservations count as spent: a call reserves the most that it can cost
+ * before it is sent, and releases the unused part when it returns.
  *
  * @generated from message sidemirror.v1.Spend
  */
@@ -221,56 +220,56 @@ export declare type Spend = Message<"sidemirror.v1.Spend"> & {
   day: string;
 
   /**
-   * What the models were asked for.
+   * The purpose of the calls.
    *
    * @generated from field: string purpose = 2;
    */
   purpose: string;
 
   /**
-   * Calls that were made, attempts that failed included.
+   * The number of calls, including failed attempts.
    *
    * @generated from field: int64 calls = 3;
    */
   calls: bigint;
 
   /**
-   * Tokens in and out of calls that have ended.
+   * Input and output tokens of calls that have ended.
    *
    * @generated from field: int64 tokens = 4;
    */
   tokens: bigint;
 
   /**
-   * What those cost in USD.
+   * The cost in USD of calls that have ended.
    *
    * @generated from field: double usd = 5;
    */
   usd: number;
 
   /**
-   * The most tokens that calls under way can take.
+   * The most tokens that calls in progress can use.
    *
    * @generated from field: int64 reserved_tokens = 6;
    */
   reservedTokens: bigint;
 
   /**
-   * The most that calls under way can cost in USD.
+   * The most that calls in progress can cost in USD.
    *
    * @generated from field: double reserved_usd = 7;
    */
   reservedUsd: number;
 
   /**
-   * Tokens reserved by calls whose end was never recorded, as after a crash.
+   * Tokens reserved by calls whose end was never recorded, for example because of a crash.
    *
    * @generated from field: int64 orphaned_tokens = 8;
    */
   orphanedTokens: bigint;
 
   /**
-   * What those are counted as in USD.
+   * USD reserved by calls whose end was never recorded.
    *
    * @generated from field: double orphaned_usd = 9;
    */
@@ -284,27 +283,27 @@ export declare type Spend = Message<"sidemirror.v1.Spend"> & {
 export declare const SpendSchema: GenMessage<Spend>;
 
 /**
- * The most that models may cost in a day, and how far that is used for calls of the asked tenant and project.
+ * A cap on a day's spend, and how much of it is used for calls of the requested tenant and project.
  *
  * @generated from message sidemirror.v1.SpendCap
  */
 export declare type SpendCap = Message<"sidemirror.v1.SpendCap"> & {
   /**
-   * Whose spending it counts.
+   * Whose spending the cap counts.
    *
    * @generated from field: sidemirror.v1.SpendLevel level = 1;
    */
   level: SpendLevel;
 
   /**
-   * The purpose that it is about; empty unless `level` is SPEND_LEVEL_PURPOSE.
+   * The purpose that the cap counts; empty unless `level` is SPEND_LEVEL_PURPOSE.
    *
    * @generated from field: string purpose = 2;
    */
   purpose: string;
 
   /**
-   * The most tokens in and out; absent when there is no such cap.
+   * The most input and output tokens; absent when there is no such cap.
    *
    * @generated from field: optional int64 tokens_per_day = 3;
    */
@@ -318,21 +317,21 @@ export declare type SpendCap = Message<"sidemirror.v1.SpendCap"> & {
   usdPerDay?: number | undefined;
 
   /**
-   * Tokens that count against it today, reserved ones included.
+   * Tokens that count against the cap today, including reserved ones.
    *
    * @generated from field: int64 used_tokens = 5;
    */
   usedTokens: bigint;
 
   /**
-   * USD that count against it today, reserved ones included.
+   * USD that count against the cap today, including reserved ones.
    *
    * @generated from field: double used_usd = 6;
    */
   usedUsd: number;
 
   /**
-   * When the day ends and nothing counts against it any more: the next midnight, UTC.
+   * When the count starts again: the next midnight, UTC.
    *
    * @generated from field: google.protobuf.Timestamp reset_time = 7;
    */
@@ -393,7 +392,7 @@ export enum SpendLevel {
 export declare const SpendLevelSchema: GenEnum<SpendLevel>;
 
 /**
- * What this sidecar is and how it is set up.
+ * Facts about this sidecar and its configuration.
  *
  * @generated from service sidemirror.v1.SidecarService
  */

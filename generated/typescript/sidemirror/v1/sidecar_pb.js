@@ -69,7 +69,7 @@ export const SpendLevel = /*@__PURE__*/
   tsEnum(SpendLevelSchema);
 
 /**
- * What this sidecar is and how it is set up.
+ * Facts about this sidecar and its configuration.
  *
  * @generated from service sidemirror.v1.SidecarService
  */

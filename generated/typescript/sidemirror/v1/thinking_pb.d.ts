@@ -67,28 +67,28 @@ export declare const ThinkingConfigSchema: GenMessage<ThinkingConfig>;
  */
 export declare type TurnBudget = Message<"sidemirror.v1.TurnBudget"> & {
   /**
-   * How many reflections; default 4. 0 to 1,000.
+   * The most reflections; default 4. 0 to 1,000.
    *
    * @generated from field: optional int32 max_reflections = 1;
    */
   maxReflections?: number | undefined;
 
   /**
-   * How long the turn lasts at most, from its start; absent means without end. Up to 7 days.
+   * The longest duration of the turn, from its start; absent means no limit. Up to 7 days.
    *
    * @generated from field: google.protobuf.Duration time_limit = 2;
    */
   timeLimit?: Duration | undefined;
 
   /**
-   * How many tokens its reflections use at most. 0 to 1,000,000,000.
+   * The most tokens that its reflections may use. 0 to 1,000,000,000.
    *
    * @generated from field: optional int64 max_tokens = 3;
    */
   maxTokens?: bigint | undefined;
 
   /**
-   * What its reflections cost at most, in USD. 0 to 1,000,000.
+   * The most that its reflections may cost, in USD. 0 to 1,000,000.
    *
    * @generated from field: optional double max_usd = 4;
    */
@@ -149,7 +149,7 @@ export declare const BudgetLeftSchema: GenMessage<BudgetLeft>;
  */
 export declare type MidTurnReflection = Message<"sidemirror.v1.MidTurnReflection"> & {
   /**
-   * What came of it.
+   * Whether the reflection was made, or why not.
    *
    * @generated from field: sidemirror.v1.ResultStatus status = 1;
    */
@@ -163,7 +163,7 @@ export declare type MidTurnReflection = Message<"sidemirror.v1.MidTurnReflection
   detail: string;
 
   /**
-   * The assessment, as text. `[budget exhausted]`, `[deadline expired]` or `[reflection failed]` where there is none.
+   * The assessment, as text. `[budget exhausted]`, `[deadline expired]` or `[reflection failed]` if there is none.
    *
    * @generated from field: string reflection = 3;
    */
@@ -184,36 +184,37 @@ export declare type MidTurnReflection = Message<"sidemirror.v1.MidTurnReflection
   suggestedAction?: string | undefined;
 
   /**
-   * How sure the assessment is, 0 to 1; 0.7 when none was given.
+   * The confidence in the assessment, 0 to 1; 0.7 when the model gave none.
    *
    * @generated from field: double confidence = 6;
    */
   confidence: number;
 
   /**
-   * What answered; absent when nothing was asked.
+   * The model that answered, and its usage; absent when none was asked.
    *
    * @generated from field: sidemirror.v1.Usage usage = 7;
    */
   usage?: Usage | undefined;
 
   /**
-   * The events that the assessment speaks of.
+   * The events that the assessment cites.
    *
    * @generated from field: repeated string cited_event_ids = 8;
    */
   citedEventIds: string[];
 
   /**
-   * How far its text can be trusted: as far as the least trusted text that it was made from.
+   * How far the text can be trusted: as far as its least trusted source.
    *
    * @generated from field: sidemirror.v1.Origin origin = 9;
    */
   origin: Origin;
 
   /**
-   * Lessons from earlier work for what failed, at most 2, with a receipt: the same failure, or one of the same category of
-   * the same tool. Absent when none fits, when nothing failed, or when an earlier reflection of the turn brought them.
+   * Lessons from earlier work about the turn's failures, at most 2, with a receipt. They concern the same failure, or
+   * one with the same category and tool. Absent when nothing failed, when no lesson fits, or when an earlier reflection
+   * of the turn brought them.
    *
    * @generated from field: sidemirror.v1.ContextBlock lessons = 10;
    */
@@ -233,42 +234,42 @@ export declare const MidTurnReflectionSchema: GenMessage<MidTurnReflection>;
  */
 export declare type Session = Message<"sidemirror.v1.Session"> & {
   /**
-   * Its id.
+   * The session's id.
    *
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
 
   /**
-   * Its configuration, every field set.
+   * The session's configuration, every field set.
    *
    * @generated from field: sidemirror.v1.ThinkingConfig config = 2;
    */
   config?: ThinkingConfig | undefined;
 
   /**
-   * How many turns were started in it.
+   * How many turns were started in the session.
    *
    * @generated from field: int32 turn_count = 3;
    */
   turnCount: number;
 
   /**
-   * Its last successful reflection; absent when it had none.
+   * The last successful reflection; absent when there is none.
    *
    * @generated from field: sidemirror.v1.MidTurnReflection last_reflection = 4;
    */
   lastReflection?: MidTurnReflection | undefined;
 
   /**
-   * When it was made.
+   * When the session was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 5;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When it was made or its configuration was changed last.
+   * When the session was created, or its configuration last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 6;
    */
@@ -282,15 +283,14 @@ export declare type Session = Message<"sidemirror.v1.Session"> & {
 export declare const SessionSchema: GenMessage<Session>;
 
 /**
- * Something that happened in a turn. At most 1 MiB in all. Texts are normalised and secrets in them are redacted before
- * they are kept.
+ * One event of a turn. At most 1 MiB in all. Texts are normalised and their secrets redacted before they are stored.
  *
  * @generated from message sidemirror.v1.TurnEvent
  */
 export declare type TurnEvent = Message<"sidemirror.v1.TurnEvent"> & {
   /**
-   * Names the event within its turn: 1 to 128 printable characters; filled in by the server when empty. An event whose id
-   * the turn already has is acknowledged and otherwise ignored.
+   * The event's id, unique in its turn: 1 to 128 printable characters; chosen by the server when empty. An event with a
+   * known id is acknowledged and otherwise ignored.
    *
    * @generated from field: string event_id = 1;
    */
@@ -304,7 +304,7 @@ export declare type TurnEvent = Message<"sidemirror.v1.TurnEvent"> & {
   turnId: string;
 
   /**
-   * When it happened; the server's time when absent.
+   * When the event happened; the server's time when absent.
    *
    * @generated from field: google.protobuf.Timestamp time = 3;
    */
@@ -324,7 +324,7 @@ export declare type TurnEvent = Message<"sidemirror.v1.TurnEvent"> & {
    */
   kind: {
     /**
-     * The turn starts: its first event, and only there.
+     * The turn starts. Allowed only as its first event.
      *
      * @generated from field: sidemirror.v1.TurnStarted turn_started = 5;
      */
@@ -372,7 +372,7 @@ export declare type TurnEvent = Message<"sidemirror.v1.TurnEvent"> & {
     case: "toolReturned";
   } | {
     /**
-     * A tool call failed by itself: it never returned.
+     * A tool call failed without a result.
      *
      * @generated from field: sidemirror.v1.ToolFailed tool_failed = 11;
      */
@@ -380,7 +380,7 @@ export declare type TurnEvent = Message<"sidemirror.v1.TurnEvent"> & {
     case: "toolFailed";
   } | {
     /**
-     * The agent is not sure.
+     * The agent is uncertain.
      *
      * @generated from field: sidemirror.v1.Uncertainty uncertainty = 12;
      */
@@ -426,14 +426,14 @@ export declare const TurnEventSchema: GenMessage<TurnEvent>;
  */
 export declare type TurnStarted = Message<"sidemirror.v1.TurnStarted"> & {
   /**
-   * The session; created when it does not exist; a new one when empty. 1 to 128 printable characters.
+   * The session: 1 to 128 printable characters. Created when it does not exist; a new one when empty.
    *
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
 
   /**
-   * What the agent is to do. At most 256 KiB.
+   * The agent's task. At most 256 KiB.
    *
    * @generated from field: string task = 2;
    */
@@ -468,7 +468,7 @@ export declare type TurnStarted = Message<"sidemirror.v1.TurnStarted"> & {
   model: string;
 
   /**
-   * How this turn thinks. Fields that say nothing are the session's.
+   * How this turn thinks. Unset fields take the session's values.
    *
    * @generated from field: sidemirror.v1.ThinkingConfig config = 7;
    */
@@ -482,14 +482,14 @@ export declare type TurnStarted = Message<"sidemirror.v1.TurnStarted"> & {
   budget?: TurnBudget | undefined;
 
   /**
-   * When the turn has to be over; the earlier one counts when the budget has a time limit too.
+   * When the turn must end. If the budget has a time limit too, the earlier of the two counts.
    *
    * @generated from field: google.protobuf.Timestamp deadline = 9;
    */
   deadline?: Timestamp | undefined;
 
   /**
-   * Who decides that the turn reflects.
+   * Who decides when the turn reflects.
    *
    * @generated from field: sidemirror.v1.ReflectionMode reflection_mode = 10;
    */
@@ -503,7 +503,7 @@ export declare type TurnStarted = Message<"sidemirror.v1.TurnStarted"> & {
   critiqueMode: CritiqueMode;
 
   /**
-   * Which lessons from earlier work the plan is to bring; none when absent.
+   * The lessons from earlier work that the plan should bring; none when absent.
    *
    * @generated from field: sidemirror.v1.ContextWish context = 12;
    */
@@ -517,37 +517,38 @@ export declare type TurnStarted = Message<"sidemirror.v1.TurnStarted"> & {
 export declare const TurnStartedSchema: GenMessage<TurnStarted>;
 
 /**
- * Which lessons from earlier work a turn's plan is to bring: what the goal itself has taught comes first, then what
- * reflective memory and similar goals have for the task, by turns. They are one block with one receipt. A store that is
- * away or slow holds a turn up for 1.5 s at most: the plan has a warning then, and what others have.
+ * The lessons from earlier work that a turn's plan should bring. Reflections on the turn's own goal come first, then
+ * lessons from reflective memory and from similar goals in alternation. They form one block with one receipt. A store
+ * that is unavailable or slow delays the turn by 1.5 s at most: the plan then has a warning, and the lessons of the
+ * other stores.
  *
  * @generated from message sidemirror.v1.ContextWish
  */
 export declare type ContextWish = Message<"sidemirror.v1.ContextWish"> & {
   /**
-   * The goal that the turn works for: 1 to 128 printable characters; may be empty. `recent_goals` is refused.
+   * The turn's goal: 1 to 128 printable characters; may be empty. `recent_goals` is refused.
    *
    * @generated from field: string goal_id = 1;
    */
   goalId: string;
 
   /**
-   * What is to be done, when it is not the turn's task. At most 256 KiB.
+   * The task that lessons should fit, if it is not the turn's task. At most 256 KiB.
    *
    * @generated from field: string task = 2;
    */
   task: string;
 
   /**
-   * How many lessons at most: 0 to 10, where 0 means 5, of which 2 at most are of goals.
+   * The most lessons: 0 to 10, where 0 means 5 with at most 2 of goals.
    *
    * @generated from field: int32 max_items = 3;
    */
   maxItems: number;
 
   /**
-   * The tools that the turn has: a lesson for one of them comes first, one for other tools only is left out. At most 100.
-   * Each has at most 256 characters.
+   * The turn's tools. Lessons for these come first, and lessons for other tools only are left out. At most 100. Each
+   * has at most 256 characters.
    *
    * @generated from field: repeated string tools = 4;
    */
@@ -567,7 +568,7 @@ export declare const ContextWishSchema: GenMessage<ContextWish>;
  */
 export declare type UserMessage = Message<"sidemirror.v1.UserMessage"> & {
   /**
-   * What the user said. At most 256 KiB.
+   * The user's message. At most 256 KiB.
    *
    * @generated from field: string text = 1;
    */
@@ -614,7 +615,7 @@ export declare const ModelStartedSchema: GenMessage<ModelStarted>;
  */
 export declare type ModelReturned = Message<"sidemirror.v1.ModelReturned"> & {
   /**
-   * What it said; may be empty. At most 256 KiB.
+   * The model's text; may be empty. At most 256 KiB.
    *
    * @generated from field: string text = 1;
    */
@@ -648,8 +649,8 @@ export declare const ModelReturnedSchema: GenMessage<ModelReturned>;
  */
 export declare type ToolCalled = Message<"sidemirror.v1.ToolCalled"> & {
   /**
-   * The agent's id of the call, for its end to refer to; may be empty when calls do not overlap. At most 128 printable
-   * characters.
+   * The agent's id of the call, by which its result refers to it; may be empty when calls do not overlap. At most 128
+   * printable characters.
    *
    * @generated from field: string call_id = 1;
    */
@@ -670,7 +671,7 @@ export declare type ToolCalled = Message<"sidemirror.v1.ToolCalled"> & {
   arguments: string;
 
   /**
-   * The call is expected to be repeated, as when waiting for something: detectors leave it out.
+   * Whether the call is expected to repeat, as when polling: detectors ignore it.
    *
    * @generated from field: bool polling = 4;
    */
@@ -697,14 +698,14 @@ export declare type ToolReturned = Message<"sidemirror.v1.ToolReturned"> & {
   callId: string;
 
   /**
-   * What came back. At most 256 KiB.
+   * The tool's result. At most 256 KiB.
    *
    * @generated from field: string content = 2;
    */
   content: string;
 
   /**
-   * The tool itself reports a failure.
+   * Whether the tool itself reports a failure.
    *
    * @generated from field: bool is_error = 3;
    */
@@ -718,7 +719,7 @@ export declare type ToolReturned = Message<"sidemirror.v1.ToolReturned"> & {
 export declare const ToolReturnedSchema: GenMessage<ToolReturned>;
 
 /**
- * A tool call failed by itself: a time-out, a lost connection, a crash.
+ * A tool call failed without a result, such as by a timeout, a lost connection or a crash.
  *
  * @generated from message sidemirror.v1.ToolFailed
  */
@@ -731,7 +732,7 @@ export declare type ToolFailed = Message<"sidemirror.v1.ToolFailed"> & {
   callId: string;
 
   /**
-   * Why it failed. At most 256 KiB.
+   * Why the call failed. At most 256 KiB.
    *
    * @generated from field: string error = 2;
    */
@@ -745,20 +746,20 @@ export declare type ToolFailed = Message<"sidemirror.v1.ToolFailed"> & {
 export declare const ToolFailedSchema: GenMessage<ToolFailed>;
 
 /**
- * The agent is not sure.
+ * The agent is uncertain.
  *
  * @generated from message sidemirror.v1.Uncertainty
  */
 export declare type Uncertainty = Message<"sidemirror.v1.Uncertainty"> & {
   /**
-   * How uncertain, 0 (sure) to 1; from 0.5 on it asks for a reflection.
+   * How uncertain the agent is, 0 (sure) to 1; from 0.5 on it asks for a reflection.
    *
    * @generated from field: double score = 1;
    */
   score: number;
 
   /**
-   * About what; may be empty. At most 256 KiB.
+   * What the agent is uncertain about; may be empty. At most 256 KiB.
    *
    * @generated from field: string detail = 2;
    */
@@ -772,27 +773,27 @@ export declare type Uncertainty = Message<"sidemirror.v1.Uncertainty"> & {
 export declare const UncertaintySchema: GenMessage<Uncertainty>;
 
 /**
- * The agent reflected by itself. Clears the tool errors before it; takes no slot of the budget.
+ * The agent reflected by itself. The reflection clears the tool errors before it, and takes no slot of the budget.
  *
  * @generated from message sidemirror.v1.ReflectionRecorded
  */
 export declare type ReflectionRecorded = Message<"sidemirror.v1.ReflectionRecorded"> & {
   /**
-   * What it found. At most 256 KiB.
+   * The agent's reflection. At most 256 KiB.
    *
    * @generated from field: string reflection = 1;
    */
   reflection: string;
 
   /**
-   * What it will do next; may be absent. At most 256 KiB.
+   * What the agent will do next; may be absent. At most 256 KiB.
    *
    * @generated from field: optional string suggested_action = 2;
    */
   suggestedAction?: string | undefined;
 
   /**
-   * How sure it is, 0 to 1.
+   * The agent's confidence, 0 to 1.
    *
    * @generated from field: optional double confidence = 3;
    */
@@ -832,14 +833,14 @@ export declare const ResponseDraftedSchema: GenMessage<ResponseDrafted>;
  */
 export declare type TurnFinished = Message<"sidemirror.v1.TurnFinished"> & {
   /**
-   * What became of it.
+   * How the turn's task ended.
    *
    * @generated from field: sidemirror.v1.TaskOutcome outcome = 1;
    */
   outcome: TaskOutcome;
 
   /**
-   * How well it went, 0 to 1; may be absent.
+   * How well the task went, 0 to 1; may be absent.
    *
    * @generated from field: optional double score = 2;
    */
@@ -853,56 +854,56 @@ export declare type TurnFinished = Message<"sidemirror.v1.TurnFinished"> & {
 export declare const TurnFinishedSchema: GenMessage<TurnFinished>;
 
 /**
- * Something the sidecar tells the agent.
+ * One message of the sidecar to the agent.
  *
  * @generated from message sidemirror.v1.TurnDirective
  */
 export declare type TurnDirective = Message<"sidemirror.v1.TurnDirective"> & {
   /**
-   * Its id; empty for the kinds that are not recorded: ack, gap, heartbeat, closing.
+   * The directive's id; empty for the kinds that are not recorded: ack, gap, heartbeat, closing.
    *
    * @generated from field: string directive_id = 1;
    */
   directiveId: string;
 
   /**
-   * Its turn.
+   * The directive's turn.
    *
    * @generated from field: string turn_id = 2;
    */
   turnId: string;
 
   /**
-   * Its place in the turn's record, where events and directives share one numbering from 1; 0 for the kinds that are
-   * not recorded.
+   * The directive's place in the turn's record, where events and directives share one numbering from 1; 0 for the kinds
+   * that are not recorded.
    *
    * @generated from field: uint64 sequence = 3;
    */
   sequence: bigint;
 
   /**
-   * When it was made.
+   * When the directive was made.
    *
    * @generated from field: google.protobuf.Timestamp time = 4;
    */
   time?: Timestamp | undefined;
 
   /**
-   * The events that caused it.
+   * The events that caused the directive.
    *
    * @generated from field: repeated string caused_by = 5;
    */
   causedBy: string[];
 
   /**
-   * Why it was made, for a reflection.
+   * Why the directive was made, for a reflection.
    *
    * @generated from field: repeated sidemirror.v1.ReflectionReason reasons = 6;
    */
   reasons: ReflectionReason[];
 
   /**
-   * What it says.
+   * The content.
    *
    * @generated from oneof sidemirror.v1.TurnDirective.kind
    */
@@ -916,7 +917,7 @@ export declare type TurnDirective = Message<"sidemirror.v1.TurnDirective"> & {
     case: "turnPlan";
   } | {
     /**
-     * What was received and what is durable.
+     * The events that were received and are durable.
      *
      * @generated from field: sidemirror.v1.TurnAck ack = 8;
      */
@@ -924,7 +925,7 @@ export declare type TurnDirective = Message<"sidemirror.v1.TurnDirective"> & {
     case: "ack";
   } | {
     /**
-     * A detector saw something.
+     * A detector found a pattern.
      *
      * @generated from field: sidemirror.v1.Nudge nudge = 9;
      */
@@ -956,7 +957,7 @@ export declare type TurnDirective = Message<"sidemirror.v1.TurnDirective"> & {
     case: "heartbeat";
   } | {
     /**
-     * The server is going away.
+     * The stream is about to end.
      *
      * @generated from field: sidemirror.v1.Closing closing = 13;
      */
@@ -964,7 +965,7 @@ export declare type TurnDirective = Message<"sidemirror.v1.TurnDirective"> & {
     case: "closing";
   } | {
     /**
-     * The turn is over: the last directive.
+     * The turn has ended: the last directive.
      *
      * @generated from field: sidemirror.v1.TurnSummary turn_summary = 14;
      */
@@ -981,7 +982,7 @@ export declare type TurnDirective = Message<"sidemirror.v1.TurnDirective"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Why it was made, for a critique.
+   * Why the directive was made, for a critique.
    *
    * @generated from field: repeated sidemirror.v1.CritiqueReason critique_reasons = 16;
    */
@@ -1029,7 +1030,7 @@ export declare type TurnPlan = Message<"sidemirror.v1.TurnPlan"> & {
   systemPrompt: string;
 
   /**
-   * How many tokens to think; 0 at level OFF.
+   * How many tokens the model may think; 0 at level OFF.
    *
    * @generated from field: int32 token_budget = 5;
    */
@@ -1043,14 +1044,15 @@ export declare type TurnPlan = Message<"sidemirror.v1.TurnPlan"> & {
   providerParameters?: JsonObject | undefined;
 
   /**
-   * Lessons from earlier work, with their receipt; absent when the turn did not ask for any, or they could not be read.
+   * Lessons from earlier work, with their receipt; absent when the turn did not ask for any, or when they could not be
+   * read.
    *
    * @generated from field: sidemirror.v1.ContextBlock context = 7;
    */
   context?: ContextBlock | undefined;
 
   /**
-   * What is not as asked for, for people: clamps, and consequences such as "level OFF: no reflections".
+   * Differences from the request, for people: clamps, and consequences such as "level OFF: no reflections".
    *
    * @generated from field: repeated string warnings = 8;
    */
@@ -1064,7 +1066,7 @@ export declare type TurnPlan = Message<"sidemirror.v1.TurnPlan"> & {
   config?: ThinkingConfig | undefined;
 
   /**
-   * Who decides that the turn reflects.
+   * Who decides when the turn reflects.
    *
    * @generated from field: sidemirror.v1.ReflectionMode reflection_mode = 10;
    */
@@ -1092,28 +1094,28 @@ export declare type TurnPlan = Message<"sidemirror.v1.TurnPlan"> & {
 export declare const TurnPlanSchema: GenMessage<TurnPlan>;
 
 /**
- * What was received and what is durable. Cumulative: each ack replaces the one before.
+ * The events that were received and are durable. Cumulative: each ack replaces the one before.
  *
  * @generated from message sidemirror.v1.TurnAck
  */
 export declare type TurnAck = Message<"sidemirror.v1.TurnAck"> & {
   /**
-   * How many of the events sent with this call or on this stream, counted from its start, are received. Events that the
-   * turn already had count too.
+   * How many events of this call, or of this stream since its start, were received. Events that the turn already had
+   * count too.
    *
    * @generated from field: uint64 received = 1;
    */
   received: bigint;
 
   /**
-   * How many of them, counted likewise, are durable: they survive a crash of the sidecar.
+   * How many of these events are durable: they survive a crash of the sidecar.
    *
    * @generated from field: uint64 durable = 2;
    */
   durable: bigint;
 
   /**
-   * Directives that are being made.
+   * The ids of the directives in progress.
    *
    * @generated from field: repeated string pending_ids = 3;
    */
@@ -1134,20 +1136,20 @@ export declare type TurnAck = Message<"sidemirror.v1.TurnAck"> & {
 export declare const TurnAckSchema: GenMessage<TurnAck>;
 
 /**
- * A detector saw the turn go in circles. One for each streak.
+ * A detector found a turn without progress. Each streak causes one nudge.
  *
  * @generated from message sidemirror.v1.Nudge
  */
 export declare type Nudge = Message<"sidemirror.v1.Nudge"> & {
   /**
-   * What it saw.
+   * The pattern that the detector found.
    *
    * @generated from field: sidemirror.v1.Pattern pattern = 1;
    */
   pattern: Pattern;
 
   /**
-   * What it means, for the agent.
+   * What the pattern means, for the agent.
    *
    * @generated from field: string message = 2;
    */
@@ -1161,28 +1163,28 @@ export declare type Nudge = Message<"sidemirror.v1.Nudge"> & {
 export declare const NudgeSchema: GenMessage<Nudge>;
 
 /**
- * Entries of the turn that the server could not deliver on this stream. GetTurn has those that are still kept. In a
- * watch: turns after its cursor that were removed because they are old, of whatever session; they are nowhere any more.
+ * Entries of the turn that the server could not deliver on this stream. GetTurn returns those that are still stored. In
+ * a watch: turns after its cursor, of any session, that were removed because of their age and are stored no more.
  *
  * @generated from message sidemirror.v1.Gap
  */
 export declare type Gap = Message<"sidemirror.v1.Gap"> & {
   /**
-   * The first sequence number that is missing; 0 in a watch.
+   * The first missing sequence number; 0 in a watch.
    *
    * @generated from field: uint64 first_sequence = 1;
    */
   firstSequence: bigint;
 
   /**
-   * The last one; 0 in a watch.
+   * The last missing sequence number; 0 in a watch.
    *
    * @generated from field: uint64 last_sequence = 2;
    */
   lastSequence: bigint;
 
   /**
-   * Why, for people.
+   * The reason, for people.
    *
    * @generated from field: string reason = 3;
    */
@@ -1196,7 +1198,7 @@ export declare type Gap = Message<"sidemirror.v1.Gap"> & {
 export declare const GapSchema: GenMessage<Gap>;
 
 /**
- * Sent while nothing else is, so that a broken stream is noticed.
+ * Sent while nothing else is, so that clients notice a broken stream.
  *
  * @generated from message sidemirror.v1.Heartbeat
  */
@@ -1210,13 +1212,13 @@ export declare type Heartbeat = Message<"sidemirror.v1.Heartbeat"> & {
 export declare const HeartbeatSchema: GenMessage<Heartbeat>;
 
 /**
- * The server is going away; take the turn up again elsewhere or later.
+ * The stream is about to end. Resume the turn elsewhere or later.
  *
  * @generated from message sidemirror.v1.Closing
  */
 export declare type Closing = Message<"sidemirror.v1.Closing"> & {
   /**
-   * Why, for people.
+   * The reason, for people.
    *
    * @generated from field: string reason = 1;
    */
@@ -1237,62 +1239,62 @@ export declare type Closing = Message<"sidemirror.v1.Closing"> & {
 export declare const ClosingSchema: GenMessage<Closing>;
 
 /**
- * What a turn came to.
+ * The result of a turn.
  *
  * @generated from message sidemirror.v1.TurnSummary
  */
 export declare type TurnSummary = Message<"sidemirror.v1.TurnSummary"> & {
   /**
-   * What became of it, as reported.
+   * How the turn's task ended, as reported.
    *
    * @generated from field: sidemirror.v1.TaskOutcome outcome = 1;
    */
   outcome: TaskOutcome;
 
   /**
-   * How well it went, 0 to 1, as reported; absent when not.
+   * How well the task went, 0 to 1; absent when not reported.
    *
    * @generated from field: optional double score = 2;
    */
   score?: number | undefined;
 
   /**
-   * How long it lasted.
+   * How long the turn lasted.
    *
    * @generated from field: google.protobuf.Duration duration = 3;
    */
   duration?: Duration | undefined;
 
   /**
-   * Events that were recorded.
+   * The number of recorded events.
    *
    * @generated from field: int32 event_count = 4;
    */
   eventCount: number;
 
   /**
-   * Tool calls among them.
+   * The number of tool calls.
    *
    * @generated from field: int32 tool_call_count = 5;
    */
   toolCallCount: number;
 
   /**
-   * Tool calls that failed or reported a failure.
+   * The number of tool calls that failed or reported a failure.
    *
    * @generated from field: int32 tool_error_count = 6;
    */
   toolErrorCount: number;
 
   /**
-   * Nudges that were given.
+   * The number of nudges.
    *
    * @generated from field: int32 nudge_count = 7;
    */
   nudgeCount: number;
 
   /**
-   * Reflections that were made, by status.
+   * The number of reflections, by status.
    *
    * @generated from field: map<string, int32> reflections = 8;
    */
@@ -1306,7 +1308,7 @@ export declare type TurnSummary = Message<"sidemirror.v1.TurnSummary"> & {
   budgetLeft?: BudgetLeft | undefined;
 
   /**
-   * Critiques that were made, by status.
+   * The number of critiques, by status.
    *
    * @generated from field: map<string, int32> critiques = 10;
    */
@@ -1326,91 +1328,91 @@ export declare const TurnSummarySchema: GenMessage<TurnSummary>;
  */
 export declare type Turn = Message<"sidemirror.v1.Turn"> & {
   /**
-   * Its id.
+   * The turn's id.
    *
    * @generated from field: string turn_id = 1;
    */
   turnId: string;
 
   /**
-   * Its session.
+   * The turn's session.
    *
    * @generated from field: string session_id = 2;
    */
   sessionId: string;
 
   /**
-   * Its number in its session, from 1.
+   * The turn's number in its session, from 1.
    *
    * @generated from field: int32 turn_count = 3;
    */
   turnCount: number;
 
   /**
-   * Where it stands.
+   * The turn's state.
    *
    * @generated from field: sidemirror.v1.TurnState state = 4;
    */
   state: TurnState;
 
   /**
-   * What it is about, as given at its start and cut to 1,000 characters.
+   * The turn's task, as given at its start and cut to 1,000 characters.
    *
    * @generated from field: string task = 5;
    */
   task: string;
 
   /**
-   * What became of it.
+   * How the turn's task ended.
    *
    * @generated from field: sidemirror.v1.TaskOutcome outcome = 6;
    */
   outcome: TaskOutcome;
 
   /**
-   * How well it went, 0 to 1; absent when not reported.
+   * How well the task went, 0 to 1; absent when not reported.
    *
    * @generated from field: optional double score = 7;
    */
   score?: number | undefined;
 
   /**
-   * The last sequence number of its record.
+   * The last sequence number of the turn's record.
    *
    * @generated from field: uint64 last_sequence = 8;
    */
   lastSequence: bigint;
 
   /**
-   * Events that were recorded.
+   * The number of recorded events.
    *
    * @generated from field: int32 event_count = 9;
    */
   eventCount: number;
 
   /**
-   * What is left of its budget.
+   * What is left of the turn's budget.
    *
    * @generated from field: sidemirror.v1.BudgetLeft budget_left = 10;
    */
   budgetLeft?: BudgetLeft | undefined;
 
   /**
-   * Directives that are being made.
+   * The ids of the directives in progress.
    *
    * @generated from field: repeated string pending_ids = 11;
    */
   pendingIds: string[];
 
   /**
-   * When it started.
+   * When the turn started.
    *
    * @generated from field: google.protobuf.Timestamp start_time = 12;
    */
   startTime?: Timestamp | undefined;
 
   /**
-   * When it was heard of last.
+   * When the server last heard of the turn.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 13;
    */
@@ -1430,14 +1432,14 @@ export declare const TurnSchema: GenMessage<Turn>;
  */
 export declare type TurnEntry = Message<"sidemirror.v1.TurnEntry"> & {
   /**
-   * Names this place in the record of the scope; later entries have later cursors. Opaque.
+   * The position of this entry in the record of the scope; later entries have later cursors. Opaque.
    *
    * @generated from field: string cursor = 1;
    */
   cursor: string;
 
   /**
-   * Its place in the turn's record, from 1, without holes.
+   * The entry's place in the turn's record, from 1, without gaps.
    *
    * @generated from field: uint64 sequence = 2;
    */
@@ -1457,7 +1459,7 @@ export declare type TurnEntry = Message<"sidemirror.v1.TurnEntry"> & {
    */
   entry: {
     /**
-     * Something that happened.
+     * An event.
      *
      * @generated from field: sidemirror.v1.TurnEvent event = 4;
      */
@@ -1465,7 +1467,7 @@ export declare type TurnEntry = Message<"sidemirror.v1.TurnEntry"> & {
     case: "event";
   } | {
     /**
-     * Something that the sidecar said.
+     * A directive of the sidecar.
      *
      * @generated from field: sidemirror.v1.TurnDirective directive = 5;
      */
@@ -1489,28 +1491,28 @@ export declare type TurnEntry = Message<"sidemirror.v1.TurnEntry"> & {
 export declare const TurnEntrySchema: GenMessage<TurnEntry>;
 
 /**
- * A slot of the turn's budget was taken for a reflection, or a critique was begun. Without a later directive of that id
- * it counts as failed.
+ * A slot of the turn's budget was taken for a reflection, or a critique was begun. It counts as failed unless a later
+ * directive has its id.
  *
  * @generated from message sidemirror.v1.SlotClaim
  */
 export declare type SlotClaim = Message<"sidemirror.v1.SlotClaim"> & {
   /**
-   * The directive that the reflection becomes.
+   * The directive that will hold the reflection or critique.
    *
    * @generated from field: string directive_id = 1;
    */
   directiveId: string;
 
   /**
-   * Why it is made.
+   * Why the reflection is made.
    *
    * @generated from field: repeated sidemirror.v1.ReflectionReason reasons = 2;
    */
   reasons: ReflectionReason[];
 
   /**
-   * The events that caused it.
+   * The events that caused the reflection or critique.
    *
    * @generated from field: repeated string caused_by = 3;
    */
@@ -1524,7 +1526,7 @@ export declare type SlotClaim = Message<"sidemirror.v1.SlotClaim"> & {
   time?: Timestamp | undefined;
 
   /**
-   * It is a critique, which takes no slot but shares the budget's tokens, USD and time.
+   * Whether this is a critique, which takes no slot but shares the budget's tokens, USD and time.
    *
    * @generated from field: bool critique = 5;
    */
@@ -1538,7 +1540,7 @@ export declare type SlotClaim = Message<"sidemirror.v1.SlotClaim"> & {
 export declare const SlotClaimSchema: GenMessage<SlotClaim>;
 
 /**
- * Takes up a turn that an earlier stream left open.
+ * Resumes a turn that an earlier stream left open.
  *
  * @generated from message sidemirror.v1.TurnResume
  */
@@ -1551,11 +1553,11 @@ export declare type TurnResume = Message<"sidemirror.v1.TurnResume"> & {
   turnId: string;
 
   /**
-   * The last sequence number that the agent has seen; directives after it are sent again. 0 means none. One beyond the
-   * end of the record counts as its end: a crash takes back what was said before it was durable, and its numbers are
-   * given anew. After a restart of the sidecar a directive may come a second time: it then has the same directive_id. A
-   * plan that is sent again holds the base prompt as it is kept, with its secrets redacted: an agent keeps the prompt of
-   * its first plan, or asks GetThinkingPrompt.
+   * The last sequence number that the agent has seen; directives after it are sent again. 0 means none. A number beyond
+   * the end of the record counts as its end: a crash discards entries that were not durable, and their numbers are used
+   * again. After a restart of the sidecar a directive may come twice, with the same directive_id. A plan that is sent
+   * again holds the stored base prompt, with its secrets redacted. An agent therefore keeps the prompt of its first
+   * plan, or calls GetThinkingPrompt.
    *
    * @generated from field: uint64 after_sequence = 2;
    */
@@ -1569,13 +1571,13 @@ export declare type TurnResume = Message<"sidemirror.v1.TurnResume"> & {
 export declare const TurnResumeSchema: GenMessage<TurnResume>;
 
 /**
- * Makes a session.
+ * Creates a session.
  *
  * @generated from message sidemirror.v1.CreateSessionRequest
  */
 export declare type CreateSessionRequest = Message<"sidemirror.v1.CreateSessionRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -1589,8 +1591,8 @@ export declare type CreateSessionRequest = Message<"sidemirror.v1.CreateSessionR
   projectId: string;
 
   /**
-   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-   * the same content is answered the same, and with other content is refused.
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
    *
    * @generated from field: string request_id = 3;
    */
@@ -1604,7 +1606,7 @@ export declare type CreateSessionRequest = Message<"sidemirror.v1.CreateSessionR
   sessionId: string;
 
   /**
-   * Its configuration.
+   * The session's configuration.
    *
    * @generated from field: sidemirror.v1.ThinkingConfig config = 5;
    */
@@ -1618,7 +1620,7 @@ export declare type CreateSessionRequest = Message<"sidemirror.v1.CreateSessionR
 export declare const CreateSessionRequestSchema: GenMessage<CreateSessionRequest>;
 
 /**
- * The session that was made.
+ * The session that was created.
  *
  * @generated from message sidemirror.v1.CreateSessionResponse
  */
@@ -1644,7 +1646,7 @@ export declare const CreateSessionResponseSchema: GenMessage<CreateSessionRespon
  */
 export declare type GetSessionRequest = Message<"sidemirror.v1.GetSessionRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -1698,7 +1700,7 @@ export declare const GetSessionResponseSchema: GenMessage<GetSessionResponse>;
  */
 export declare type UpdateSessionRequest = Message<"sidemirror.v1.UpdateSessionRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -1712,8 +1714,8 @@ export declare type UpdateSessionRequest = Message<"sidemirror.v1.UpdateSessionR
   projectId: string;
 
   /**
-   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-   * the same content is answered the same, and with other content is refused.
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
    *
    * @generated from field: string request_id = 3;
    */
@@ -1734,7 +1736,7 @@ export declare type UpdateSessionRequest = Message<"sidemirror.v1.UpdateSessionR
   config?: ThinkingConfig | undefined;
 
   /**
-   * Which to change: `config`, or paths such as `config.level`; absent means every field that says something.
+   * The fields to change: `config`, or paths such as `config.level`; absent means every field that is set.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 6;
    */
@@ -1774,7 +1776,7 @@ export declare const UpdateSessionResponseSchema: GenMessage<UpdateSessionRespon
  */
 export declare type ListSessionsRequest = Message<"sidemirror.v1.ListSessionsRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -1788,14 +1790,14 @@ export declare type ListSessionsRequest = Message<"sidemirror.v1.ListSessionsReq
   projectId: string;
 
   /**
-   * How many at most; 0 means 50, more than 1,000 means 1,000.
+   * How many to return: 0 means 50, and more than 1,000 means 1,000.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * The `next_page_token` of the page before; empty for the first. Only valid for the same query.
+   * The `next_page_token` of the previous page; empty for the first page. Valid only for the same query.
    *
    * @generated from field: string page_token = 4;
    */
@@ -1822,7 +1824,7 @@ export declare type ListSessionsResponse = Message<"sidemirror.v1.ListSessionsRe
   sessions: Session[];
 
   /**
-   * Asks for the next page; empty when this was the last.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -1842,7 +1844,7 @@ export declare const ListSessionsResponseSchema: GenMessage<ListSessionsResponse
  */
 export declare type DeleteSessionRequest = Message<"sidemirror.v1.DeleteSessionRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -1856,8 +1858,8 @@ export declare type DeleteSessionRequest = Message<"sidemirror.v1.DeleteSessionR
   projectId: string;
 
   /**
-   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-   * the same content is answered the same, and with other content is refused.
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
    *
    * @generated from field: string request_id = 3;
    */
@@ -1892,13 +1894,13 @@ export declare type DeleteSessionResponse = Message<"sidemirror.v1.DeleteSession
 export declare const DeleteSessionResponseSchema: GenMessage<DeleteSessionResponse>;
 
 /**
- * Asks how to think at a level.
+ * Asks for the prompt of a thinking level.
  *
  * @generated from message sidemirror.v1.GetThinkingPromptRequest
  */
 export declare type GetThinkingPromptRequest = Message<"sidemirror.v1.GetThinkingPromptRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -1947,7 +1949,7 @@ export declare type GetThinkingPromptRequest = Message<"sidemirror.v1.GetThinkin
 export declare const GetThinkingPromptRequestSchema: GenMessage<GetThinkingPromptRequest>;
 
 /**
- * How to think at a level.
+ * The prompt and parameters of a thinking level.
  *
  * @generated from message sidemirror.v1.GetThinkingPromptResponse
  */
@@ -1960,7 +1962,7 @@ export declare type GetThinkingPromptResponse = Message<"sidemirror.v1.GetThinki
   prompt: string;
 
   /**
-   * How many tokens to think.
+   * How many tokens the model may think.
    *
    * @generated from field: int32 token_budget = 2;
    */
@@ -1974,14 +1976,14 @@ export declare type GetThinkingPromptResponse = Message<"sidemirror.v1.GetThinki
   providerParameters?: JsonObject | undefined;
 
   /**
-   * Where what applies is not what was asked for, and why, for people.
+   * How the applied values differ from the request and why, for people.
    *
    * @generated from field: repeated string clamps = 4;
    */
   clamps: string[];
 
   /**
-   * The level that was asked for.
+   * The requested level.
    *
    * @generated from field: sidemirror.v1.ThinkLevel requested_level = 5;
    */
@@ -2008,7 +2010,7 @@ export declare const GetThinkingPromptResponseSchema: GenMessage<GetThinkingProm
  */
 export declare type RunTurnRequest = Message<"sidemirror.v1.RunTurnRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -2022,22 +2024,23 @@ export declare type RunTurnRequest = Message<"sidemirror.v1.RunTurnRequest"> & {
   projectId: string;
 
   /**
-   * Names this batch of events: 1 to 128 printable characters; may be empty. Events without an id get one derived from it
-   * and from the batch, so that a batch sent twice is recorded once. Other events under the same id are other events.
+   * The id of this batch of events: 1 to 128 printable characters; may be empty. Events without an id get one derived
+   * from it and the batch's content. So a batch that is sent twice is recorded once, and another batch under the same
+   * id is recorded too.
    *
    * @generated from field: string request_id = 3;
    */
   requestId: string;
 
   /**
-   * What happened. At most 1,000 events.
+   * The events, in their order. At most 1,000 events.
    *
    * @generated from field: repeated sidemirror.v1.TurnEvent events = 4;
    */
   events: TurnEvent[];
 
   /**
-   * Takes up an open turn. Only in the first request of a stream.
+   * Resumes an open turn. Only in the first request of a stream.
    *
    * @generated from field: sidemirror.v1.TurnResume resume = 5;
    */
@@ -2051,13 +2054,13 @@ export declare type RunTurnRequest = Message<"sidemirror.v1.RunTurnRequest"> & {
 export declare const RunTurnRequestSchema: GenMessage<RunTurnRequest>;
 
 /**
- * What the sidecar has to say, in its order.
+ * Directives of the sidecar, in their order.
  *
  * @generated from message sidemirror.v1.RunTurnResponse
  */
 export declare type RunTurnResponse = Message<"sidemirror.v1.RunTurnResponse"> & {
   /**
-   * At least one.
+   * At least one directive.
    *
    * @generated from field: repeated sidemirror.v1.TurnDirective directives = 1;
    */
@@ -2077,7 +2080,7 @@ export declare const RunTurnResponseSchema: GenMessage<RunTurnResponse>;
  */
 export declare type StartTurnRequest = Message<"sidemirror.v1.StartTurnRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -2091,15 +2094,15 @@ export declare type StartTurnRequest = Message<"sidemirror.v1.StartTurnRequest">
   projectId: string;
 
   /**
-   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-   * the same content is answered the same, and with other content is refused.
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
    *
    * @generated from field: string request_id = 3;
    */
   requestId: string;
 
   /**
-   * The session; created when it does not exist; a new one when empty. 1 to 128 printable characters.
+   * The session: 1 to 128 printable characters. Created when it does not exist; a new one when empty.
    *
    * @generated from field: string session_id = 4;
    */
@@ -2113,7 +2116,7 @@ export declare type StartTurnRequest = Message<"sidemirror.v1.StartTurnRequest">
   turnId: string;
 
   /**
-   * What the agent is to do. At most 256 KiB.
+   * The agent's task. At most 256 KiB.
    *
    * @generated from field: string task = 6;
    */
@@ -2127,7 +2130,7 @@ export declare type StartTurnRequest = Message<"sidemirror.v1.StartTurnRequest">
   basePrompt: string;
 
   /**
-   * What the user said. At most 256 KiB.
+   * The user's message. At most 256 KiB.
    *
    * @generated from field: string user_message = 8;
    */
@@ -2148,7 +2151,7 @@ export declare type StartTurnRequest = Message<"sidemirror.v1.StartTurnRequest">
   model: string;
 
   /**
-   * How this turn thinks. Fields that say nothing are the session's.
+   * How this turn thinks. Unset fields take the session's values.
    *
    * @generated from field: sidemirror.v1.ThinkingConfig config = 11;
    */
@@ -2162,7 +2165,7 @@ export declare type StartTurnRequest = Message<"sidemirror.v1.StartTurnRequest">
   budget?: TurnBudget | undefined;
 
   /**
-   * Who decides that the turn reflects; ON_REQUEST when not said.
+   * Who decides when the turn reflects; ON_REQUEST when not set.
    *
    * @generated from field: sidemirror.v1.ReflectionMode reflection_mode = 13;
    */
@@ -2176,7 +2179,7 @@ export declare type StartTurnRequest = Message<"sidemirror.v1.StartTurnRequest">
   critiqueMode: CritiqueMode;
 
   /**
-   * Which lessons from earlier work the plan is to bring; none when absent.
+   * The lessons from earlier work that the plan should bring; none when absent.
    *
    * @generated from field: sidemirror.v1.ContextWish context = 15;
    */
@@ -2196,7 +2199,7 @@ export declare const StartTurnRequestSchema: GenMessage<StartTurnRequest>;
  */
 export declare type StartTurnResponse = Message<"sidemirror.v1.StartTurnResponse"> & {
   /**
-   * How to run it.
+   * How to run the turn.
    *
    * @generated from field: sidemirror.v1.TurnPlan plan = 1;
    */
@@ -2210,13 +2213,13 @@ export declare type StartTurnResponse = Message<"sidemirror.v1.StartTurnResponse
 export declare const StartTurnResponseSchema: GenMessage<StartTurnResponse>;
 
 /**
- * Reports what happened in a turn.
+ * Reports events of a turn.
  *
  * @generated from message sidemirror.v1.ReportEventsRequest
  */
 export declare type ReportEventsRequest = Message<"sidemirror.v1.ReportEventsRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -2230,8 +2233,8 @@ export declare type ReportEventsRequest = Message<"sidemirror.v1.ReportEventsReq
   projectId: string;
 
   /**
-   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-   * the same content is answered the same, and with other content is refused.
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
    *
    * @generated from field: string request_id = 3;
    */
@@ -2245,14 +2248,15 @@ export declare type ReportEventsRequest = Message<"sidemirror.v1.ReportEventsReq
   turnId: string;
 
   /**
-   * What happened, in its order. At most 1,000 events. Without any, the call waits for what is pending already.
+   * The events, in their order. At most 1,000 events. Without events, the call waits for directives that are already in
+   * progress.
    *
    * @generated from field: repeated sidemirror.v1.TurnEvent events = 5;
    */
   events: TurnEvent[];
 
   /**
-   * How long to wait for directives that the events cause, once they are durable; absent means not at all. Up to 60
+   * How long to wait for the directives that the events cause, once they are durable; absent means no wait. Up to 60
    * seconds, and never beyond the call's deadline.
    *
    * @generated from field: google.protobuf.Duration wait = 6;
@@ -2273,14 +2277,14 @@ export declare const ReportEventsRequestSchema: GenMessage<ReportEventsRequest>;
  */
 export declare type ReportEventsResponse = Message<"sidemirror.v1.ReportEventsResponse"> & {
   /**
-   * What the events caused so far, without the plan. The rest is named in the ack.
+   * The directives that the events have caused so far, without the plan. The ack names those in progress.
    *
    * @generated from field: repeated sidemirror.v1.TurnDirective directives = 1;
    */
   directives: TurnDirective[];
 
   /**
-   * What was received, and what is still being made.
+   * The received events, and the directives in progress.
    *
    * @generated from field: sidemirror.v1.TurnAck ack = 2;
    */
@@ -2300,7 +2304,7 @@ export declare const ReportEventsResponseSchema: GenMessage<ReportEventsResponse
  */
 export declare type FinishTurnRequest = Message<"sidemirror.v1.FinishTurnRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -2314,8 +2318,8 @@ export declare type FinishTurnRequest = Message<"sidemirror.v1.FinishTurnRequest
   projectId: string;
 
   /**
-   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-   * the same content is answered the same, and with other content is refused.
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
    *
    * @generated from field: string request_id = 3;
    */
@@ -2329,14 +2333,14 @@ export declare type FinishTurnRequest = Message<"sidemirror.v1.FinishTurnRequest
   turnId: string;
 
   /**
-   * What became of it.
+   * How the turn's task ended.
    *
    * @generated from field: sidemirror.v1.TaskOutcome outcome = 5;
    */
   outcome: TaskOutcome;
 
   /**
-   * How well it went, 0 to 1; may be absent.
+   * How well the task went, 0 to 1; may be absent.
    *
    * @generated from field: optional double score = 6;
    */
@@ -2356,7 +2360,7 @@ export declare const FinishTurnRequestSchema: GenMessage<FinishTurnRequest>;
  */
 export declare type FinishTurnResponse = Message<"sidemirror.v1.FinishTurnResponse"> & {
   /**
-   * What it came to.
+   * The turn's summary.
    *
    * @generated from field: sidemirror.v1.TurnSummary summary = 1;
    */
@@ -2376,7 +2380,7 @@ export declare const FinishTurnResponseSchema: GenMessage<FinishTurnResponse>;
  */
 export declare type GetTurnRequest = Message<"sidemirror.v1.GetTurnRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -2404,14 +2408,14 @@ export declare type GetTurnRequest = Message<"sidemirror.v1.GetTurnRequest"> & {
   afterSequence: bigint;
 
   /**
-   * How many at most; 0 means 100, more than 1,000 means 1,000.
+   * How many to return: 0 means 100, and more than 1,000 means 1,000.
    *
    * @generated from field: int32 page_size = 5;
    */
   pageSize: number;
 
   /**
-   * The `next_page_token` of the page before; empty for the first. Only valid for the same query.
+   * The `next_page_token` of the previous page; empty for the first page. Valid only for the same query.
    *
    * @generated from field: string page_token = 6;
    */
@@ -2431,21 +2435,21 @@ export declare const GetTurnRequestSchema: GenMessage<GetTurnRequest>;
  */
 export declare type GetTurnResponse = Message<"sidemirror.v1.GetTurnResponse"> & {
   /**
-   * Where it stands.
+   * The turn, with its state.
    *
    * @generated from field: sidemirror.v1.Turn turn = 1;
    */
   turn?: Turn | undefined;
 
   /**
-   * Its entries in their order: as many as were asked for, or as fit into 2 MiB.
+   * The turn's entries in their order: as many as requested, or as many as fit into 2 MiB.
    *
    * @generated from field: repeated sidemirror.v1.TurnEntry entries = 2;
    */
   entries: TurnEntry[];
 
   /**
-   * Asks for the next page; empty when this was the last.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 3;
    */
@@ -2459,13 +2463,13 @@ export declare type GetTurnResponse = Message<"sidemirror.v1.GetTurnResponse"> &
 export declare const GetTurnResponseSchema: GenMessage<GetTurnResponse>;
 
 /**
- * Asks for what is recorded.
+ * Asks for the record of turns as it grows.
  *
  * @generated from message sidemirror.v1.WatchTurnsRequest
  */
 export declare type WatchTurnsRequest = Message<"sidemirror.v1.WatchTurnsRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -2486,23 +2490,23 @@ export declare type WatchTurnsRequest = Message<"sidemirror.v1.WatchTurnsRequest
   sessionId: string;
 
   /**
-   * The cursor of the last entry that was seen; empty means from the oldest entry that is kept. Only valid for the same
-   * tenant and project. A gap comes first when something after it has been removed since, because it is old.
+   * The cursor of the last entry seen; empty starts at the oldest stored entry. Valid only for the same tenant and
+   * project. A gap comes first when entries after the cursor have been removed because of their age.
    *
    * @generated from field: string cursor = 4;
    */
   cursor: string;
 
   /**
-   * Go on with what comes; false ends at the present. Default true.
+   * Whether to wait for new entries; false ends at the present. Default true.
    *
    * @generated from field: optional bool follow = 5;
    */
   follow?: boolean | undefined;
 
   /**
-   * Leave out what is recorded already: begin at the present, and say with a heartbeat where that is. Not together with
-   * a cursor.
+   * Whether to start at the present, without entries that are already recorded. A heartbeat with the present's cursor
+   * comes first. Not together with a cursor.
    *
    * @generated from field: bool new_only = 6;
    */
@@ -2516,13 +2520,13 @@ export declare type WatchTurnsRequest = Message<"sidemirror.v1.WatchTurnsRequest
 export declare const WatchTurnsRequestSchema: GenMessage<WatchTurnsRequest>;
 
 /**
- * One entry.
+ * One entry of the record, or a notice about the stream.
  *
  * @generated from message sidemirror.v1.WatchTurnsResponse
  */
 export declare type WatchTurnsResponse = Message<"sidemirror.v1.WatchTurnsResponse"> & {
   /**
-   * The entry. Heartbeats, a gap and the closing come as directives, with the cursor that has been reached.
+   * The entry. Heartbeats, a gap and the closing come as directives, with the cursor of the watch's position.
    *
    * @generated from field: sidemirror.v1.TurnEntry entry = 1;
    */
@@ -2542,7 +2546,7 @@ export declare const WatchTurnsResponseSchema: GenMessage<WatchTurnsResponse>;
  */
 export declare type ListTurnsRequest = Message<"sidemirror.v1.ListTurnsRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -2556,28 +2560,28 @@ export declare type ListTurnsRequest = Message<"sidemirror.v1.ListTurnsRequest">
   projectId: string;
 
   /**
-   * Only those of this session; empty means all. 1 to 128 printable characters.
+   * Only turns of this session; empty means all. 1 to 128 printable characters.
    *
    * @generated from field: string session_id = 3;
    */
   sessionId: string;
 
   /**
-   * Only those in this state; unspecified means all.
+   * Only turns in this state; unspecified means all.
    *
    * @generated from field: sidemirror.v1.TurnState state = 4;
    */
   state: TurnState;
 
   /**
-   * How many at most; 0 means 50, more than 1,000 means 1,000.
+   * How many to return: 0 means 50, and more than 1,000 means 1,000.
    *
    * @generated from field: int32 page_size = 5;
    */
   pageSize: number;
 
   /**
-   * The `next_page_token` of the page before; empty for the first. Only valid for the same query.
+   * The `next_page_token` of the previous page; empty for the first page. Valid only for the same query.
    *
    * @generated from field: string page_token = 6;
    */
@@ -2604,7 +2608,7 @@ export declare type ListTurnsResponse = Message<"sidemirror.v1.ListTurnsResponse
   turns: Turn[];
 
   /**
-   * Asks for the next page; empty when this was the last.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -2624,7 +2628,7 @@ export declare const ListTurnsResponseSchema: GenMessage<ListTurnsResponse>;
  */
 export declare type ShouldReflectRequest = Message<"sidemirror.v1.ShouldReflectRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -2638,7 +2642,7 @@ export declare type ShouldReflectRequest = Message<"sidemirror.v1.ShouldReflectR
   projectId: string;
 
   /**
-   * About what. Required.
+   * The turn or session to decide for. Required.
    *
    * @generated from oneof sidemirror.v1.ShouldReflectRequest.target
    */
@@ -2652,7 +2656,7 @@ export declare type ShouldReflectRequest = Message<"sidemirror.v1.ShouldReflectR
     case: "turnId";
   } | {
     /**
-     * A session: its newest turn, when that is open, else what is known between turns. 1 to 128 printable characters.
+     * A session: its newest turn if that is open, else its state between turns. 1 to 128 printable characters.
      *
      * @generated from field: string session_id = 4;
      */
@@ -2674,14 +2678,14 @@ export declare const ShouldReflectRequestSchema: GenMessage<ShouldReflectRequest
  */
 export declare type ShouldReflectResponse = Message<"sidemirror.v1.ShouldReflectResponse"> & {
   /**
-   * Yes or no, by the schedule alone; the budget does not change it.
+   * Whether to reflect, by the schedule alone; the budget does not matter.
    *
    * @generated from field: bool should_reflect = 1;
    */
   shouldReflect: boolean;
 
   /**
-   * What decided.
+   * The deciding reason.
    *
    * @generated from field: sidemirror.v1.ReflectionReason reason = 2;
    */
@@ -2715,7 +2719,7 @@ export declare const ShouldReflectResponseSchema: GenMessage<ShouldReflectRespon
  */
 export declare type ReflectRequest = Message<"sidemirror.v1.ReflectRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -2729,8 +2733,8 @@ export declare type ReflectRequest = Message<"sidemirror.v1.ReflectRequest"> & {
   projectId: string;
 
   /**
-   * Names this write: 1 to 128 printable characters; filled in by the server when empty. For 24 hours the same id with
-   * the same content is answered the same, and with other content is refused.
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
    *
    * @generated from field: string request_id = 3;
    */
@@ -2744,7 +2748,7 @@ export declare type ReflectRequest = Message<"sidemirror.v1.ReflectRequest"> & {
   turnId: string;
 
   /**
-   * The conversation, oldest first, where it says more than the turn's events. At most 100 messages.
+   * The conversation, oldest first, if it holds more than the turn's events. At most 100 messages.
    *
    * @generated from field: repeated sidemirror.v1.Message messages = 5;
    */
@@ -2778,7 +2782,7 @@ export declare type ReflectResponse = Message<"sidemirror.v1.ReflectResponse"> &
   result?: MidTurnReflection | undefined;
 
   /**
-   * The directive that it is recorded as; empty when none was made because the budget did not allow it.
+   * The directive that records the reflection; empty when the budget did not allow one.
    *
    * @generated from field: string directive_id = 2;
    */
@@ -2799,13 +2803,13 @@ export declare type ReflectResponse = Message<"sidemirror.v1.ReflectResponse"> &
 export declare const ReflectResponseSchema: GenMessage<ReflectResponse>;
 
 /**
- * Asks for the texts of a reflection.
+ * Asks for the prompt of a reflection.
  *
  * @generated from message sidemirror.v1.GetReflectionPromptRequest
  */
 export declare type GetReflectionPromptRequest = Message<"sidemirror.v1.GetReflectionPromptRequest"> & {
   /**
-   * Whose data this is about: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -2826,7 +2830,7 @@ export declare type GetReflectionPromptRequest = Message<"sidemirror.v1.GetRefle
   turnId: string;
 
   /**
-   * The conversation, oldest first, where it says more than the turn's events. At most 100 messages.
+   * The conversation, oldest first, if it holds more than the turn's events. At most 100 messages.
    *
    * @generated from field: repeated sidemirror.v1.Message messages = 4;
    */
@@ -2847,20 +2851,20 @@ export declare type GetReflectionPromptRequest = Message<"sidemirror.v1.GetRefle
 export declare const GetReflectionPromptRequestSchema: GenMessage<GetReflectionPromptRequest>;
 
 /**
- * The texts of a reflection.
+ * The prompt of a reflection.
  *
  * @generated from message sidemirror.v1.GetReflectionPromptResponse
  */
 export declare type GetReflectionPromptResponse = Message<"sidemirror.v1.GetReflectionPromptResponse"> & {
   /**
-   * The system text.
+   * The system prompt.
    *
    * @generated from field: string system = 1;
    */
   system: string;
 
   /**
-   * The prompt.
+   * The user prompt.
    *
    * @generated from field: string prompt = 2;
    */
@@ -2880,7 +2884,7 @@ export declare const GetReflectionPromptResponseSchema: GenMessage<GetReflection
  */
 export enum ThinkLevel {
   /**
-   * Not said: the session's level, or OFF where there is no session.
+   * Not set: the session's level applies, or OFF where there is no session.
    *
    * @generated from enum value: THINK_LEVEL_UNSPECIFIED = 0;
    */
@@ -2927,7 +2931,7 @@ export declare const ThinkLevelSchema: GenEnum<ThinkLevel>;
  */
 export enum PeriodicScope {
   /**
-   * Not said: PERIODIC_SCOPE_TURN.
+   * Not set; treated as PERIODIC_SCOPE_TURN.
    *
    * @generated from enum value: PERIODIC_SCOPE_UNSPECIFIED = 0;
    */
@@ -2954,13 +2958,13 @@ export enum PeriodicScope {
 export declare const PeriodicScopeSchema: GenEnum<PeriodicScope>;
 
 /**
- * Who decides that a turn reflects.
+ * Who decides when a turn reflects.
  *
  * @generated from enum sidemirror.v1.ReflectionMode
  */
 export enum ReflectionMode {
   /**
-   * Not said: AUTO for RunTurn, ON_REQUEST for StartTurn.
+   * Not set: AUTO for RunTurn, ON_REQUEST for StartTurn.
    *
    * @generated from enum value: REFLECTION_MODE_UNSPECIFIED = 0;
    */
@@ -3035,7 +3039,7 @@ export enum ReflectionReason {
   STUCK = 5,
 
   /**
-   * Not due: nothing asks for it.
+   * Not due: no rule asks for it.
    *
    * @generated from enum value: REFLECTION_REASON_NONE = 6;
    */
@@ -3055,7 +3059,7 @@ export enum ReflectionReason {
 export declare const ReflectionReasonSchema: GenEnum<ReflectionReason>;
 
 /**
- * What a detector saw.
+ * What a detector found.
  *
  * @generated from enum sidemirror.v1.Pattern
  */
@@ -3075,7 +3079,7 @@ export enum Pattern {
   REPEATED_CALL = 1,
 
   /**
-   * Two calls that take turns: A, B, A, B.
+   * Two calls that alternate: A, B, A, B.
    *
    * @generated from enum value: PATTERN_ALTERNATION = 2;
    */
@@ -3102,7 +3106,7 @@ export enum Pattern {
 export declare const PatternSchema: GenEnum<Pattern>;
 
 /**
- * Where a turn stands.
+ * The state of a turn.
  *
  * @generated from enum sidemirror.v1.TurnState
  */
@@ -3115,21 +3119,21 @@ export enum TurnState {
   UNSPECIFIED = 0,
 
   /**
-   * Events are accepted.
+   * The turn accepts events.
    *
    * @generated from enum value: TURN_STATE_OPEN = 1;
    */
   OPEN = 1,
 
   /**
-   * The agent finished it.
+   * The agent finished the turn.
    *
    * @generated from enum value: TURN_STATE_FINISHED = 2;
    */
   FINISHED = 2,
 
   /**
-   * Nothing was heard of it for too long.
+   * The server heard nothing of the turn for too long.
    *
    * @generated from enum value: TURN_STATE_ABANDONED = 3;
    */
@@ -3152,7 +3156,7 @@ export declare const TurnStateSchema: GenEnum<TurnState>;
  */
 export declare const ThinkingService: GenService<{
   /**
-   * Makes a session with a thinking configuration.
+   * Creates a session with a thinking configuration.
    *
    * @generated from rpc sidemirror.v1.ThinkingService.CreateSession
    */
@@ -3162,7 +3166,7 @@ export declare const ThinkingService: GenService<{
     output: typeof CreateSessionResponseSchema;
   },
   /**
-   * A session: its configuration, how many turns it had, its last reflection.
+   * A session: its configuration, its number of turns and its last reflection.
    *
    * @generated from rpc sidemirror.v1.ThinkingService.GetSession
    */
@@ -3172,7 +3176,7 @@ export declare const ThinkingService: GenService<{
     output: typeof GetSessionResponseSchema;
   },
   /**
-   * Changes a session's configuration. Turns that are open keep theirs.
+   * Changes a session's configuration. Open turns keep theirs.
    *
    * @generated from rpc sidemirror.v1.ThinkingService.UpdateSession
    */
@@ -3192,7 +3196,7 @@ export declare const ThinkingService: GenService<{
     output: typeof ListSessionsResponseSchema;
   },
   /**
-   * Deletes a session with its turns and all that is recorded of them. Refused while a turn is open.
+   * Deletes a session with its turns and their records. Refused while a turn is open.
    *
    * @generated from rpc sidemirror.v1.ThinkingService.DeleteSession
    */
@@ -3202,7 +3206,7 @@ export declare const ThinkingService: GenService<{
     output: typeof DeleteSessionResponseSchema;
   },
   /**
-   * The prompt, token budget and provider parameters for a thinking level. Keeps nothing.
+   * The prompt, token budget and provider parameters for a thinking level. Stores nothing.
    *
    * @generated from rpc sidemirror.v1.ThinkingService.GetThinkingPrompt
    */
@@ -3212,11 +3216,11 @@ export declare const ThinkingService: GenService<{
     output: typeof GetThinkingPromptResponseSchema;
   },
   /**
-   * A whole turn on one stream: events go in, directives come out. The first request starts the turn (its first event
-   * is `turn_started`) or takes up an open one (`resume`). The server answers each start with a plan, acknowledges
-   * what it has received and what is durable, and sends directives as they arise; it never waits for a model before it
-   * acknowledges. Closing the sending side leaves the turn open; a `turn_finished` event ends it, and the stream with
-   * a summary.
+   * Runs a whole turn on one stream: events go in, directives come out. The first request starts the turn (its first
+   * event is `turn_started`) or resumes an open one (`resume`). The server answers a start with a plan, acknowledges
+   * received and durable events, and sends directives as they arise. It never waits for a model before it acknowledges.
+   * Closing the sending side leaves the turn open. A `turn_finished` event ends the turn, and a summary then ends the
+   * stream.
    *
    * @generated from rpc sidemirror.v1.ThinkingService.RunTurn
    */
@@ -3236,7 +3240,7 @@ export declare const ThinkingService: GenService<{
     output: typeof StartTurnResponseSchema;
   },
   /**
-   * Reports what happened in a turn. Answers when the events are durable.
+   * Reports events of a turn. Answers when they are durable.
    *
    * @generated from rpc sidemirror.v1.ThinkingService.ReportEvents
    */
@@ -3266,8 +3270,8 @@ export declare const ThinkingService: GenService<{
     output: typeof GetTurnResponseSchema;
   },
   /**
-   * Events and directives as they are recorded, of one session or of all. What is durable is shown, in its order, once;
-   * a watch that is taken up with the last cursor goes on where it ended.
+   * Streams events and directives as they are recorded, of one session or of all. It sends durable entries only, in
+   * their order and once each. A watch that is resumed with its last cursor goes on where it ended.
    *
    * @generated from rpc sidemirror.v1.ThinkingService.WatchTurns
    */
@@ -3297,7 +3301,7 @@ export declare const ThinkingService: GenService<{
     output: typeof ShouldReflectResponseSchema;
   },
   /**
-   * One reflection on a turn, now, whatever the schedule says. Takes a slot of the turn's budget.
+   * Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget.
    *
    * @generated from rpc sidemirror.v1.ThinkingService.Reflect
    */
@@ -3307,7 +3311,7 @@ export declare const ThinkingService: GenService<{
     output: typeof ReflectResponseSchema;
   },
   /**
-   * The texts of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`.
+   * The prompt of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`.
    *
    * @generated from rpc sidemirror.v1.ThinkingService.GetReflectionPrompt
    */

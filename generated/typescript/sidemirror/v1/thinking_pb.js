@@ -481,7 +481,7 @@ export const ReflectionModeSchema = /*@__PURE__*/
   enumDesc(file_sidemirror_v1_thinking, 2);
 
 /**
- * Who decides that a turn reflects.
+ * Who decides when a turn reflects.
  *
  * @generated from enum sidemirror.v1.ReflectionMode
  */
@@ -509,7 +509,7 @@ export const PatternSchema = /*@__PURE__*/
   enumDesc(file_sidemirror_v1_thinking, 4);
 
 /**
- * What a detector saw.
+ * What a detector found.
  *
  * @generated from enum sidemirror.v1.Pattern
  */
@@ -523,7 +523,7 @@ export const TurnStateSchema = /*@__PURE__*/
   enumDesc(file_sidemirror_v1_thinking, 5);
 
 /**
- * Where a turn stands.
+ * The state of a turn.
  *
  * @generated from enum sidemirror.v1.TurnState
  */

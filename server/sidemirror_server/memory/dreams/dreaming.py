@@ -1,11 +1,11 @@
-"""Dreaming: what new memories teach together with those that are like them, while nobody waits (design section 8).
+"""Dreaming: a background pass that derives lessons from groups of similar memories (decision 034).
 
-A pass is a job of the durable queue (`memory/dreams/schedule.py`). It reads what no pass has read, gathers it with
-recent memories into clusters (`memory/dreams/groups.py`), asks a model about those that several episodes support, keeps
-what comes of it, and closes itself in the log. It deletes nothing and rewrites nothing.
+A pass is a job of the durable queue (`memory/dreams/schedule.py`). It clusters unread memories with recent ones
+(`memory/dreams/groups.py`), asks a model about the clusters that several episodes support, stores the lessons, and adds
+its entry to the log. It deletes nothing and rewrites nothing.
 
-Every answer is noted with the job before anything is done with it, and keeping it again changes nothing: a job that is
-run again after a crash goes on where it was. A job whose claim was lost ends at its next note.
+Each answer is saved in the job's checkpoint before it is used, and storing it twice changes nothing. After a crash the
+job resumes where it stopped. A job that lost its claim ends at its next checkpoint.
 """
 
 import asyncio
@@ -44,15 +44,15 @@ from sidemirror_server.work.worker import ClaimedJob, NotNow
 
 _log = logging.getLogger(__name__)
 
-# Memories that one pass reads as new, and recent ones that it compares them with. Chosen here: a day of a busy agent,
-# and little enough to be gathered within a second.
+# New memories that one pass reads, and recent ones that they are compared with. Chosen here: a day of a busy agent,
+# clustered within a second.
 MOST_READ, MOST_RECENT = 500, 1_000
 # Questions of one pass. Chosen here: with a small model's prices a pass stays below a tenth of the day's cap.
 MOST_ASKED = 20
-# Of the visible answer; as for a reflection on an episode.
+# Of the visible answer, as for a reflection on an episode.
 _MAX_TOKENS = 800
 _TEMPERATURE = 0.1
-# How many memories are read at once on the loop; MOST_RECENT is a multiple.
+# Memories read at once on the event loop; MOST_RECENT is a multiple.
 _AT_ONCE = 50
 _MOST_LEFT = 10_000
 _PATIENCE_S = 20.0
@@ -67,22 +67,22 @@ _NOT_ASKED = frozenset(
         ResultStatus.SKIPPED_BUDGET,
     )
 )
-# After these there is no use in asking about the next cluster: what it would have read is left to the next pass. Other
-# failures are about one question, and asking it again would cost as much and fail again. A provider that does not take
-# a request may mean its text or all requests (`_Answered.is_not_taken`): what it says to the next one tells.
+# These statuses end the pass and leave the other clusters to the next one. Other failures concern one question, which
+# would fail again at the same price. A refused request (`_Answered.is_not_taken`) may concern its text or all requests:
+# the next question shows which.
 _ENDS_THE_PASS = frozenset((*_NOT_ASKED, ResultStatus.FAILED_MODEL))
 
-# Failures in a row after which a pass gives up. Chosen here: a model that answers three questions in another form will
-# not answer the fourth, and each takes three attempts.
+# A pass gives up after this many failures in a row. Chosen here: a model that gave three answers in a wrong form will
+# not get the fourth right, and each takes three attempts.
 _GIVES_UP_AFTER = 3
 
 _T = TypeVar("_T")
 
 
 class _Answered(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What came of one cluster. `lesson`: None where there is none to keep; `supporting_ids` and `episodes`: what it
-    rests on. `is_not_taken`: the request was refused before anything was done, by the provider or by a template that
-    fails, and would be again."""
+    """The result for one cluster. `lesson`: None if there is none to store. `supporting_ids`: the memories that it
+    rests on; `episodes`: how many episodes taught them. `is_not_taken`: the provider refused the request unprocessed,
+    or a template failed; a retry would fail too."""
 
     status: ResultStatus = ResultStatus.OK
     detail: str = ""
@@ -94,9 +94,10 @@ class _Answered(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class _Notes(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a job notes: what it read as new, the clusters to ask about, the new memories of those that it leaves to the
-    next pass at once, and what came of the first ones. `found` clusters, of which a lesson said `known` already; `left`
-    unread memories were not even looked at. `refused_ids`: what the last pass left so (`Dream.refused_ids`)."""
+    """A pass's checkpoint. `new_ids`: the memories read as new. `found`: how many clusters there are; `known`: how many
+    of them need no question. `left`: how many unread memories were not read. `groups`: the clusters to ask about;
+    `answered`: the first results. `left_ids`: new memories of clusters beyond MOST_ASKED. `refused_ids`: see
+    `Dream`."""
 
     started_us: int
     new_ids: tuple[str, ...]
@@ -114,7 +115,7 @@ _decode_notes = msgspec.json.Decoder(_Notes).decode
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """How far a pass is. `is_waiting`: no worker has begun."""
+    """How far a pass is. `is_waiting`: no worker has started it."""
 
     dream_id: str
     is_waiting: bool
@@ -125,7 +126,7 @@ class Progress(msgspec.Struct, frozen=True):
 
 
 def progress_of(job: Job) -> Progress:
-    """How far the pass of a job is, whichever sidecar runs it."""
+    """The progress of a job's pass, whichever sidecar runs it."""
     if job.checkpoint is None:
         return Progress(job.job_id, job.state is not JobState.RUNNING)
     notes = _decode_notes(job.checkpoint)
@@ -147,7 +148,7 @@ class Dreamer:
         scorer: Scorer = models_own,
         learned: Callable[[Scope, str], None] = lambda _scope, _memory_id: None,
     ) -> None:
-        """`learned` is told of each lesson that is kept."""
+        """`learned` is called for each stored lesson."""
         self._model = model
         self._prompts = prompts
         self._memories = memories
@@ -158,7 +159,7 @@ class Dreamer:
         self._learned = learned
 
     async def handle(self, task: ClaimedJob) -> bytes:
-        """One pass; its result is its entry in the log. Raises NotNow, LostClaim and what the stores raise."""
+        """Runs one pass and returns its log entry. Raises NotNow, LostClaim and what the stores raise."""
         scope, number = task.job.scope, number_of(task.job)
         until_s = self._clock.monotonic_s() + _PATIENCE_S
         kept = await self._patiently(lambda: self._dreams.list(scope, number + 1, 1), until_s)
@@ -185,7 +186,7 @@ class Dreamer:
         await self._patiently(lambda: task.checkpoint(_encode(notes)), until_s)
 
     async def _patiently(self, step: Callable[[], Awaitable[_T]], until_s: float) -> _T:
-        """What `step` comes to, which is tried again while its store is away. Raises NotNow after `until_s`."""
+        """The result of `step`, retried while its store is away. Raises NotNow after `until_s`."""
         while True:
             try:
                 return await step()
@@ -195,7 +196,7 @@ class Dreamer:
                 await asyncio.sleep(_LOOK_AGAIN_S)
 
     async def _begin(self, scope: Scope) -> _Notes:
-        """Reads what is new, and gathers it with what is recent."""
+        """Reads new memories and clusters them with recent ones."""
         started_us = self._clock.now_us()
         unread = await self._dreams.unread(scope, _MOST_LEFT)
         new_ids, left = unread[:MOST_READ], len(unread[MOST_READ:])
@@ -231,13 +232,13 @@ class Dreamer:
         return found
 
     async def _ask(self, scope: Scope, memory_ids: tuple[str, ...], named: str) -> _Answered:
-        """What a model makes of a cluster. A failure is an answer too: it is noted, and changes nothing."""
+        """A model's answer about a cluster. A failure is a result too: it is saved and stores nothing."""
         members = [memory for memory in await self._get(scope, memory_ids) if memory.state is MemoryState.ACTIVE]
         if episodes_of(members) < 2:
-            return _Answered()  # deleted or retired since it was gathered
+            return _Answered()  # its memories were deleted or retired meanwhile
         try:
             completion = await self._model.ask(scope, self._question(members), LONGEST_MODEL_CALL_S)
-        except WrongState as failure:  # a template of the operator's: trying the whole pass again would not help
+        except WrongState as failure:  # an operator's template failed: a retry of the pass would not help
             _log.warning("dream_not_answered", extra={**_of(scope), "reason": str(failure)})
             return _Answered(ResultStatus.FAILED_MODEL, str(failure), is_not_taken=True)
         except ModelFailed as failure:
@@ -272,7 +273,7 @@ class Dreamer:
         )
 
     async def _keep(self, scope: Scope, answered: _Answered) -> list[DreamtLesson]:
-        """Keeps a lesson, as far as an earlier try has not."""
+        """Stores a lesson, unless an earlier attempt did."""
         lesson = answered.lesson
         if lesson is None:
             return []
@@ -285,7 +286,7 @@ class Dreamer:
         return [DreamtLesson(kept_id, strategy_id, answered.supporting_ids, answered.episodes, is_new)]
 
     async def _close(self, job: Job, number: int, notes: _Notes, lessons: tuple[DreamtLesson, ...]) -> Dream:
-        """Keeps the pass in the log. What belongs to a cluster that was not dreamt is left to the next one."""
+        """Adds the pass to the log. New memories of clusters that it leaves to the next pass stay unread."""
         ended = next((one for one in notes.answered if _ends(one)), None)
         not_dreamt = notes.groups[len(notes.answered) :] + _waiting(notes)
         left_ids = {*notes.left_ids, *(memory_id for group in not_dreamt for memory_id in group.new_ids)}
@@ -332,15 +333,14 @@ def _ends(answered: _Answered) -> bool:
 
 
 def _is_over(answered: Sequence[_Answered]) -> bool:
-    """No further question in this pass: there is no use in it, or the last ones all came to nothing."""
+    """The pass asks no further question: the last failure ends it, or too many failed in a row."""
     failed = [one.status is not ResultStatus.OK for one in answered[-_GIVES_UP_AFTER:]]
     return _ends(answered[-1]) or (len(failed) == _GIVES_UP_AFTER and all(failed))
 
 
 def _waiting(notes: _Notes) -> tuple[Group, ...]:
-    """The clusters that were asked about in vain, and are worth asking about again: it was not for what they say, as
-    far as is known. Where the model has answered a later question, it was; and where it has answered any, if it was so
-    in an earlier pass too."""
+    """Failed clusters that the next pass asks about again. A refused request is left out if its text seems to be the
+    reason: the model answered a later question, or it answered any and an earlier pass was refused too."""
     left: list[Group] = []
     answers = any(one.status not in _ENDS_THE_PASS for one in notes.answered)
     works = False
@@ -353,7 +353,7 @@ def _waiting(notes: _Notes) -> tuple[Group, ...]:
 
 
 def _refused(notes: _Notes, left_ids: Collection[str]) -> tuple[str, ...]:
-    """See `Dream.refused_ids`. The ids of the groups that are left are among `left_ids`."""
+    """The value of `Dream.refused_ids`. `left_ids`: the memories of this pass that stay unread."""
     tried = zip(notes.groups, notes.answered, strict=False)
     now = tuple(group.new_ids[0] for group, one in tried if one.is_not_taken and group.new_ids[0] in left_ids)
     before = tuple(one for one in notes.refused_ids if one not in now and one in left_ids)
@@ -361,7 +361,7 @@ def _refused(notes: _Notes, left_ids: Collection[str]) -> tuple[str, ...]:
 
 
 def _total(answered: Sequence[_Answered]) -> Usage | None:
-    """What all questions took; None where none was asked."""
+    """The usage of all questions; None if none was asked."""
     took = [one.usage for one in answered if one.usage is not None]
     if not took:
         return None

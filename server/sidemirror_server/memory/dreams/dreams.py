@@ -1,7 +1,4 @@
-"""Dreams: what passes over a project's memories came to, what no pass has read, and when the next one is due.
-
-A pass itself is in `dreaming.py`.
-"""
+"""The log of dreams, the unread memories, and the rules for when a pass is due. `dreaming.py` runs a pass."""
 
 from typing import Protocol
 
@@ -11,18 +8,18 @@ from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 _HOUR_US = 3600 * 1_000_000
-# Design section 8, "Dreaming": after a project's last activity, and after the last pass at the latest.
+# A pass is due this long after the last activity, and at the latest this long after the last pass (decision 034).
 QUIET_US = 2 * _HOUR_US
 LATEST_US = 24 * _HOUR_US
-# How long a project is left alone after a pass that changed nothing; twice as long after each further one in a row, at
-# most the longest. Chosen here: a project that teaches nothing new is looked at once a week.
+# The rest after a pass that changed nothing. It doubles with each further one in a row, up to the longest. Chosen here:
+# a project that teaches nothing new gets one pass a week.
 FIRST_REST_US = 6 * _HOUR_US
 LONGEST_REST_US = 7 * 24 * _HOUR_US
 
 
 class DreamtLesson(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a pass made of one cluster. `supporting_ids`: the memories that the lesson cites; `episodes`: how many
-    distinct ones taught those. `is_new`: False where it was known already, and was strengthened."""
+    """The lesson of one cluster. `supporting_ids`: the memories that it cites; `episodes`: how many distinct episodes
+    taught them. `is_new`: False if the lesson was known and was strengthened."""
 
     reflection_id: str
     strategy_id: str
@@ -32,15 +29,14 @@ class DreamtLesson(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Dream(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """What a pass came to: field names are part of the stored format.
+    """The log entry of a pass. Field names are part of the stored format.
 
-    `number`: of the project's passes, from 1. `status`: OK, or why it ended before all clusters were dreamt. `read`:
-    memories that it read as new; `left`: new ones that are left to the next pass. `clusters`: groups with something new
-    that two episodes or more support; `known`: those of them that a lesson says already; `asked`: those that a model
-    was asked about; `unsupported`: answers that cite fewer than two episodes, or matter too little; `failed`: clusters
-    for which there was no answer. `usage`: of all questions; None when nothing was asked. `refused_ids`: the first new
-    memory of each cluster that is left and whose request was not taken, in this pass or an earlier one; those that were
-    refused last come last.
+    `number`: among the project's passes, from 1. `status`: OK, or of the failure that ended the pass, else of its first
+    failure. `read`: memories that it read as new; `left`: unread ones that it leaves to the next pass. `clusters`:
+    those with a new memory and at least two episodes; of these, `known` needed no question, and a model was `asked`
+    about others. `unsupported`: answers that cite fewer than two episodes or are of too little importance. `failed`:
+    clusters without an answer. `usage`: of all questions; None if none was asked. `refused_ids`: the first new memory
+    of each cluster that is left after a refused request, in this pass or an earlier one; the latest refusals come last.
     """
 
     dream_id: str
@@ -62,19 +58,19 @@ class Dream(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     @property
     def changed(self) -> bool:
-        """It made something, or strengthened something."""
+        """The pass made or strengthened a lesson."""
         return bool(self.lessons)
 
     @property
     def was_idle(self) -> bool:
-        """It changed nothing, although there was something to read. Without that, asking for a pass says nothing of
-        the project."""
+        """The pass changed nothing although there was something to read. A pass with nothing to read says nothing about
+        the project, and does not count."""
         return not self.changed and bool(self.read or self.left)
 
 
 class DreamHistory(msgspec.Struct, frozen=True):
-    """Where a project stands: how many passes it had, when the last one ended (0: there was none), how many of the last
-    ones in a row changed nothing although there was something to read, and until when it is left alone."""
+    """The passes of a project. `dreams`: how many there were; `idle_dreams`: how many of the last ones in a row were
+    idle (`Dream.was_idle`). `ended_us`: the end of the last one, or 0. `rest_until_us`: no pass is due before it."""
 
     dreams: int = 0
     idle_dreams: int = 0
@@ -83,8 +79,8 @@ class DreamHistory(msgspec.Struct, frozen=True):
 
 
 class Waiting(msgspec.Struct, frozen=True):
-    """A project with memories that no pass has read: how it stands, and when the first and the last of them were
-    made."""
+    """A project with unread memories. `standing`: its passes. `first_us`, `last_us`: when the first and the last of
+    these memories were created."""
 
     scope: Scope
     standing: DreamHistory
@@ -93,7 +89,7 @@ class Waiting(msgspec.Struct, frozen=True):
 
 
 def is_due(waiting: Waiting, last_active_us: int, now_us: int) -> bool:
-    """Whether a project dreams now (design section 8). `last_active_us`: when something was last heard of it."""
+    """Whether a project's next pass is due (decision 034). `last_active_us`: its last activity."""
     if now_us < waiting.standing.rest_until_us:
         return False
     since_us = max(waiting.standing.ended_us, waiting.first_us)
@@ -101,8 +97,7 @@ def is_due(waiting: Waiting, last_active_us: int, now_us: int) -> bool:
 
 
 def rest_until(standing: DreamHistory, dream: Dream) -> int:
-    """Until when a project is left alone after this pass: no longer than now when it changed something, and as long as
-    before when there was nothing to read."""
+    """The end of the rest after this pass: now if it changed something, unchanged if there was nothing to read."""
     if dream.changed:
         return dream.ended_us
     if not dream.was_idle:
@@ -115,31 +110,30 @@ _decode = msgspec.json.Decoder(Dream).decode
 
 
 def dream_body(dream: Dream) -> bytes:
-    """The JSON that keeps an entry of the log."""
+    """A log entry as JSON."""
     return _encode(dream)
 
 
 def dream_in(body: bytes) -> Dream:
-    """The entry that such JSON keeps."""
+    """The log entry of this JSON."""
     return _decode(body)
 
 
 class Dreams(Protocol):
-    """Keeps the log of dreams, and knows what no pass has read.
+    """Stores the log of dreams, and which memories are unread.
 
-    DR1  A reflection that `Memories` keeps is unread from then on, unless it is dreamt itself (`derived_from`). A
-         memory that is strengthened or changed does not become unread again; a deleted one is no longer.
-    DR2  `unread` returns the ids of unread memories, the newest made first, at most `limit`.
-    DR3  `close` keeps a dream in the log, makes the memories that it read read, and counts it: one transaction. It
-         returns the entry that is kept.
-    DR4  `close` of a number that the log has already changes nothing, and returns what is kept.
-    DR5  `close` of a number that is not the next one of its project is refused (WrongState) and changes nothing.
-    DR6  `standing` tells how a project stands; `idle_dreams` counts the last passes in a row that changed nothing,
-         those aside that had nothing to read.
-    DR7  `waiting` returns the projects of every scope that have unread memories, the longest waiting first, at most
-         `limit`; not those that are left alone beyond `now_us`.
-    DR8  `list` returns the log, the newest first, below `before`, at most `limit`; nothing is ever removed from it.
-    DR9  Scopes never meet.
+    DR1  A reflection that `Memories` stores becomes unread, unless it is dreamt (`derived_from`). A strengthened or
+         changed memory does not become unread again; a deleted one is not unread.
+    DR2  `unread` returns at most `limit` ids of unread memories, the newest created first.
+    DR3  `close` adds a dream to the log, marks its memories as read and counts it, in one transaction. It returns the
+         stored entry.
+    DR4  `close` with a number that the log already has changes nothing and returns the stored entry.
+    DR5  `close` refuses a number that is not the next one of its project (WrongState) and changes nothing.
+    DR6  `standing` returns the history of a project. `idle_dreams` skips passes that had nothing to read.
+    DR7  `waiting` returns at most `limit` projects of all scopes with unread memories, the longest waiting first,
+         without those that rest beyond `now_us`.
+    DR8  `list` returns at most `limit` entries of the log below `before`, the newest first. The log loses no entry.
+    DR9  Scopes are isolated.
     Raises StoreUnavailable, StoreFull.
     """
 

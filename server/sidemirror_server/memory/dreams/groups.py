@@ -1,4 +1,4 @@
-"""Which memories a dream asks about together. Pure rules, on top of the clusters of `memory/kin/clusters.py`."""
+"""Chooses the memories of each question of a dream. Pure rules, on top of the clusters of `memory/kin/clusters.py`."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -12,15 +12,15 @@ MOST_IN_ONE = 12
 
 
 class Group(msgspec.Struct, frozen=True):
-    """A cluster to ask about: the memories that stand for it, and all of it that is new."""
+    """A cluster to ask about: a sample of its memories, and all its new ones."""
 
     sample: tuple[str, ...]
     new_ids: tuple[str, ...]
 
 
 class Gathered(msgspec.Struct, frozen=True):
-    """Clusters with something new that two episodes or more support. `count`: all of them; `known`: those that are not
-    worth a question, because a lesson says them already or they have grown little; `groups`: the others."""
+    """Clusters with a new memory and at least two episodes. `count`: all of them. `known`: those not worth a question,
+    because a lesson covers them or they have grown little. `groups`: the others."""
 
     count: int
     known: int
@@ -28,8 +28,8 @@ class Gathered(msgspec.Struct, frozen=True):
 
 
 def gathered(new: Sequence[MemoryRecord], recent: Sequence[MemoryRecord]) -> Gathered:
-    """The clusters of these memories. What was dreamt is gathered too, for it shows what is said already; neither that
-    nor what is not recalled is evidence."""
+    """The clusters of these memories. Dreamt memories join them to show what is already known. Neither these nor
+    memories that are not active count as evidence."""
     dreamt = {memory.memory_id: memory for memory in recent if memory.derived_from}
     records = {
         memory.memory_id: memory
@@ -52,28 +52,27 @@ def gathered(new: Sequence[MemoryRecord], recent: Sequence[MemoryRecord]) -> Gat
 
 
 def in_turn(groups: Sequence[Group], refused_ids: Sequence[str]) -> tuple[Group, ...]:
-    """The same groups, those last that were refused, the latest refusal at the very end: a pass gives up after a few in
-    a row, and the others must get their turn. `refused_ids`: of their new memories (`Dream.refused_ids`)."""
+    """The same groups, the refused ones last, the latest refusal at the end. A pass gives up after a few failures in a
+    row, and the other groups must get their turn. `refused_ids`: see `Dream.refused_ids`."""
     place = {memory_id: number for number, memory_id in enumerate(refused_ids, start=1)}
     return tuple(sorted(groups, key=lambda group: max((place.get(one, 0) for one in group.new_ids), default=0)))
 
 
 def _has_grown(ids: Collection[str], new_ids: Collection[str]) -> bool:
-    """It has come to twice its size, or past a power of two: a cluster that grows by one each day is asked about less
-    and less, and never at all without something new. Chosen here."""
+    """The size has passed a power of two. A cluster that grows by one a day is asked about less and less often. Chosen
+    here."""
     earlier = sum(memory_id not in new_ids for memory_id in ids)
     return len(ids).bit_length() > max(1, earlier).bit_length()
 
 
 def _is_said(ids: Collection[str], beside: Sequence[MemoryRecord], dreamt: Iterable[MemoryRecord]) -> bool:
-    """A lesson was made of these memories, or stands beside them, and rests on more than half as many."""
+    """A dreamt lesson that was made from some of these memories, or is in their cluster, rests on over half as many."""
     made = [*beside, *(memory for memory in dreamt if set(ids) & set(memory.derived_from))]
     return any(2 * max(len(memory.derived_from), len(memory.episodes)) > len(ids) for memory in made)
 
 
 def _sample(members: Iterable[MemoryRecord]) -> tuple[str, ...]:
-    """The most important of a cluster, the newest first among equals; each brings an episode that the others have not,
-    as long as there are such."""
+    """The most important memories of a cluster, the newest first among equals. Those that add an episode come first."""
     ordered = sorted(members, key=lambda one: (-one.importance, -one.created_us))
     seen: set[str] = set()
     first: list[str] = []
@@ -85,5 +84,5 @@ def _sample(members: Iterable[MemoryRecord]) -> tuple[str, ...]:
 
 
 def episodes_of(memories: Sequence[MemoryRecord]) -> int:
-    """How many distinct episodes taught these memories; none where it is one memory alone."""
+    """How many distinct episodes taught these memories; 0 for a single memory."""
     return len({episode for memory in memories for episode in memory.episodes}) if len(memories) > 1 else 0

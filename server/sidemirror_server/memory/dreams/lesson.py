@@ -1,4 +1,4 @@
-"""What a dream's answer becomes: a lesson that rests on the memories it cites. Pure."""
+"""Turns a dream's answer into a lesson that rests on the memories it cites. Pure."""
 
 from collections.abc import Sequence
 
@@ -19,9 +19,9 @@ from sidemirror_server.memory.record import (
 from sidemirror_server.models.answers import DreamAnswer
 from sidemirror_server.vocabulary.origin import Origin, least
 
-# What every dreamt lesson is tagged with, so that it can be asked for and left out.
+# The tag of every dreamt lesson, so that callers can select these lessons or leave them out.
 DREAM_TAG = "dream"
-_OUTCOME = "partial"  # design section 8, "Dreaming"
+_OUTCOME = "partial"  # decision 034
 _MOST_TAGS = 16
 
 
@@ -33,11 +33,11 @@ def lesson_of_dream(
     scorer: Scorer,
     now_us: int,
 ) -> Lesson:
-    """The drafts of a lesson. `cited`: at least two memories that are recalled; `ids`: of the reflection and of the
-    strategy, if they are new.
+    """The drafts of a lesson. `cited`: at least two active memories; `ids`: of the reflection and of the strategy, if
+    they are new.
 
-    It is as little trusted as the least trusted of them, applies at most to the tools that they name, and is judged
-    like any text that enters; what they carry, it may carry. It does not wait for a second episode: it has two.
+    The lesson gets the lowest trust of the cited memories and applies at most to the tools that they name. Its text is
+    judged like any that enters, but may carry their links and commands. It waits for no further episode.
     """
     result = _result(answer, cited, scorer, now_us)
     texts = (result.reflection, result.strategy, " ".join(result.tags), result.applies_when.not_when)
@@ -92,7 +92,7 @@ def _resting_on(cited: Sequence[MemoryRecord], draft: MemoryRecord) -> MemoryRec
     return msgspec.structs.replace(
         draft,
         derived_from=tuple(memory.memory_id for memory in cited),
-        # One of every memory comes first: no memory's episodes take all the places.
+        # Each memory's first episode comes first, so that none is left out.
         episodes=_spread(cited, episodes),
         state=MemoryState.ACTIVE if waits else draft.state,
         quarantine=None if waits else draft.quarantine,
@@ -105,13 +105,13 @@ def _spread(cited: Sequence[MemoryRecord], episodes: tuple[str, ...]) -> tuple[s
 
 
 def _common(values: Sequence[str]) -> str:
-    """The value that all have; empty where they differ."""
+    """The value that all have; empty if they differ."""
     return values[0] if len(set(values)) == 1 else ""
 
 
 def _applies(answer: DreamAnswer, cited: Sequence[MemoryRecord]) -> AppliesWhen:
-    """When the lesson applies. Tools that no cited memory names are the model's invention. Where the answer keeps no
-    conditions, those that all cited memories share stay: a lesson must not lose what it applies to."""
+    """When the lesson applies. Tools that no cited memory names are dropped as invented. If the answer has no
+    conditions, those that all cited memories share remain: a lesson must not lose its conditions."""
     known = {tool.casefold(): tool for memory in cited for tool in memory.applies_when.tools}
     said = answer.applies_when
     tools = [known.get(tool.strip().casefold(), "") for tool in said.tools] if said else []

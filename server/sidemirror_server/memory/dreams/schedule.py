@@ -1,7 +1,7 @@
-"""When a project dreams: passes are put into the durable queue, on request and by themselves (design section 8).
+"""Puts passes into the durable queue: on request, and when a project is due (decision 034).
 
-A pass is one job for each number of a project's passes, so that a project has one dreamer, whichever sidecar puts or
-runs it. What a pass does is `memory/dreams/dreaming.py`'s.
+Each pass is one job, named by its project and its number. A project therefore has one dreamer, whichever sidecar puts
+or runs the job. `memory/dreams/dreaming.py` runs a pass.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ _log = logging.getLogger(__name__)
 
 # The kind of the jobs. Stored; never changes.
 KIND = "dream"
-# Chosen here, as for reports of goals: with the worker's waits a store may be away for an hour.
+# Chosen here, as for reports of goals: with the worker's backoff a store may be away for an hour.
 MAX_ATTEMPTS = 20
 _SCOPES_AT_ONCE = 1_000
 _LOOK_EVERY_S = 60.0
 
 
 class _Pass(msgspec.Struct, frozen=True):
-    """The payload of a job: which of its project's passes it is."""
+    """The payload of a job: the pass's number among those of its project."""
 
     number: int
 
@@ -39,24 +39,24 @@ _decode = msgspec.json.Decoder(_Pass).decode
 
 
 def number_of(job: Job) -> int:
-    """Which of its project's passes a job is."""
+    """The number of a job's pass among those of its project."""
     return _decode(job.payload).number
 
 
 class DreamSchedule:
-    """Puts passes into the queue: on request, and by itself for every project that is due."""
+    """Puts passes into the queue: on request, and for every project that is due."""
 
     def __init__(self, dreams: Dreams, work: Work, log: TurnLog, clock: Clock) -> None:
         self._dreams = dreams
         self._work = work
         self._log = log
         self._clock = clock
-        # Projects that could not be looked at, and how often in a row.
+        # Projects whose check failed, and how often in a row.
         self._failed: dict[Scope, int] = {}
 
     async def start(self, scope: Scope) -> JobId:
-        """The project's next pass, which may have begun already. One that could not be finished is tried again. Raises
-        what the stores raise."""
+        """Starts the project's next pass, or finds the one under way. A dead pass is tried again. Raises what the
+        stores raise."""
         job = await self._put(scope)
         if job.state is JobState.DEAD:
             await self._revive(job)
@@ -68,11 +68,11 @@ class DreamSchedule:
         return await self._work.put(scope, new, self._clock.now_us())
 
     async def _revive(self, job: Job) -> None:
-        with contextlib.suppress(WrongState):  # somebody else did
+        with contextlib.suppress(WrongState):  # another caller revived it
             await self._work.revive(job.scope, job.job_id, self._clock.now_us())
 
     async def run(self) -> None:
-        """Looks for projects that are due every minute, until cancelled."""
+        """Looks every minute for projects that are due, until cancelled."""
         while True:
             await asyncio.sleep(_LOOK_EVERY_S)
             try:
@@ -81,9 +81,9 @@ class DreamSchedule:
                 _log.warning("dreams_not_scheduled", extra={"reason": str(error)})
 
     async def look(self) -> int:
-        """Starts a pass of each project that is due; returns how many. One that could not be finished rests like one
-        that changed nothing: whatever hinders it would hinder it again. A project that cannot be looked at keeps no
-        other from dreaming. Raises StoreUnavailable, StoreFull."""
+        """Starts a pass for each project that is due; returns how many. A dead pass rests like one that changed
+        nothing, since it would probably fail again. A failed check of one project does not stop the others. Raises
+        StoreUnavailable, StoreFull."""
         started = 0
         found = await self._dreams.waiting(self._clock.now_us(), _SCOPES_AT_ONCE)
         self._failed = {
@@ -93,7 +93,7 @@ class DreamSchedule:
             try:
                 started += await self._start_if_due(waiting)
             except (StoreUnavailable, StoreFull):
-                raise  # it is away for all of them
+                raise  # the store is away for all projects
             except SidemirrorError as error:
                 self._count_failure(waiting.scope, error)
             else:
@@ -101,7 +101,7 @@ class DreamSchedule:
         return started
 
     def _count_failure(self, scope: Scope, error: SidemirrorError) -> None:
-        """Says so the first time only: the next look comes in a minute."""
+        """Warns of the first failure in a row only: the next check comes in a minute."""
         failed = self._failed.get(scope, 0) + 1
         self._failed[scope] = failed
         told = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "failed": failed, "reason": str(error)}

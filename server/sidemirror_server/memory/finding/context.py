@@ -1,9 +1,8 @@
 """The lessons that fit a task, as a block with a receipt, and those that fit a failing call.
 
-Where a lesson applies is matched before what it is like. First come those of a failure that came up, by its signature,
-then those for the tool that is used or the kind of error that came up, then what is alike. One for other tools or
-errors only is left out, and so is one whose `not when` describes the task, and one in whose place another holds
-(`supersedes`).
+Lessons about a failure of the task come first, by its signature. Lessons for a tool or a kind of error of the task
+follow, then similar ones. A lesson is left out if it applies to other tools or errors only, if its `not_when` describes
+the task, or if another lesson supersedes it.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -30,27 +29,26 @@ from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.terms import telling_terms, terms_of
 
 _KINDS = frozenset(kind.value for kind in MemoryKind)
-# Receipts of a turn that are looked at, the first ones. Chosen here: more blocks than a turn asks for.
+# Receipts of a turn that are read, the first ones. Chosen here: more blocks than a turn requests.
 _MOST_RECEIPTS = 200
 HEADING = "LESSONS FROM EARLIER WORK"
 DEFAULT_ITEMS = 5
-# Candidates for each item of a block. Chosen here: several may apply elsewhere, or say what another says.
+# Candidates for each item of a block. Chosen here: several may apply elsewhere, or repeat another.
 _CANDIDATES = 4
-# Two lessons of which one has nearly all the words of the other say the same. Chosen here.
+# Two lessons say the same if they have this share of their words in common. Chosen here.
 _SAME_RATIO = 0.8
 _FEWEST_TERMS = 4
-# A task has so much of what `not when` says, in words that tell something. Chosen here: two of three.
+# `not_when` excludes a task that has this share of its telling words. Chosen here: two of three.
 _NOT_WHEN_RATIO = 0.66
-# A lesson that applies to no tool or error named fits when it has so much of the best one's score, and shares so many
-# telling words with the task, or is this similar by meaning. Chosen here: a lesson that does not fit costs more than
-# one that is not shown.
+# A lesson for no named tool or error fits if its score and the telling words that it shares with the task are this
+# high, or its similarity by vector is. Chosen here: showing a lesson that does not fit costs more than leaving one out.
 _FITS_SCORE = 0.25
 _FITS_WORDS = 2
 _FITS_SIMILARITY = 0.5
 
 
 class ContextTask(msgspec.Struct, frozen=True):
-    """What a block is for. `signatures`: of failures that came up (`kin/signature.py`); they leave out nothing."""
+    """The task of a block. `signatures`: of failures that came up (`kin/signature.py`); they exclude no lesson."""
 
     task: str
     tools: tuple[str, ...] = ()
@@ -61,26 +59,26 @@ class ContextTask(msgspec.Struct, frozen=True):
 
 
 class FailedCall(msgspec.Struct, frozen=True):
-    """A call that failed: its tool, and what it said."""
+    """A failed call: its tool, and its error text."""
 
     tool: str
     text: str
 
 
 class Applies(IntEnum):
-    """How far a lesson applies, whatever it says."""
+    """How closely the conditions of a lesson match, whatever its text says."""
 
     NOT_NAMED = 0
     # It names a tool or a kind of error of the task.
     IN_PART = 1
     # It is for this kind of error of this tool.
     TO_THE_CALL = 2
-    # It tells of this very failure.
+    # It is about this very failure.
     TO_THE_FAILURE = 3
 
 
 class Fitting(msgspec.Struct, frozen=True):
-    """Lessons that fit a task, the best first, and what else was found and does not. `strategy_of`: the ids of the
+    """Lessons that fit a task, the best first, and those that were found and left out. `strategy_of`: the ids of the
     strategies among them, each with its reflection's."""
 
     lessons: tuple[BlockLesson, ...] = ()
@@ -89,7 +87,7 @@ class Fitting(msgspec.Struct, frozen=True):
 
 
 class _Candidate(msgspec.Struct, frozen=True):
-    """`newer`: the memory that holds in its place, if one does."""
+    """`newer`: the id of the memory that supersedes it, or empty."""
 
     memory: MemoryRecord
     score: float
@@ -126,10 +124,9 @@ class MemoryContext:
         max_tokens: int,
         holdout_fraction: float = 0.0,
     ) -> ContextBlock:
-        """The block, whose receipt is durable; an empty one, without a receipt, when nothing fits. Of what would be in
-        it, each lesson is held back for `holdout_fraction` of the receipts: to be compared, a draw comes after all else
-        is decided, and nothing takes the place of what it holds back. Of a turn, the first receipt decides. Raises what
-        the store raises."""
+        """The block, whose receipt is durable; an empty one, without a receipt, if nothing fits. Each lesson of the
+        finished block is held back for `holdout_fraction` of the receipts, and nothing takes its place, so that both
+        arms compare. The first receipt of a turn decides for all of it. Raises what the store raises."""
         found = await self.fitting(scope, task, max_items)
         block = render(HEADING, found.lessons, max_items, max_tokens, receipt_id)
         before = await self.decided(scope, task.turn_id, receipt_id) if block.items else NOTHING_DECIDED
@@ -155,16 +152,16 @@ class MemoryContext:
         return shown
 
     async def fitting(self, scope: Scope, task: ContextTask, max_items: int, meaning_s: float | None = None) -> Fitting:
-        """What could be shown, for a block that may have other parts too. `meaning_s`: how long to wait for the vector
-        of the task, instead of the usual time. Raises what the store raises."""
+        """The lessons that could be shown, also for a block with other parts. `meaning_s`: how long to wait for the
+        vector of the task, in place of the default. Raises what the store raises."""
         candidates = await self._candidates(scope, task, max_items * _CANDIDATES, meaning_s)
         kept, omitted = _chosen(candidates, task)
         of = {one.memory.memory_id: one.memory.strategy_of for one in kept if one.memory.strategy_of}
         return Fitting(tuple(BlockLesson(_item(one), _label(one.memory)) for one in kept), omitted, of)
 
     async def decided(self, scope: Scope, turn_id: str, but: str = "") -> Decided:
-        """Which lessons the blocks of this turn held back and showed so far, that of the receipt `but` aside. Raises
-        what the store raises."""
+        """The lessons that this turn's blocks held back and showed so far, without the receipt `but`. Raises what the
+        store raises."""
         receipts = await self._receipts.of_turn(scope, turn_id, _MOST_RECEIPTS) if turn_id else ()
         others = [receipt for receipt in receipts if receipt.receipt_id != but]
         held = {memory_id for receipt in others for memory_id in receipt.held_back}
@@ -177,9 +174,8 @@ class MemoryContext:
     async def answering(
         self, scope: Scope, failures: Sequence[FailedCall], task: str, turn_id: str = "", but: Collection[str] = ()
     ) -> tuple[BlockLesson, ...]:
-        """The lessons for calls of a turn that failed, the best first; none of the memories `but`, nor what is held
-        back from the turn. Only those of the very failure, or for this kind of error of this tool. Raises what the
-        store raises."""
+        """The lessons for failed calls of a turn, the best first: about the very failure, or for this kind of error of
+        this tool. The memories `but` are left out, and those that the turn holds back. Raises what the store raises."""
         if await self._recall.has_none(scope):
             return ()
         signed = [(failure, error_signature(failure.tool, failure.text)) for failure in failures]
@@ -201,19 +197,19 @@ class MemoryContext:
             for one in (_candidate(memory, None, told, calls) for memory in found if memory.memory_id not in left_out)
             if one.applies >= Applies.TO_THE_CALL and not _is_excluded(one.memory, asked)
         ]
-        # What to do comes before why.
+        # Strategies come before reflections.
         fitting.sort(key=lambda one: (-one.applies, one.memory.kind is MemoryKind.REFLECTION, -one.memory.importance))
         return tuple(BlockLesson(_item(one), _label(one.memory)) for one in fitting)
 
     async def _applying(self, scope: Scope, task: ContextTask, limit: int) -> list[MemoryRecord]:
-        """The memories that name a tool or error of the task, or tell of a failure of it."""
+        """The memories that name a tool or error of the task, or are about one of its failures."""
         named = await self._search.labelled(scope, task.tools, task.error_categories, Filter(), limit)
         ids = [*await self._of_failures(scope, task.signatures), *(facts.memory_id for facts in named)]
         records = await self._recall.records(scope, list(dict.fromkeys(ids)))
         return [memory for memory in records.values() if memory.state is MemoryState.ACTIVE]
 
     async def _of_failures(self, scope: Scope, signatures: Sequence[str]) -> list[str]:
-        """The reflections that tell of these failures, and their strategies."""
+        """The ids of the reflections on these failures and of their strategies."""
         if not signatures:
             return []
         keys = tuple(Node(NodeKind.SIGNATURE, signature).key for signature in signatures)
@@ -223,7 +219,7 @@ class MemoryContext:
         return [node_of(key).name for key in (*(link.source for link in strategies), *reflections)]
 
     async def _superseded(self, scope: Scope, records: Mapping[str, MemoryRecord]) -> dict[str, str]:
-        """Of these memories, those in whose place an active one holds, and which."""
+        """Those of these memories that an active one supersedes, and which one."""
         newer = await newer_than(self._graph, scope, records) if records else {}
         if not newer:
             return {}
@@ -234,9 +230,9 @@ class MemoryContext:
     async def _candidates(
         self, scope: Scope, task: ContextTask, limit: int, meaning_s: float | None
     ) -> list[_Candidate]:
-        """What applies, then what is alike; the best first in both."""
+        """The memories that apply, then the similar ones; the best first in both."""
         if await self._recall.has_none(scope):
-            return []  # a search costs its process, and there is nothing to find
+            return []  # saves the start of a search process
         wanted = Filter()
         applying = await self._applying(scope, task, limit)
         found: Sequence[Ranked] = ()
@@ -250,7 +246,7 @@ class MemoryContext:
         candidates = [
             _candidate(memory, alike.get(one), task, newer=superseded.get(one, "")) for one, memory in records.items()
         ]
-        # One that applies is worth showing for that alone; among those, as among the others, the likest comes first.
+        # Memories that apply come first; within both groups the most similar come first.
         return sorted(candidates, key=lambda one: (-one.applies, -one.score, -one.memory.importance))
 
 
@@ -281,7 +277,7 @@ def _candidate(
     calls: Collection[tuple[str, str]] = (),
     newer: str = "",
 ) -> _Candidate:
-    """`calls`: the tool and the error category of calls that failed."""
+    """`calls`: the tool and the error category of each failed call."""
     when = memory.applies_when
     own = {memory.error_category, *when.error_categories} - {""}
     tools = {*when.tools, tool_of(memory.error_signature)} if memory.error_signature else set(when.tools)

@@ -1,9 +1,9 @@
-"""Vectors of memories and of questions: made beside every call, never on the way of a write.
+"""Vectors of memories and of questions. No write waits for a vector.
 
-What is written wakes `run`, which makes vectors for whatever has none of the present model: new memories, changed
-texts, and, after another model was configured, all of them. Until most of a scope has its vectors, it is searched by
-words. Vectors of other dimensions are another model's, whatever its name: a server may change what stands behind one.
-Of the sidecars that share a store one at a time makes those of a scope: what is made is paid for.
+A write wakes `run`, which embeds all memories without a vector of the present model: new ones, those with a changed
+text, and, after a change of model, all. Until most memories of a scope have vectors, the scope is searched by words.
+Vectors with other dimensions count as another model's: a server may change the model behind a name. Of the sidecars
+that share a store, one at a time embeds a scope, since each vector costs money.
 """
 
 import asyncio
@@ -27,46 +27,45 @@ from sidemirror_server.vocabulary.text import clip
 
 _log = logging.getLogger(__name__)
 
-# In code points. Chosen here: what common embedding models take of English (8,192 tokens) and of Chinese.
+# In code points. Chosen here: common embedding models accept this much English (8,192 tokens) and Chinese.
 _TEXT_CHARS = 8_000
-# A question waits so long for its vector at most, then words answer it. Chosen here: a person's patience with a search.
+# The longest wait of a question for its vector; then words answer it. Chosen here: a person's patience with a search.
 _QUESTION_S = 2.0
 _MEMORIES_S = 30.0
-# What a text that is refused is tried with once more: some models take few tokens, some scripts many for a character.
+# A refused text is retried with this length: some models accept few tokens, and some scripts take many for a character.
 _SHORT_TEXT_CHARS = 500
-# A text that every model takes: it shows how long its vectors are, and whether it answers at all.
+# A text that every model accepts. It shows the dimensions of its vectors, and whether it answers at all.
 _PLAIN_TEXT = "memory"
-# Vectors of questions that are remembered, and their bytes. Chosen here: so many of 3,072 numbers, as large embedding
-# models have them, fit in; of longer ones fewer are.
+# The cache of question vectors: its entries and its bytes. Chosen here: 512 vectors with the 3,072 numbers of large
+# embedding models fit; of longer vectors it holds fewer.
 _QUESTIONS = 512
 _QUESTIONS_BYTES = 16 * 1024 * 1024
-# After a failure nothing is asked for this long, and of a scope whose money is spent. Chosen here: as long as a breaker
-# rests.
+# How long to pause after a failure, and to leave a scope alone that has reached a spend cap. Chosen here: as long as a
+# breaker stays open.
 _PAUSE_S = 30.0
-# What is written within this time of a first memory is embedded with it: one writer at a time would else pay for a call
-# and a commit each. Chosen here: less than a call to an embedding model takes.
+# Memories written within this time are embedded together: otherwise each would take a call and a commit. Chosen here:
+# less than a call to an embedding model takes.
 _GATHER_S = 0.02
-# Memories that are looked up at once, to be embedded in portions of MOST_TEXTS. Chosen here: what 64 writers write
-# together.
+# Memories read at once, then embedded in batches of MOST_TEXTS. Chosen here: what 64 writers write together.
 _AT_ONCE = 64
-# When another sidecar is at a scope, it is looked at again after this long: what it wrote last may be missing.
+# When another sidecar embeds a scope, the scope is checked again after this time: its latest memories may lack vectors.
 # Chosen here: a question in between is answered, and mostly by vectors.
 _ELSEWHERE_S = 5.0
-# A question looks for memories that wait for a vector, unless there was none this short a time ago: in Postgres that
-# look goes through the whole scope. Chosen here: as long as after another sidecar was at it.
+# A question triggers a check for memories without vectors, unless one found none within this time: in Postgres the
+# check scans the whole scope. Chosen here: as long as `_ELSEWHERE_S`.
 _LOOK_AGAIN_S = _ELSEWHERE_S
-# Two sidecars whose models differ would replace each other's vectors for ever, and pay each time. One that sees its own
-# replaced leaves the scope alone for so long. Chosen here: longer than a rolling upgrade mostly takes.
+# Two sidecars with different models would replace each other's vectors for ever, and pay each time. A sidecar whose
+# vectors are replaced leaves the scope alone for this time. Chosen here: longer than most rolling upgrades.
 _REPLACED_S = 600.0
-# What was embedded and is remembered for that, and how many of those that are asked for at once show it: a few texts
-# may have been changed back, or deleted and imported.
+# To recognise replaced vectors: how many embedded texts are remembered, and how many of them must lack a vector at
+# once. A few may have been changed back, or deleted and imported.
 _MOST_MADE, _FEWEST_REPLACED = 20_000, 8
-# A sidecar that ends gives back what it took, if that takes no longer.
+# The longest wait for the release of a lease.
 _LEAVE_S = 1.0
-# Scopes that wait for vectors; more are taken up when they are next asked about.
+# Scopes that wait for vectors; a further scope waits for its next question.
 _MOST_SCOPES = 10_000
-# Memories whose text the model refuses, which are not asked for again before the next start. Chosen here: a scope with
-# more of them goes on waiting.
+# Memories whose text the model refuses; they are not tried again before a restart. Chosen here: a scope with more of
+# them stays incomplete.
 _MOST_REFUSED = 1_000
 
 Sleep = Callable[[float], Coroutine[Any, Any, None]]
@@ -76,12 +75,12 @@ class _InTheWay(Enum):
     """Why a scope has no vectors yet."""
 
     MONEY = "money"
-    ANOTHER = "another"  # sidecar is at it
-    REPLACED = "replaced"  # by one with another model
+    ANOTHER = "another"  # another sidecar embeds the scope
+    REPLACED = "replaced"  # a sidecar with another model replaced the vectors
     FAILURE = "failure"
 
 
-# For how long a scope is left alone then.
+# How long the scope then rests.
 _REST_S = {_InTheWay.MONEY: _PAUSE_S, _InTheWay.ANOTHER: _ELSEWHERE_S, _InTheWay.REPLACED: _REPLACED_S}
 
 
@@ -104,23 +103,23 @@ class MemoryMeanings:
         self._holder = new_id(clock.now_us())
         self._sleep = sleep
         self._dimensions = 0
-        # As arrays: as numbers of Python's they would take four times as much.
+        # Arrays take a quarter of the memory of Python floats.
         self._questions: OrderedDict[tuple[Scope, str], array[float]] = OrderedDict()
         self._waiting: OrderedDict[Scope, None] = OrderedDict()
         self._resting: set[Scope] = set()
-        self._whole: dict[Scope, float] = {}  # since when nothing waits, on the monotonic clock
+        self._whole: dict[Scope, float] = {}  # monotonic seconds since which none waits
         self._refused: dict[Scope, dict[str, str]] = {}
         self._made_before: OrderedDict[int, None] = OrderedDict()  # digests
         self._news = asyncio.Event()
 
     @property
     def model(self) -> str:
-        """What the vectors are kept under; with their dimensions, as soon as there was one."""
+        """The name that vectors are stored under. It includes their dimensions as soon as these are known."""
         return f"{self._embedder.name}/{self._dimensions}" if self._dimensions else self._embedder.name
 
     async def of_question(self, scope: Scope, text: str, wait_s: float | None = None) -> tuple[float, ...] | None:
-        """The vector of a question, of the present `model`; None when there is none to be had in that time (2 s)."""
-        # It may have been written to by another server, or before this one was started.
+        """The vector of a question by the present `model`; None if there is none within `wait_s` (None: 2 s)."""
+        # Another sidecar may have written to the scope, or this one before a restart.
         if self._clock.monotonic_s() - self._whole.get(scope, -_LOOK_AGAIN_S) >= _LOOK_AGAIN_S:
             self.wake(scope)
         asked = clip(text, _TEXT_CHARS)
@@ -141,7 +140,7 @@ class MemoryMeanings:
         return made.vectors[0]
 
     def wake(self, scope: Scope) -> None:
-        """Something of the scope may wait for its vector."""
+        """Memories of this scope may lack a vector."""
         if len(self._waiting) < _MOST_SCOPES and scope not in self._resting:
             self._waiting[scope] = None
             self._news.set()
@@ -151,7 +150,7 @@ class MemoryMeanings:
         await self._embedder.close()
 
     async def run(self) -> None:
-        """Makes what is missing, scope after scope, until it is cancelled."""
+        """Makes missing vectors, scope by scope, until cancelled."""
         async with asyncio.TaskGroup() as resting:
             while True:
                 await self._news.wait()
@@ -165,7 +164,7 @@ class MemoryMeanings:
                     if in_the_way is _InTheWay.FAILURE:
                         await self._sleep(_PAUSE_S)
                         self.wake(scope)
-                    elif in_the_way is not None:  # which is that scope's only
+                    elif in_the_way is not None:  # concerns this scope only
                         self._resting.add(scope)
                         resting.create_task(self._rest(scope, _REST_S[in_the_way]))
 
@@ -181,14 +180,14 @@ class MemoryMeanings:
         self.wake(scope)
 
     async def _all_of(self, scope: Scope) -> _InTheWay | None:
-        """Makes what a scope lacks, unless another sidecar is at it; what was in the way, or None."""
+        """Makes the missing vectors of a scope, unless another sidecar does. Returns what prevented it, or None."""
         try:
             if not await self._take(scope):
                 return _InTheWay.ANOTHER
             try:
                 return await self._made_all(scope)
             finally:
-                with contextlib.suppress(TimeoutError, StoreUnavailable, StoreFull):  # then its time ends by itself
+                with contextlib.suppress(TimeoutError, StoreUnavailable, StoreFull):  # the lease then expires
                     async with asyncio.timeout(_LEAVE_S):
                         await self._search.leave(scope, self._embedder.name, self._holder)
         except ModelFailed as failure:
@@ -208,7 +207,7 @@ class MemoryMeanings:
                 _log.warning("embedding_models_differ", extra={"model": self.model, "tenant_id": scope.tenant_id})
                 self._made_before.clear()
                 return _InTheWay.REPLACED
-            # The next ones are made while vectors are kept: those that come together share a commit.
+            # The next batch is made while this one is stored: batches that are ready together share a commit.
             keeping: list[asyncio.Task[None]] = []
             try:
                 in_the_way = await self._made_some(scope, waiting, keeping)
@@ -224,12 +223,12 @@ class MemoryMeanings:
     async def _made_some(
         self, scope: Scope, waiting: tuple[Unembedded, ...], keeping: list[asyncio.Task[None]]
     ) -> _InTheWay | None:
-        """Makes vectors of these, and begins to keep them."""
+        """Makes vectors of these memories, and adds the tasks that store them to `keeping`. Returns as `_all_of`."""
         for first in range(0, len(waiting), MOST_TEXTS):
-            if not await self._take(scope):  # the last ones took very long
+            if not await self._take(scope):  # the last batch outlasted the lease
                 return _InTheWay.ANOTHER
             model, made = self.model, await self._made(scope, waiting[first : first + MOST_TEXTS])
-            if self.model != model:  # those that are there are another model's: look again
+            if self.model != model:  # stored vectors now count as another model's: check again
                 _log.warning("embedding_dimensions_changed", extra={"model": self.model})
                 return _InTheWay.FAILURE
             keeping.append(asyncio.create_task(self._search.embed(scope, model, made)))
@@ -244,7 +243,7 @@ class MemoryMeanings:
         return tuple(one for one in found if refused.get(one.memory_id) != one.content)[:_AT_ONCE]
 
     async def _made(self, scope: Scope, waiting: tuple[Unembedded, ...]) -> tuple[Embedded, ...]:
-        """Vectors of these; without those whose text the model refuses. Raises ModelFailed."""
+        """Vectors of these memories, without those whose text the model refuses. Raises ModelFailed."""
         try:
             return await self._of(scope, waiting, _TEXT_CHARS)
         except ModelFailed as failure:
@@ -259,7 +258,7 @@ class MemoryMeanings:
                 except ModelFailed as failure:
                     if not _may_be_the_text(failure):
                         raise
-        if not made:  # does it refuse whatever it is asked? Else these texts would be asked for again and again
+        if not made:  # raises if the model refuses all texts; else these texts are the reason
             await self._embedder.embed(scope, (_PLAIN_TEXT,), _MEMORIES_S, background=True)
         answered = {one.memory_id for one in made}
         for one in waiting:
@@ -280,7 +279,7 @@ class MemoryMeanings:
         return tuple(Embedded(one.memory_id, one.content, vector) for one, vector in vectors)
 
     def _has_dimensions_of(self, made: Embeddings) -> None:
-        """From now on the model is the one that makes vectors like these."""
+        """Takes the dimensions of these vectors as those of the model. A change clears what belongs to the old ones."""
         dimensions = len(made.vectors[0])
         if dimensions != self._dimensions:
             self._dimensions = dimensions
@@ -290,17 +289,17 @@ class MemoryMeanings:
 
 
 async def _all_done(tasks: list[asyncio.Task[None]]) -> None:
-    """Waits for all of them, also for those after one that failed. Raises the first failure."""
+    """Waits for all tasks, even after one failed. Raises the first failure."""
     for outcome in await asyncio.gather(*tasks, return_exceptions=True):
         if outcome is not None:
             raise outcome
 
 
 def _may_be_the_text(failure: ModelFailed) -> bool:
-    """The request was refused before anything was done, and would be again."""
+    """The provider refused the request unprocessed, and would refuse it again."""
     return failure.status is ResultStatus.FAILED_MODEL and failure.usage is not None and not failure.retryable
 
 
 def _text(one: Unembedded, most_chars: int) -> str:
-    """What the vector is made from: what it was about, and what was learned."""
+    """The text to embed: the task, then the content."""
     return clip(f"{one.task_text}\n{one.content}" if one.task_text else one.content, most_chars) or " "

@@ -1,7 +1,7 @@
-"""In which order memories answer a question. Pure.
+"""Ranks the memories that answer a question. Pure.
 
-Words and vectors are fused by rank (reciprocal rank fusion: Cormack, Clarke, Büttcher 2009), or words alone count by
-their score; then importance, recency and confidence decide among those that fit about equally well.
+Words and vectors are fused by rank (reciprocal rank fusion: Cormack, Clarke, Büttcher 2009). Without vectors the score
+by words counts. Importance, recency and confidence then decide among memories that fit about equally well.
 """
 
 from collections.abc import Sequence
@@ -10,23 +10,23 @@ import msgspec
 
 from sidemirror_server.memory.finding.search import MemoryFacts, TextHit, VectorHit
 
-# The authors' constant: the first places differ little, so that both lists are heard.
+# The authors' constant: the first places differ little, so that both lists count.
 _RANK_CONSTANT = 60
-# How far a memory's own merits move its score, up and down together. Chosen here: past some neighbours in a list, never
-# past a memory that fits twice as well.
+# The largest share of its score that a memory can lose by low merit. Chosen here: it moves past some neighbours in a
+# list, never past a memory that fits twice as well.
 _MERIT_SPAN = 0.1
 _IMPORTANCE_WEIGHT, _RECENCY_WEIGHT, _CONFIDENCE_WEIGHT = 0.5, 0.3, 0.2
-# Chosen here: a lesson of last month counts half of today's, as far as age counts at all.
+# Chosen here: a lesson of last month has half the recency of one of today.
 _HALF_LIFE_US = 30 * 24 * 3600 * 1_000_000
-# A memory is found by its task when the task adds this much of what its own words add. Chosen here: in a project where
-# all memories name one task, its words tell nothing and so add nothing.
+# A memory counts as found by its task if its task scores at least this share of its content. Chosen here: if all
+# memories of a project name one task, the words of that task score nothing.
 _BY_TASK_RATIO = 0.5
-# With `newest_first`, those fit that have this much of the best one's score in words. Chosen here.
+# With `newest_first`, a memory fits if it has at least this share of the best score by words. Chosen here.
 _FITS_RATIO = 0.5
 
 
 class Part(msgspec.Struct, frozen=True):
-    """One part of a score. `rank`: the place that it gives, from 1; 0 where it gives none."""
+    """One part of a score. `rank`: the place by this part, from 1; 0 if it gives none."""
 
     name: str
     value: float
@@ -34,9 +34,8 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class Ranked(msgspec.Struct, frozen=True):
-    """A memory in its place. `score`: 0 to 1. The rest is what it was made from: how well its words answer, and the
-    place that gives it, from 1; the same of its meaning; both places fused; its recency. What does not count is None,
-    or 0."""
+    """A memory in the ranking. `score` and `recency`: 0 to 1. `words`: its score by words, and `similarity`: by vector,
+    each with its place from 1. `fused`: both places fused. A part that does not count is None, and its place 0."""
 
     facts: MemoryFacts
     score: float
@@ -64,14 +63,15 @@ class Ranked(msgspec.Struct, frozen=True):
 
 
 def rank_filtered(found: Sequence[MemoryFacts], now_us: int) -> tuple[Ranked, ...]:
-    """Without a question: as they come, the most important first; the score is the importance."""
+    """The ranking without a question: the order as given, and the importance as the score."""
     return tuple(Ranked(facts, facts.importance, _recency(facts, now_us)) for facts in found)
 
 
 def rank(texts: Sequence[TextHit], vectors: Sequence[VectorHit] | None, now_us: int) -> tuple[Ranked, ...]:
-    """The best first; `vectors` None when there are none to go by. Both lists come with their best first.
+    """The ranked memories, the best first. Both lists come with their best first; `vectors` None: there are none to
+    use.
 
-    Memories that were found by one and the same task stand with the newest first, in the places that they have.
+    Memories found by the same task keep their places as a group, with the newest of them first.
     """
     by_words = {text.facts.memory_id: (place, text) for place, text in enumerate(texts, start=1)}
     by_meaning = {vector.facts.memory_id: (place, vector) for place, vector in enumerate(vectors or (), start=1)}
@@ -96,7 +96,7 @@ def rank(texts: Sequence[TextHit], vectors: Sequence[VectorHit] | None, now_us: 
 
 
 def those_that_fit(ranked: Sequence[Ranked], k: int) -> tuple[Ranked, ...]:
-    """Those that have about what the question asks for, the newest first."""
+    """The memories that fit the question well, the newest first: by words, or among the first `k` by vector."""
     least = max((one.words or 0.0 for one in ranked), default=0.0) * _FITS_RATIO
     fitting = [one for one in ranked if (one.words and one.words >= least) or 0 < one.vector_rank <= k]
     return tuple(sorted(fitting, key=lambda one: (-one.facts.created_us, one.facts.memory_id)))
@@ -111,7 +111,7 @@ def _recency(facts: MemoryFacts, now_us: int) -> float:
 
 
 def _merit(facts: MemoryFacts, recency: float) -> float:
-    """0 to 1; what nobody said counts neither way."""
+    """0 to 1; a missing confidence has no effect."""
     merit = _IMPORTANCE_WEIGHT * facts.importance + _RECENCY_WEIGHT * recency
     if facts.confidence is None:
         return merit / (_IMPORTANCE_WEIGHT + _RECENCY_WEIGHT)
@@ -119,7 +119,7 @@ def _merit(facts: MemoryFacts, recency: float) -> float:
 
 
 def _newest_of_a_task_first(scored: list[tuple[TextHit | None, Ranked]]) -> tuple[Ranked, ...]:
-    """Those that name the same task have the same score by it, to the last digit."""
+    """Memories of the same task are recognised by their scores for it, which are equal to the last digit."""
     places: dict[float, list[int]] = {}
     for place, (text, _) in enumerate(scored):
         if text is not None and text.task_score > 0 and text.task_score >= _BY_TASK_RATIO * text.content_score:

@@ -1,4 +1,4 @@
-"""Finds the memories that answer a question, and says why each is there, and why another is not."""
+"""Finds the memories that answer a question, and explains why a memory is a hit or not."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -15,12 +15,13 @@ from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.terms import asked_terms
 
-# Candidates of each way of finding, for each hit that is asked for, and at least. Chosen here: what one list has far
-# down, another may have first.
+# Candidates of each lookup, for each requested hit, and at least. Chosen here: a memory far down in one list may come
+# first in the other.
 _CANDIDATES, _CANDIDATES_AT_LEAST = 2, 50
-# Vectors count once so much of a scope has one. Chosen here: those without would come last, for no fault of theirs.
+# Vectors are used once this share of the memories has one. Chosen here: memories without one would come last for no
+# good reason.
 _EMBEDDED_RATIO = 0.9
-# Records that are read at once.
+# Records read at once.
 _READ_AT_ONCE = 100
 
 
@@ -33,8 +34,8 @@ class SearchMode(StrEnum):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What is asked for. `text` may be empty: then the filter alone decides, and importance the order.
-    `meaning_s`: how long to wait for its vector, instead of the usual time."""
+    """A question. Without a `text` the filter alone selects, and importance gives the order. `meaning_s`: how long to
+    wait for its vector, in place of the default."""
 
     text: str
     k: int
@@ -46,7 +47,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """A memory that answers. `summary`, `matched` only when they were asked for."""
+    """A memory that answers. `summary` and `matched` are empty unless `Question.explain` is set."""
 
     memory: MemoryRecord
     score: float
@@ -63,7 +64,7 @@ class Miss(msgspec.Struct, frozen=True):
 
 
 class SearchAnswer(msgspec.Struct, frozen=True):
-    """The best first, how they were found, and what was asked about others."""
+    """The hits, the best first; how they were found; and why the memories in `explain_ids` are no hits."""
 
     hits: tuple[Hit, ...]
     mode: SearchMode
@@ -71,15 +72,15 @@ class SearchAnswer(msgspec.Struct, frozen=True):
 
 
 class Meanings(Protocol):
-    """What makes vectors of questions (memory/embedding.py)."""
+    """Makes vectors of questions (`memory/finding/embeddings.py`)."""
 
     @property
     def model(self) -> str:
-        """The embedding model's name, as vectors are kept under."""
+        """The name that the vectors are stored under."""
         ...
 
     async def of_question(self, scope: Scope, text: str, wait_s: float | None = None) -> tuple[float, ...] | None:
-        """The vector of a question; None when there is none to be had in that time (None: the usual one)."""
+        """The vector of a question; None if there is none within `wait_s` (None: the default)."""
         ...
 
 
@@ -94,7 +95,7 @@ class Recall:
     """Answers questions."""
 
     def __init__(self, memories: Memories, search: MemorySearch, meanings: Meanings | None, clock: Clock) -> None:
-        """`meanings` None: there is no embedding model, and words alone count."""
+        """`meanings` None: there is no embedding model, and only words count."""
         self._memories = memories
         self._search = search
         self._meanings = meanings
@@ -122,11 +123,11 @@ class Recall:
         return not await self._memories.list(scope, None, None, None, 1)
 
     async def ranked(self, scope: Scope, question: Question) -> tuple[Ranked, ...]:
-        """The candidates in their order, without their texts. Raises what the store raises."""
+        """The ranked candidates, without their texts. Raises what the store raises."""
         return (await self._found(scope, question)).ranked
 
     async def records(self, scope: Scope, memory_ids: Sequence[str]) -> dict[str, MemoryRecord]:
-        """These memories by id, as far as the scope has them."""
+        """The memories of these ids that the scope has, by id."""
         found: dict[str, MemoryRecord] = {}
         for at in range(0, len(memory_ids), _READ_AT_ONCE):
             some = await self._memories.get(scope, tuple(memory_ids[at : at + _READ_AT_ONCE]))
@@ -141,7 +142,7 @@ class Recall:
             ranked = rank_filtered(best, now_us)
             return _Search(ranked, SearchMode.FILTER, (), limit)
         asked = asked_terms(question.text)
-        # Beside each other: the words are looked up while an embedding model is at the question's vector.
+        # Concurrently: the words are looked up while the embedding model makes the vector.
         texts, vectors = await asyncio.gather(
             self._texts(scope, asked, question, limit), self._vectors(scope, question, limit)
         )
@@ -153,7 +154,7 @@ class Recall:
         return await self._search.by_text(scope, asked, question.wanted, limit) if asked else TextHits(())
 
     async def _vectors(self, scope: Scope, question: Question, limit: int) -> VectorHits | None:
-        """The nearest by meaning; None when vectors cannot be gone by."""
+        """The nearest memories by vector; None if vectors cannot be used."""
         if self._meanings is None:
             return None
         vector = await self._meanings.of_question(scope, question.text, question.meaning_s)
@@ -206,7 +207,7 @@ def _summary(one: Ranked, place: int, mode: SearchMode, matched: Sequence[str]) 
 def _why_not(
     question: Question, found: _Search, memory: MemoryRecord | None, terms: frozenset[str], place: int | None
 ) -> str:
-    """Why a memory is no hit: the first reason of several."""
+    """Why a memory is no hit: the first reason that applies."""
     if memory is None:
         return "there is no memory of this id"
     filtered = _filtered(question.wanted, memory)
@@ -225,7 +226,7 @@ def _why_not(
 
 
 def _filtered(wanted: Filter, memory: MemoryRecord) -> str:
-    """Why a memory does not pass; empty when it does."""
+    """Why a memory does not pass the filter; empty if it does."""
     if memory.state not in wanted.states:
         why = {MemoryState.QUARANTINED: "quarantined", MemoryState.RETIRED: "retired", MemoryState.ACTIVE: "active"}
         return f"it is {why[memory.state]}"

@@ -1,6 +1,6 @@
-"""The port of finding memories. Adapters: `storage/sqlite/memory_search.py`, `storage/postgres/memory_search.py`.
+"""The port of memory search. Adapters: `storage/sqlite/memory_search.py`, `storage/postgres/memory_search.py`.
 
-What they find is put in order by `memory/finding/recall.py`.
+`memory/finding/recall.py` ranks what they find.
 """
 
 from collections.abc import Mapping
@@ -11,13 +11,13 @@ import msgspec
 from sidemirror_server.memory.record import MemoryKind, MemoryState
 from sidemirror_server.vocabulary.scope import Scope
 
-# How long a scope is one holder's to embed, unless it is taken again. Chosen here: four times what an embedding model
-# is given for a few texts; after a crash the others wait so long.
+# The lease on embedding a scope, unless it is renewed. Chosen here: four times the limit of an embedding call. After a
+# crash other sidecars wait this long.
 EMBEDDING_LEASE_US = 120 * 1_000_000
 
 
 class Filter(msgspec.Struct, frozen=True):
-    """Which memories count. `tags`: one of these; `kind`: None is any."""
+    """Which memories count. `tags`: any of these; empty means no condition. `kind`: None means any."""
 
     min_importance: float = 0.0
     tags: tuple[str, ...] = ()
@@ -26,7 +26,7 @@ class Filter(msgspec.Struct, frozen=True):
 
 
 class MemoryFacts(msgspec.Struct, frozen=True):
-    """What every memory is weighed by."""
+    """The facts that rank a memory, whatever the question is."""
 
     memory_id: str
     importance: float
@@ -35,7 +35,7 @@ class MemoryFacts(msgspec.Struct, frozen=True):
 
 
 class TextHit(msgspec.Struct, frozen=True):
-    """A memory that has words of the question: what its content and its task score (`vocabulary/bm25.py`)."""
+    """A memory with words of the question, and the scores of its content and its task (`vocabulary/bm25.py`)."""
 
     facts: MemoryFacts
     content_score: float
@@ -43,21 +43,21 @@ class TextHit(msgspec.Struct, frozen=True):
 
 
 class TextHits(msgspec.Struct, frozen=True):
-    """The best by their words, the best first. `terms`: the terms of the question that were looked up."""
+    """The hits by words, the best first. `terms`: the terms of the question that were looked up."""
 
     hits: tuple[TextHit, ...]
     terms: tuple[str, ...] = ()
 
 
 class VectorHit(msgspec.Struct, frozen=True):
-    """A memory and the cosine of the angle between its vector and the question's."""
+    """A memory and the cosine similarity of its vector and the question's."""
 
     facts: MemoryFacts
     similarity: float
 
 
 class VectorHits(msgspec.Struct, frozen=True):
-    """The most similar first. `embedded` of the scope's `memories` have a vector of the model."""
+    """The hits by vector, the most similar first. `embedded` of the scope's `memories` have a vector of the model."""
 
     hits: tuple[VectorHit, ...]
     embedded: int
@@ -65,7 +65,7 @@ class VectorHits(msgspec.Struct, frozen=True):
 
 
 class Unembedded(msgspec.Struct, frozen=True):
-    """A memory that waits for a vector, and the texts to make it from."""
+    """A memory without a vector, and the texts to embed."""
 
     memory_id: str
     content: str
@@ -73,7 +73,7 @@ class Unembedded(msgspec.Struct, frozen=True):
 
 
 class Embedded(msgspec.Struct, frozen=True):
-    """A vector of length 1, and the content that it was made from."""
+    """A memory's vector, of length 1, and the content that it was made from."""
 
     memory_id: str
     content: str
@@ -81,28 +81,28 @@ class Embedded(msgspec.Struct, frozen=True):
 
 
 class MemorySearch(Protocol):
-    """Finds memories as they are kept; what is kept is found at once, by its words.
+    """Finds stored memories. A stored memory can be found by its words at once.
 
-    FM1  `by_text` finds the memories whose content or task has one of the terms that `bm25.chosen` leaves of the
-         question, the best first, at most `limit`. It scores the two texts by `bm25.score`, with the figures of the
-         scope's memories in whatever state.
-    FM2  A changed text is found by its new words and no more by its old ones; a deleted memory by none.
-    FM3  Every way of finding keeps to the filter: importance, any of the tags, kind, states.
-    FM4  `best` returns the most important first, then the newest made, at most `limit`; with `newest_first` the newest
-         made, whatever their importance, then by id downwards.
-    FM5  `labelled` returns the memories that apply to one of the tools or error categories (`applies_when`, or the
-         error category of the memory itself), the most important first, then the newest made, at most `limit`.
-    FM6  `by_vector` compares with vectors of the named model and of the question's dimensions only, and returns the
-         most similar first, at most `limit`, with how many of the scope's memories have a vector of the model.
-    FM7  `unembedded` returns memories that have no vector of the model, at most `limit`; nothing when all have one.
-    FM8  `embed` keeps vectors, each in place of an earlier one of whatever model, unless the memory has other content
-         by now or is gone. A memory has one vector at most; a changed text has none.
-    FM9  `terms_in` returns of each of these memories the terms of its content and task, as they are searched for.
-    FM10 Scopes never meet: neither do others' memories change a score.
-    FM11 `take` makes the embedding of a scope with a model one holder's until `now_us` plus EMBEDDING_LEASE_US, and
-         says True, when nobody has it, when the holder has it already, or when the time of the one who has it is over;
-         else it changes nothing and says False. Of those that take at the same time one gets it.
-    FM12 `leave` gives it back; what is another holder's stays that holder's.
+    FM1  `by_text` returns at most `limit` memories, the best first, whose content or task has one of the question's
+         terms that `bm25.chosen` keeps. It scores both texts by `bm25.score`, with the statistics of the scope's
+         memories in all states.
+    FM2  A changed text is found by its new words only, and a deleted memory by none.
+    FM3  All searches apply the filter: importance, any of the tags, kind, states.
+    FM4  `best` returns at most `limit` memories: the most important first, then the newest created. With `newest_first`
+         it returns the newest created first, then by descending id.
+    FM5  `labelled` returns at most `limit` memories that apply to one of the tools or error categories (`applies_when`,
+         or the memory's own error category), the most important first, then the newest created.
+    FM6  `by_vector` compares only vectors of the named model with the question's dimensions. It returns at most `limit`
+         memories, the most similar first, and how many of the scope's memories have a vector of the model.
+    FM7  `unembedded` returns at most `limit` memories without a vector of the model.
+    FM8  `embed` stores vectors, each in place of an earlier one of any model, unless the memory has other content by
+         now or is gone. A memory has at most one vector; a changed text has none.
+    FM9  `terms_in` returns the searchable terms of each memory's content and task.
+    FM10 Scopes are isolated; memories of other scopes do not change a score.
+    FM11 `take` gives the holder a lease on embedding a scope with a model, until `now_us` plus EMBEDDING_LEASE_US, and
+         returns True. It succeeds if the lease is free, expired or the holder's; otherwise it changes nothing and
+         returns False. Of concurrent callers one gets it.
+    FM12 `leave` releases the holder's lease, and never another holder's.
     Raises StoreUnavailable, StoreFull.
     """
 

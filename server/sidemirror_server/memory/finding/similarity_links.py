@@ -1,7 +1,7 @@
-"""Links memories that say much the same, beside the calls that keep them.
+"""Links memories with nearly the same words, in the background.
 
-What is learned waits here for its turn; nobody waits for it. A memory that a sudden end leaves out gets its links when
-it is learned once more, and is found in its cluster (`clusters.py`) without them.
+New memories wait in a queue, and no call waits for their links. A crash loses the queue: its memories get their links
+when they are learned again, and their clusters (`clusters.py`) are found without them.
 """
 
 import asyncio
@@ -20,11 +20,11 @@ from sidemirror_server.vocabulary.terms import asked_terms, telling_terms
 
 _log = logging.getLogger(__name__)
 
-# Candidates that a search brings. Chosen here: its best by words are the likest by words, with few exceptions.
+# Candidates that a search returns. Chosen here: with few exceptions its best hits are the most similar texts.
 _CANDIDATES = 12
-# Memories that wait at most; more are left out. Chosen here: minutes of writing as fast as a store can.
+# The longest queue; more memories are left out. Chosen here: minutes of writing at a store's full speed.
 _MOST_WAITING = 10_000
-# What is asked for of a long text.
+# Search terms of a long text.
 _MOST_TERMS = 64
 
 
@@ -39,13 +39,13 @@ class Alikes:
         self._news = asyncio.Event()
 
     def wake(self, scope: Scope, memory_id: str) -> None:
-        """This memory may say what others say."""
+        """This memory may be similar to others."""
         if len(self._waiting) < _MOST_WAITING:
             self._waiting[scope, memory_id] = None
             self._news.set()
 
     async def run(self) -> None:
-        """Links what waits, one after the other, until it is cancelled."""
+        """Links waiting memories, one after the other, until cancelled."""
         while True:
             await self._news.wait()
             self._news.clear()
@@ -59,7 +59,8 @@ class Alikes:
                     continue  # one of them was removed meanwhile
 
     async def link(self, scope: Scope, memory_id: str) -> int:
-        """Links one memory to those that say much the same; how many links are new. Raises what the stores raise."""
+        """Links a memory to those with nearly the same words; returns how many are new. Raises what the stores
+        raise."""
         found = await self._memories.get(scope, (memory_id,))
         if not found or found[0].state is not MemoryState.ACTIVE:
             return 0
@@ -70,7 +71,7 @@ class Alikes:
         return await self._graph.link(scope, links) if links else 0
 
     async def _alike(self, scope: Scope, memory: MemoryRecord) -> list[MemoryRecord]:
-        """Older ones that say much the same, the likest first: of two the younger has the link."""
+        """Older memories with nearly the same words, the most similar first. The link begins at the newer memory."""
         asked = dict(list(asked_terms(memory.content).items())[:_MOST_TERMS])
         if not asked:
             return []

@@ -1,4 +1,4 @@
-"""The port `Memories` with somebody who is told when it was written to: a decorator, the same for every store."""
+"""A decorator of the port `Memories` that reports writes; the same for every store."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ from sidemirror_server.vocabulary.scope import Scope
 
 
 class WakingMemories:
-    """Calls `wake` with the scope after each write that may have changed a text, whatever came of it."""
+    """Calls `wake` with the scope after each write that may have changed a text, even after a failed one."""
 
     def __init__(self, memories: Memories, wake: Callable[[Scope], None]) -> None:
         self._memories = memories

@@ -1,14 +1,13 @@
-"""Which memories belong together. Pure.
+"""Groups memories into clusters. Pure.
 
-Three rules, the surest first; a memory is in one cluster at most:
+Three rules, the surest first; a memory is in at most one cluster:
 
-1. the same error signature (`signature.py`): they tell of the same failure;
-2. the same tool, and nearly the same kind of words;
-3. the same words, whatever the tool.
+1. the same error signature (`signature.py`);
+2. the same tool, and similar words;
+3. nearly the same words, whatever the tool.
 
-Within the last two a memory joins the cluster that it is likest, by the terms of the cluster's oldest member. What
-comes of one lesson, a reflection and its strategy, is no cluster by itself. Called by `grouping.py` for `ListClusters`,
-and by dreaming.
+By the last two rules a memory joins the most similar cluster, by the terms of the cluster's oldest member. A reflection
+and its strategy alone form no cluster. Called by `project_clusters.py` for `ListClusters`, and by dreaming.
 """
 
 from collections import Counter, defaultdict
@@ -22,18 +21,18 @@ from sidemirror_server.memory.kin.signature import tool_of
 from sidemirror_server.memory.record import MemoryKind, MemoryRecord
 from sidemirror_server.vocabulary.terms import telling_terms
 
-# Of their terms, two memories of a cluster share so much (Dice 1945: twice what is shared, by what both have). Chosen
-# here: of the pairs that 0.5 joins among 2,277 recorded reflections, 84 % are about the same task, at 0.35 60 %, which
-# the same tool makes good.
+# The least similarity within a cluster (Dice 1945: twice the shared terms, divided by the terms of both). Chosen here:
+# of the pairs that 0.5 joins among 2,277 recorded reflections, 84 % are about the same task. At 0.35 it is 60 %, and
+# the common tool makes up for the difference.
 SAME_TOOL_RATIO = 0.35
 ALIKE_RATIO = 0.5
-# A text with fewer terms is like others by chance.
+# A text with fewer terms resembles others by chance.
 _FEWEST_TERMS = 4
-# Terms that many memories have join none. Chosen here: of more than 50 memories, those that a quarter has.
+# Common terms are not compared. Chosen here: among more than 50 memories, terms that more than a quarter has.
 _COMMON_RATIO, _COMMON_FROM = 0.25, 50
 _LABEL_TERMS = 5
-# Of a long memory: the text whose terms count, in code points, and how many of them, the same ones of each. Chosen
-# here: all of a lesson, and 2,000 texts that were written to be compared for long are through in seconds.
+# For a long memory: the code points that are read, and the terms that are compared. Chosen here: a lesson fits whole,
+# and 2,000 texts written to be slow to compare take seconds.
 _READ_CHARS, _MOST_TERMS = 4_000, 128
 
 
@@ -46,9 +45,9 @@ class ClusterKind(StrEnum):
 
 
 class ClusterFacts(msgspec.Struct, frozen=True):
-    """What a memory is grouped by. `signature` empty: it tells of no failure, or of one that says nothing. `tools`:
-    those it applies to, else the tool that failed. `terms`: telling ones of its content. `lesson_id`: the id of its
-    reflection, for a strategy too."""
+    """The facts by which a memory is grouped. `signature`: empty without a failure, or without a cause. `tools`: those
+    it applies to, else the tool that failed. `terms`: telling terms of its content. `lesson_id`: the id of its
+    reflection, also for a strategy."""
 
     memory_id: str
     kind: MemoryKind
@@ -62,10 +61,10 @@ class ClusterFacts(msgspec.Struct, frozen=True):
 
 
 class Cluster(msgspec.Struct, frozen=True):
-    """Memories that belong together, of at least two lessons, the oldest first.
+    """Memories of at least two lessons that belong together, the oldest first.
 
-    `cluster_id` stays while its oldest member does. `key`: the signature, or the tool; empty for SIMILARITY. `terms`:
-    what most of them have, for people. `episodes`: the distinct episodes that taught them, as far as they are known.
+    `cluster_id` is stable while the oldest member stays. `key`: the signature, or the tool; empty for SIMILARITY.
+    `terms`: the most common ones, for people. `episodes`: the known distinct episodes that taught the members.
     """
 
     cluster_id: str
@@ -81,12 +80,12 @@ class Cluster(msgspec.Struct, frozen=True):
 
     @property
     def importance(self) -> float:
-        """Of the most important member."""
+        """The importance of the most important member."""
         return max(one.importance for one in self.members)
 
 
 def facts_of(memory: MemoryRecord) -> ClusterFacts:
-    """What a memory is grouped by."""
+    """The facts by which a memory is grouped."""
     failed = tool_of(memory.error_signature) if memory.error_signature else ""
     return ClusterFacts(
         memory.memory_id,
@@ -117,15 +116,15 @@ def clusters(facts: Iterable[ClusterFacts], kinds: Sequence[ClusterKind] = tuple
 
 
 def likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    """How much of the terms of two texts is the same, 0 to 1; 0 for one of a few terms."""
+    """The similarity of two texts by their terms, 0 to 1; 0 if either has too few terms."""
     if min(len(one), len(other)) < _FEWEST_TERMS:
         return 0.0
     return 2 * len(one & other) / (len(one) + len(other))
 
 
 def _some(terms: frozenset[str]) -> frozenset[str]:
-    """At most _MOST_TERMS of a text's terms: those of the lowest hashes (Broder 1997), so that two texts keep about as
-    much in common as they have."""
+    """At most _MOST_TERMS of a text's terms: those with the lowest hashes, which keeps similarities about the same
+    (Broder 1997)."""
     if len(terms) <= _MOST_TERMS:
         return terms
     return frozenset(sorted(terms, key=lambda term: (_hash(term), term))[:_MOST_TERMS])
@@ -133,11 +132,6 @@ def _some(terms: frozenset[str]) -> frozenset[str]:
 
 def _hash(term: str) -> bytes:
     return blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-
-
-def is_supported(cluster: Cluster, episodes: int = 2) -> bool:
-    """So many distinct episodes taught what the cluster holds (design section 8: at least 2)."""
-    return len(cluster.episodes) >= episodes
 
 
 def _is_several(members: Sequence[ClusterFacts]) -> bool:
@@ -153,7 +147,7 @@ def _by_signature(facts: Sequence[ClusterFacts]) -> Iterator[tuple[str, list[Clu
 
 
 def _by_tool(facts: Sequence[ClusterFacts]) -> Iterator[tuple[str, list[ClusterFacts]]]:
-    """Of a memory with several tools the first counts, in the order of their names."""
+    """A memory with several tools belongs to the first of them by name."""
     grouped: dict[str, list[ClusterFacts]] = defaultdict(list)
     for one in facts:
         if one.tools:
@@ -174,7 +168,7 @@ _RULES = {
 
 
 def _alike(facts: Sequence[ClusterFacts], ratio: float) -> list[list[ClusterFacts]]:
-    """Groups of which each member is like the first: in the order of `facts`, each joins the likest group."""
+    """Groups whose members resemble their first one. In the order of `facts`, each joins the most similar group."""
     common = _common(facts)
     groups: list[list[ClusterFacts]] = []
     sizes: list[int] = []

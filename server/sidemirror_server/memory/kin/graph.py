@@ -1,7 +1,7 @@
-"""The graph of memories: the port behind it, and how it is explored.
+"""The graph of memories: its port, and how to explore it.
 
-Adapters: `storage/sqlite/memory_graph.py`, `storage/postgres/memory_graph.py`. The links that arise from what is
-learned are kept by `Memories.learn` and `put`, in the transaction that keeps the memory.
+Adapters: `storage/sqlite/memory_graph.py`, `storage/postgres/memory_graph.py`. `Memories.learn` and `put` store the
+links that follow from a memory, in the memory's transaction.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,29 +14,30 @@ from sidemirror_server.memory.record import LinkKind, MemoryRecord
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.vocabulary.scope import Scope
 
-# Of a node, in each direction, the links of a kind that are followed. Chosen here: a tool or an error that many
-# memories mention is not followed to all of them.
+# Links of one kind that are followed from a node, in each direction. Chosen here: a tool or an error that many memories
+# mention does not lead to all of them.
 FAN_OUT = 25
 _READ_AT_ONCE = 100
-# Nodes whose links are read at once. Chosen here: with all kinds and both directions 15,000 links at most.
+# Nodes whose links are read at once. Chosen here: at most 15,000 links, with all kinds and both directions.
 _FOLLOWED_AT_ONCE = 50
 
 
 class MemoryGraph(Protocol):
-    """Keeps links. Nodes are named by their keys (`links.Node.key`).
+    """Stores links. Callers name nodes by their keys (`links.Node.key`).
 
-    MG1  `link` keeps links and returns how many were not there; one that is there keeps its time. A memory at an end
-         that the scope does not have is refused (NotFound), and nothing is kept then.
-    MG2  `unlink` removes links and returns how many were there.
-    MG3  `around` returns the links from and to the nodes, of the kinds, each link once: for each node and kind at most
-         `limit` from it, those to the last keys, and the `limit` newest to it; in the order of `links.in_order`.
-    MG4  What `Memories.learn` and `Memories.put` keep has the links of `links.links_of`, and those that come with it; a
-         reflection also `same_error` links to the newest MOST_SAME_ERROR others of its signature. What is learned once
-         more keeps its links and gets those of the draft.
-    MG5  With a memory all its links go.
-    MG6  Links may lead to memories that the scope does not have (yet).
+    MG1  `link` stores links and returns how many are new; an existing link keeps its time. If the scope lacks a memory
+         at either end of a link, it stores none of them (NotFound).
+    MG2  `unlink` removes links and returns how many existed.
+    MG3  `around` returns the links of these kinds from and to the nodes, each once, in the order of `links.in_order`.
+         For each node and kind these are at most `limit` from it, with the highest target keys, and the `limit` newest
+         to it.
+    MG4  `Memories.learn` and `Memories.put` store the links of `links.links_of` and those given with the memory; for a
+         reflection also `same_error` links to the newest MOST_SAME_ERROR others with its signature. A strengthened
+         memory keeps its links and gets the draft's.
+    MG5  Deleting a memory removes all its links.
+    MG6  Links of a stored memory may lead to memories that the scope does not have (yet).
     MG7  `of_memories` returns the links that begin at these memories, in the same order.
-    MG8  Scopes never meet.
+    MG8  Scopes are isolated.
     Raises StoreUnavailable, StoreFull.
     """
 
@@ -52,7 +53,7 @@ class MemoryGraph(Protocol):
 
 
 class Reached(msgspec.Struct, frozen=True):
-    """A node, how many links away it is, and the memory when it is one."""
+    """A node, its distance in links, and its memory if it is one."""
 
     node: Node
     distance: int
@@ -60,7 +61,7 @@ class Reached(msgspec.Struct, frozen=True):
 
 
 class Explored(msgspec.Struct, frozen=True):
-    """What hangs together: the nearest first, and the links between them. `truncated`: there is more."""
+    """The nodes found, the nearest first, and the links between them. `truncated`: a limit left some out."""
 
     nodes: tuple[Reached, ...]
     links: tuple[Link, ...]
@@ -68,7 +69,7 @@ class Explored(msgspec.Struct, frozen=True):
 
 
 class Explorer:
-    """Goes along links."""
+    """Follows links from node to node."""
 
     def __init__(self, graph: MemoryGraph, memories: Memories) -> None:
         self._graph = graph
@@ -77,8 +78,8 @@ class Explorer:
     async def explore(
         self, scope: Scope, start: Sequence[Node], depth: int, kinds: tuple[LinkKind, ...], most_nodes: int
     ) -> Explored:
-        """What is at most `depth` links away from these nodes, at most `most_nodes` of it and of them. Nodes in a ring
-        come once; memories that are not there are left out with their links. Raises what the store raises."""
+        """The nodes within `depth` links of `start`, at most `most_nodes` including `start`. Each node comes once, also
+        in a cycle. Missing memories are left out with their links. Raises what the store raises."""
         distances = {node.key: 0 for node in start}
         records = await self._records(scope, list(distances))
         begun = [key for key in distances if _is_there(key, records)]
@@ -105,8 +106,8 @@ class Explorer:
     async def _there(
         self, scope: Scope, keys: Sequence[str], room: int, records: dict[str, MemoryRecord]
     ) -> tuple[list[str], bool]:
-        """The first `room` of these nodes that are there, and whether there are more; their memories come to
-        `records`. No more are read than it takes to know."""
+        """The first `room` of these nodes that exist, and whether there are more. Adds their memories to `records` and
+        reads no more nodes than it needs."""
         there: list[str] = []
         for at in range(0, len(keys), _READ_AT_ONCE):
             if len(there) > room:
@@ -118,7 +119,7 @@ class Explorer:
         return there[:room], len(there) > room
 
     async def _records(self, scope: Scope, keys: Sequence[str]) -> dict[str, MemoryRecord]:
-        """The memories among these nodes, by their ids."""
+        """The memories among these nodes, by id."""
         ids = [node.name for node in map(node_of, keys) if node.kind is NodeKind.MEMORY]
         found: dict[str, MemoryRecord] = {}
         for at in range(0, len(ids), _READ_AT_ONCE):
@@ -138,7 +139,7 @@ def _memory(key: str, records: Mapping[str, MemoryRecord]) -> MemoryRecord | Non
 
 
 def _is_cut(found: Sequence[Link], frontier: Sequence[str]) -> bool:
-    """A node has as many links of a kind, in one direction, as are followed."""
+    """A node reached the limit of links of one kind in one direction, so it may have more."""
     counted: dict[tuple[str, str, LinkKind], int] = {}
     asked = set(frontier)
     for link in found:

@@ -1,14 +1,14 @@
-"""The links between memories, and from them to what occurs in them: field names and enum values are part of the stored
+"""The links from memories to each other, and to what they mention. Field names and enum values are part of the stored
 format. Pure.
 
-Where each kind arises:
+When each kind is made:
 
-- `strategy_of`: from a strategy to its reflection, when it is learned (also to a later one that teaches it again)
+- `strategy_of`: from a strategy to its reflection, when it is learned; also to a later reflection that teaches it again
 - `derived_from`: to the memories that it was made with (`related_ids`), when it is learned
-- `same_error`: from a reflection to the newest others that tell of the same failure, when it is learned
-- `mentions`: to its tools, error category, error signature and the names in its text, when it is learned
-- `similar_to`: to those that say much the same, found just before it is learned (`alike.py`)
-- `supersedes`: where somebody says so: dreaming (`Lesson.links`), or LinkReflections
+- `same_error`: from a reflection to the newest others with its error signature, when it is learned
+- `mentions`: to its tools, error categories, error signature and the names in its text, when it is learned
+- `similar_to`: to older ones with nearly the same words, soon after it is learned (`finding/similarity_links.py`)
+- `supersedes`: by LinkReflections or an import
 """
 
 import re
@@ -22,17 +22,17 @@ from sidemirror_server.memory.record import LinkKind, MemoryKind, MemoryRecord, 
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.terms import telling_terms
 
-# Others of the same failure that a new reflection is linked to, names that one text mentions, and others that say much
-# the same. Chosen here: what hangs together is found from any of them, and no group of n has n * n links.
+# Limits of one memory: its `same_error` links, the names in its text, and its `similar_to` links. Chosen here: a group
+# stays connected without n * n links among n memories.
 MOST_SAME_ERROR = 8
 MOST_NAMES = 8
 MOST_SIMILAR = 5
-# Of a node: the longest name. Contract: GraphPoint.id.
+# The longest name of a node. Contract: GraphPoint.id.
 LONGEST_NAME = 256
 
 
 class NodeKind(StrEnum):
-    """What a node is; its first letter begins its key."""
+    """The kinds of nodes. A node's key begins with the first letter of its kind."""
 
     MEMORY = "memory"
     TOOL = "tool"
@@ -45,19 +45,19 @@ _KINDS = {kind.value[0]: kind for kind in NodeKind}
 
 
 class Node(msgspec.Struct, frozen=True):
-    """A memory, by its id, or something that occurs in memories, by its name."""
+    """A memory, named by its id, or something that memories mention."""
 
     kind: NodeKind
     name: str
 
     @property
     def key(self) -> str:
-        """As stores keep it."""
+        """The form that stores keep."""
         return f"{self.kind.value[0]}:{self.name}"
 
 
 class Link(msgspec.Struct, frozen=True):
-    """A link, by the keys of its ends. The source is a memory."""
+    """A link between two nodes, by their keys. The source is a memory."""
 
     source: str
     kind: LinkKind
@@ -66,7 +66,7 @@ class Link(msgspec.Struct, frozen=True):
 
 
 def in_order(links: Iterable[Link]) -> tuple[Link, ...]:
-    """Each link once: the newest first, then by kind, source and target."""
+    """The links without duplicates: the newest first, then by kind, source and target."""
     return tuple(sorted(dict.fromkeys(links), key=lambda one: (-one.created_us, one.kind, one.source, one.target)))
 
 
@@ -76,7 +76,7 @@ def node_of(key: str) -> Node:
 
 
 def is_key(text: str) -> bool:
-    """It is a node's key."""
+    """The text is a node's key."""
     return len(text) > 2 and text[1] == ":" and text[0] in _KINDS
 
 
@@ -86,8 +86,8 @@ def memory_key(memory_id: str) -> str:
 
 
 def check_link(link: Link, place: str) -> None:
-    """Raises BadInput for a link that cannot be: of a memory to itself, of what is no memory, or a mention of one.
-    `place` is where it stands in the request."""
+    """Raises BadInput if the source is no memory, if both ends are the same, or if the target does not suit the kind:
+    `mentions` never leads to a memory, the other kinds always do. `place`: the field of the request."""
     source, target = node_of(link.source), node_of(link.target)
     if source.kind is not NodeKind.MEMORY:
         raise BadInput([(f"{place}.source", "a memory")])
@@ -98,7 +98,7 @@ def check_link(link: Link, place: str) -> None:
 
 
 def links_of(memory: MemoryRecord) -> tuple[NewLink, ...]:
-    """The links that arise from a memory itself."""
+    """The links that follow from a memory's fields."""
     found = [NewLink(LinkKind.STRATEGY_OF, memory_key(memory.strategy_of))] if memory.strategy_of else []
     found += [NewLink(LinkKind.DERIVED_FROM, memory_key(one)) for one in memory.related_ids if one != memory.memory_id]
     found += [NewLink(LinkKind.MENTIONS, node.key) for node in _mentioned(memory)]
@@ -106,7 +106,7 @@ def links_of(memory: MemoryRecord) -> tuple[NewLink, ...]:
 
 
 def signature_key(memory: MemoryRecord) -> str:
-    """The node by which others of the same failure are found; empty for a memory that has none."""
+    """The key of a reflection's error signature, by which others of that failure are found; empty if there is none."""
     told = memory.error_signature if memory.kind is MemoryKind.REFLECTION else ""
     return Node(NodeKind.SIGNATURE, told).key if told else ""
 
@@ -116,7 +116,7 @@ def _mentioned(memory: MemoryRecord) -> Iterator[Node]:
     failed = tool_of(memory.error_signature) if memory.error_signature else ""
     yield from (Node(NodeKind.TOOL, tool) for tool in (*when.tools, failed) if tool)
     yield from (Node(NodeKind.CATEGORY, one) for one in (memory.error_category, *when.error_categories) if one)
-    # A strategy is found by its reflection.
+    # A strategy is found through its reflection.
     if memory.error_signature and memory.kind is MemoryKind.REFLECTION:
         yield Node(NodeKind.SIGNATURE, memory.error_signature)
     yield from (Node(NodeKind.NAME, name) for name in names_in(memory.content))
@@ -124,7 +124,7 @@ def _mentioned(memory: MemoryRecord) -> Iterator[Node]:
 
 _WORD = re.compile(r"[A-Za-z_][\w]{0,60}(?:[./-][\w]{1,60}){0,6}")
 _INNER = re.compile(r"[a-z0-9][A-Z]|_|[a-z]\.[a-z]|/")
-# What ends before a word so that it may have its capital from the sentence.
+# Text before a word that begins a sentence: such a word may be capitalised without being a name.
 _SENTENCE = re.compile(r"(?:^|[.!?:;\n\"“(*\-•]\s{0,3})\Z")
 
 
@@ -134,7 +134,7 @@ def names_in(text: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for word in _WORD.finditer(text):
         name = word[0]
-        if name.islower() and name.isalnum():  # as most words: neither
+        if name.islower() and name.isalnum():  # most words
             continue
         in_code = _INNER.search(name) is not None
         begins = name[0].isupper() and not _SENTENCE.search(text, max(0, word.start() - 5), word.start())

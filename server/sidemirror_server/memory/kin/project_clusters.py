@@ -1,4 +1,4 @@
-"""The clusters of a project as it is now: reads its newest memories and groups them (`clusters.py`)."""
+"""The present clusters of a project: reads its newest memories and groups them (`clusters.py`)."""
 
 import asyncio
 
@@ -7,9 +7,9 @@ from sidemirror_server.memory.record import MemoryRecord, MemoryState
 from sidemirror_server.memory.store import Memories, MemoryKey
 from sidemirror_server.vocabulary.scope import Scope
 
-# Contract: ListClusters. Chosen here: a second's work; what is older stays in what it was made into.
+# Contract: ListClusters. Chosen here: about a second of work; older memories live on in dreamt lessons.
 MOST_MEMORIES = 2_000
-# How many are read at once on the loop. Chosen here: long ones are a few milliseconds.
+# Memories read at once on the event loop. Chosen here: long ones take a few milliseconds.
 _AT_ONCE = 100
 
 
@@ -20,7 +20,7 @@ class Grouping:
         self._memories = memories
 
     async def clusters(self, scope: Scope, kinds: tuple[ClusterKind, ...] = tuple(ClusterKind)) -> tuple[Cluster, ...]:
-        """The clusters of the newest active memories, in their order. Raises what the store raises."""
+        """The clusters of the newest active memories, as `clusters` orders them. Raises what the store raises."""
         found: list[MemoryRecord] = []
         after: MemoryKey | None = None
         while len(found) < MOST_MEMORIES:

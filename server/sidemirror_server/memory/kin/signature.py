@@ -1,11 +1,11 @@
-"""Whether two failures are the same one, in whatever words they are told. Pure.
+"""Error signatures: two failures have the same signature when one lesson would answer both. Pure.
 
-A signature is `tool|category|cause`. Lessons are grouped by it, a failing call finds its lesson by it, and a failure
-that comes back after its lesson was shown is recognised by it. Two failures are the same when one lesson would answer
-both: what was not found, which table, which line, does not count; which command is not installed does, and which
-program refused its options. Chosen here; the precision on recorded failures is in `tests/memory/test_recurrence.py`.
+A signature is `tool|category|cause`. It groups lessons, finds the lesson for a failing call, and recognises a failure
+that returns after its lesson was shown. The missing file, the table and the line do not count; a missing command does,
+and so does the program that refused its options. Chosen here; `tests/memory/test_recurrence.py` has the precision on
+recorded failures.
 
-These texts are stored: what they are made of may only grow (`signature_wordings.py`).
+Signatures are stored: their rules may be extended, never changed (`signature_wordings.py`).
 """
 
 import re
@@ -15,16 +15,16 @@ from sidemirror_server.memory.kin.signature_wordings import CAUSES, NAMED_CAUSES
 from sidemirror_server.trace.failure import ErrorCategory, category_of, ends, masked, telling_line
 from sidemirror_server.vocabulary.terms import telling_terms
 
-# In code points; of a tool's name, and of what is said about the cause.
+# In code points: the tool and the cause.
 _TOOL_CHARS = 100
 _CAUSE_CHARS = 120
 # The longest signature: both, the longest category, and two bars.
 MOST_SIGNATURE_CHARS = _TOOL_CHARS + _CAUSE_CHARS + 16
-# Of a line. Chosen here: longer ones are data.
+# In code points of a line. Chosen here: longer lines are data.
 _LINE_CHARS = 1_000
 
 _WORDED = tuple((cause, category, tuple(words.split("|"))) for cause, category, words in CAUSES)
-# The last is what is left when no other cause fits.
+# The last pattern applies only if no other cause does.
 _PATTERNS = tuple((re.compile(pattern), cause, category) for cause, category, pattern in NAMED_CAUSES)
 *_NAMED, _SYNTAX = _PATTERNS
 _SAME = tuple((re.compile(pattern), f" {words} ", category) for words, category, pattern in SAME_WORDINGS)
@@ -39,7 +39,7 @@ _CATEGORIES = tuple(category.value for category in ErrorCategory)
 
 
 def error_signature(tool: str, error_text: str) -> str:
-    """What the failure of a call of `tool` is recognised by; empty for a text that says nothing: it may be any."""
+    """The signature of a failed call of `tool`; empty for a text without a cause, which could be any failure."""
     text = ends(error_text)
     line = telling_line(text).lower()[:_LINE_CHARS]
     if not line:
@@ -49,30 +49,23 @@ def error_signature(tool: str, error_text: str) -> str:
 
 
 def is_signature(text: str) -> bool:
-    """It has the form of one."""
-    return len(text) <= MOST_SIGNATURE_CHARS and _parts(text) is not None
+    """The text has the form of a signature."""
+    return len(text) <= MOST_SIGNATURE_CHARS and _category_at(text) >= 0
 
 
 def tool_of(signature: str) -> str:
-    """The tool whose failure a signature tells of; empty for none."""
-    return (_parts(signature) or ("", ""))[0]
+    """The tool of a signature; empty if the text is not one."""
+    return signature[: max(0, _category_at(signature))]
 
 
-def category_in(signature: str) -> str:
-    """The error category of a signature; empty for none."""
-    return (_parts(signature) or ("", ""))[1]
-
-
-def _parts(signature: str) -> tuple[str, str] | None:
-    """The tool and the category. It is the category that tells the parts apart: a tool may have a bar in its name, and
-    a cause may be one."""
-    place, category = max((signature.rfind(f"|{category}|"), category) for category in _CATEGORIES)
-    return (signature[:place], category) if place >= 0 else None
+def _category_at(signature: str) -> int:
+    """Where `|category|` begins; -1 if it is missing. A tool may have a bar in its name, and a cause may be one."""
+    return max(signature.rfind(f"|{category}|") for category in _CATEGORIES)
 
 
 def _known_cause(line: str, whole: str) -> tuple[str, str] | None:
-    """The category and the cause that a text is known to tell of. The whole text decides only where its telling line
-    says no more than that something failed."""
+    """The category and the cause by the tables of wordings; None if no wording matches. The whole text is searched only
+    if its telling line gives no reason."""
     for pattern, cause, category in _NAMED:
         if pattern.search(line):
             return category, narrowed(cause, line)
@@ -92,8 +85,8 @@ def _line_at(text: str, place: int) -> str:
 
 
 def _told(line: str, category: str) -> tuple[str, str]:
-    """What a line says, its details and the order and forms of its words aside; and the category that this gives it,
-    where it has none."""
+    """The category of a line, and as its cause its telling terms, sorted and without details. A wording may replace the
+    category UNKNOWN."""
     said = masked(line)
     for pattern, words, means in _SAME:
         said, times = pattern.subn(words, said)

@@ -1,8 +1,8 @@
-"""What tells failures of one cause apart, for `signature.py`: the program, the command or the module, and what kind of
-thing stands where another was expected. Pure.
+"""Details that distinguish failures of one cause, for `signature.py`: the program, the command or the module, and the
+kind of an unexpected token. Pure.
 
-Prose, output or a placeholder that was taken for a command, a file or a query fails in the same words as a slip of the
-keyboard; another lesson answers it.
+Prose, output or a placeholder used as a command, a file or a query fails in the same words as a typing error, but needs
+another lesson.
 """
 
 import re
@@ -10,7 +10,7 @@ import re
 from sidemirror_server.vocabulary.terms import telling_terms
 
 _OF_PROGRAM = frozenset(("bad_option", "option_without_value", "missing_operand", "too_many_operands"))
-# What a shell puts before the complaint of its own or of a command of its own.
+# The prefix of a message from a shell or one of its built-in commands.
 _SHELL = re.compile(r"^(?:[^\s:]{0,80}/[^\s:]{1,40}|bash|sh): (?:-c: )?(?:line )?\d{1,6}: ")
 _PROGRAM = re.compile(r"^([a-z][\w.+-]{0,30}): ")
 _NO_PROGRAMS = ("error", "exception", "warning", "fatal", "err", "traceback", "usage")
@@ -20,7 +20,7 @@ _MISSING_COMMAND = re.compile(
     r"exec: \"([^\"\n]{1,60})\": executable|spawn ([^\s]{1,60}) enoent"
 )
 _COMMAND_NAME = re.compile(r"[a-z][\w.+-]{0,40}\Z")
-# Words of prose that was taken for a command; these are commands too.
+# Commands that are also common English words; other such words are prose used as a command.
 _ENGLISH_COMMANDS = frozenset(("which", "who", "more", "at", "same"))
 _PROSE = re.compile(r"[a-z]{2}|\bi\b")
 _SIGNS = re.compile(r"[\\\[\]{}^$|=/]")
@@ -29,24 +29,24 @@ _PACKAGE = re.compile(r"(?:locate package|distribution found for|no such package
 
 _FILE_AFTER = re.compile(r"no such file or directory[:,] {0,2}(?:[a-z]{2,10} )?['\"]([^'\"\n]{1,200})")
 _PATH_LIKE = re.compile(r"[\w-][./\\]|[./\\][\w-]")
-# Before these words stands the file, and perhaps what could not be done with it.
+# A file's name stands before _NO_FILE, perhaps with one of _NOT_DONE between.
 _NO_FILE = ("no such file", "file exists")
 _NOT_DONE = ("cannot open", "cannot stat", "cannot access")
 _BEFORE_CHARS = 240
 
-# Where a text could not be read on: the token that stands there.
+# The token at which a parser stopped.
 _UNEXPECTED = re.compile(
     r"near unexpected token `([^\n]{0,20}?)'|(?:to use near|near) '([^\n]{0,20})|near \"([^\n\"]{0,20})|"
     r"at or near ([^\s]{1,20})|syntax error: \"?([^\s\"]{1,20})\"? unexpected"
 )
 _PLACEHOLDER = re.compile(r"<[a-z]")
-# What a shell calls a line end and the like.
+# A shell's names for a line end, a redirection and a word.
 _SHELL_TOKENS = frozenset(("newline", "redirection", "word"))
 _KEYWORDS = frozenset(("do", "done", "then", "fi", "else", "elif", "in", "if", "for", "while", "case", "esac"))
 
 
 def narrowed(cause: str, text: str) -> str:
-    """A cause with what tells it from others of its kind; `text`: a line in lower case."""
+    """A cause with the detail that distinguishes it, if any. `text`: a line in lower case."""
     if cause == "missing_command":
         return f"{cause} {_command(text)}"
     if cause in ("missing_module", "missing_package"):
@@ -63,13 +63,13 @@ def narrowed(cause: str, text: str) -> str:
 
 
 def _program(text: str) -> str:
-    """The program that complains; empty for the shell, or when it is not said."""
+    """The program that reports the failure; empty for the shell, or if it is not named."""
     found = _PROGRAM.match(_SHELL.sub("", text))
     return found[1] if found and not found[1].endswith(_NO_PROGRAMS) else ""
 
 
 def _command(text: str) -> str:
-    """The command that is missing; `<words>` for prose that was taken for one, `<number>`, or `<piece>` for others."""
+    """The missing command, or the kind of text used as one: `<words>` for prose, `<number>`, else `<piece>`."""
     found = _MISSING_COMMAND.search(text)
     name = next((name for name in found.groups() if name), "") if found else ""
     if _COMMAND_NAME.match(name) and (name in _ENGLISH_COMMANDS or telling_terms(name)):
@@ -80,7 +80,7 @@ def _command(text: str) -> str:
 
 
 def _kind_of_file(text: str) -> str:
-    """`<word>` or `<piece>` for what was hardly meant as a file; empty for a file."""
+    """`<word>` or `<piece>` for a name that hardly means a file; empty for a file."""
     after = _FILE_AFTER.search(text)
     name = after[1] if after else _named_before(text)
     if not name or _PATH_LIKE.search(name) or (len(name) == 1 and name.isalpha()):
@@ -89,7 +89,7 @@ def _kind_of_file(text: str) -> str:
 
 
 def _named_before(text: str) -> str:
-    """What stands before the words that say that a file is not there, or is: the last quoted or the last word."""
+    """The last word before _NO_FILE, without quotation marks."""
     at = next((at for at in map(text.find, _NO_FILE) if at >= 0), 0)
     before = text[max(0, at - _BEFORE_CHARS) : at].rstrip(" (:")
     for words in _NOT_DONE:
@@ -100,7 +100,7 @@ def _named_before(text: str) -> str:
 
 
 def _unexpected(text: str) -> str:
-    """What stands where something else was expected: a kind of thing, or a sign."""
+    """The unexpected token: its kind, such as `<word>`, or the sign itself."""
     found = _UNEXPECTED.search(text)
     if found is None:
         return ""

@@ -1,13 +1,13 @@
-"""How the causes of failures are worded, for `signature.py`: in lower case, separated by `|`.
+"""Wordings of the causes of failures, for `signature.py`: in lower case, separated by `|`.
 
-The wordings are those of POSIX shells and tools, Windows, HTTP, Python, JavaScript, Java, Go, and of MySQL, PostgreSQL
-and SQLite. The names of causes, and which category each has, are stored in signatures and never change; wordings may be
-added. The order matters: the first that fits wins, and one that fits in the telling line goes before the whole text.
+The wordings come from POSIX shells and tools, Windows, HTTP, Python, JavaScript, Java, Go, MySQL, PostgreSQL and
+SQLite. Signatures store the names and categories of causes, which never change; wordings may be added. The first match
+wins, and a match in the telling line goes before one in the whole text.
 """
 
 # cause, category, wordings.
 CAUSES = (
-    # Before the quota of a service: a disk has one too.
+    # Before `rate_limited`: a disk has a quota too.
     ("disk_full", "resource", "no space left|disk full|enospc|disk quota"),
     ("rate_limited", "rate_limit", "too many requests|rate limit|rate_limit|ratelimit|throttl|quota exceeded"),
     ("context_too_long", "model", "context length|context_length|context window|maximum context|prompt is too long"),
@@ -132,7 +132,7 @@ CAUSES = (
     ("tests_failed", "logic", "test case did not pass|tests failed|test failed|tests did not pass"),
 )
 
-# What a database does not know is named between the words: cause, category, pattern. Each is tried in the telling line.
+# Wordings with a name in the middle, as databases use: cause, category, pattern. Only the telling line is searched.
 NAMED_CAUSES = (
     ("missing_column", "not_found", r"unknown column|no such column|undefined column|invalid column name"),
     ("missing_column", "not_found", r"\bcolumn [^ ]{1,80} (?:of relation [^ ]{1,80} )?(?:does not|doesn't) exist"),
@@ -149,8 +149,8 @@ NAMED_CAUSES = (
     ("bad_syntax", "validation", r"\bsyntax ?error\b|\bparse ?error\b"),
 )
 
-# Ways to say that a thing is not there, or will not do, for texts whose cause is none of the above: what is said
-# instead, the category where the text tells no other, and the pattern.
+# Synonyms, for texts with none of the causes above: the words that replace a match, the category if the text has none,
+# and the pattern.
 SAME_WORDINGS = (
     (
         "absent",

@@ -1,7 +1,7 @@
-"""Which memories others hold in the place of, along `supersedes` links.
+"""Which memories are superseded, by their `supersedes` links.
 
-Called by `finding/context.py`. A memory is hidden when a recalled memory supersedes it and it does not supersede that
-one in its turn, directly or through others. In a ring none hides another: nobody can tell which of them holds.
+Called by `finding/context.py`. An active memory hides the memories that it supersedes. In a cycle of links no memory
+hides another, because nobody can tell which of them is valid.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -11,17 +11,17 @@ from sidemirror_server.memory.kin.links import memory_key, node_of
 from sidemirror_server.memory.record import LinkKind
 from sidemirror_server.vocabulary.scope import Scope
 
-# How many links a ring may have to be seen as one, and how many memories are followed at one distance. Chosen here: a
-# lesson that was replaced each month for two years; a longer way takes each link at its word.
+# The longest cycle that is recognised, in links, and how many memories are followed at one distance. Chosen here: a
+# lesson replaced each month for two years. Memories in a longer cycle hide each other.
 _LONGEST_RING = 24
 _MOST_AT_ONCE = 500
 
-# The memories that supersede a memory, by its id.
+# By memory id, the ids of the memories that supersede it.
 Newer = Mapping[str, Collection[str]]
 
 
 async def newer_than(graph: MemoryGraph, scope: Scope, memory_ids: Collection[str]) -> dict[str, set[str]]:
-    """What supersedes these memories, what supersedes that, and so on. Raises what the store raises."""
+    """The memories that supersede these, directly or through others. Raises what the store raises."""
     newer: dict[str, set[str]] = {}
     known = set(memory_ids)
     nearest = sorted(known)
@@ -37,7 +37,7 @@ async def newer_than(graph: MemoryGraph, scope: Scope, memory_ids: Collection[st
 
 
 def hidden(memory_ids: Iterable[str], newer: Newer, active: Collection[str]) -> dict[str, str]:
-    """Of these memories, those in whose place one of the `active` ones holds, and which. Pure."""
+    """Those of these memories that an `active` one hides, and which one. Pure."""
     found: dict[str, str] = {}
     for memory_id in memory_ids:
         holds = [one for one in sorted(newer.get(memory_id, ())) if one in active and not _leads(one, memory_id, newer)]
@@ -47,7 +47,7 @@ def hidden(memory_ids: Iterable[str], newer: Newer, active: Collection[str]) -> 
 
 
 def _leads(memory_id: str, to: str, newer: Newer) -> bool:
-    """`to` supersedes this memory, directly or over others."""
+    """`to` supersedes this memory, directly or through others."""
     seen: set[str] = set()
     waiting = [memory_id]
     while waiting:

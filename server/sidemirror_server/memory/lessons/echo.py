@@ -1,7 +1,6 @@
-"""What we showed ourselves, recognised when it comes back in a trace, so that it is not learned again.
+"""Removes lessons that we showed from a trace, so that they are not learned again (decision 033).
 
-Agents repeat what they were told: a memory that learned from its own blocks would soon hold little else (research page
-memory-systems, section 4, pain 3).
+Agents repeat what they were told. A memory that learned from its own blocks would soon hold little else.
 """
 
 import asyncio
@@ -19,25 +18,25 @@ from sidemirror_server.vocabulary.block import one_line, text_hash
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
 
-# What stands in a trace where a lesson stood that we showed.
+# Replaces a shown lesson in a trace.
 SHOWN = "(a lesson that was shown)"
-# Lines of one trace that are looked up. Chosen here: more than any agent says in a turn; what tools say beyond them
-# stays as it is.
+# Texts of one trace that are looked up. Chosen here: more than an agent says in a turn; further tool output stays
+# unchanged.
 _MOST_LINES = 5_000
 _SHORTEST = 12
-# In code points. What we show has 1,000 at most (`vocabulary/block.py`), escaped some times as many.
+# In code points. A shown text has at most 1,000 (`vocabulary/block.py`), and several times as many when escaped.
 _LONGEST = 8_000
 # JSON writes line ends as `\n`, and JSON within JSON as `\\n`.
 _LINE_END = re.compile(r"\r\n|\r|\n|\\{1,3}r\\{1,3}n|\\{1,3}n|\u2028|\u2029")
-# An item's line begins with a bullet, perhaps ours, perhaps behind the mark of a quotation or another list's, and
-# perhaps with a label in brackets.
+# A line of a block begins with a bullet, ours or another. Before it may be a quotation mark or another bullet, after it
+# a label in brackets.
 _BULLET = re.compile(r"^\s*(?:[•‣⁃∙◦●▪■·*\-]|\d{1,3}[.)])\s*")
 _BULLETS = re.compile(r"^(?:[\s•‣⁃∙◦●▪■·*>#\-\"'`,{}\\]|\d{1,3}[.)])+")
 _LABEL = re.compile(r"^\s*\[[^\]]{1,220}\]\s*")
 _ENDS = " \t\"'`,{}[]*\\"
-# Marks that are taken off an end, one after the other. Chosen here: more than JSON within JSON ends in.
+# Marks that are removed from an end, one by one. Chosen here: more than nested JSON ends in.
 _MOST_MARKS = 32
-# What stands around a text within a line: quotes, escaped once more in JSON within JSON, those of Python, and tags.
+# Delimiters of a text within a line: double quotes, those escaped in nested JSON, single quotes, and tags.
 _AROUND = tuple(
     re.compile(f"({pattern})")
     for pattern in (r'(?<!\\)"', r'(?<!\\)\\"', r"(?<![\\\w])'|(?<!\\)'(?!\w)", r"</?\w[^<>]{0,80}>")
@@ -49,21 +48,21 @@ _Told = TypeVar("_Told", ReflectionContext, EpisodeStep, TaskError)
 
 
 class TraceWithoutEcho(msgspec.Struct, frozen=True):
-    """A trace without what we showed, and the hashes of what that was, in it or by the receipts that came with it."""
+    """A trace without shown lessons. `shown`: the hashes of those that it contained, and of those in its receipts."""
 
     context: ReflectionContext
     shown: frozenset[bytes]
 
     def repeats(self, text: str) -> bool:
-        """Whether a text that was made of the trace is one of those."""
+        """A text made from the trace is one of these lessons."""
         return text_hash(one_line(text)) in self.shown
 
 
 async def without_echo(
     receipts: Receipts, scope: Scope, context: ReflectionContext, receipt_ids: Collection[str]
 ) -> TraceWithoutEcho:
-    """The trace with every lesson that we showed taken out. Raises what the store raises."""
-    # A second and more for the largest traces: other calls go on meanwhile.
+    """The trace with every shown lesson replaced by SHOWN. Raises what the store raises."""
+    # The largest traces take more than a second: a thread lets other calls go on.
     lines = await asyncio.to_thread(_lines, context)
     shown = await receipts.shown(scope, lines) if lines else frozenset()
     named: set[bytes] = set()
@@ -77,7 +76,7 @@ async def without_echo(
 
 
 def _lines(context: ReflectionContext) -> list[bytes]:
-    """The hashes of what the lines of a trace may say, then of what stands within them, of as many as are looked up."""
+    """The hashes of what a trace may quote: first whole lines, then pieces of lines, at most _MOST_LINES."""
     said = (line for text in _texts(context) for line in _LINE_END.split(text) if len(line) >= _SHORTEST)
     lines = list(dict.fromkeys(said))
     told = chain(map(_candidates, lines), (_candidates(piece) for line in lines for piece in _pieces(line)))
@@ -90,8 +89,8 @@ def _lines(context: ReflectionContext) -> list[bytes]:
 
 
 def _texts(context: ReflectionContext) -> Iterator[str]:
-    """All that a trace says: first what the agent and its user said, who are shown blocks, for a tool may say more
-    lines than are looked up."""
+    """All texts of a trace. Those of the agent and its user come first: they see blocks, and the output of tools may
+    have more lines than are looked up."""
     yield from (context.task_description, context.task_goal)
     for step in sorted(context.steps, key=lambda step: step.origin < Origin.AGENT):
         yield from (step.content, step.error, step.metadata)
@@ -117,7 +116,7 @@ def _without(content: str, shown: Collection[bytes]) -> str:
 
 
 def _line_without(line: str, shown: Collection[bytes]) -> str:
-    """The line without a lesson that it is, or that stands within it; what stands beside that is still said."""
+    """The line with a shown lesson replaced. The text around the lesson stays."""
     if _is_one_of(line, shown):
         return SHOWN
     for around in _AROUND:
@@ -133,7 +132,7 @@ def _is_one_of(text: str, shown: Collection[bytes]) -> bool:
 
 
 def _pieces(line: str) -> Iterator[str]:
-    """What stands in quotes or tags in a line."""
+    """The pieces of a line between quotes or tags."""
     for around in _AROUND:
         pieces = around.split(line)
         if len(pieces) > 1:
@@ -141,7 +140,7 @@ def _pieces(line: str) -> Iterator[str]:
 
 
 def _candidates(text: str) -> Iterator[str]:
-    """What a text may say once its marks are taken off, more of them each time: a lesson may end in one itself."""
+    """The lessons that a text may quote: the text with ever more marks removed, since a lesson may end in a mark."""
     if not _SHORTEST <= len(text) <= _LONGEST:
         return
     for said in _readings(text):
@@ -157,12 +156,12 @@ def _candidates(text: str) -> Iterator[str]:
 
 
 def _told(text: str) -> str:
-    """What an agent says that it was told: `I go by this lesson: …`."""
+    """The text after the first colon, as in `I go by this lesson: …`."""
     return text.partition(": ")[2].strip()
 
 
 def _readings(text: str) -> Iterator[str]:
-    """The text, and what it says without a layer of escapes, and without another."""
+    """The text, and the text without one and two layers of escapes."""
     text = text.strip()
     yield text
     if "&" in text and (plain := html.unescape(text)) != text:

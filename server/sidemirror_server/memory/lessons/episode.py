@@ -1,6 +1,6 @@
-"""What a reflection is made from: the seed's ReflectionContext, from a request or from recorded turns. Pure.
+"""Episodes, the input of a reflection: from a request or from recorded turns. Pure.
 
-Each step carries the origin of its texts; the reflection's is the least of them (design section 8, "Trust").
+Each step carries the origin of its texts. The reflection gets the least trusted one (decision 032).
 """
 
 from collections.abc import Collection, Iterable
@@ -30,12 +30,12 @@ from sidemirror_server.vocabulary.ids import EventId
 from sidemirror_server.vocabulary.origin import Origin, least
 from sidemirror_server.vocabulary.text import clip
 
-# In code points. Chosen here: what a model without language may read of one step.
+# In code points of one step. Chosen here: what the built-in rules may read.
 _EVIDENCE_CHARS = 32_000
 
 
 class EventType(StrEnum):
-    """What a step is (design section 8)."""
+    """The type of a step (decision 029)."""
 
     TOOL_CALL = "tool_call"
     TOOL_RESPONSE = "tool_response"
@@ -46,7 +46,7 @@ class EventType(StrEnum):
     USER_MESSAGE = "user_message"
 
 
-# Who wrote the text of a step. A system event may hold anything.
+# Who wrote the text of a step. A system event may hold any text.
 ORIGINS = {
     EventType.TOOL_CALL: Origin.AGENT,
     EventType.TOOL_RESPONSE: Origin.TOOL,
@@ -80,7 +80,7 @@ class TaskError(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ReflectionContext(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What happened, oldest first, and what it was for. `outcome`: success, failure, partial, timeout or error."""
+    """An episode: its steps, oldest first, and its task. `outcome`: success, failure, partial, timeout or error."""
 
     steps: tuple[EpisodeStep, ...]
     outcome: str
@@ -92,12 +92,12 @@ class ReflectionContext(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def origin(self) -> Origin:
-        """How far what is made of it can be trusted: a model speaks, and repeats what it read."""
+        """The origin of a reflection on the episode: a model writes it, and repeats what it read."""
         reported = (Origin.TOOL,) if self.error is not None and (self.error.message or self.error.context) else ()
         return least((Origin.AGENT, *reported, *(step.origin for step in self.steps)))
 
     def texts(self, *, trusted: bool) -> tuple[str, ...]:
-        """The texts that a tool or anybody else may have written, or, `trusted`, those of the agent and its user."""
+        """The texts of the agent and its user if `trusted`, else those that anybody else may have written."""
         found: list[str] = [self.task_description, self.task_goal] if trusted else []
         for step in self.steps:
             if (step.origin >= Origin.AGENT) == trusted:
@@ -124,7 +124,7 @@ def steps_of(events: Iterable[Event]) -> tuple[EpisodeStep, ...]:
 
 
 def _said(what: Any, names: dict[str, str]) -> tuple[EventType, str, dict[str, str]] | None:
-    """What an event is as a step; None for one that says nothing."""
+    """The type, content and further fields of an event's step; None for an event without a text."""
     match what:
         case ToolCalled():
             return EventType.TOOL_CALL, what.arguments, {"tool_name": what.name, "call_id": what.call_id}
@@ -144,7 +144,7 @@ def _answer(what: ToolReturned | ToolFailed, names: dict[str, str]) -> dict[str,
 
 
 def _told(what: Any) -> tuple[EventType, str]:
-    """What was said in an event that is no tool's."""
+    """The type and the text of an event that is not a tool's."""
     match what:
         case TurnStarted(messages=messages, task=task):
             asked = [message.content for message in messages if message.role == "user"]
@@ -175,7 +175,7 @@ _KINDS = {
 
 
 def evidence_of(context: ReflectionContext) -> Evidence:
-    """The same for a model that reads no prompt."""
+    """The episode as evidence, for a model that reads no prompt."""
     made: list[EvidenceStep] = []
     open_calls = _OpenCalls()
     for step in context.steps:
@@ -207,21 +207,21 @@ def evidence_of(context: ReflectionContext) -> Evidence:
 
 
 class _OpenCalls:
-    """Calls that nothing has answered yet. A step finds its own without a look at the others."""
+    """Calls without an answer so far. A step finds its call without a scan of the others."""
 
     def __init__(self) -> None:
         self._calls: dict[str, EvidenceStep] = {}
         self._of_tool: dict[str, dict[str, None]] = {}
 
     def add(self, key: str, call: EvidenceStep) -> None:
-        """A call that was made."""
+        """Adds a call."""
         self._take(key)
         self._calls[key] = call
         self._of_tool.setdefault(call.name, {})[key] = None
 
     def answered(self, step: EpisodeStep) -> EvidenceStep | None:
-        """The call that a step answers, which is open no more: by its id, else the last one, of its tool if it has
-        one."""
+        """Removes and returns the call that a step answers: by its id, else the last one (of its tool if it names
+        one)."""
         if step.call_id:
             return self._take(step.call_id)
         among = self._of_tool.get(step.tool_name, {}) if step.tool_name else self._calls
@@ -235,7 +235,7 @@ class _OpenCalls:
 
 
 def failure_of(context: ReflectionContext) -> TaskError | None:
-    """Why the task failed: as it was said, else as the last failed step tells; None for a success."""
+    """Why the task failed: the reported error, completed from the last failed step; for a success, as reported."""
     if context.outcome == "success":
         return context.error
     known = context.error or TaskError()
@@ -251,8 +251,8 @@ def failure_of(context: ReflectionContext) -> TaskError | None:
 
 
 def signature_of(context: ReflectionContext, cited: Collection[str]) -> str:
-    """The signature of the failure that a lesson is about: of the last failed step that it cites. Without one, of the
-    last failed step, unless the task succeeded for all that; empty when nothing failed, or nothing says how."""
+    """The signature of the failure that a lesson is about: the last failed step that it cites. Otherwise, unless the
+    task succeeded, the last failed step or the reported error. Empty if there is no failure or no known cause."""
     failed = [step for step in evidence_of(context).steps if step.is_error]
     about = [step for step in failed if step.event_id in cited]
     if not about and context.outcome != "success":

@@ -1,4 +1,4 @@
-"""Keeps what an episode taught: a reflection and its strategy, judged, in one transaction."""
+"""Stores what an episode taught: a reflection and its strategy, judged, in one transaction."""
 
 import asyncio
 import logging
@@ -27,15 +27,15 @@ from sidemirror_server.vocabulary.text import clip
 
 _log = logging.getLogger(__name__)
 
-# Seed reflection-engine-v2, "Dual Storage": strategies get +10 % importance; capped (design section 12).
+# Seed reflection-engine-v2, "Dual Storage": strategies get +10 % importance; capped (decision 029).
 STRATEGY_FACTOR = 1.1
 REPEATS = "it repeats a lesson that the agent had been shown"
-# In code points. Chosen here: what a record keeps of its task, to be found by.
+# In code points. Chosen here: how much of its task a record keeps for search.
 _TASK_CHARS = 4_000
 
 
 class Trust(msgspec.Struct, frozen=True):
-    """How an operator wants untrusted lessons kept. `policy`: labelled or corroborated (design section 8)."""
+    """How an operator wants untrusted lessons stored. `policy`: labelled or corroborated (decision 032)."""
 
     policy: str = "labelled"
     min_store_importance: float = 0.0
@@ -50,7 +50,7 @@ class Ids(msgspec.Struct, frozen=True):
 
 
 class Stored(msgspec.Struct, frozen=True):
-    """What a result became. Ids are empty, and `reason` says why, when it was not stored."""
+    """The memories of a result. If it was not stored, the ids are empty and `reason` says why."""
 
     reflection_id: str = ""
     strategy_id: str = ""
@@ -63,7 +63,7 @@ class Keeper:
     def __init__(
         self, store: Memories, clock: Clock, trust: Trust, learned: Callable[[Scope, str], None] | None = None
     ) -> None:
-        """`learned` is told of every memory that a result became."""
+        """`learned` is called for each memory that is stored or strengthened."""
         self._store = store
         self._told = learned
         self._clock = clock
@@ -72,10 +72,10 @@ class Keeper:
     async def keep(
         self, scope: Scope, result: Result, ids: Ids, *, is_judged: bool = False, more: dict[str, Any] | None = None
     ) -> Stored:
-        """The memories that a result became: new ones, or those that say so already, strengthened.
+        """Stores a result as new memories, or strengthens those that already say so.
 
-        `is_judged`: by its episode (`judged_by_episode`), just now; `more`: the caller's own metadata. Raises what the
-        store raises.
+        `is_judged`: `judged_by_episode` has just judged it. `more`: the caller's metadata. Raises what the store
+        raises.
         """
         if result.repeats:
             return Stored(reason=REPEATS)
@@ -100,15 +100,16 @@ class Keeper:
 
 
 async def judged_by_episode(result: Result, untrusted: Sequence[str], trusted: Sequence[str]) -> Result:
-    """A result with what its text tries, by what others (`untrusted`) and the agent itself said in its episode."""
-    # Most of a second for the largest episodes: other calls go on meanwhile.
+    """A result with its `steering`, found by what others (`untrusted`) and the agent (`trusted`) said in its
+    episode."""
+    # The largest episodes take most of a second: a thread lets other calls go on.
     tried = await asyncio.to_thread(steering, _texts(result), untrusted, trusted)
     return msgspec.structs.replace(result, steering=tried)
 
 
 def lesson_of(result: Result, ids: Ids, trust: Trust, tried: str, more: dict[str, Any], now_us: int) -> Lesson:
-    """The drafts of a result; `tried`: what its text tries, or empty. Both are quarantined if one is: they come of one
-    answer."""
+    """The drafts of a result. `tried`: how its text tries to steer, or empty. Both are quarantined if one is, since one
+    answer made them."""
     state, quarantine = standing(result.origin, trust, tried)
     task = clip(result.task, _TASK_CHARS)
     known = {
@@ -156,8 +157,8 @@ def lesson_of(result: Result, ids: Ids, trust: Trust, tried: str, more: dict[str
 
 
 def judged(revision: Revision, known: MemoryRecord) -> Revision:
-    """A revision with its text judged like one that enters: one that steers goes into quarantine. What a client writes
-    is trusted as the agent's own text."""
+    """A revision with its text judged like a new one: text that steers is quarantined. A client's text is trusted like
+    the agent's own."""
     texts = [text for text in (revision.content, *(revision.tags or ())) if text]
     if revision.applies_when is not None:
         texts += [*revision.applies_when.tools, revision.applies_when.not_when]
@@ -179,7 +180,7 @@ def _texts(result: Result) -> list[str]:
 
 
 def standing(origin: Origin, trust: Trust, tried: str) -> tuple[MemoryState, Quarantine | None]:
-    """Whether a new memory is recalled, and why not; `tried`: what its text tries, or empty."""
+    """The state of a new memory, and why it is quarantined. `tried`: how its text tries to steer, or empty."""
     if tried:
         return MemoryState.QUARANTINED, Quarantine.STEERING
     if trust.policy == "corroborated" and origin <= Origin.TOOL:

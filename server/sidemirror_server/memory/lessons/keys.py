@@ -1,4 +1,4 @@
-"""What makes two texts, or two episodes, the same one. Pure.
+"""Keys that recognise equal texts and equal episodes. Pure.
 
 These digests are stored: what they are made of may never change.
 """
@@ -15,19 +15,19 @@ _DIGEST_BYTES = 16
 
 
 def plain(text: str) -> str:
-    """`text` as a reader sees it: composed, without case and without characters that nobody sees."""
+    """`text` as a reader sees it: composed, without case and without invisible characters."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return "".join(c for c in folded if unicodedata.category(c) != "Cf") if not folded.isascii() else folded
 
 
 def text_key(text: str) -> str:
-    """Equal for texts that say the same word for word: case, spaces, punctuation and what nobody sees do not count. A
-    text without any word is its own."""
+    """Equal for texts with the same words. Case, spaces, punctuation and invisible characters do not count. A text
+    without words equals only itself."""
     return _digest([" ".join(_WORD.findall(plain(text))) or text])
 
 
 def episode_key(task: str, outcome: str, steps: Iterable[EpisodeStep]) -> str:
-    """Equal for an episode and its replay: what happened, in its order, without ids and times."""
+    """Equal for an episode and its replay: the task, the outcome and the steps in order, without ids and times."""
     parts = [task, outcome]
     for step in steps:
         parts += (step.event_type, step.tool_name, step.content, step.error)
@@ -35,8 +35,8 @@ def episode_key(task: str, outcome: str, steps: Iterable[EpisodeStep]) -> str:
 
 
 def named_episode(episode: str, session_id: str, event_ids: Iterable[str]) -> str:
-    """The digest of an episode that was only named: as it was told when it was reflected on, else by its session and
-    events; empty when nothing names it."""
+    """The digest of an episode that a request only names: the given digest if it is one, else of its session and
+    events; empty if nothing names it."""
     if len(episode) == 2 * _DIGEST_BYTES and set(episode) <= set("0123456789abcdef"):
         return episode
     named = [session_id, *event_ids]

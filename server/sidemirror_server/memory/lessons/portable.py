@@ -1,8 +1,8 @@
-"""Memories as lines of JSON that go from one store to another: what an export writes and an import reads. Pure.
+"""The format of exports and imports: a line of JSON for each memory. Pure.
 
 A line: {"sidemirror": 1, "memory": {…}, "earlier": [{…}, …], "left_out": 0, "links": [{"kind": …, "target": …}, …]}.
-The fields are those of `record.MemoryRecord`; earlier versions the oldest first; links beside those that arise from the
-memory itself, to the keys of nodes (`links.py`).
+The fields of a memory are those of `record.MemoryRecord`. `earlier`: its earlier versions, oldest first. `links`: those
+that do not follow from its fields, to the keys of nodes (`links.py`).
 """
 
 from collections.abc import Iterable
@@ -29,24 +29,24 @@ from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.text import redact_json
 
 FORMAT = 1
-# Contract: ExportReflectionsResponse.lines; one fits into the 4 MiB that gRPC's clients take by default.
+# Contract: ExportReflectionsResponse.lines. A line fits into the 4 MiB that gRPC clients accept by default.
 MOST_LINE_BYTES = 3 * 1024 * 1024
 _LONGEST_ID = 128
-# Twice what the contract lets in, as a redacted text may be longer; what is quarantined is judged by all of it. A task
-# is kept with 4,000 characters.
+# Twice the limits of the contract, since a redacted text may be longer; `trust.py` reads all of a text this long. A
+# task is stored with 4,000 characters.
 _LONGEST_TEXT, _LONGEST_TASK, _LONGEST_NOTE = 32_000, 8_000, 2_000
 _MOST_LABELS = 64
 _MOST_LINKS = 1_000
-# Chosen here: metadata of 64 KiB and the longest lists of the contract, twice.
+# Chosen here: twice what the contract allows, 64 KiB of metadata and the longest lists.
 _LONGEST_BODY_BYTES = 512 * 1024
-# The end of the year 9999, the last that a Timestamp has; and the largest int32.
+# The end of the year 9999, the last of a Timestamp; and the largest int32.
 _LAST_US = 253_402_300_799_999_999
 _MOST = 2**31 - 1
 _CATEGORIES = frozenset(["", *ErrorCategory])
 
 
 class Line(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One line."""
+    """One line of an export."""
 
     sidemirror: int
     memory: MemoryRecord
@@ -56,7 +56,7 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
 
 
 class BadLine(Exception):
-    """A line cannot be used; says why, and quotes nothing of it."""
+    """A line cannot be used. The message says why, and quotes nothing of the line."""
 
 
 _encode = msgspec.json.Encoder().encode
@@ -73,8 +73,8 @@ def line_of(kept: MemoryHistory) -> str:
 
 
 def kept_in(line: str, trust: Trust) -> MemoryHistory:
-    """The memory that a line holds, as it may be kept: its texts entered, judged as if they were learned, and trusted
-    no more than the agent's own text. Raises BadLine."""
+    """The memory of a line, as it may be stored: redacted, judged like a new lesson, and trusted at most like the
+    agent's own text. Raises BadLine."""
     try:
         raw = msgspec.json.decode(line)
         read = msgspec.convert(redact_json(raw), Line)
@@ -107,7 +107,7 @@ def _is_link(memory: MemoryRecord, link: NewLink) -> bool:
 
 
 def _checked(memory: MemoryRecord) -> MemoryRecord:
-    """The memory as it may be shown. Raises BadLine."""
+    """The memory, if it is within the limits. Raises BadLine."""
     _check_bounds(memory)
     applies = memory.applies_when
     if not {memory.error_category, *applies.error_categories} <= _CATEGORIES:
@@ -142,11 +142,11 @@ def _check_bounds(memory: MemoryRecord) -> None:
     ):
         raise BadLine("a number is out of range")
     if memory.evidence_from > memory.version:
-        raise BadLine("evidence counts from a version that there is not")  # no outcome would ever retire it
+        raise BadLine("evidence counts from a version that there is not")  # else no outcome could retire it
 
 
 def _judged(memory: MemoryRecord, earlier: Iterable[MemoryRecord], trust: Trust) -> MemoryRecord:
-    """In quarantine if it would be there had it been learned, and if nobody, nor a second episode, had let it out."""
+    """The memory, in quarantine if a new lesson like it would be and nothing has corroborated it."""
     if memory.state is not MemoryState.ACTIVE:
         return memory
     applies = memory.applies_when

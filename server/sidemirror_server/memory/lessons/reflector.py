@@ -1,7 +1,7 @@
-"""An episode → what it taught: the seed's Reflector. Called by `rpc/memory.py`.
+"""Asks a model what an episode taught. Called by `rpc/memory/generate_reflection.py`.
 
-Unlike the other rooms it raises when no model answers, as its seed says ("Errors during reflection generation are
-logged and raised").
+Unlike the other rooms it raises when no model answers (seed reflection-engine-v2, "Error Handling": "Errors during
+reflection generation are logged and raised").
 """
 
 import asyncio
@@ -35,17 +35,17 @@ from sidemirror_server.vocabulary.telemetry import SPAN_GENERATE_REFLECTION
 _log = logging.getLogger(__name__)
 _tracer = trace.get_tracer("sidemirror.memory")
 
-# Of the visible answer; chosen here: three times what the seed's sentences take, in JSON.
+# Of the visible answer. Chosen here: three times the length that the prompts ask for, in JSON.
 _MAX_TOKENS = 800
-# Design section 12: "temperature 0.1 everywhere" of the seeds, where the provider takes one.
+# Sent only where the provider takes one (decision 021).
 _TEMPERATURE = 0.1
 _MOST_TAGS = 16
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What an episode taught: the seed's ReflectionResult. `episode`: its digest; `steering`: what its text tries, for
-    people, or empty (`trust.steering`). `repeats`: it says what a block showed. `error_signature`: of the failure that
-    it is about, or empty."""
+    """What an episode taught (seed reflection-engine-v2, "ReflectionResult"). `episode`: its digest. `steering`: how
+    the text tries to steer its reader, for people, or empty (`trust.steering`). `repeats`: it repeats a shown lesson.
+    `error_signature`: of the failure that it is about, or empty."""
 
     reflection: str
     strategy: str
@@ -79,7 +79,7 @@ class Reflector:
 
     async def reflect(self, scope: Scope, context: ReflectionContext, deadline_s: float, now_us: int) -> Result:
         """What the episode taught, made within `deadline_s`. Raises ModelUnavailable, ModelTooLate, SpendCapReached,
-        Disabled, and WrongState when a template of the operator's fails."""
+        Disabled, and WrongState if an operator's template fails."""
         told = {"tenant_id": scope.tenant_id, "project_id": scope.project_id}
         more = {"outcome": context.outcome, "event_count": len(context.steps)}
         _log.info("reflection_generation_started", extra={**told, **more})
@@ -95,7 +95,7 @@ class Reflector:
         return result
 
     async def _result(self, scope: Scope, context: ReflectionContext, deadline_s: float, now_us: int) -> Result:
-        # Half a second for the largest episodes, and as much for what is made of the answer: others are served.
+        # The largest episodes take half a second here and again below: threads let other calls go on.
         ask = await asyncio.to_thread(self._question, context)
         try:
             completion = await self._model.ask(scope, ask, deadline_s)
@@ -155,7 +155,7 @@ class Reflector:
 
 
 def _applies(answer: MemoryReflectionAnswer, context: ReflectionContext) -> AppliesWhen:
-    """When the lesson applies, as far as it names tools that the episode has."""
+    """When the lesson applies. Tools that the episode did not use are dropped."""
     if answer.applies_when is None:
         return AppliesWhen()
     used = {step.tool_name.casefold(): step.tool_name for step in context.steps if step.tool_name}
@@ -168,7 +168,7 @@ def _applies(answer: MemoryReflectionAnswer, context: ReflectionContext) -> Appl
 
 
 def _raised(failure: ModelFailed) -> SidemirrorError:
-    """The error that a caller is told of."""
+    """The error for the caller."""
     facts = {"status": failure.status.value, "detail": failure.detail}
     match failure.status:
         case ResultStatus.SKIPPED_DEADLINE:

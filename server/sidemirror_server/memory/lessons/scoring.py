@@ -1,4 +1,4 @@
-"""How much a lesson matters, and how sure it is: the model's own figures, or an operator's calculator.
+"""The importance and the confidence of a lesson: the model's own, or those of an operator's calculator.
 
 Another package offers a calculator as an entry point `sidemirror.scorers`: a callable that takes a `Scored` and returns
 `Scores` (seed reflection-engine-v2, "Extension Points": custom importance and confidence calculators).
@@ -17,8 +17,8 @@ DEFAULT_IMPORTANCE = 0.5
 
 
 class Scored(msgspec.Struct, frozen=True):
-    """A lesson to score. `importance` and `confidence`: what the model says, None where it says nothing. Texts are
-    data, which a tool may have written."""
+    """A lesson to score. `importance`, `confidence`: the model's, or None. Texts are data, which a tool may have
+    written."""
 
     reflection: str
     strategy: str
@@ -31,7 +31,7 @@ class Scored(msgspec.Struct, frozen=True):
 
 
 class Scores(msgspec.Struct, frozen=True):
-    """What a scorer says, each 0 to 1. No confidence is no opinion, never a low one."""
+    """The result of a scorer, each 0 to 1. Confidence None means unknown, not low."""
 
     importance: float
     confidence: float | None = None
@@ -41,18 +41,18 @@ class Scores(msgspec.Struct, frozen=True):
             raise ValueError("scores are numbers from 0 to 1")
 
 
-# What a package of somebody else's returns is looked at before it is used.
+# The result of a foreign package is checked before it is used.
 Scorer: TypeAlias = Callable[[Scored], object]
 
 
 def models_own(scored: Scored) -> Scores:
-    """The scorer that is used when none is chosen: what the model says."""
+    """The default scorer: the model's own values."""
     importance = DEFAULT_IMPORTANCE if scored.importance is None else scored.importance
     return Scores(importance, scored.confidence)
 
 
 def scores_of(scorer: Scorer, scored: Scored) -> Scores:
-    """What the scorer says; what the model says where the scorer gives nothing that can be used."""
+    """The scorer's values, or the model's if the scorer fails or returns no Scores."""
     try:
         made = scorer(scored)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

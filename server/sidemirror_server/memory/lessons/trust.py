@@ -1,10 +1,10 @@
-"""Whether a lesson tries to steer whoever reads it (design section 8, "Trust"). Pure.
+"""Finds lessons that try to steer their reader (decision 032). Pure.
 
-This is not what keeps a hostile text from being an instruction: every text is recalled as data, with its origin. It
-keeps out what no lesson needs to say. A text is quarantined when it asks for what goes beyond the task, carries a link,
-an address or a command that the agent's own side of the episode does not have, hides characters, or repeats a tool's
-words instead of saying what was learned. The last rule needs no list of wordings, so that it holds for those that no
-list has; it assumes a model that copies whatever it reads.
+These rules are not what keeps a hostile text from being an instruction: recall returns every text as data, with its
+origin. They keep out what no lesson needs to say. A text is quarantined if it asks for something beyond the task, hides
+characters, or repeats a tool's words. So is one with a link, an address or a command that neither the agent nor its
+user used in the episode. The rule about repetition also finds wordings that no list has; it assumes a model that copies
+whatever it reads.
 """
 
 import base64
@@ -25,9 +25,9 @@ _BEYOND = tuple((what, re.compile(asks, re.S), re.compile(did)) for what, asks, 
 _CARRIED = tuple((what, re.compile(pattern)) for what, pattern in CARRIED)
 _ELSEWHERE = re.compile("|".join(OTHER_LANGUAGES), re.S)
 
-# Characters that a reader does not see, or that turn the order of what it sees, and what a terminal conceals (its
-# colours may stand in what a tool said). Joiners and direction marks that scripts need are let be, unless they stand
-# between Latin letters, and so is one selector of a variant behind its character: two of them have nothing to select.
+# Characters that are invisible or change the order of a text, and text that a terminal conceals; its colours are
+# allowed, as in tool output. Joiners and direction marks that scripts need are allowed, but not between Latin letters.
+# One variation selector after a character is allowed, two in a row are not.
 _HIDDEN = re.compile(
     "[\u200b\u2060-\u2064\u206a-\u206f\ufeff\u00ad\u180e\u202a-\u202e\u2066-\u2069\u115f\u1160\u3164\uffa0"
     "\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
@@ -48,23 +48,23 @@ _BINARY = re.compile(r"(?:[01]{8}[ ,]?){6,}")
 _DECIMAL = re.compile(r"(?:\b\d{2,3}[ ,]+){8,}\d{2,3}\b")
 
 _SENTENCE_END = re.compile(r"[.;!?](?=\s)")
-# Texts of this many words may well stand in a tool's output as well; chosen here.
+# A text of at most this many words may well occur in a tool's output. Chosen here.
 _FEW_WORDS = 4
 # A run of this many words that a tool said too is a copy.
 _RUN_WORDS = 5
-# The part of a text that may be copied. Chosen here.
+# The share of a text that may be copied. Chosen here.
 _COPIED_RATIO = 0.5
-# Of a short lesson an error's own words may be more: so much of it, where that is the first sentence of what an error
-# says and no more than this. Chosen here: a third says what it means, and ten words plant little beside it.
+# A short lesson may quote more of an error: up to this share, if the quotation is the error's first sentence and has at
+# most this many words. Chosen here: a third says what it means, and ten words plant little beside it.
 _QUOTED_RATIO, _QUOTED_WORDS = 0.66, 10
-# In code points: what is compared of each text.
+# In code points: how much of each text is compared.
 _READ_CHARS = 64_000
 
 
 def steering(texts: Sequence[str], untrusted: Sequence[str] = (), trusted: Sequence[str] = ()) -> str:
-    """What one of the texts of a lesson tries, for people; empty when it is a plain lesson.
+    """How one of a lesson's texts tries to steer, for people; empty for a plain lesson.
 
-    `untrusted`: what tools and errors of its episode said; `trusted`: what the agent itself and its user did and said.
+    `untrusted`: what tools and errors of its episode said; `trusted`: what the agent and its user did and said.
     """
     own = "\n".join(plain(text[:_READ_CHARS]) for text in trusted)
     heard = _Heard(untrusted)
@@ -103,7 +103,7 @@ def _asks(text: str, own: str) -> str:
 
 
 def _readings(text: str) -> Iterator[str]:
-    """The text, and what it says to somebody who decodes it."""
+    """The text and its decodings."""
     yield text
     if "&" in text:
         yield html.unescape(text)
@@ -113,7 +113,7 @@ def _readings(text: str) -> Iterator[str]:
     yield from _decoded(text)
     joined = _SPACED.sub(lambda found: re.sub(r"[ .\-_*·|/]", "", found.group()), text)
     if joined != text:
-        # Words that were set apart letter by letter have lost their ends.
+        # Joined letters have lost the word boundaries.
         yield joined
         yield re.sub(r"(ignore|disregard|forget|reveal|send|previous|all|your|the)", r" \1 ", plain(joined))
     if any(c in text for c in "0134@$"):
@@ -150,7 +150,7 @@ def _decoded(text: str) -> Iterator[str]:
 
 
 class _Heard:
-    """What tools and errors of an episode said, as words, and of each the words that a lesson may quote."""
+    """The words of what tools and errors of an episode said, and those of them that a lesson may quote."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         kept = list(texts)
@@ -158,16 +158,16 @@ class _Heard:
         self._failures = [words for words in map(_failure, kept) if words]
 
     def said(self, length: int) -> set[tuple[str, ...]]:
-        """Everything, in runs of so many words."""
+        """All runs of `length` words."""
         return {run for words in self._words for run in _runs(words, length)}
 
     def failures(self, length: int) -> set[tuple[str, ...]]:
-        """What failed, in the same runs."""
+        """The runs of `length` words that a lesson may quote."""
         return {run for words in self._failures for run in _runs(words, length)}
 
 
 def _failure(text: str) -> list[str]:
-    """The words of the first sentence of what an error says; none where it is no error that is known, or is long."""
+    """The words of an error's first sentence; none if the error is not a known one, or the sentence is long."""
     line = telling_line(ends(text))
     if category_of(line) is ErrorCategory.UNKNOWN:
         return []
@@ -199,7 +199,7 @@ def _runs(words: list[str], length: int) -> Iterator[tuple[str, ...]]:
 
 
 def _words(text: str) -> list[str]:
-    """The words of a text; one of a script that sets no spaces in pieces, a character each."""
+    """The words of a text. In a script without spaces each character counts as a word."""
     found: list[str] = []
     for word in _WORD.findall(plain(text[:_READ_CHARS])):
         if len(word) > 4 and unicodedata.east_asian_width(word[0]) in "WF":

@@ -1,7 +1,7 @@
-"""How texts try to steer whoever reads them, for `trust.py`: by what they want, as patterns over folded text.
+"""Wordings that try to steer a reader, for `trust.py`: patterns over folded text, by what the text asks for.
 
-Chosen here after the attack families of research page reliability-and-security, section B1, and the wordings that its
-sources quote. A plain lesson ("add indexes on join columns", "verify the user id before cancelling") meets none.
+Chosen here after the attack families of decision 032 and the wordings that its sources quote. A plain lesson ("add
+indexes on join columns", "verify the user id before cancelling") matches none.
 """
 
 _WHOSE = (
@@ -18,7 +18,7 @@ _GUARDED = (
     r"card number|cvv|ssn|social security|internal note|instruction)"
 )
 
-# What a text wants → how it says so.
+# What a text asks for → its wordings.
 STEERING: tuple[tuple[str, str], ...] = (
     (
         "asks to ignore instructions",
@@ -172,7 +172,7 @@ STEERING: tuple[tuple[str, str], ...] = (
     ),
 )
 
-# Steering only where the agent itself did nothing of the kind in the episode: installing, visiting, running.
+# Steering only if the agent did nothing of the kind in the episode: installing, visiting.
 BEYOND: tuple[tuple[str, str, str], ...] = (
     (
         "asks to install something",
@@ -198,7 +198,7 @@ BEYOND: tuple[tuple[str, str, str], ...] = (
     ),
 )
 
-# Links, addresses and commands: steering where the agent's own side of the episode does not have the very same.
+# Links, addresses and commands: steering unless the agent or its user used the very same in the episode.
 _TLD = (
     r"(?:com|net|org|info|biz|xyz|ru|cn|top|site|online|app|dev|ai|co|io|me|cc|tk|ml|link|click|live|shop|"
     r"store|cloud|example|"
@@ -231,7 +231,7 @@ CARRIED: tuple[tuple[str, str], ...] = (
     ),
 )
 
-# "Ignore the instructions" and its kin in other languages, as words that stand near each other; no word ends needed.
+# "Ignore the instructions" and the like in other languages, as words near each other, without word boundaries.
 OTHER_LANGUAGES: tuple[str, ...] = (
     # German
     (
@@ -277,6 +277,6 @@ OTHER_LANGUAGES: tuple[str, ...] = (
     # Vietnamese, Indonesian
     r"(?:bỏ qua|quên).{0,40}(?:hướng dẫn|chỉ dẫn|quy tắc|lệnh)",
     r"(?:abaikan|lupakan)\w*.{0,40}(?:instruksi|perintah|aturan)",
-    # Latin is no language of attacks, but of demonstrations
+    # Latin: not used in attacks, but in demonstrations
     r"\bignora\b.{0,40}\b(?:mandata|praecepta)",
 )

@@ -1,21 +1,20 @@
-"""Whether a lesson helps: what became of tasks that it was shown for, against tasks that it was kept from at random.
+"""Whether a lesson helps: compares tasks that it was shown for with tasks from which it was held back at random.
 
-Pure rules; `memory/trials/outcomes.py` brings the counts and acts on the verdict.
+Pure rules; `memory/trials/outcomes.py` supplies the counts and acts on the verdict.
 
-- Each of a lesson's tasks is in one of two arms by a draw that depends on nothing but chance (`is_held_back`), so that
-  the arms differ by the lesson alone. A success is a task whose outcome is `success`; every other outcome that was
-  reported is none. Tasks without an outcome are counted per arm and otherwise left out.
-- The lift is the difference of the two success rates. Tasks of different fractions are compared among themselves first
-  and then weighed as Cochran (1954) and Mantel and Haenszel (1959) do: a fraction that rose when tasks were hard must
-  not look like an effect.
-- The interval of the lift is Newcombe's (1998, method 10): Wilson's score intervals of both rates, put together by the
-  method of variance estimates recovery (Zou and Donner 2008), which also puts several fractions together. It covers the
-  truth in 95 % of the cases at a time that was chosen beforehand.
-- Verdicts are looked at after every outcome, at which that interval would be wrong about a lesson that does nothing
-  sooner or later. They rest on a confidence sequence, which covers the truth at all looks at once in 95 % of the cases:
-  Robbins' normal mixture (1970; as the always valid test of Johari et al. 2022), about the lift and with the variance
-  of Agresti and Caffo (2000), who add one success and one failure to each arm: few outcomes are less sure than they
-  look.
+- A random draw puts each task of a lesson into one of two arms (`is_held_back`), so that the arms differ by the lesson
+  alone. A task with the outcome `success` succeeded; one with another outcome failed. Tasks without an outcome are
+  counted per arm and otherwise left out.
+- The lift is the difference of the two success rates. Tasks are compared within each fraction, then weighted as in
+  Cochran (1954) and Mantel and Haenszel (1959): a fraction that rose while tasks were hard must not look like an
+  effect.
+- The interval of the lift is Newcombe's (1998, method 10). It combines Wilson's score intervals of both rates, and
+  several fractions, by the method of variance estimates recovery (Zou and Donner 2008). It covers the true lift in
+  95 % of the cases, at one look that was planned beforehand.
+- Verdicts are checked after every outcome. With so many looks that interval would sooner or later be wrong about a
+  lesson without effect. Verdicts rest on a confidence sequence instead, which covers the true lift at all looks at once
+  in 95 % of the cases: Robbins' normal mixture (1970; as the always valid test of Johari et al. 2022). Its variance is
+  that of Agresti and Caffo (2000), who add a success and a failure to each arm: few outcomes look surer than they are.
 """
 
 import math
@@ -28,26 +27,26 @@ import msgspec
 # The 97.5 % quantile of the normal distribution: intervals cover 95 %.
 _Z = 1.959963984540054
 _ALPHA = 0.05
-# The standard deviation of the lifts that the mixture expects: it is at its sharpest for lifts of about this size, and
-# holds for all. Chosen here: the size of lift that is worth finding.
+# The standard deviation of the lifts in the mixture. The sequence holds for all lifts and is narrowest near this size.
+# Chosen here: the size of lift that is worth finding.
 _EXPECTED_LIFT = 0.15
-# Outcomes that each arm needs before a verdict: below, the normal approximation is none. Chosen here.
+# Outcomes that each arm needs before a verdict: with fewer, the normal approximation fails. Chosen here.
 FEWEST_OUTCOMES = 30
-# Outcomes are missing more often in one arm than in the other by more than this: worth a warning. Chosen here.
+# A warning is due when the arms' rates of missing outcomes differ by more than this. Chosen here.
 _UNEVEN_RATIO = 0.1
-# A lesson that neither helps nor harms by so much does nothing that is worth its place. Chosen here.
+# A lesson with a smaller effect, either way, is not worth its place in a block. Chosen here.
 INERT_LIFT = 0.1
 
 
 class Arm(StrEnum):
-    """What was done with a lesson that fitted a task. The values are stored and never change."""
+    """Whether a fitting lesson was shown or held back. The values are stored and never change."""
 
     SHOWN = "shown"
     HELD_BACK = "held_back"
 
 
 class LessonVerdict(StrEnum):
-    """What the evidence says of a lesson."""
+    """What the evidence says about a lesson."""
 
     HELPS = "helps"
     HARMS = "harms"
@@ -56,8 +55,8 @@ class LessonVerdict(StrEnum):
 
 
 class ArmTally(msgspec.Struct, frozen=True):
-    """The tasks of one arm and one fraction. `fraction` 0: outside of any comparison, all of them shown. `returned` and
-    `stayed_away`: those of which it is known whether the lesson's error came up again."""
+    """Counts of the tasks of one arm and one fraction. `fraction` 0: shown without a draw, and so not compared.
+    `returned`, `stayed_away`: tasks in which the lesson's error came up again, or did not, as far as known."""
 
     arm: Arm
     fraction: float
@@ -69,7 +68,7 @@ class ArmTally(msgspec.Struct, frozen=True):
 
 
 class Counts(msgspec.Struct, frozen=True):
-    """The same of several fractions together."""
+    """The same counts, summed over several fractions."""
 
     assigned: int = 0
     succeeded: int = 0
@@ -84,7 +83,7 @@ class Counts(msgspec.Struct, frozen=True):
 
     @property
     def missing(self) -> int:
-        """Tasks without one, so far."""
+        """Tasks without an outcome so far."""
         return self.assigned - self.reported
 
 
@@ -96,9 +95,9 @@ class Interval(msgspec.Struct, frozen=True):
 
 
 class LessonEvidence(msgspec.Struct, frozen=True):
-    """What is known of a lesson. `outside`: tasks outside of any comparison. `lift`: how much more often tasks succeed
-    with it than without it; None, as the intervals are, as long as no fraction has outcomes in both arms. `interval`:
-    for one look; `at_any_look`: for all of them at once, on which the verdict rests."""
+    """The evidence about a lesson. `outside`: tasks that it was shown for without a draw. `lift`: the success rate with
+    it minus the rate without it. `interval`: of the lift, valid at one look. `at_any_look`: of the lift, valid at all
+    looks; the verdict rests on it. All three are None until a fraction has outcomes in both arms."""
 
     shown: Counts = Counts()
     held_back: Counts = Counts()
@@ -110,14 +109,14 @@ class LessonEvidence(msgspec.Struct, frozen=True):
 
 
 def is_held_back(receipt_id: str, memory_id: str, fraction: float) -> bool:
-    """Whether a lesson that fits is kept from the block of this receipt: for `fraction` of the receipts, whatever else
-    is in the block, and always the same for one receipt."""
+    """Whether a fitting lesson is held back from this receipt's block: for `fraction` of the receipts, whatever else is
+    in the block, and always the same for one receipt."""
     drawn = blake2b(f"{receipt_id}\0{memory_id}".encode(), digest_size=8, person=b"holdout").digest()
     return int.from_bytes(drawn, "big") < fraction * 2**64
 
 
 def evidence_of(tallies: Iterable[ArmTally]) -> LessonEvidence:
-    """What these tasks tell. Tallies of one arm and fraction are added up."""
+    """The evidence in these tallies. Tallies of one arm and fraction are summed."""
     kept = list(tallies)
     compared = [one for one in kept if one.fraction > 0]
     shown = [one for one in compared if one.arm is Arm.SHOWN]
@@ -142,7 +141,7 @@ def evidence_of(tallies: Iterable[ArmTally]) -> LessonEvidence:
 
 
 def explained(evidence: LessonEvidence) -> str:
-    """Why the verdict is what it is, and what to be careful about, for people."""
+    """The reason for the verdict, and what to be careful about, for people."""
     shown, held = evidence.shown, evidence.held_back
     if not shown.assigned and not held.assigned:
         return "no task was compared: a comparison needs a holdout_fraction"
@@ -185,7 +184,7 @@ class _Stratum(msgspec.Struct, frozen=True):
 
     @property
     def weight(self) -> float:
-        """Of Mantel and Haenszel; 0 when an arm has no outcome."""
+        """The Mantel-Haenszel weight; 0 if an arm has no outcome."""
         with_it, without = self.shown.reported, self.held_back.reported
         return with_it * without / (with_it + without) if with_it and without else 0.0
 
@@ -207,7 +206,7 @@ def _verdict(found: LessonEvidence, always: Interval) -> LessonVerdict:
 
 
 def _interval(lift: float, strata: Sequence[_Stratum]) -> Interval:
-    """Newcombe's interval for each, then one for their weighed mean; with one stratum it is Newcombe's."""
+    """Newcombe's interval of each stratum, combined for their weighted mean; one stratum keeps its interval."""
     total = sum(one.weight for one in strata)
     below = above = 0.0
     for one in strata:
@@ -220,8 +219,8 @@ def _interval(lift: float, strata: Sequence[_Stratum]) -> Interval:
 
 
 def _at_any_look(strata: Sequence[_Stratum]) -> Interval:
-    """Robbins' mixture: reached with a variance `v` of the lift and the expected one's `w`, the truth is farther away
-    than sqrt(v (v + w) / w * (ln((v + w) / v) + 2 ln(1 / alpha))) at any time in 5 % of the cases."""
+    """Robbins' mixture. With the lift's variance `v` and the mixture's `w`, the true lift is farther away than sqrt(v
+    (v + w) / w * (ln((v + w) / v) + 2 ln(1 / alpha))) at any look in 5 % of the cases."""
     total = sum(one.weight for one in strata)
     lift = _weighed([(one.weight, _added(one.shown)[0] - _added(one.held_back)[0]) for one in strata])
     variance = sum((one.weight / total) ** 2 * (_added(one.shown)[1] + _added(one.held_back)[1]) for one in strata)
@@ -232,7 +231,7 @@ def _at_any_look(strata: Sequence[_Stratum]) -> Interval:
 
 
 def _added(counts: Counts) -> tuple[float, float]:
-    """A rate and its variance after one success and one failure were added."""
+    """A rate and its variance, with one success and one failure added."""
     trials = counts.reported + 2
     rate = (counts.succeeded + 1) / trials
     return rate, rate * (1 - rate) / trials

@@ -1,8 +1,8 @@
-"""Which lessons of a block are held back from it, to learn what happens without them. Pure.
+"""Holds lessons back from a block, to learn what happens without them. Pure.
 
-Called by `finding/context.py` once it is decided what a block would hold. A turn is one task, however many blocks it
-asks for: what its first block held back stays away from all of it, and what it was shown is not drawn any more. Else a
-lesson would come to a task that counts as one without it.
+Called by `finding/context.py` after it has chosen the lessons of a block. A turn is one task, even with several blocks.
+A lesson held back once stays out of the whole turn, and a lesson shown once is not drawn again. Otherwise an agent
+could see a lesson in a task that counts as one without it.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,8 +17,8 @@ HELD_BACK = "it is held back this time, to learn what happens without it"
 
 
 class Decided(msgspec.Struct, frozen=True):
-    """What earlier blocks of a turn came to: the lessons that they held back, and those that they showed. A lesson is
-    named by the id of its reflection, and by its own."""
+    """The lessons that earlier blocks of a turn held back or showed. A lesson is named by its memory id and by its
+    reflection's."""
 
     held_back: frozenset[str] = frozenset()
     shown: frozenset[str] = frozenset()
@@ -28,7 +28,7 @@ NOTHING_DECIDED = Decided()
 
 
 def decided(held_back: Collection[str], shown: Collection[str], strategy_of: Mapping[str, str]) -> Decided:
-    """Of the ids in receipts. `strategy_of`: see `drawn`."""
+    """The lessons of these memory ids from receipts. `strategy_of`: see `drawn`."""
     return Decided(_with_lessons(held_back, strategy_of), _with_lessons(shown, strategy_of))
 
 
@@ -37,7 +37,7 @@ def _with_lessons(memory_ids: Collection[str], strategy_of: Mapping[str, str]) -
 
 
 def held_of(memory_ids: Iterable[str], strategy_of: Mapping[str, str], before: Decided) -> tuple[str, ...]:
-    """Those of these memories that the turn holds back already."""
+    """Those of these memories that the turn already holds back."""
     return tuple(one for one in memory_ids if not before.held_back.isdisjoint((one, strategy_of.get(one, one))))
 
 
@@ -48,9 +48,9 @@ def drawn(
     fraction: float,
     before: Decided = NOTHING_DECIDED,
 ) -> tuple[Trial, ...]:
-    """What is done with each item of a block; nothing when none is to be held back, and with none of a lesson that the
-    turn has decided about `before`. What one episode taught is drawn together: a reflection that says what its strategy
-    says would hide what either does. `strategy_of`: the ids of strategies, each with its reflection's."""
+    """A trial for each item of a block, shown or held back. None if `fraction` is 0, nor for a lesson that the turn
+    decided `before`. A reflection and its strategy share one draw: they say much the same, so that one would hide the
+    other's effect. `strategy_of`: the ids of strategies, each with its reflection's."""
     if not fraction:
         return ()
     known = before.held_back | before.shown
@@ -68,7 +68,7 @@ def drawn(
 def without(
     block: ContextBlock, heading: str, lessons: Sequence[BlockLesson], held: Collection[str], receipt_id: str
 ) -> ContextBlock:
-    """The block without some of its items, of the lessons that it was made of; it has its receipt even when nothing is
+    """The block made of `lessons`, rendered again without the `held` ones. It has its receipt even when nothing is
     left."""
     left = {item.id for item in block.items} - set(held)
     rest = render(heading, [one for one in lessons if one.item.id in left], len(left), block.token_count, receipt_id)

@@ -1,8 +1,8 @@
-"""What became of tasks, and what that says of the lessons that were shown for them or held back.
+"""Joins the outcomes of tasks to the lessons that were shown or held back, and acts on the evidence.
 
-An outcome joins its lessons by the receipt of their block. A lesson that the evidence says harms is retired: its next
-version has the reason, and who thinks otherwise makes it active again, from where its evidence counts anew. Called by
-`rpc/lessons.py`; the rules are in `memory/trials/evidence.py`.
+An outcome finds its lessons by the receipt of their block. A lesson that harms is retired: its next version has the
+reason. A person may make it active again, and its evidence then starts anew. Called by `rpc/memory/report_outcome.py`;
+the rules are in `evidence.py`.
 """
 
 import logging
@@ -26,7 +26,7 @@ _KINDS = frozenset(kind.value for kind in MemoryKind)
 
 
 class JudgedLesson(msgspec.Struct, frozen=True):
-    """A lesson and what is known of it."""
+    """A lesson and its evidence."""
 
     memory: MemoryRecord
     evidence: LessonEvidence
@@ -43,9 +43,9 @@ class Outcomes:
     async def report(
         self, scope: Scope, receipt: Receipt, outcome: TaskOutcome, failures: Collection[str] | None
     ) -> None:
-        """Keeps the outcome of the task that the receipt is of, in place of an earlier one, and retires what harms.
-        `failures`: signatures (`kin/signature.py`) of the errors that came up; None when they are not known. Raises
-        what the store raises; said again, it does what is left to do."""
+        """Stores the outcome of the receipt's task, in place of an earlier one, and retires lessons that harm.
+        `failures`: signatures (`kin/signature.py`) of the errors that came up; None if unknown. A repeated call
+        completes an interrupted one. Raises what the store raises."""
         await self._store.report(scope, outcome)
         trials = await self._trials_of(scope, receipt)
         if not trials:
@@ -60,7 +60,7 @@ class Outcomes:
                 await self._retire(scope, judged)
 
     async def of(self, scope: Scope, memory_ids: Sequence[str]) -> tuple[JudgedLesson, ...]:
-        """What is known of these lessons, in their order. Raises NotFound for one that the scope does not have."""
+        """The evidence about these lessons, in their order. Raises NotFound for one that the scope does not have."""
         found = await self._lessons(scope, memory_ids)
         for memory_id in memory_ids:
             if memory_id not in found:
@@ -68,15 +68,15 @@ class Outcomes:
         return await self._judged(scope, [found[memory_id] for memory_id in memory_ids])
 
     async def page(self, scope: Scope, before: str | None, limit: int) -> tuple[tuple[JudgedLesson, ...], str | None]:
-        """What is known of at most `limit` of the lessons that there is evidence of, by id downwards, below `before`;
-        and below what to go on, None at the end. Those that were deleted are left out."""
+        """The evidence about at most `limit` lessons with trials, by descending id below `before`; and the `before` of
+        the next page, None at the end. Deleted lessons are left out."""
         ids = await self._trials.lessons(scope, before, limit + 1)
         found = await self._lessons(scope, ids[:limit])
         judged = await self._judged(scope, list(found.values()))
         return judged, ids[limit - 1] if len(ids) > limit else None
 
     async def _trials_of(self, scope: Scope, receipt: Receipt) -> tuple[Trial, ...]:
-        """The receipt's trials; what it showed without a draw is one too."""
+        """The receipt's trials, including those of lessons that it showed without a draw."""
         drawn = await self._trials.of_receipt(scope, receipt.receipt_id)
         known = {trial.memory_id for trial in drawn}
         shown = {item.id: Trial(item.id, item.version) for item in receipt.items if item.kind in _KINDS}
@@ -93,7 +93,7 @@ class Outcomes:
 
     async def _retire(self, scope: Scope, judged: JudgedLesson) -> None:
         memory, why = judged.memory, explained(judged.evidence)
-        # The same once for all sidecars that see it, and never over what somebody has changed meanwhile.
+        # All sidecars use this id, so that one revision is made. The version protects a concurrent change.
         once = f"judged from version {memory.evidence_from}"
         revision = Revision(Change.JUDGED, why, state=MemoryState.RETIRED, revision_id=once)
         try:
@@ -105,7 +105,7 @@ class Outcomes:
 
 
 def returned(memory: MemoryRecord | None, failures: Collection[str] | None) -> bool | None:
-    """Whether the error that a lesson is about came up again; None when that is not known, or it is about none."""
+    """Whether the lesson's error came up again; None if unknown, or if the lesson is not about an error."""
     if memory is None or failures is None or not memory.error_signature:
         return None
     return memory.error_signature in failures

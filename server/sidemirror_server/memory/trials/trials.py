@@ -1,4 +1,5 @@
-"""The port behind the evidence of lessons: which tasks each was shown for or held back from, and what became of them.
+"""The port of trials: the tasks that each lesson was shown for or held back from, and their outcomes.
+
 Adapters: `storage/sqlite/trials.py`, `storage/postgres/trials.py`.
 """
 
@@ -10,14 +11,14 @@ import msgspec
 from sidemirror_server.memory.trials.evidence import Arm, ArmTally
 from sidemirror_server.vocabulary.scope import Scope
 
-# How long a trial counts. Chosen here: what helped an agent a year ago says little of what it is now; a receipt,
-# without which no outcome comes any more, is kept for a month.
+# How long a trial counts. Chosen here: older evidence says little about the present agent. Outcomes need a receipt,
+# which is kept for a month.
 KEPT_FOR_US = 365 * 24 * 3600 * 1_000_000
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """One lesson and one receipt. `version`: the memory's, as it was shown or would have been. `fraction`: of the tasks
-    that it was to be held back from; 0 when it was shown without a draw."""
+    """One lesson and one receipt. `version`: of the memory that was shown or held back. `fraction`: the share of tasks
+    from which it was to be held back; 0 if it was shown without a draw."""
 
     memory_id: str
     version: int
@@ -26,7 +27,7 @@ class Trial(msgspec.Struct, frozen=True):
 
 
 class Settled(msgspec.Struct, frozen=True):
-    """What became of a trial. `returned`: whether the lesson's error came up again; None when that is not known."""
+    """The outcome of a trial. `returned`: whether the lesson's error came up again; None if unknown."""
 
     trial: Trial
     succeeded: bool
@@ -34,17 +35,17 @@ class Settled(msgspec.Struct, frozen=True):
 
 
 class Trials(Protocol):
-    """Keeps trials. Each verb is one transaction, durable when it returns.
+    """Stores trials. Each verb is one transaction, durable when it returns.
 
-    LT1  `assign` keeps the trials of a receipt; of several of one lesson and one receipt the first stays.
+    LT1  `assign` stores the trials of a receipt; of several for one lesson and one receipt the first stays.
     LT2  `of_receipt` returns the trials of a receipt, in the order of their ids; none for an unknown receipt.
-    LT3  `settle` says what became of trials, in place of what was said before. One that was assigned stays as it was
-         assigned; one that was not is from then on, at that time.
-    LT4  `tallies` counts a lesson's trials, from a version on, by fraction and arm; nothing for an unknown lesson.
-    LT5  `lessons` returns the ids of lessons that have trials, downwards, at most `limit`, below `before`.
-    LT6  `forget` removes trials assigned before `before_us`, of every scope, the oldest first, at most `limit`, and
-         returns how many.
-    LT7  Scopes never meet.
+    LT3  `settle` stores the outcomes of trials and replaces earlier ones. It keeps an existing assignment, and assigns
+         a trial that has none, at `now_us`.
+    LT4  `tallies` counts each lesson's trials from a version on, by fraction and arm; nothing for an unknown lesson.
+    LT5  `lessons` returns at most `limit` ids of lessons with trials, descending, below `before`.
+    LT6  `forget` removes at most `limit` trials of all scopes that were assigned before `before_us`, the oldest first,
+         and returns how many.
+    LT7  Scopes are isolated.
     Raises StoreUnavailable, StoreFull.
     """
 

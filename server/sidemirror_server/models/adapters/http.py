@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Collection, Mapping
 from email.utils import parsedate_to_datetime
-from typing import Any, Protocol
+from typing import Any
 
 import httpx2
 
@@ -48,14 +48,6 @@ class BodyTooLarge(Exception):
 
 class BodyPacked(Exception):
     """The body is compressed although that was not asked for: its size is anyone's guess."""
-
-
-class StatusError(Protocol):
-    """What both SDKs raise for a status of 300 and above."""
-
-    status_code: int
-    response: httpx2.Response
-    body: object
 
 
 class _Bounded(httpx2.AsyncByteStream):

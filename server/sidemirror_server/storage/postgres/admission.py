@@ -12,7 +12,7 @@ import asyncpg
 import msgspec
 from msgspec.structs import replace
 
-from sidemirror_server.storage.postgres.migrate import PostgresMigration, Recorded, check_schema, refused
+from sidemirror_server.storage.postgres.migrate import PostgresApplied, PostgresMigration, check_schema, refused
 from sidemirror_server.storage.sql import load_statements
 
 _SQL = load_statements(Path(__file__).with_name("database.sql"))
@@ -80,9 +80,9 @@ async def reach_of(connection: asyncpg.Connection) -> Reach:
     return Reach(found["is_operator"], own, roles)
 
 
-async def recorded(connection: asyncpg.Connection) -> list[Recorded]:
+async def recorded(connection: asyncpg.Connection) -> list[PostgresApplied]:
     """The migrations that were applied, in order."""
-    return [Recorded(*row) for row in await connection.fetch(_SQL["migrations"])]
+    return [PostgresApplied(*row) for row in await connection.fetch(_SQL["migrations"])]
 
 
 def _reasons(found: asyncpg.Record) -> Iterator[str]:

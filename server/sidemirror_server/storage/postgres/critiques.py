@@ -2,19 +2,15 @@
 
 from pathlib import Path
 
-import asyncpg
-from msgspec.structs import replace
-
 from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.statistics import Figures
-from sidemirror_server.critique.store import CritiqueKey, CritiqueRecord
+from sidemirror_server.critique.store import FIRST_CRITIQUE, CritiqueKey, CritiqueRecord, critique_of
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.errors import NotFound
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("critiques.sql"))
-_FIRST_KEY = CritiqueKey(2**63 - 1, "")  # before every critique there can be
 
 
 class PostgresCritiques:
@@ -32,17 +28,17 @@ class PostgresCritiques:
         async with self._database.transaction(scope) as transaction:
             await transaction.change(_SQL["keep"], *key, *values)
             (row,) = await transaction.fetch(_SQL["get"], *key)
-        return _record(row)
+        return critique_of(*row)
 
     async def get(self, scope: Scope, critique_id: str) -> CritiqueRecord | None:
         async with self._database.transaction(scope, reads_only=True) as transaction:
             row = await transaction.first(_SQL["get"], scope.tenant_id, scope.project_id, critique_id)
-        return None if row is None else _record(row)
+        return None if row is None else critique_of(*row)
 
     async def list(
         self, scope: Scope, turn_id: str | None, session_id: str | None, after: CritiqueKey | None, limit: int
     ) -> tuple[CritiqueRecord, ...]:
-        place = after or _FIRST_KEY
+        place = after or FIRST_CRITIQUE
         wanted = (scope.tenant_id, scope.project_id, place.created_us, place.critique_id, limit)
         async with self._database.transaction(scope, reads_only=True) as transaction:
             if turn_id is not None:
@@ -51,7 +47,7 @@ class PostgresCritiques:
                 rows = await transaction.fetch(_SQL["list_of_session"], *wanted, session_id)
             else:
                 rows = await transaction.fetch(_SQL["list"], *wanted)
-        return tuple(_record(row) for row in rows)
+        return tuple(critique_of(*row) for row in rows)
 
     async def report(self, scope: Scope, critique_id: str, outcome: CritiqueOutcome) -> None:
         values = (outcome.outcome, outcome.score, outcome.reported_us)
@@ -77,9 +73,3 @@ class PostgresCritiques:
                 ids = [row[2] for row in rows if Scope(row[0], row[1]) == scope]
                 forgotten += await transaction.change(_SQL["forget"], scope.tenant_id, scope.project_id, ids)
         return forgotten
-
-
-def _record(row: asyncpg.Record) -> CritiqueRecord:
-    critique = CritiqueRecord(*row[:-3])
-    outcome, score, reported_us = row[-3:]
-    return critique if outcome is None else replace(critique, outcome=CritiqueOutcome(outcome, score, reported_us))

@@ -1,15 +1,13 @@
 """Goal reflections in Postgres. Who puts and deletes reflections of one goal takes turns: otherwise two that each see
 only their own would leave more than there may be."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
-import asyncpg
-
-from sidemirror_server.goals.record import GoalReflection, GoalState
+from sidemirror_server.goals.record import GoalReflection, reflection_of
 from sidemirror_server.goals.similarity import CANDIDATES, Goals, by_goal, most_alike
 from sidemirror_server.goals.store import (
     FORGOTTEN_AFTER_US,
+    FORGOTTEN_AT_ONCE,
     KEPT_FOR_US,
     MOST_PER_GOAL,
     MOST_RECENT_GOALS,
@@ -18,12 +16,9 @@ from sidemirror_server.goals.store import (
 from sidemirror_server.goals.words import words_of
 from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("goal_reflections.sql"))
-# How many old goals a put forgets, and how many old deletions a deletion. Chosen here: more than it adds.
-_FORGOTTEN_AT_ONCE = 4
 _EVER = -(2**63)
 
 
@@ -74,7 +69,7 @@ class PostgresGoalReflections:
     async def delete(self, scope: Scope, goal_id: str, now_us: int) -> int:
         place = (*_place(scope), goal_id)
         async with self._database.transaction(scope, in_turn=_turn(scope, goal_id)) as transaction:
-            old = (now_us - FORGOTTEN_AFTER_US, _FORGOTTEN_AT_ONCE)
+            old = (now_us - FORGOTTEN_AFTER_US, FORGOTTEN_AT_ONCE)
             await transaction.change(_SQL["forget_deletions"], *_place(scope), *old)
             await transaction.change(_SQL["deleted"], *place, now_us)
             await transaction.change(_SQL["delete_words"], *place)
@@ -83,7 +78,7 @@ class PostgresGoalReflections:
 
 async def _forget(transaction: Transaction, scope: Scope, before_us: int) -> None:
     """Some of what nobody is shown any more goes."""
-    for row in await transaction.fetch(_SQL["oldest"], *_place(scope), before_us, _FORGOTTEN_AT_ONCE):
+    for row in await transaction.fetch(_SQL["oldest"], *_place(scope), before_us, FORGOTTEN_AT_ONCE):
         place = (*_place(scope), row[0])
         await transaction.change(_SQL["forget"], *place, before_us)
         if not await transaction.fetch(_SQL["of_goals"], *_place(scope), [row[0]], _EVER):
@@ -92,14 +87,7 @@ async def _forget(transaction: Transaction, scope: Scope, before_us: int) -> Non
 
 async def _of_goals(transaction: Transaction, scope: Scope, goal_ids: list[str], now_us: int) -> Goals:
     rows = await transaction.fetch(_SQL["of_goals"], *_place(scope), goal_ids, now_us - KEPT_FOR_US)
-    return by_goal(goal_ids, _reflections(rows))
-
-
-def _reflections(rows: Iterable[asyncpg.Record]) -> Iterable[GoalReflection]:
-    for goal_id, created_us, reflection_id, objective, insight, importance, state, origin in rows:
-        yield GoalReflection(
-            reflection_id, goal_id, objective, insight, importance, GoalState(state), created_us, Origin(origin)
-        )
+    return by_goal(goal_ids, (reflection_of(*row) for row in rows))
 
 
 def _place(scope: Scope) -> tuple[str, str]:

@@ -5,12 +5,10 @@ from pathlib import Path
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog, turn_of
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.trace.log import Note
+from sidemirror_server.trace.log import FORGET_AT_ONCE, Note, forgotten_before_us
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("journal.sql"))
-# How many old notes one new one may take along. Chosen here: enough to keep up, too few to notice.
-_FORGET_AT_ONCE = 20
 
 
 class PostgresJournal(PostgresTurnLog):
@@ -25,7 +23,7 @@ class PostgresJournal(PostgresTurnLog):
         place = (scope.tenant_id, scope.project_id, topic)
         async with self._notes.transaction(scope, in_turn=turn_of(scope)) as transaction:
             added = await transaction.change(_SQL["add"], *place, note.key, note.group, note.at_us, note.body)
-            gone = await transaction.fetch(_SQL["forget"], *place, note.at_us - 4 * kept_us, _FORGET_AT_ONCE)
+            gone = await transaction.fetch(_SQL["forget"], *place, forgotten_before_us(note, kept_us), FORGET_AT_ONCE)
             if gone:
                 await transaction.change(_SQL["mark"], *place, note.at_us, max(position for (position,) in gone))
         return added == 1

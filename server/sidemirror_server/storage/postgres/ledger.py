@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sidemirror_server.models.ledger import US_PER_DAY, Amount, Cap, Level, Refusal, Reservation, Spend, day_of
+from sidemirror_server.models.ledger import Amount, Cap, Level, Refusal, Reservation, Spend, day_of, refusal, spend_of
 from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.ids import new_id
@@ -30,9 +30,9 @@ class PostgresLedger:
         reservation = Reservation(new_id(now_us), scope, purpose, day_of(now_us), most)
         async with self._database.transaction(scope, in_turn=_IN_TURN) as transaction:
             used = await _used(transaction, scope, purpose, reservation.day)
-            refusal = _refusal(used, reservation, caps)
-            if refusal is not None:
-                return refusal
+            exceeded = refusal(used, reservation, caps)
+            if exceeded is not None:
+                return exceeded
             lease_until_us = now_us + round(lease_s * 1e6)
             await transaction.change(_SQL["take"], *_of(reservation), reservation.reservation_id, lease_until_us)
             return reservation
@@ -49,7 +49,7 @@ class PostgresLedger:
     async def spent(self, scope: Scope, first_day: int, now_us: int) -> tuple[Spend, ...]:
         async with self._database.transaction(scope, reads_only=True) as transaction:
             rows = await transaction.fetch(_SQL["spent"], scope.tenant_id, scope.project_id, first_day, now_us)
-        return tuple(_spend(*row) for row in rows)
+        return tuple(spend_of(*row) for row in rows)
 
     async def used(self, scope: Scope, purpose: str, day: int) -> Mapping[Level, Amount]:
         async with self._database.transaction(scope, reads_only=True) as transaction:
@@ -82,25 +82,3 @@ def _of(reservation: Reservation) -> tuple[Any, ...]:
 async def _used(transaction: Transaction, scope: Scope, purpose: str, day: int) -> dict[Level, Amount]:
     rows = await transaction.fetch(_SQL["used"], scope.tenant_id, scope.project_id, day, purpose)
     return {**dict.fromkeys(Level, Amount()), **{Level(level): Amount(*used) for level, *used in rows}}
-
-
-def _refusal(used: Mapping[Level, Amount], reservation: Reservation, caps: Mapping[Level, Cap]) -> Refusal | None:
-    most, until_us = reservation.most, (reservation.day + 1) * US_PER_DAY
-    for level in Level:
-        cap = caps.get(level, Cap())
-        for unit, limit, taken, wanted in (
-            ("tokens", cap.tokens, used[level].tokens, most.tokens),
-            ("nano_usd", cap.nano_usd, used[level].nano_usd, most.nano_usd),
-        ):
-            if limit is not None and taken + wanted > limit:
-                return Refusal(level, unit, limit, taken, wanted, until_us)
-    return None
-
-
-def _spend(
-    day: int, purpose: str, calls: int, tokens: int, nano_usd: int, reserved_tokens: int, reserved_nano_usd: int,
-    orphaned_tokens: int, orphaned_nano_usd: int,
-) -> Spend:  # fmt: skip
-    in_flight = Amount(reserved_tokens - orphaned_tokens, reserved_nano_usd - orphaned_nano_usd)
-    orphaned = Amount(orphaned_tokens, orphaned_nano_usd)
-    return Spend(day, purpose, calls, Amount(tokens, nano_usd), in_flight, orphaned)

@@ -1,7 +1,6 @@
-"""Brings a Postgres database up to the schema this server knows: numbered SQL files, each applied once, by the owner.
+"""Brings a Postgres database up to the schema this server knows (`storage/migration.py`), as its owner.
 
-`migrations/NNNN_name.sql`, numbered from 0001 without gaps. The first line says whether servers that know only the
-migrations before go on working with it:
+The first line of a migration says whether servers that do not know it go on working with the schema:
 
     -- compatible: yes
 
@@ -9,21 +8,19 @@ What was applied is recorded with a checksum and that answer. `serve` never chan
 """
 
 import contextlib
-import hashlib
 import re
 import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
 import asyncpg
-import msgspec
 
+from sidemirror_server.storage.migration import Applied, Migration, check_same, missing, read_files, unknown
 from sidemirror_server.storage.postgres.failures import connect_failure, store_failure
 from sidemirror_server.vocabulary.errors import StoreRefused
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 
-_FILE_NAME = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql")
 _COMPATIBLE = re.compile(r"-- compatible: (yes|no)\n")
 # Any fixed number serves, as long as nobody else uses it: two that migrate at once take turns.
 _LOCK = 0x5349_4445_4D49_5252
@@ -33,7 +30,7 @@ CREATE TABLE IF NOT EXISTS sidemirror.schema_migrations (
     number     bigint PRIMARY KEY,
     name       text NOT NULL,
     checksum   text NOT NULL,     -- SHA-256 of the file, hexadecimal
-    compatible boolean NOT NULL,  -- with servers that know only the migrations before
+    compatible boolean NOT NULL,  -- with servers that do not know it
     applied_us bigint NOT NULL
 )
 """
@@ -81,62 +78,38 @@ SELECT rolsuper OR rolbypassrls OR rolname = current_user FROM pg_catalog.pg_rol
 """
 
 
-class PostgresMigration(msgspec.Struct, frozen=True):
-    """One numbered file."""
+class PostgresMigration(Migration, frozen=True):
+    """One file. `compatible`: servers that do not know it go on working with the schema."""
 
-    number: int
-    name: str
-    script: str
-    checksum: str
     compatible: bool
 
-    def __str__(self) -> str:
-        return f"{self.number:04d}_{self.name}"
 
+class PostgresApplied(Applied, frozen=True):
+    """A migration that a database has. `compatible`: as its file said when it was applied."""
 
-class Recorded(msgspec.Struct, frozen=True):
-    """A migration that a database has."""
-
-    number: int
-    name: str
-    checksum: str
     compatible: bool
-
-    def __str__(self) -> str:
-        return f"{self.number:04d}_{self.name}"
 
 
 def read_migrations(folder: Path = MIGRATIONS) -> tuple[PostgresMigration, ...]:
     """The files of the folder in order. Raises ValueError for a name, a numbering or a first line that is wrong."""
     found = []
-    for number, path in enumerate(sorted(folder.glob("*.sql")), start=1):
-        match = _FILE_NAME.fullmatch(path.name)
-        if match is None or int(match[1]) != number:
-            raise ValueError(f"{path.name}: migration {number:04d}_….sql is expected here")
-        content = path.read_bytes()
-        script = content.decode("utf-8")
-        compatible = _COMPATIBLE.match(script)
+    for file in read_files(folder):
+        compatible = _COMPATIBLE.match(file.script)
         if compatible is None:
-            raise ValueError(f"{path.name}: begins with '-- compatible: yes' or '-- compatible: no'")
-        checksum = hashlib.sha256(content).hexdigest()
-        found.append(PostgresMigration(number, match[2], script, checksum, compatible[1] == "yes"))
+            raise ValueError(f"{file}.sql: begins with '-- compatible: yes' or '-- compatible: no'")
+        is_compatible = compatible[1] == "yes"
+        found.append(PostgresMigration(file.number, file.name, file.script, file.checksum, is_compatible))
     return tuple(found)
 
 
-def check_schema(recorded: Sequence[Recorded], known: Sequence[PostgresMigration]) -> None:
+def check_schema(applied: Sequence[PostgresApplied], known: Sequence[PostgresMigration]) -> None:
     """Raises StoreRefused, saying what to do, when a server that knows `known` cannot work with this schema."""
-    _check_same(recorded, known)
-    if len(recorded) < len(known):
-        raise refused(f"migration {known[len(recorded)]} is missing: run `sidemirror migrate`")
-    for newer in recorded[len(known) :]:
+    check_same("postgres", applied, known)
+    for lacked in missing(applied, known):
+        raise refused(f"migration {lacked} is missing: run `sidemirror migrate`")
+    for newer in unknown(applied, known):
         if not newer.compatible:
             raise refused(f"migration {newer} is newer than this server, and says that only newer servers work with it")
-
-
-def _check_same(recorded: Sequence[Recorded], known: Sequence[PostgresMigration]) -> None:
-    for applied, ours in zip(recorded, known, strict=False):
-        if (applied.number, applied.checksum) != (ours.number, ours.checksum):
-            raise refused(f"migration {applied} is not the one this server has")
 
 
 async def connect(url: str, within_s: float) -> asyncpg.Connection:
@@ -217,9 +190,9 @@ async def _migrate(
     for migration in known:
         async with connection.transaction():
             await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
-            recorded = [Recorded(*row) for row in await connection.fetch(_RECORDED)]
-            _check_same(recorded, known)
-            if migration.number > len(recorded):
+            there = [PostgresApplied(*row) for row in await connection.fetch(_RECORDED)]
+            check_same("postgres", there, known)
+            if missing(there, [migration]):
                 await connection.execute(migration.script)
                 values = (migration.number, migration.name, migration.checksum, migration.compatible, now_us)
                 await connection.execute(_RECORD, *values)

@@ -5,11 +5,10 @@ from pathlib import Path
 
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.trace.receipts import Receipt, ReceiptKey, ReceiptKind, receipt_body, receipt_of
+from sidemirror_server.trace.receipts import FIRST_RECEIPT, Receipt, ReceiptKey, ReceiptKind, receipt_body, receipt_of
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("receipts.sql"))
-_FIRST_KEY = ReceiptKey(2**63 - 1, "")  # before every receipt there can be
 
 
 class PostgresReceipts:
@@ -43,7 +42,7 @@ class PostgresReceipts:
     async def list(
         self, scope: Scope, kind: ReceiptKind | None, after: ReceiptKey | None, limit: int
     ) -> tuple[Receipt, ...]:
-        place = after or _FIRST_KEY
+        place = after or FIRST_RECEIPT
         wanted = (scope.tenant_id, scope.project_id, place.time_us, place.receipt_id, limit)
         async with self._database.transaction(scope, reads_only=True) as transaction:
             if kind is None:

@@ -5,14 +5,13 @@ from pathlib import Path
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.turn_log import turn_of
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.thinking.store import SessionKey, SessionRecord
+from sidemirror_server.thinking.store import FIRST_SESSION, SessionKey, SessionRecord
 from sidemirror_server.trace.log import TURN_TOPIC
 from sidemirror_server.vocabulary.errors import AlreadyExists, NotFound, WrongState
 from sidemirror_server.vocabulary.ids import SessionId
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("sessions.sql"))
-_FIRST_KEY = SessionKey(2**63 - 1, SessionId(""))  # before every session there can be
 
 
 class PostgresSessions:
@@ -38,7 +37,7 @@ class PostgresSessions:
                 raise NotFound("session", session_id)
 
     async def list(self, scope: Scope, after: SessionKey | None, limit: int) -> tuple[SessionRecord, ...]:
-        place = after or _FIRST_KEY
+        place = after or FIRST_SESSION
         wanted = (scope.tenant_id, scope.project_id, place.created_us, place.session_id, limit)
         async with self._database.transaction(scope, reads_only=True) as transaction:
             rows = await transaction.fetch(_SQL["list"], *wanted)

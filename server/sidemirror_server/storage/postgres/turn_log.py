@@ -9,7 +9,7 @@ elsewhere begins to count anew. The price is one append at a time and scope: 16 
 (tests/postgres/test_two_sidecars.py). An append carries what all turns of a sidecar have waiting.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +17,14 @@ import asyncpg
 
 from sidemirror_server.storage.postgres.database import TRANSACTION_S, PostgresDatabase, Transaction
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.trace.log import TURN_TOPIC, Batch, Draft, Entry, HeadKey, TurnHead, TurnStanding
-from sidemirror_server.vocabulary.errors import WrongState
+from sidemirror_server.trace.acceptance import Placed, accept, check_repeated
+from sidemirror_server.trace.log import FIRST_HEAD, TURN_TOPIC, Batch, Entry, HeadKey, TurnHead, TurnStanding, head_of
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("turn_log.sql"))
-_FIRST_KEY = HeadKey(2**63 - 1, TurnId(""))  # before every turn there can be
 # What a large append may take beyond an ordinary one: a slow network's pace.
 _BYTES_PER_S = 4 * 1024 * 1024
-
-_Placed = tuple[TurnHead, Draft]
 
 
 class PostgresTurnLog:
@@ -45,8 +42,8 @@ class PostgresTurnLog:
             turn_ids = list({batch.head.turn_id for batch in batches})
             rows = await transaction.fetch(_SQL["kept"], *_place(scope), turn_ids)
             kept = {turn_id: (session_id, last_sequence) for turn_id, session_id, last_sequence in rows}
-            heads, fresh, repeated = _told_apart(batches, kept)
-            await _check_repeated(transaction, scope, fresh, repeated)
+            heads, fresh, repeated = accept(batches, kept)
+            check_repeated(repeated, await _kept_bodies(transaction, scope, fresh, repeated))
             missing = [batch for batch in batches if batch.session_body is not None]
             await transaction.change(
                 _SQL["put"], *_place(scope), *_sessions(missing), *_heads(heads), TURN_TOPIC, *_entries(fresh)
@@ -83,7 +80,7 @@ class PostgresTurnLog:
         after: HeadKey | None,
         limit: int,
     ) -> tuple[TurnHead, ...]:
-        key = after or _FIRST_KEY
+        key = after or FIRST_HEAD
         wanted = (*_place(scope), key.started_us, key.turn_id, limit)
         if session_id is not None:
             rows = await self._fetch(scope, "heads_of_session", *wanted, standing, session_id)
@@ -91,7 +88,7 @@ class PostgresTurnLog:
             rows = await self._fetch(scope, "heads_standing", *wanted, standing)
         else:
             rows = await self._fetch(scope, "heads", *wanted)
-        return tuple(_head(*row) for row in rows)
+        return tuple(head_of(*row) for row in rows)
 
     async def newest(self, scope: Scope, session_id: SessionId) -> TurnHead | None:
         return _only(await self._fetch(scope, "newest", *_place(scope), session_id))
@@ -107,7 +104,7 @@ class PostgresTurnLog:
                 await transaction.enter(scope)
                 turn_ids = [turn_id for place, turn_id in places if place == scope]
                 for row in await transaction.fetch(_SQL["open_heads"], *_place(scope), turn_ids):
-                    found[scope, row[0]] = _head(*row)
+                    found[scope, row[0]] = head_of(*row)
         return tuple((place[0], found[place]) for place in places if place in found)
 
     async def _fetch(self, scope: Scope, statement: str, *wanted: Any) -> list[asyncpg.Record]:
@@ -120,53 +117,17 @@ def turn_of(scope: Scope) -> tuple[str, ...]:
     return ("log", scope.tenant_id, scope.project_id)
 
 
-def _told_apart(
-    batches: tuple[Batch, ...], kept: dict[TurnId, tuple[SessionId, int]]
-) -> tuple[list[TurnHead], list[_Placed], list[_Placed]]:
-    """The heads to put, the drafts that continue their turns, and those whose place is taken. `kept` is what there is
-    of each turn, and is brought up to date.
-
-    Raises WrongState for a turn of another session and for what leaves a hole: a draft too far on, or a head that
-    knows of more entries, or of fewer, than its turn has then.
-    """
-    heads: dict[TurnId, TurnHead] = {}
-    fresh: list[_Placed] = []
-    repeated: list[_Placed] = []
-    for batch in batches:
-        head = batch.head
-        session_id, last = kept.get(head.turn_id, (head.session_id, 0))
-        if session_id != head.session_id:
-            raise WrongState("turn", head.turn_id, "of another session")
-        before = last
-        for draft in batch.drafts:
-            if draft.sequence == last + 1:
-                last = draft.sequence
-                fresh.append((head, draft))
-            elif 1 <= draft.sequence <= last:
-                repeated.append((head, draft))
-            else:
-                raise WrongState("turn", head.turn_id, f"ends with entry {last}")
-        if head.last_sequence > last or (last > before and head.last_sequence != last):
-            raise WrongState("turn", head.turn_id, f"ends with entry {last}")
-        if head.last_sequence >= before:
-            heads[head.turn_id] = head
-        kept[head.turn_id] = (session_id, last)
-    return list(heads.values()), fresh, repeated
-
-
-async def _check_repeated(
-    transaction: Transaction, scope: Scope, fresh: Iterable[_Placed], repeated: list[_Placed]
-) -> None:
-    """Raises WrongState when a place is taken by another body, be it in the store or earlier in this call."""
+async def _kept_bodies(
+    transaction: Transaction, scope: Scope, fresh: Iterable[Placed], repeated: Sequence[Placed]
+) -> dict[tuple[str, int], bytes]:
+    """What is kept in the places of the repeated drafts, and what the same append is about to put there."""
     if not repeated:
-        return
+        return {}
     places = [[head.turn_id for head, _ in repeated], [draft.sequence for _, draft in repeated]]
     rows = await transaction.fetch(_SQL["bodies"], *_place(scope), TURN_TOPIC, *places)
-    taken = {(key, sequence): body for key, sequence, body in rows}
-    taken.update({(head.turn_id, draft.sequence): draft.body for head, draft in fresh})
-    for head, draft in repeated:
-        if taken.get((head.turn_id, draft.sequence)) != draft.body:
-            raise WrongState("turn", head.turn_id, f"entry {draft.sequence} is another one")
+    bodies = {(key, sequence): body for key, sequence, body in rows}
+    bodies.update({(head.turn_id, draft.sequence): draft.body for head, draft in fresh})
+    return bodies
 
 
 def _sessions(batches: list[Batch]) -> tuple[list[Any], ...]:
@@ -177,7 +138,7 @@ def _sessions(batches: list[Batch]) -> tuple[list[Any], ...]:
     )
 
 
-def _heads(heads: list[TurnHead]) -> tuple[list[Any], ...]:
+def _heads(heads: Sequence[TurnHead]) -> tuple[list[Any], ...]:
     return (
         [head.turn_id for head in heads],
         [head.session_id for head in heads],
@@ -190,7 +151,7 @@ def _heads(heads: list[TurnHead]) -> tuple[list[Any], ...]:
     )
 
 
-def _entries(placed: list[_Placed]) -> tuple[list[Any], ...]:
+def _entries(placed: Sequence[Placed]) -> tuple[list[Any], ...]:
     return (
         [head.turn_id for head, _ in placed],
         [head.session_id for head, _ in placed],
@@ -201,23 +162,7 @@ def _entries(placed: list[_Placed]) -> tuple[list[Any], ...]:
 
 
 def _only(rows: list[asyncpg.Record]) -> TurnHead | None:
-    return _head(*rows[0]) if rows else None
-
-
-def _head(
-    turn_id: str,
-    session_id: str,
-    turn_count: int,
-    standing: str,
-    last_sequence: int,
-    started_us: int,
-    updated_us: int,
-    body: bytes,
-) -> TurnHead:
-    return TurnHead(
-        *(TurnId(turn_id), SessionId(session_id), turn_count, TurnStanding(standing)),
-        *(last_sequence, started_us, updated_us, body),
-    )
+    return head_of(*rows[0]) if rows else None
 
 
 def _place(scope: Scope) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Jobs in Postgres. `put_job` and `finish_job` let another adapter put or finish a job in a transaction of its own."""
+"""Jobs in Postgres."""
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping
@@ -9,13 +9,24 @@ import asyncpg
 
 from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.vocabulary.errors import AlreadyExists, LostClaim, NotFound, WrongState
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.work.queue import LIST_BYTES, VANISHED, Job, JobKey, JobState, NewJob
+from sidemirror_server.work.queue import (
+    FIRST_JOB,
+    LIST_BYTES,
+    VANISHED,
+    Job,
+    JobKey,
+    JobState,
+    NewJob,
+    job_of,
+    lease_until_us,
+    not_claimed,
+    same_job,
+    wrong_state,
+)
 
 _SQL = load_statements(Path(__file__).with_name("work.sql"))
-_FIRST_KEY = JobKey(2**63 - 1, JobId(""))  # before every job there can be
 
 
 class PostgresWork:
@@ -30,8 +41,11 @@ class PostgresWork:
         return self._arrived
 
     async def put(self, scope: Scope, job: NewJob, now_us: int) -> Job:
+        run_at_us = now_us if job.run_at_us is None else job.run_at_us
+        values = (job.kind, job.payload, job.max_attempts, run_at_us, now_us)
         async with self._database.transaction(scope) as transaction:
-            kept = await put_job(transaction, scope, job, now_us)
+            await transaction.change(_SQL["put"], *_place(scope), job.job_id, *values)
+            kept = same_job(job, await _get(transaction, scope, job.job_id))
         self._arrived.set()
         return kept
 
@@ -50,14 +64,14 @@ class PostgresWork:
             found = await transaction.fetch(_SQL["due"], *due, limit)
             for scope, job_ids in _by_scope(found):
                 await transaction.enter(scope)
-                values = (job_ids, now_us, _after(now_us, lease_s), worker)
+                values = (job_ids, now_us, lease_until_us(now_us, lease_s), worker)
                 for job in _jobs(await transaction.fetch(_SQL["claim"], *_place(scope), *values)):
                     claimed[scope, job.job_id] = job
         order = [(Scope(tenant_id, project_id), JobId(job_id)) for tenant_id, project_id, job_id in found]
         return tuple(claimed[place] for place in order if place in claimed)
 
     async def extend(self, scope: Scope, job_id: JobId, token: int, lease_s: float, now_us: int) -> None:
-        await self._as_claimant("extend", scope, job_id, token, now_us, _after(now_us, lease_s))
+        await self._as_claimant("extend", scope, job_id, token, now_us, lease_until_us(now_us, lease_s))
 
     async def checkpoint(self, scope: Scope, job_id: JobId, token: int, notes: bytes, now_us: int) -> None:
         await self._as_claimant("checkpoint", scope, job_id, token, now_us, notes)
@@ -76,10 +90,7 @@ class PostgresWork:
     async def revive(self, scope: Scope, job_id: JobId, now_us: int) -> None:
         async with self._database.transaction(scope) as transaction:
             if await transaction.change(_SQL["revive"], *_place(scope), job_id, now_us) == 0:
-                job = await _get(transaction, scope, job_id)
-                if job is None:
-                    raise NotFound("job", job_id)
-                raise WrongState("job", job_id, job.state)
+                raise wrong_state(job_id, await _get(transaction, scope, job_id))
         self._arrived.set()
 
     async def get(self, scope: Scope, job_id: JobId) -> Job | None:
@@ -89,7 +100,7 @@ class PostgresWork:
     async def list(
         self, scope: Scope, kind: str, states: Collection[JobState], after: JobKey | None, limit: int
     ) -> tuple[Job, ...]:
-        place = after or _FIRST_KEY
+        place = after or FIRST_JOB
         wanted = (kind, place.created_us, place.job_id, [state.value for state in states] or None, limit, LIST_BYTES)
         async with self._database.transaction(scope, reads_only=True) as transaction:
             return _jobs(await transaction.fetch(_SQL["list"], *_place(scope), *wanted))
@@ -128,41 +139,18 @@ class PostgresWork:
     async def forget(self, scope: Scope, job_id: JobId) -> None:
         async with self._database.transaction(scope) as transaction:
             if await transaction.change(_SQL["forget"], *_place(scope), job_id) == 0:
-                job = await _get(transaction, scope, job_id)
-                if job is None:
-                    raise NotFound("job", job_id)
-                raise WrongState("job", job_id, job.state)
+                raise wrong_state(job_id, await _get(transaction, scope, job_id))
 
     async def _as_claimant(self, verb: str, scope: Scope, job_id: JobId, token: int, now_us: int, *values: Any) -> None:
         async with self._database.transaction(scope) as transaction:
             await _change_claimed(transaction, verb, scope, job_id, token, now_us, *values)
 
 
-async def put_job(transaction: Transaction, scope: Scope, job: NewJob, now_us: int) -> Job:
-    """`Work.put` within the caller's transaction, which is in `scope`. The caller sets `arrived` when it is durable."""
-    run_at_us = now_us if job.run_at_us is None else job.run_at_us
-    values = (job.kind, job.payload, job.max_attempts, run_at_us, now_us)
-    await transaction.change(_SQL["put"], *_place(scope), job.job_id, *values)
-    kept = await _get(transaction, scope, job.job_id)
-    if kept is None or (kept.kind, kept.payload) != (job.kind, job.payload):
-        raise AlreadyExists("job", job.job_id)
-    return kept
-
-
-async def finish_job(
-    transaction: Transaction, scope: Scope, job_id: JobId, token: int, result: bytes | None, now_us: int
-) -> None:
-    """`Work.finish` within the caller's transaction: the job is done exactly when the caller's change is kept."""
-    await _change_claimed(transaction, "finish", scope, job_id, token, now_us, result)
-
-
 async def _change_claimed(
     transaction: Transaction, verb: str, scope: Scope, job_id: JobId, token: int, *values: Any
 ) -> None:
     if await transaction.change(_SQL[verb], *_place(scope), job_id, token, *values) == 0:
-        if await _get(transaction, scope, job_id) is None:
-            raise NotFound("job", job_id)
-        raise LostClaim(job_id, token)
+        raise not_claimed(job_id, token, await _get(transaction, scope, job_id))
 
 
 async def _get(transaction: Transaction, scope: Scope, job_id: JobId) -> Job | None:
@@ -171,10 +159,7 @@ async def _get(transaction: Transaction, scope: Scope, job_id: JobId) -> Job | N
 
 
 def _jobs(rows: Iterable[asyncpg.Record]) -> tuple[Job, ...]:
-    return tuple(
-        Job(Scope(tenant_id, project_id), job_id, kind, payload, JobState(state), *others)
-        for tenant_id, project_id, job_id, kind, payload, state, *others in rows
-    )
+    return tuple(job_of(*row) for row in rows)
 
 
 def _by_scope(rows: Iterable[asyncpg.Record]) -> Iterable[tuple[Scope, list[JobId]]]:
@@ -187,7 +172,3 @@ def _by_scope(rows: Iterable[asyncpg.Record]) -> Iterable[tuple[Scope, list[JobI
 
 def _place(scope: Scope) -> tuple[str, str]:
     return scope.tenant_id, scope.project_id
-
-
-def _after(now_us: int, wait_s: float) -> int:
-    return now_us + round(wait_s * 1_000_000)

@@ -6,14 +6,13 @@ from typing import Any
 
 from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.statistics import Figures
-from sidemirror_server.critique.store import CritiqueKey, CritiqueRecord
+from sidemirror_server.critique.store import FIRST_CRITIQUE, CritiqueKey, CritiqueRecord, critique_of
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.vocabulary.errors import NotFound
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("critiques.sql"))
-_FIRST_KEY = CritiqueKey(2**63 - 1, "")  # before every critique there can be
 
 
 class SqliteCritiques:
@@ -36,19 +35,19 @@ class SqliteCritiques:
 
         def change(connection: sqlite3.Connection) -> CritiqueRecord:
             connection.execute(_SQL["keep"], values)
-            return _record(connection.execute(_SQL["get"], _key(scope, critique.critique_id)).fetchone())
+            return critique_of(*connection.execute(_SQL["get"], _key(scope, critique.critique_id)).fetchone())
 
         return await self._database.write(change)
 
     async def get(self, scope: Scope, critique_id: str) -> CritiqueRecord | None:
         wanted = _key(scope, critique_id)
         row = self._database.read(lambda connection: connection.execute(_SQL["get"], wanted).fetchone())
-        return None if row is None else _record(row)
+        return None if row is None else critique_of(*row)
 
     async def list(
         self, scope: Scope, turn_id: str | None, session_id: str | None, after: CritiqueKey | None, limit: int
     ) -> tuple[CritiqueRecord, ...]:
-        place = after or _FIRST_KEY
+        place = after or FIRST_CRITIQUE
         name = "list_of_turn" if turn_id is not None else "list" if session_id is None else "list_of_session"
         wanted = {
             **_key(scope, place.critique_id),
@@ -59,7 +58,7 @@ class SqliteCritiques:
         }
         # Bodies hold whole responses: a page of them takes too long for the loop.
         rows = await self._database.search(lambda connection: connection.execute(_SQL[name], wanted).fetchall())
-        return tuple(_record(row) for row in rows)
+        return tuple(critique_of(*row) for row in rows)
 
     async def report(self, scope: Scope, critique_id: str, outcome: CritiqueOutcome) -> None:
         values = {
@@ -94,18 +93,3 @@ class SqliteCritiques:
 
 def _key(scope: Scope, critique_id: str) -> dict[str, Any]:
     return {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "critique_id": critique_id}
-
-
-def _record(row: tuple[Any, ...]) -> CritiqueRecord:
-    critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, *reported = row
-    return CritiqueRecord(
-        critique_id=critique_id,
-        created_us=created_us,
-        provider=provider,
-        confidence_ppm=confidence_ppm,
-        revise=bool(revise),
-        turn_id=turn_id,
-        session_id=session_id,
-        body=body,
-        outcome=None if reported[0] is None else CritiqueOutcome(*reported),
-    )

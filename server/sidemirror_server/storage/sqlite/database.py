@@ -21,11 +21,12 @@ from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
+from sidemirror_server.storage.migration import Migration
 from sidemirror_server.storage.sqlite.checkpoints import Checkpoints
 from sidemirror_server.storage.sqlite.failures import store_failure
 from sidemirror_server.storage.sqlite.folder import FolderLock, refuse_unsafe_file_system
 from sidemirror_server.storage.sqlite.group import Alike
-from sidemirror_server.storage.sqlite.migrate import SqliteMigration, migrate, read_migrations
+from sidemirror_server.storage.sqlite.migrate import migrate, read_migrations
 from sidemirror_server.storage.sqlite.writer import GroupWriter
 from sidemirror_server.vocabulary.errors import StoreFull, StoreRefused, StoreUnavailable
 
@@ -44,7 +45,7 @@ class SqliteDatabase:
     """One SQLite file in a data folder that this process holds alone. To be used from one event loop."""
 
     def __init__(
-        self, folder: Path, lock: FolderLock, known: tuple[SqliteMigration, ...], now_us: int, wal_bytes: int
+        self, folder: Path, lock: FolderLock, known: tuple[Migration, ...], now_us: int, wal_bytes: int
     ) -> None:
         """Use `open`."""
         path = folder / FILE_NAME
@@ -76,7 +77,7 @@ class SqliteDatabase:
         folder: Path,
         *,
         now_us: int,
-        migrations: tuple[SqliteMigration, ...] | None = None,
+        migrations: tuple[Migration, ...] | None = None,
         wal_limit_bytes: int = WAL_LIMIT_BYTES,
     ) -> Self:
         """Takes the folder (made with mode 0700 when missing), brings the schema up to date, starts the threads.

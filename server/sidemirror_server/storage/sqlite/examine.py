@@ -12,7 +12,7 @@ import msgspec
 
 from sidemirror_server.storage.sqlite.database import FILE_NAME
 from sidemirror_server.storage.sqlite.folder import file_system_of, refuse_unsafe_file_system
-from sidemirror_server.storage.sqlite.migrate import check_applied, read_migrations
+from sidemirror_server.storage.sqlite.migrate import applied_in, check_applied, read_migrations
 from sidemirror_server.vocabulary.errors import StoreRefused
 
 # A few complaints tell as much as all of them.
@@ -89,8 +89,7 @@ def _with_content(found: Examined) -> Examined:
     known = read_migrations()
     try:
         with contextlib.closing(_read_only(found.folder / FILE_NAME)) as connection:
-            applied = connection.execute("SELECT number, name, checksum FROM schema_migrations ORDER BY number")
-            rows = applied.fetchall()
+            applied = applied_in(connection)
             complaints = [
                 str(row[0]) for row in connection.execute(f"PRAGMA quick_check({_COMPLAINTS})") if row[0] != "ok"
             ]
@@ -99,10 +98,12 @@ def _with_content(found: Examined) -> Examined:
         return msgspec.structs.replace(found, problems=(*found.problems, f"{FILE_NAME} cannot be read: {error}"))
     problems = [*found.problems, *(f"{FILE_NAME} is damaged: {complaint}" for complaint in complaints)]
     try:
-        check_applied(rows, known)
+        check_applied(applied, known)
     except StoreRefused as refused:
         problems.append(refused.facts["reason"])
-    return msgspec.structs.replace(found, schema=(len(rows), len(known)), newest_us=newest_us, problems=tuple(problems))
+    return msgspec.structs.replace(
+        found, schema=(len(applied), len(known)), newest_us=newest_us, problems=tuple(problems)
+    )
 
 
 def _read_only(path: Path) -> sqlite3.Connection:

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from sidemirror_server.goals.record import GoalReflection, GoalState
+from sidemirror_server.goals.record import GoalReflection, reflection_of
 from sidemirror_server.goals.similarity import CANDIDATES, Goals, by_goal, most_alike
 from sidemirror_server.goals.store import (
     FORGOTTEN_AFTER_US,
+    FORGOTTEN_AT_ONCE,
     KEPT_FOR_US,
     MOST_PER_GOAL,
     MOST_RECENT_GOALS,
@@ -18,12 +19,9 @@ from sidemirror_server.goals.store import (
 from sidemirror_server.goals.words import words_of
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
-from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("goal_reflections.sql"))
-# How many old goals a put forgets, and how many old deletions a deletion. Chosen here: more than it adds.
-_FORGOTTEN_AT_ONCE = 4
 
 
 class SqliteGoalReflections:
@@ -91,9 +89,7 @@ class SqliteGoalReflections:
 
         def change(connection: sqlite3.Connection) -> int:
             before_us = now_us - FORGOTTEN_AFTER_US
-            connection.execute(
-                _SQL["forget_deletions"], {**values, "before_us": before_us, "limit": _FORGOTTEN_AT_ONCE}
-            )
+            connection.execute(_SQL["forget_deletions"], {**values, "before_us": before_us, "limit": FORGOTTEN_AT_ONCE})
             connection.execute(_SQL["deleted"], values)
             connection.execute(_SQL["delete_words"], values)
             return connection.execute(_SQL["delete"], values).rowcount
@@ -103,7 +99,7 @@ class SqliteGoalReflections:
 
 def _forget(connection: sqlite3.Connection, scope: Scope, before_us: int) -> None:
     """Some of what nobody is shown any more goes."""
-    wanted = {**_place(scope), "before_us": before_us, "limit": _FORGOTTEN_AT_ONCE}
+    wanted = {**_place(scope), "before_us": before_us, "limit": FORGOTTEN_AT_ONCE}
     for (goal_id,) in connection.execute(_SQL["oldest"], wanted).fetchall():
         values = {**wanted, "goal_id": goal_id, "since_us": -(2**63)}
         connection.execute(_SQL["forget"], values)
@@ -119,12 +115,7 @@ def _of_goals(connection: sqlite3.Connection, wanted: dict[str, Any], goal_ids: 
 
 
 def _reflections(rows: Iterable[tuple[Any, ...]]) -> tuple[GoalReflection, ...]:
-    return tuple(
-        GoalReflection(
-            reflection_id, goal_id, objective, insight, importance, GoalState(state), created_us, Origin(origin)
-        )
-        for goal_id, created_us, reflection_id, objective, insight, importance, state, origin in rows
-    )
+    return tuple(reflection_of(*row) for row in rows)
 
 
 def _place(scope: Scope) -> dict[str, Any]:

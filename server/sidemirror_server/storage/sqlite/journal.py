@@ -6,12 +6,10 @@ from pathlib import Path
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
-from sidemirror_server.trace.log import Note
+from sidemirror_server.trace.log import FORGET_AT_ONCE, Note, forgotten_before_us
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("journal.sql"))
-# How many old notes one new one may take along. Chosen here: enough to keep up, too few to notice.
-_FORGET_AT_ONCE = 20
 
 
 class SqliteJournal(SqliteTurnLog):
@@ -30,8 +28,8 @@ class SqliteJournal(SqliteTurnLog):
             "group_id": note.group,
             "at_us": note.at_us,
             "body": note.body,
-            "until_us": note.at_us - 4 * kept_us,
-            "limit": _FORGET_AT_ONCE,
+            "until_us": forgotten_before_us(note, kept_us),
+            "limit": FORGET_AT_ONCE,
         }
 
         def change(connection: sqlite3.Connection) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sidemirror_server.models.ledger import US_PER_DAY, Amount, Cap, Level, Refusal, Reservation, Spend, day_of
+from sidemirror_server.models.ledger import Amount, Cap, Level, Refusal, Reservation, Spend, day_of, refusal, spend_of
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.vocabulary.ids import new_id
@@ -27,9 +27,10 @@ class SqliteLedger:
         values = {**_of(reservation), "lease_until_us": now_us + round(lease_s * 1e6)}
 
         def change(connection: sqlite3.Connection) -> Reservation | Refusal:
-            refusal = _refusal(connection, reservation, caps)
-            if refusal is not None:
-                return refusal
+            used = _used(connection, scope, purpose, reservation.day)
+            exceeded = refusal(used, reservation, caps)
+            if exceeded is not None:
+                return exceeded
             connection.executemany(_SQL["take"], [{**values, **row} for row in _rows(scope, purpose)])
             connection.execute(_SQL["note"], values)
             return reservation
@@ -56,7 +57,7 @@ class SqliteLedger:
             "now_us": now_us,
         }
         rows = self._database.read(lambda connection: connection.execute(_SQL["spent"], wanted).fetchall())
-        return tuple(sorted(map(_spend, rows), key=lambda spend: (-spend.day, spend.purpose)))
+        return tuple(sorted((spend_of(*row) for row in rows), key=lambda spend: (-spend.day, spend.purpose)))
 
     async def used(self, scope: Scope, purpose: str, day: int) -> Mapping[Level, Amount]:
         return self._database.read(lambda connection: _used(connection, scope, purpose, day))
@@ -107,24 +108,3 @@ def _used(connection: sqlite3.Connection, scope: Scope, purpose: str, day: int) 
         used = connection.execute(_SQL["used"], {**row, "day": day}).fetchone()
         found[level] = Amount(*used) if used else Amount()
     return found
-
-
-def _refusal(connection: sqlite3.Connection, reservation: Reservation, caps: Mapping[Level, Cap]) -> Refusal | None:
-    most, until_us = reservation.most, (reservation.day + 1) * US_PER_DAY
-    used = _used(connection, reservation.scope, reservation.purpose, reservation.day)
-    for level in Level:
-        cap = caps.get(level, Cap())
-        for unit, limit, taken, wanted in (
-            ("tokens", cap.tokens, used[level].tokens, most.tokens),
-            ("nano_usd", cap.nano_usd, used[level].nano_usd, most.nano_usd),
-        ):
-            if limit is not None and taken + wanted > limit:
-                return Refusal(level, unit, limit, taken, wanted, until_us)
-    return None
-
-
-def _spend(row: tuple[Any, ...]) -> Spend:
-    day, purpose, calls, tokens, nano_usd, reserved_tokens, reserved_nano_usd, *orphaned = row
-    lost = Amount(*orphaned)
-    in_flight = Amount(reserved_tokens - lost.tokens, reserved_nano_usd - lost.nano_usd)
-    return Spend(day, purpose, calls, Amount(tokens, nano_usd), in_flight, lost)

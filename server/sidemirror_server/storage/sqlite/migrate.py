@@ -1,22 +1,18 @@
-"""Brings a database file up to the schema this server knows: numbered SQL files, each applied once.
+"""Brings a database file up to the schema this server knows (`storage/migration.py`).
 
-`migrations/NNNN_name.sql`, numbered from 0001 without gaps. What was applied is recorded with a checksum, so that a
-file that was edited later is noticed instead of giving two servers two schemas.
+What was applied is recorded with a checksum, so that a file that was edited later is noticed instead of giving two
+servers two schemas.
 """
 
-import hashlib
-import re
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
-
+from sidemirror_server.storage.migration import Applied, Migration, check_same, missing, read_files, unknown
 from sidemirror_server.vocabulary.errors import StoreRefused
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 
-_FILE_NAME = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql")
 _TABLE = """
 CREATE TABLE IF NOT EXISTS schema_migrations (
     number     INTEGER PRIMARY KEY,
@@ -25,54 +21,43 @@ CREATE TABLE IF NOT EXISTS schema_migrations (
     applied_us INTEGER NOT NULL
 ) STRICT
 """
+_APPLIED = "SELECT number, name, checksum FROM schema_migrations ORDER BY number"
 
 
-class SqliteMigration(msgspec.Struct, frozen=True):
-    """One numbered file."""
-
-    number: int
-    name: str
-    script: str
-    checksum: str
+def read_migrations() -> tuple[Migration, ...]:
+    """The migrations of this server, in order."""
+    return read_files(MIGRATIONS)
 
 
-def read_migrations(folder: Path = MIGRATIONS) -> tuple[SqliteMigration, ...]:
-    """The files of the folder in order. Raises ValueError for a file name or a numbering that is out of order."""
-    found = []
-    for number, path in enumerate(sorted(folder.glob("*.sql")), start=1):
-        match = _FILE_NAME.fullmatch(path.name)
-        if match is None or int(match[1]) != number:
-            raise ValueError(f"{path.name}: migration {number:04d}_….sql is expected here")
-        content = path.read_bytes()
-        found.append(SqliteMigration(number, match[2], content.decode("utf-8"), hashlib.sha256(content).hexdigest()))
-    return tuple(found)
+def applied_in(connection: sqlite3.Connection) -> list[Applied]:
+    """The migrations that the database has, in order."""
+    return [Applied(*row) for row in connection.execute(_APPLIED)]
 
 
-def migrate(connection: sqlite3.Connection, known: tuple[SqliteMigration, ...], now_us: int) -> tuple[int, ...]:
+def migrate(connection: sqlite3.Connection, known: Sequence[Migration], now_us: int) -> tuple[int, ...]:
     """Applies what is missing, each file in its own transaction; returns the numbers applied now.
 
     Raises StoreRefused, having changed nothing, when the database is newer than this server or was made by files
     that differ from the known ones.
     """
     connection.execute(_TABLE)
-    recorded = connection.execute("SELECT number, name, checksum FROM schema_migrations ORDER BY number").fetchall()
-    check_applied(recorded, known)
-    missing = known[len(recorded) :]
-    for migration in missing:
+    applied = applied_in(connection)
+    check_applied(applied, known)
+    added = missing(applied, known)
+    for migration in added:
         _apply(connection, migration, now_us)
-    return tuple(migration.number for migration in missing)
+    return tuple(migration.number for migration in added)
 
 
-def check_applied(recorded: Iterable[tuple[int, str, str]], known: tuple[SqliteMigration, ...]) -> None:
-    """Raises StoreRefused when what was applied (number, name and checksum, in order) is not what is known."""
-    for position, (number, name, checksum) in enumerate(recorded):
-        if position >= len(known):
-            raise _refused(f"migration {number:04d}_{name} is newer than this server, which knows {len(known)}")
-        if (number, checksum) != (known[position].number, known[position].checksum):
-            raise _refused(f"migration {number:04d}_{name} is not the one this server has")
+def check_applied(applied: Sequence[Applied], known: Sequence[Migration]) -> None:
+    """Raises StoreRefused when what was applied is not what is known, or is more."""
+    check_same("sqlite", applied, known)
+    for newer in unknown(applied, known):
+        reason = f"migration {newer} is newer than this server, which knows {len(known)}"
+        raise StoreRefused(store="sqlite", reason=reason)
 
 
-def _apply(connection: sqlite3.Connection, migration: SqliteMigration, now_us: int) -> None:
+def _apply(connection: sqlite3.Connection, migration: Migration, now_us: int) -> None:
     try:
         connection.executescript(f"BEGIN IMMEDIATE;\n{migration.script}")
         connection.execute(
@@ -84,7 +69,3 @@ def _apply(connection: sqlite3.Connection, migration: SqliteMigration, now_us: i
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
-
-
-def _refused(reason: str) -> StoreRefused:
-    return StoreRefused(store="sqlite", reason=reason)

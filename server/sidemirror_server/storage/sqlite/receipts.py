@@ -7,11 +7,10 @@ from typing import Any
 
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
-from sidemirror_server.trace.receipts import Receipt, ReceiptKey, ReceiptKind, receipt_body, receipt_of
+from sidemirror_server.trace.receipts import FIRST_RECEIPT, Receipt, ReceiptKey, ReceiptKind, receipt_body, receipt_of
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("receipts.sql"))
-_FIRST_KEY = ReceiptKey(2**63 - 1, "")  # before every receipt there can be
 
 
 class SqliteReceipts:
@@ -58,7 +57,7 @@ class SqliteReceipts:
     async def list(
         self, scope: Scope, kind: ReceiptKind | None, after: ReceiptKey | None, limit: int
     ) -> tuple[Receipt, ...]:
-        place = after or _FIRST_KEY
+        place = after or FIRST_RECEIPT
         wanted = {**_key(scope, place.receipt_id), "time_us": place.time_us, "kind": kind, "limit": limit}
         name = "list" if kind is None else "list_of_kind"
         rows = await self._database.search(lambda connection: connection.execute(_SQL[name], wanted).fetchall())

@@ -6,14 +6,13 @@ from typing import Any
 
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
-from sidemirror_server.thinking.store import SessionKey, SessionRecord
+from sidemirror_server.thinking.store import FIRST_SESSION, SessionKey, SessionRecord
 from sidemirror_server.trace.log import TURN_TOPIC
 from sidemirror_server.vocabulary.errors import AlreadyExists, NotFound, WrongState
 from sidemirror_server.vocabulary.ids import SessionId
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("sessions.sql"))
-_FIRST_KEY = SessionKey(2**63 - 1, SessionId(""))  # before every session there can be
 
 
 class SqliteSessions:
@@ -43,7 +42,7 @@ class SqliteSessions:
             raise NotFound("session", session_id)
 
     async def list(self, scope: Scope, after: SessionKey | None, limit: int) -> tuple[SessionRecord, ...]:
-        place = after or _FIRST_KEY
+        place = after or FIRST_SESSION
         wanted = {**_key(scope, place.session_id), "created_us": place.created_us, "limit": limit}
         # Counts the turns of each session on the page: too long for the loop when there are many.
         rows = await self._database.search(lambda connection: connection.execute(_SQL["list"], wanted).fetchall())

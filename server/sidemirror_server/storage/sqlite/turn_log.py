@@ -14,13 +14,12 @@ import msgspec
 
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
-from sidemirror_server.trace.log import TURN_TOPIC, Batch, Draft, Entry, HeadKey, TurnHead, TurnStanding
-from sidemirror_server.vocabulary.errors import WrongState
+from sidemirror_server.trace.acceptance import Placed, accept, check_repeated
+from sidemirror_server.trace.log import FIRST_HEAD, TURN_TOPIC, Batch, Entry, HeadKey, TurnHead, TurnStanding, head_of
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("turn_log.sql"))
-_FIRST_KEY = HeadKey(2**63 - 1, TurnId(""))  # before every turn there can be
 # An append of more than this runs beside the loop. Chosen here: either keeps the loop for some 2 to 5 ms.
 _LONG_ENTRIES = 1000
 _LONG_BYTES = 8 * 1024 * 1024
@@ -76,7 +75,7 @@ class SqliteTurnLog:
             statement = _SQL["heads_of_session"]
         else:
             statement = _SQL["heads" if standing is None else "heads_standing"]
-        key = after or _FIRST_KEY
+        key = after or FIRST_HEAD
         wanted = {
             **_place(scope),
             "session_id": session_id,
@@ -86,7 +85,7 @@ class SqliteTurnLog:
             "limit": limit,
         }
         return self._database.read(
-            lambda connection: tuple(_head(*row) for row in connection.execute(statement, wanted).fetchall())
+            lambda connection: tuple(head_of(*row) for row in connection.execute(statement, wanted).fetchall())
         )
 
     async def newest(self, scope: Scope, session_id: SessionId) -> TurnHead | None:
@@ -95,7 +94,7 @@ class SqliteTurnLog:
     async def idle(self, before_us: int, limit: int) -> tuple[tuple[Scope, TurnHead], ...]:
         wanted = {"before_us": before_us, "limit": limit}
         rows = self._database.read(lambda connection: connection.execute(_SQL["idle"], wanted).fetchall())
-        return tuple((Scope(tenant_id, project_id), _head(*head)) for tenant_id, project_id, *head in rows)
+        return tuple((Scope(tenant_id, project_id), head_of(*head)) for tenant_id, project_id, *head in rows)
 
     def _number(self, statement: str, wanted: Mapping[str, Any]) -> int:
         number: int = self._database.read(lambda connection: connection.execute(_SQL[statement], wanted).fetchone())[0]
@@ -103,7 +102,7 @@ class SqliteTurnLog:
 
     def _one_head(self, statement: str, wanted: Mapping[str, Any]) -> TurnHead | None:
         row = self._database.read(lambda connection: connection.execute(_SQL[statement], wanted).fetchone())
-        return None if row is None else _head(*row)
+        return None if row is None else head_of(*row)
 
 
 class _Bodies:
@@ -138,21 +137,29 @@ def _append_many(connection: sqlite3.Connection, appends: Sequence[tuple[Scope, 
 def _append(connection: sqlite3.Connection, scope: Scope, batches: Sequence[Batch]) -> None:
     place = _place(scope)
     kept = _kept(connection, place, batches)
-    fresh, repeated = _told_apart(batches, kept)
+    ends = {turn_id: (known.session_id, known.last_sequence) for turn_id, known in kept.items()}
+    heads, fresh, repeated = accept(batches, ends)
     _make_sessions(connection, place, [batch for batch in batches if batch.session_body is not None])
-    _put_heads(connection, place, batches, kept)
+    _put_heads(connection, place, heads, kept)
     _put_entries(connection, place, fresh)
+    check_repeated(repeated, _kept_bodies(connection, place, repeated))
+
+
+def _kept_bodies(
+    connection: sqlite3.Connection, place: Mapping[str, Any], repeated: Iterable[Placed]
+) -> dict[tuple[str, int], bytes]:
+    """What is kept in the places of these drafts, those of the same append included."""
+    bodies: dict[tuple[str, int], bytes] = {}
     for head, draft in repeated:
-        place_taken = {**place, "topic": TURN_TOPIC, "key": head.turn_id, "sequence": draft.sequence}
-        (body,) = connection.execute(_SQL["body"], place_taken).fetchone()
-        if body != draft.body:
-            raise WrongState("turn", head.turn_id, f"entry {draft.sequence} is another one")
+        wanted = {**place, "topic": TURN_TOPIC, "key": head.turn_id, "sequence": draft.sequence}
+        (bodies[head.turn_id, draft.sequence],) = connection.execute(_SQL["body"], wanted).fetchone()
+    return bodies
 
 
 class _Kept(NamedTuple):
     """What is known of a turn before an append."""
 
-    session_id: str
+    session_id: SessionId
     last_sequence: int
     turn_count: int
     standing: str
@@ -171,38 +178,6 @@ def _kept(connection: sqlite3.Connection, place: Mapping[str, Any], batches: Seq
     return {TurnId(turn_id): _Kept(*known) for turn_id, *known in rows}
 
 
-_Placed = tuple[TurnHead, Draft]
-
-
-def _told_apart(batches: Sequence[Batch], kept: Mapping[TurnId, _Kept]) -> tuple[list[_Placed], list[_Placed]]:
-    """The drafts that continue their turns, and those whose place is taken.
-
-    Raises WrongState for a turn of another session and for what leaves a hole: a draft too far on, or a head that
-    knows of more entries, or of fewer, than its turn has then.
-    """
-    ends = {turn_id: (known.session_id, known.last_sequence) for turn_id, known in kept.items()}
-    fresh: list[_Placed] = []
-    repeated: list[_Placed] = []
-    for batch in batches:
-        head = batch.head
-        session_id, last = ends.get(head.turn_id, (head.session_id, 0))
-        if session_id != head.session_id:
-            raise WrongState("turn", head.turn_id, "of another session")
-        before = last
-        for draft in batch.drafts:
-            if draft.sequence == last + 1:
-                last = draft.sequence
-                fresh.append((head, draft))
-            elif 1 <= draft.sequence <= last:
-                repeated.append((head, draft))
-            else:
-                raise WrongState("turn", head.turn_id, f"ends with entry {last}")
-        if head.last_sequence > last or (last > before and head.last_sequence != last):
-            raise WrongState("turn", head.turn_id, f"ends with entry {last}")
-        ends[head.turn_id] = (session_id, last)
-    return fresh, repeated
-
-
 def _make_sessions(connection: sqlite3.Connection, place: Mapping[str, Any], batches: Iterable[Batch]) -> None:
     bodies = _Bodies()
     rows = [(batch.head.session_id, batch.head.started_us, *bodies.add(batch.session_body or b"")) for batch in batches]
@@ -210,31 +185,26 @@ def _make_sessions(connection: sqlite3.Connection, place: Mapping[str, Any], bat
 
 
 def _put_heads(
-    connection: sqlite3.Connection, place: Mapping[str, Any], batches: Iterable[Batch], kept: Mapping[TurnId, _Kept]
+    connection: sqlite3.Connection, place: Mapping[str, Any], heads: Iterable[TurnHead], kept: Mapping[TurnId, _Kept]
 ) -> None:
-    newest: dict[TurnId, TurnHead] = {}
-    for head in (batch.head for batch in batches):
-        other = newest.get(head.turn_id)
-        if other is None or head.last_sequence >= other.last_sequence:
-            newest[head.turn_id] = head
     moved: list[TurnHead] = []
     others: list[TurnHead] = []
-    for turn_id, head in newest.items():
-        known = kept.get(turn_id)
+    for head in heads:
+        known = kept.get(head.turn_id)
         (moved if known is not None and known.moves_on(head) else others).append(head)
-    for statement, heads in (("move_heads", moved), ("put_heads", others)):
+    for statement, alike in (("move_heads", moved), ("put_heads", others)):
         bodies = _Bodies()
         rows = [
             (
                 *(head.turn_id, head.session_id, head.turn_count, head.standing, head.last_sequence),
                 *(head.started_us, head.updated_us, *bodies.add(head.body)),
             )
-            for head in heads
+            for head in alike
         ]
         _put(connection, statement, place, rows, bodies)
 
 
-def _put_entries(connection: sqlite3.Connection, place: Mapping[str, Any], placed: Iterable[_Placed]) -> None:
+def _put_entries(connection: sqlite3.Connection, place: Mapping[str, Any], placed: Iterable[Placed]) -> None:
     bodies = _Bodies()
     rows = [
         (head.turn_id, head.session_id, draft.sequence, draft.at_us, *bodies.add(draft.body)) for head, draft in placed
@@ -271,22 +241,6 @@ def _up_to(max_bytes: int, rows: sqlite3.Cursor) -> tuple[Entry, ...]:
             break
     rows.close()
     return tuple(entries)
-
-
-def _head(
-    turn_id: str,
-    session_id: str,
-    turn_count: int,
-    standing: str,
-    last_sequence: int,
-    started_us: int,
-    updated_us: int,
-    body: bytes,
-) -> TurnHead:
-    return TurnHead(
-        *(TurnId(turn_id), SessionId(session_id), turn_count, TurnStanding(standing)),
-        *(last_sequence, started_us, updated_us, body),
-    )
 
 
 def _place(scope: Scope) -> dict[str, Any]:

@@ -21,7 +21,7 @@ WHERE true
 ON CONFLICT (tenant_id, project_id, session_id) DO NOTHING
 
 -- name: put_heads
--- Heads, new or in the place of those that are not ahead of them. A row: the columns of `turns` from turn_id to
+-- Heads, new or in the place of those that are there, each turn at most once. A row: the columns of `turns` from turn_id to
 -- updated_us, body's begin and length.
 INSERT INTO turns (tenant_id, project_id, turn_id, session_id, turn_count, standing, last_sequence, started_us,
                    updated_us, body)
@@ -33,7 +33,6 @@ WHERE true
 ON CONFLICT (tenant_id, project_id, turn_id) DO UPDATE
 SET turn_count = excluded.turn_count, standing = excluded.standing, last_sequence = excluded.last_sequence,
     started_us = excluded.started_us, updated_us = excluded.updated_us, body = excluded.body
-WHERE excluded.last_sequence >= turns.last_sequence
 
 -- name: move_heads
 -- The same for turns that are there and in which nothing has changed that lists are ordered by: SQLite writes every
@@ -47,7 +46,6 @@ FROM json_each(:rows)
 WHERE true
 ON CONFLICT (tenant_id, project_id, turn_id) DO UPDATE
 SET last_sequence = excluded.last_sequence, updated_us = excluded.updated_us, body = excluded.body
-WHERE excluded.last_sequence >= turns.last_sequence
 
 -- name: put_entries
 -- New entries, in the order of the rows. A row: key, group, sequence, at_us, body's begin and length.

@@ -1,4 +1,4 @@
-"""Jobs in SQLite. `put_job` and `finish_job` let another adapter put or finish a job in a transaction of its own."""
+"""Jobs in SQLite."""
 
 import asyncio
 import json
@@ -10,13 +10,24 @@ from typing import Any
 
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
-from sidemirror_server.vocabulary.errors import AlreadyExists, LostClaim, NotFound, WrongState
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.work.queue import LIST_BYTES, VANISHED, Job, JobKey, JobState, NewJob
+from sidemirror_server.work.queue import (
+    FIRST_JOB,
+    LIST_BYTES,
+    VANISHED,
+    Job,
+    JobKey,
+    JobState,
+    NewJob,
+    job_of,
+    lease_until_us,
+    not_claimed,
+    same_job,
+    wrong_state,
+)
 
 _SQL = load_statements(Path(__file__).with_name("work.sql"))
-_FIRST_KEY = JobKey(2**63 - 1, JobId(""))  # before every job there can be
 
 
 class SqliteWork:
@@ -46,14 +57,14 @@ class SqliteWork:
             connection.execute(_SQL["bury"], {**due, "error": VANISHED})
             rows = connection.execute(_SQL["due"], {**due, "limit": limit}).fetchall()
             positions = json.dumps([position for (position,) in rows])
-            lease = {"lease_until_us": _after(now_us, lease_s), "worker": worker, "now_us": now_us}
+            lease = {"lease_until_us": lease_until_us(now_us, lease_s), "worker": worker, "now_us": now_us}
             connection.execute(_SQL["claim"], {**lease, "positions": positions})
             return _jobs(connection.execute(_SQL["claimed"], {"positions": positions}))
 
         return await self._database.write(change)
 
     async def extend(self, scope: Scope, job_id: JobId, token: int, lease_s: float, now_us: int) -> None:
-        await self._as_claimant("extend", scope, job_id, token, now_us, lease_until_us=_after(now_us, lease_s))
+        await self._as_claimant("extend", scope, job_id, token, now_us, lease_until_us=lease_until_us(now_us, lease_s))
 
     async def checkpoint(self, scope: Scope, job_id: JobId, token: int, notes: bytes, now_us: int) -> None:
         await self._as_claimant("checkpoint", scope, job_id, token, now_us, notes=notes)
@@ -72,10 +83,7 @@ class SqliteWork:
     async def revive(self, scope: Scope, job_id: JobId, now_us: int) -> None:
         def change(connection: sqlite3.Connection) -> None:
             if connection.execute(_SQL["revive"], {**_key(scope, job_id), "now_us": now_us}).rowcount == 0:
-                job = _get(connection, scope, job_id)
-                if job is None:
-                    raise NotFound("job", job_id)
-                raise WrongState("job", job_id, job.state)
+                raise wrong_state(job_id, _get(connection, scope, job_id))
 
         await self._database.write(change)
         self._arrived.set()
@@ -86,7 +94,7 @@ class SqliteWork:
     async def list(
         self, scope: Scope, kind: str, states: Collection[JobState], after: JobKey | None, limit: int
     ) -> tuple[Job, ...]:
-        place = after or _FIRST_KEY
+        place = after or FIRST_JOB
         wanted = {
             **_key(scope, place.job_id),
             "kind": kind,
@@ -129,10 +137,7 @@ class SqliteWork:
     async def forget(self, scope: Scope, job_id: JobId) -> None:
         def change(connection: sqlite3.Connection) -> None:
             if connection.execute(_SQL["forget"], _key(scope, job_id)).rowcount == 0:
-                job = _get(connection, scope, job_id)
-                if job is None:
-                    raise NotFound("job", job_id)
-                raise WrongState("job", job_id, job.state)
+                raise wrong_state(job_id, _get(connection, scope, job_id))
 
         await self._database.write(change)
 
@@ -157,26 +162,14 @@ def put_job(connection: sqlite3.Connection, scope: Scope, job: NewJob, now_us: i
             "now_us": now_us,
         },
     )
-    kept = _get(connection, scope, job.job_id)
-    if kept is None or (kept.kind, kept.payload) != (job.kind, job.payload):
-        raise AlreadyExists("job", job.job_id)
-    return kept
-
-
-def finish_job(
-    connection: sqlite3.Connection, scope: Scope, job_id: JobId, token: int, result: bytes | None, now_us: int
-) -> None:
-    """`Work.finish` within the caller's transaction: the job is done exactly when the caller's change is kept."""
-    _change_claimed(connection, "finish", scope, job_id, token, {"now_us": now_us, "result": result})
+    return same_job(job, _get(connection, scope, job.job_id))
 
 
 def _change_claimed(
     connection: sqlite3.Connection, verb: str, scope: Scope, job_id: JobId, token: int, values: Mapping[str, Any]
 ) -> None:
     if connection.execute(_SQL[verb], {**_key(scope, job_id), "token": token, **values}).rowcount == 0:
-        if _get(connection, scope, job_id) is None:
-            raise NotFound("job", job_id)
-        raise LostClaim(job_id, token)
+        raise not_claimed(job_id, token, _get(connection, scope, job_id))
 
 
 def _get(connection: sqlite3.Connection, scope: Scope, job_id: JobId) -> Job | None:
@@ -185,7 +178,7 @@ def _get(connection: sqlite3.Connection, scope: Scope, job_id: JobId) -> Job | N
 
 
 def _jobs(rows: sqlite3.Cursor) -> tuple[Job, ...]:
-    return tuple(_job(*row) for row in rows.fetchall())
+    return tuple(job_of(*row) for row in rows.fetchall())
 
 
 def _page(rows: sqlite3.Cursor) -> tuple[Job, ...]:
@@ -194,16 +187,12 @@ def _page(rows: sqlite3.Cursor) -> tuple[Job, ...]:
     jobs: list[Job] = []
     room = LIST_BYTES
     for row in rows:
-        jobs.append(_job(*row))
+        jobs.append(job_of(*row))
         room -= len(jobs[-1].payload)
         if room <= 0:
             break
     rows.close()
     return tuple(jobs)
-
-
-def _job(tenant_id: str, project_id: str, job_id: str, kind: str, payload: bytes, state: str, *others: Any) -> Job:
-    return Job(Scope(tenant_id, project_id), JobId(job_id), kind, payload, JobState(state), *others)
 
 
 def _key(scope: Scope, job_id: JobId) -> dict[str, Any]:
@@ -212,7 +201,3 @@ def _key(scope: Scope, job_id: JobId) -> dict[str, Any]:
 
 def _array(values: Collection[str]) -> str:
     return json.dumps(list(values))
-
-
-def _after(now_us: int, wait_s: float) -> int:
-    return now_us + round(wait_s * 1_000_000)

@@ -1,8 +1,7 @@
-"""What a Claude model takes, as `GET /v1/models/{id}` says, and what a question becomes for it.
+"""The parameters that a Claude model takes, as `GET /v1/models/{id}` says, and the request for a question to it.
 
-The models differ in whether thinking can be turned off, turned on or given a budget, and a parameter that one does not
-take is an error 400 (research page critique-and-thinking, section 2.2). Asking beats a table of names, which is out of
-date on the day of a release.
+Models differ in whether thinking can be turned off, turned on or given a budget. A parameter that a model does not take
+is an error 400. The provider is asked, because a table of names is out of date on the day of a release (decision 013).
 """
 
 from typing import Any
@@ -14,12 +13,12 @@ from sidemirror_server.models.language_model import Ask
 
 # anthropic SDK, ThinkingConfigEnabledParam: budget_tokens must be at least this.
 _LEAST_BUDGET_TOKENS = 1024
-# Design section 4: LOW stands for 500 tokens of thinking, MEDIUM for 2000, HIGH for 5000.
+# Decision 013: LOW stands for 500 tokens of thinking, MEDIUM for 2000, HIGH for 5000.
 _EFFORTS_FROM_TOKENS = ((5000, "high"), (2000, "medium"), (0, "low"))
 
 
 class Support(msgspec.Struct, frozen=True):
-    """Whether the model takes one thing."""
+    """Whether the model supports one feature."""
 
     supported: bool = False
 
@@ -37,7 +36,7 @@ class ThinkingTypes(msgspec.Struct, frozen=True):
 
 
 class Thinking(msgspec.Struct, frozen=True):
-    """Of the model's thinking."""
+    """The capabilities of the model's thinking."""
 
     types: ThinkingTypes = ThinkingTypes()
 
@@ -51,7 +50,7 @@ class Effort(msgspec.Struct, frozen=True):
 
 
 class Capabilities(msgspec.Struct, frozen=True):
-    """What we need to know. The defaults are those of a model that nothing is known of: it is sent nothing special."""
+    """The capabilities that requests depend on. The defaults are for an unknown model: no extra parameters."""
 
     effort: Effort = Effort()
     thinking: Thinking = Thinking()
@@ -59,15 +58,15 @@ class Capabilities(msgspec.Struct, frozen=True):
 
 
 class DescribedModel(msgspec.Struct, frozen=True):
-    """A model, as the provider describes it."""
+    """A model as the provider describes it."""
 
     capabilities: Capabilities | None = None
     max_tokens: int | None = None
 
 
 class MessagesRequest(msgspec.Struct, frozen=True):
-    """`body`: arguments of `messages.create`; `applied`: what of the ask they are, for the usage; `sent`: what may be
-    left out if the provider takes exception to it."""
+    """`body`: arguments of `messages.create`. `applied`: the parameters that were sent, for the usage. `sent`: the
+    names of those that can be left out if the provider refuses them."""
 
     body: dict[str, Any]
     applied: dict[str, str]
@@ -75,7 +74,7 @@ class MessagesRequest(msgspec.Struct, frozen=True):
 
 
 def request_of(ask: Ask[Any], name: str, model: DescribedModel, left_out: frozenset[str]) -> MessagesRequest:
-    """The ask as this model takes it. `left_out`: parameters that it was seen not to take."""
+    """The request that puts the ask to this model. `left_out`: parameters that it has refused before."""
     known = model.capabilities or Capabilities()
     out = set(left_out)
     if ask.temperature is not None:
@@ -128,7 +127,7 @@ def _thinking(ask: Ask[Any], types: ThinkingTypes) -> dict[str, Any] | None:
         off = ("disabled", "between_tools")
         return next(({"type": name} for name in off if getattr(types, name).supported), None)
     if types.adaptive.supported:
-        return {"type": "adaptive", "display": "omitted"}  # nobody reads it here
+        return {"type": "adaptive", "display": "omitted"}  # the thinking is not read
     if types.enabled.supported:
         return {"type": "enabled", "budget_tokens": max(_LEAST_BUDGET_TOKENS, ask.thinking_tokens)}
     return None

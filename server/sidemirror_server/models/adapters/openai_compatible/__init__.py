@@ -1,4 +1,4 @@
-"""OpenAI, Ollama, vLLM, llama.cpp and whatever else speaks Chat Completions, through OpenAI's official SDK, which is
+"""OpenAI, Ollama, vLLM, llama.cpp and other servers with Chat Completions, through OpenAI's official SDK. The SDK is
 imported when it is first used."""
 
 from sidemirror_server.models.adapters.openai_compatible.embedder import OpenAICompatibleEmbedder

@@ -1,7 +1,7 @@
-"""What a question becomes for a server that speaks Chat Completions.
+"""The request for a question to a server with Chat Completions.
 
-OpenAI's own models differ by generation, which is a small table; of other servers nothing is known beforehand. What a
-server does not take it says in an error 400, and from then on it is left out (`chat.py`).
+OpenAI's models differ by generation; a small table has the differences. Other servers are unknown beforehand: if one
+refuses a parameter with an error 400, `chat.py` leaves the parameter out from then on.
 """
 
 from collections.abc import Mapping
@@ -14,12 +14,12 @@ import msgspec
 from sidemirror_server.models.answer_schema import schema_in_words, strict_schema
 from sidemirror_server.models.language_model import Ask
 
-# How a server can be held to JSON, the best way first.
+# The ways to get JSON from a server, the best first.
 Form = Literal["json_schema", "json_object", "text"]
 _WEAKER: Mapping[Form, Form] = {"json_schema": "json_object", "json_object": "text", "text": "text"}
 
-# OpenAI's models → the least effort they take; "": they do not reason. Rows are tried in their order, and a model in
-# no row is a new one, which reasons. Source: OpenAI's reasoning guide, as in research page critique-and-thinking.
+# OpenAI's models → the least effort that they take; "": they do not reason. The first row that matches decides. The
+# last row is for new models, which reason. Source: OpenAI's reasoning guide (decision 013).
 _LEAST_EFFORTS = (
     ("gpt-5*chat*", ""),
     ("gpt-5.[1-9]*", "none"),
@@ -30,27 +30,27 @@ _LEAST_EFFORTS = (
     ("chatgpt-*", ""),
     ("*", "low"),
 )
-# Design section 4: LOW stands for 500 tokens of thinking, MEDIUM for 2000, HIGH for 5000.
+# Decision 013: LOW stands for 500 tokens of thinking, MEDIUM for 2000, HIGH for 5000.
 _EFFORTS_FROM_TOKENS = ((5000, "high"), (2000, "medium"), (1, "low"))
 
 
 class CompatibleServer(msgspec.Struct, frozen=True):
-    """What is known of the server: at first what its address says, then what it did not take."""
+    """What is known about the server: at first from its address, later also from what it refused."""
 
     is_openai: bool
     form: Form = "json_schema"
     left_out: frozenset[str] = frozenset()
 
     def without(self, parameter: str) -> "CompatibleServer":
-        """The server, known not to take `parameter`."""
+        """The same server, known to refuse `parameter`."""
         if parameter == "response_format":
             return msgspec.structs.replace(self, form=_WEAKER[self.form])
         return msgspec.structs.replace(self, left_out=self.left_out | {parameter})
 
 
 class ChatRequest(msgspec.Struct, frozen=True):
-    """`body`: arguments of `chat.completions.create`; `applied`: what of the ask they are, for the usage; `sent`: what
-    may be left out if the server takes exception to it."""
+    """`body`: arguments of `chat.completions.create`. `applied`: the parameters that were sent, for the usage. `sent`:
+    the names of those that can be left out if the server refuses them."""
 
     body: dict[str, Any]
     applied: dict[str, str]
@@ -58,12 +58,12 @@ class ChatRequest(msgspec.Struct, frozen=True):
 
 
 def server_at(base_url: str) -> CompatibleServer:
-    """What the address says."""
+    """What the address tells about the server."""
     return CompatibleServer(is_openai=urlsplit(base_url).hostname == "api.openai.com")
 
 
 def request_of(ask: Ask[Any], model: str, server: CompatibleServer) -> ChatRequest:
-    """The ask as this server takes it."""
+    """The request that puts the ask to this server."""
     least = _least_effort(model) if server.is_openai else "none"
     # Ollama and llama.cpp turn thinking off at "none"; left on, a small model thinks until its tokens are used up.
     effort = "" if not least else _effort(ask, least)

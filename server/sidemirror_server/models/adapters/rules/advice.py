@@ -1,6 +1,6 @@
 """What to do next, by category of the failure. The wordings are written for this project.
 
-Keys are the values of `trace.failure.ErrorCategory`, which reach this adapter as plain text.
+Keys are the values of `trace.failure.ErrorCategory`, passed to this adapter as plain text.
 """
 
 import re
@@ -8,9 +8,9 @@ from typing import get_args
 
 from sidemirror_server.models.answers import CategoryWord
 
-# An exception ends its traceback; what stands before it is where the error came by.
+# The exception at the end of a traceback; the lines before it only show the call stack.
 _EXCEPTION = re.compile(r"^[ \t]{0,8}(?:\w{1,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception)\b.{0,400}", re.MULTILINE)
-# No spaces: a name, not a sentence that a tool would like to see repeated.
+# A name without spaces, so that no sentence from a tool's output is repeated.
 _NAME = r"[\w.$/-]{1,60}"
 _FIELD = re.compile(
     r"(?:column|field|argument|parameter|option|key|property|table|attribute|file|module|predicate|KeyError:)"
@@ -39,32 +39,32 @@ _FIELD_UNNAMED = {
 }
 
 
-# Those that tell something.
+# The categories that say something about the failure.
 _NAMED: dict[str, CategoryWord] = {word: word for word in get_args(CategoryWord) if word != "unknown"}
 
 
 def named(category: str | None) -> CategoryWord | None:
-    """The category, if it is one that tells something."""
+    """`category` if it is known and not `unknown`, else None."""
     return _NAMED.get(category or "")
 
 
 def advice(category: str | None, tool: str, error_text: str) -> str:
     """One sentence on what to do about a failure of this category, naming the field that the error names.
 
-    `tool` is put in as it is: the caller quotes and clips it.
+    `tool` is inserted unchanged: the caller quotes and clips it.
     """
     template = _ADVICE.get(category or "", _UNSAID)
     return template.format(tool=tool, field=named_field(error_text) or _FIELD_UNNAMED.get(category or "", ""))
 
 
 def named_field(error_text: str) -> str:
-    """The argument, column, file or name that an error puts in quotes or in front, in backquotes; empty when none."""
+    """The argument, column, file or name that an error quotes or begins with, in backquotes; empty if none."""
     found = _FIELD.search(error_text[:2_000])
     name = next(filter(None, found.groups()), "") if found else ""
     return f"`{name}`" if name else ""
 
 
 def telling(error_text: str) -> str:
-    """The last exception in an error text; the text itself when there is none."""
+    """The last exception in an error text; the whole text if there is none."""
     exceptions = _EXCEPTION.findall(error_text)
     return str(exceptions[-1]).strip() if exceptions else error_text

@@ -1,4 +1,4 @@
-"""Sums and comparisons of two numbers that a text works out, and whether they hold."""
+"""Sums and comparisons of two numbers in a text, and whether they are right."""
 
 import re
 from collections.abc import Iterator
@@ -6,16 +6,16 @@ from collections.abc import Iterator
 import msgspec
 
 NUMBER = r"-?\d[\d,]*(?:\.\d+)?"
-# A number is read from its beginning only: from each of its digits takes time with the square of its length.
+# A match starts only where a number starts: starting at each digit would take quadratic time for a long number.
 _FROM_ITS_BEGINNING = r"(?:(?=-)|(?<!\d)(?<!\d,)(?<!,,))"
 _COMPARED = re.compile(rf"{_FROM_ITS_BEGINNING}({NUMBER})(?: ?\([^)\n]{{0,40}}\))? ?(<=|>=|<|>) ?({NUMBER})")
 _SUM = re.compile(rf"(?<![\d.,/*+-])({NUMBER}) ?([+*×x/-]) ?({NUMBER}) ?= ?\$?({NUMBER})(?![\d%])")
-# A result that is rounded still holds.
+# A rounded result counts as right, within one of these differences.
 _ROUNDED, _ROUNDED_RATIO = 0.01, 0.005
 
 
 class Worked(msgspec.Struct, frozen=True):
-    """One sum or comparison, as it stands in the text. `result`: what a sum comes to there; empty for a comparison."""
+    """One sum or comparison, as written in the text. `result`: of a sum, as written; empty for a comparison."""
 
     quote: str
     holds: bool
@@ -36,7 +36,7 @@ def worked_out(text: str) -> Iterator[Worked]:
 
 
 def number_in(text: object) -> float | None:
-    """The number that a text is; None when it is none."""
+    """`text` as a number; None if it is not one."""
     try:
         return float(str(text).replace(",", "").replace("$", ""))
     except ValueError:

@@ -1,17 +1,17 @@
-"""Which of two responses serves better, without a model: the one that is not empty or cut and addresses the task."""
+"""Which of two responses serves better, by rule: the one that addresses more of the task with fewer problems."""
 
 from sidemirror_server.models.adapters.rules.critique import SIGNIFICANT, critique_answer
 from sidemirror_server.models.adapters.rules.response import words
 from sidemirror_server.models.answers import ComparisonAnswer
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 
-# Words after which a response does not get better by having more of them. Chosen here, on two thirds of the recorded
-# pairs (`data/critique/human_pairs`): without it the longer response wins by its length alone.
+# From this many words on, more words do not raise the score. Chosen here, on two thirds of the recorded pairs
+# (`data/critique/human_pairs`): without this limit the longer response wins by its length alone.
 _ENOUGH_WORDS = 40
 _LENGTH = 0.5
 _SAID_TWICE = 0.3
 _PROBLEM = 1.0
-# Closer than this is a tie.
+# Scores closer than this are a tie.
 _TIE = 0.02
 
 
@@ -29,7 +29,7 @@ def comparison_answer(evidence: Evidence) -> ComparisonAnswer:
 
 
 def response_score(evidence: Evidence, others: tuple[EvidenceStep, ...], response: EvidenceStep) -> float:
-    """How well a response does among others to the same task; only comparisons of these scores mean anything."""
+    """A response's score, which only means something next to the scores of other responses to the same task."""
     alone = Evidence(task=evidence.task, question=evidence.question, steps=(*others, response))
     critique = critique_answer(alone)
     problems = sum(issue.kind in SIGNIFICANT for issue in critique.issues)

@@ -1,8 +1,8 @@
-"""How likely a response is right, from its form and from what bears it out: a number that means something.
+"""The probability that a response is right, from its form and from the evidence for it.
 
-The weights are chosen by hand, to one digit, on two thirds of the recorded answers with a known outcome
+The weights are chosen by hand on two thirds of the recorded answers with a known outcome
 (`data/critique/outcome_labelled`, split by question), and measured on the rest: `tests/critique/test_rules_recorded.py`
-prints both. They are odds: each of them moves the answer from even chances.
+prints both. They are log odds, where 0 is an even chance.
 """
 
 import math
@@ -11,14 +11,14 @@ import re
 from sidemirror_server.models.adapters.rules.response import Response
 
 _START = -0.3
-_GIVEN = 0.7  # the answer stands in the material word for word, or is one of the question's own
-_COVERED = 0.8  # the material is about what was asked
-_UNSUPPORTED = -0.25  # for each name or number that nothing given mentions
+_GIVEN = 0.7  # the answer is in the material word for word, or has only words of the question
+_COVERED = 0.8  # times the share of the question's names and numbers in the material
+_UNSUPPORTED = -0.25  # for each name or number that the material does not mention
 _MOST_UNSUPPORTED = 6
 _SEVERAL = -1.2  # several answers where one was asked for
 _NO_ANSWER = -0.8  # "none", "unknown"
 _NO_NUMBER = -0.3  # a number was asked for, and there is none
-_LONGER = -0.1  # for each further word of the answer: each claims something more
+_LONGER = -0.1  # for each word that the answer adds to the question: each is a further claim
 _MOST_WORDS = 8
 _FAILED = -1.5  # for each significant problem that was found
 _EMPTY = 0.02
@@ -33,7 +33,7 @@ _DECLINES = re.compile(r"(?:none|unknown|n/?a\b|not |cannot|unable|unclear)", re
 
 
 def gives_several(response: Response) -> bool:
-    """Whether the response names its answer and then gives several, where the question does not ask for several."""
+    """Whether the response gives several answers after "answer:", although the question asks for one."""
     return (
         response.says_final
         and _SEVERAL_ANSWERS.search(response.final) is not None
@@ -43,7 +43,7 @@ def gives_several(response: Response) -> bool:
 
 
 def confidence_of(response: Response, significant: int) -> float:
-    """0 to 1. `significant`: how many wrong facts, missing critical information or harms were found."""
+    """From 0 to 1. `significant`: how many issues of the kinds in `critique.py:SIGNIFICANT` were found."""
     if not response.text.strip():
         return _EMPTY
     odds = _START + _COVERED * response.covered

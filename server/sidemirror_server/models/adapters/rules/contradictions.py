@@ -1,4 +1,4 @@
-"""Claims that a tool's own record contradicts. Careful: silent when in doubt."""
+"""Claims that a tool's record contradicts. Doubtful cases are not reported."""
 
 import json
 import re
@@ -8,17 +8,17 @@ from collections.abc import Iterator
 from sidemirror_server.models.adapters.rules.arithmetic import NUMBER, number_in
 from sidemirror_server.models.adapters.rules.response import Response
 
-# Results longer than this are documents, not records; reading them costs more than it shows.
+# Only this much of a result is read: longer ones are documents rather than records. In code points.
 _READ_CHARS = 32_000
 _MOST_KEYS = 200
 _FLAT = re.compile(r'"([A-Za-z_]\w{2,40})"\s*:\s*("(?:[^"\\\n]{1,60})"|-?\d+(?:\.\d+)?)')
 
 
 def contradicted(response: Response) -> Iterator[tuple[str, str]]:
-    """(quote of the response, reason) for each field of a tool's record that the response states otherwise.
+    """(quote of the response, reason) for each field of a tool's record that the response contradicts.
 
-    A field counts when it has one value in all that was given, and the response puts another number right beside the
-    field's name that nothing given mentions.
+    A field counts if it has one value in all results. The response contradicts it by another number right after the
+    field's name, unless the material or the question mentions that number.
     """
     values = _fields("\n".join(step.text[:_READ_CHARS] for step in response.worked))
     for name, value in values.items():
@@ -34,7 +34,7 @@ def contradicted(response: Response) -> Iterator[tuple[str, str]]:
 
 
 def _fields(text: str) -> dict[str, float]:
-    """Fields of JSON-like records that have one numeric value throughout."""
+    """Fields of JSON-like records that have the same numeric value wherever they occur."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     for name, value in _FLAT.findall(text):
         if len(found) < _MOST_KEYS or name in found:

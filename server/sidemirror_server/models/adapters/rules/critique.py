@@ -1,8 +1,8 @@
-"""A critique without a model: what a response and its evidence show by themselves.
+"""A critique without a model, from a response and its evidence alone.
 
-It says only what it can point at: an answer that is empty or cut, errors that the response passes over, claims that a
-tool's own result contradicts, sums and comparisons that are wrong, questions that are not addressed. Whether a fact of
-the world is right it cannot know, and does not claim to.
+It reports only what it can quote: an answer that is empty or cut, errors that the response does not mention, claims
+that a tool's result contradicts, wrong sums and comparisons, and questions that are not addressed. It has no knowledge
+of the world, so it cannot check other facts.
 """
 
 import re
@@ -25,7 +25,7 @@ _ADMITS = re.compile(
     r"unavailable|sorry|unfortunately|no results?|did(?: not|n['’]t)|timed? out|denied|missing|does(?: not|n['’]t))\b",
     re.IGNORECASE,
 )
-# Without the rest of the sentence: a pattern that begins with any run of letters takes time with the square of a text.
+# Matches no text before the verb: a pattern that begins with any run of letters takes quadratic time.
 _CLAIMS_DONE = re.compile(
     r"\b(?:has|have|was|were|is|are|been)\s+(?:been\s+|now\s+|also\s+){0,4}(?:successfully\s+)?"
     r"(?:booked|cancell?ed|changed|completed|confirmed|created|deleted|deployed|exchanged|fixed|installed|modified|"
@@ -34,14 +34,14 @@ _CLAIMS_DONE = re.compile(
 )
 _SENTENCE = re.compile(r"[^.!?\n]*")
 _QUESTION = re.compile(r"[^.?!\n]+\??")
-# Ends in the middle of something: a comma or a dash, or a word that calls for another. Chosen here.
+# The end of a text that is cut off: a comma, a dash, or a word that calls for another. Chosen here.
 _CUT = re.compile(
     r"(?:[,;:(\-–—]|\b(?:a|an|and|as|at|because|but|by|for|from|in|is|of|on|or|so|that|the|to|with))$", re.I
 )
 
 
 def critique_answer(evidence: Evidence) -> CritiqueAnswer:
-    """The critique that `evidence` supports; its last response is the one that is judged."""
+    """The critique that `evidence` supports, of its last response."""
     last = next((step.text for step in reversed(evidence.steps) if step.kind == "response"), "")
     response = Response(evidence, last)
     issues = tuple(_issues(response))[:_MOST_ISSUES]
@@ -59,7 +59,7 @@ def critique_answer(evidence: Evidence) -> CritiqueAnswer:
 
 
 def _issues(response: Response) -> Iterator[IssueAnswer]:
-    """The most significant first."""
+    """The issues, the most significant first."""
     if not response.text.strip():
         if response.asked:
             yield _issue(
@@ -83,7 +83,7 @@ def _issues(response: Response) -> Iterator[IssueAnswer]:
 
 
 def _errors(response: Response) -> Iterator[IssueAnswer]:
-    """Failures that nothing has made good and that the response does not mention."""
+    """An issue for failures that were neither recovered from nor mentioned in the response."""
     standing = _standing(response)
     if not standing or _ADMITS.search(response.text):
         return
@@ -129,7 +129,7 @@ def _cut(response: Response) -> Iterator[IssueAnswer]:
 
 
 def _unaddressed(response: Response) -> Iterator[IssueAnswer]:
-    """Questions that share no word with a response that is long enough to share one."""
+    """An issue for questions that have no word in common with the response, if it is long enough."""
     said = frozenset(words(response.text))
     parts = [part.strip() for part in _QUESTION.findall(response.asked) if part.endswith("?")] or [response.asked]
     asked = [part for part in parts if len(frozenset(words(part))) >= 3]
@@ -153,7 +153,7 @@ def _accuracy(response: Response) -> str:
 
 
 def _completeness(issues: tuple[IssueAnswer, ...], response: Response) -> float:
-    """1 without anything missing; half of it for each thing that is."""
+    """1 if nothing is missing, halved for each thing that is; 0 for an empty response."""
     if not response.text.strip():
         return 0.0
     missing = sum(issue.kind in {"missing_critical_information", "missing_detail"} for issue in issues)
@@ -161,7 +161,7 @@ def _completeness(issues: tuple[IssueAnswer, ...], response: Response) -> float:
 
 
 def _sentence_with(text: str, wanted: frozenset[str]) -> str:
-    """The sentence that has most of the wanted words."""
+    """The sentence with the most of the wanted words; empty if none has any."""
     sentences = [part.strip() for part in re.split(r"(?<=[.!?])\s+|\n+", text) if part.strip()]
     best = max(sentences, key=lambda part: len(wanted & frozenset(words(part))), default="")
     return best if wanted & frozenset(words(best)) else ""
@@ -172,7 +172,7 @@ def _issue(kind: str, quote: str, reason: str, fix: str, severity: str = "critic
 
 
 def _clipped(quote: str) -> str:
-    """The beginning of a quote, so that it is still found where it stands; cut between words."""
+    """The beginning of a quote, cut between words, so that it is still found in its text."""
     quote = quote.strip()
     return quote if len(quote) <= _QUOTE_CHARS else quote[:_QUOTE_CHARS].rsplit(None, 1)[0]
 

@@ -1,6 +1,6 @@
-"""What several memories teach together, by rule: that the same kind of failure came back, and what to do about it.
+"""A lesson from several memories, by rule: the same kind of failure came back, and what to do about it.
 
-Memories that name no common kind of error teach nothing together here: a rule does not see what prose has in common.
+Memories without a common kind of error give no lesson here, because a rule cannot compare their prose.
 """
 
 from sidemirror_server.models.adapters.rules.advice import advice, named
@@ -8,16 +8,16 @@ from sidemirror_server.models.adapters.rules.mid_turn import quoted
 from sidemirror_server.models.answers import AppliesWhenAnswer, CategoryWord, DreamAnswer
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 
-# Seed reflection-engine-v2, "Importance Tuning": valuable insights are 0.6 to 0.8. What came back is one.
+# Seed reflection-engine-v2, "Importance Tuning": valuable insights are 0.6 to 0.8. A failure that came back is one.
 _IMPORTANCE = 0.7
-# A rule counts; it does not know whether the causes are the same. Chosen here.
+# Chosen here: a rule counts failures and does not know whether their causes are the same.
 _CONFIDENCE = 0.6
 _MOST_CITED = 32
 _NOTHING = DreamAnswer(lesson="")
 
 
 def dream_answer(evidence: Evidence) -> DreamAnswer:
-    """The lesson of memories that name the same kind of error, the newest of them quoted; else an empty one."""
+    """The lesson of memories with the same kind of error, with a quote of the newest. Empty for other memories."""
     category = _common(evidence.steps)
     if category is None:
         return _NOTHING

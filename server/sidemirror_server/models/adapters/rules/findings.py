@@ -1,4 +1,4 @@
-"""What the evidence of a turn shows: which calls failed, which were repeated, what is open. No prose, no guesses."""
+"""The findings in a turn's evidence: failed calls, repeated calls, open calls and questions. No prose, no guesses."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,7 @@ import msgspec
 
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 
-# The same call this often is a loop; design, section 4, "Detectors".
+# The same call this often is a loop (decision 016).
 REPEATED_FROM = 3
 # A long turn's evidence has a gap in its middle; only its last 100 steps are sure to have both a call and its result.
 _WHOLE_STEPS = 100
@@ -15,7 +15,7 @@ _MOST_TERMS = 3
 
 
 class FailedStep(msgspec.Struct, frozen=True):
-    """A step that failed, and what led to it: its call, else the text that came before it, else itself."""
+    """A step that failed, and what led to it: its call, else the model's text before it, else the step itself."""
 
     failed: EvidenceStep
     cause: EvidenceStep
@@ -24,13 +24,13 @@ class FailedStep(msgspec.Struct, frozen=True):
 
 
 class Findings(msgspec.Struct, frozen=True):
-    """All of it oldest first.
+    """Findings, each oldest first.
 
-    `repeated`: the calls of the last loop of equal, non-polling calls; `alternating`: the last four calls, when they
-    are A-B-A-B; `unanswered`: calls that the agent went on from without a result; `unmentioned`: names, numbers and
-    quotations of the question that no call and no result mentions; `basis`: what the first good result rests on, the
-    result itself when its call is known, else the text it was made from; `claim`: the second text, or the only one: the
-    first is where agents plan; `drafted`: the last response, if any.
+    `repeated`: the calls of the last loop of equal, non-polling calls. `alternating`: the last four calls, if they are
+    A-B-A-B. `unanswered`: calls without a result after which the agent went on. `unmentioned`: names, numbers and
+    quotations of the question that no call and no result mentions. `basis`: the first good result if its call is known,
+    else the model's text before it. `claim`: the second text, because agents plan in the first; the first if it is the
+    only one. `drafted`: the last response, if any.
     """
 
     calls: tuple[EvidenceStep, ...]
@@ -46,7 +46,7 @@ class Findings(msgspec.Struct, frozen=True):
 
 
 def findings_of(evidence: Evidence) -> Findings:
-    """What `evidence` shows."""
+    """The findings in `evidence`."""
     steps = evidence.steps
     calls = tuple(step for step in steps if step.kind == "tool_call")
     outcomes = [step for step in steps if step.kind in {"tool_result", "tool_failure"}]
@@ -134,11 +134,11 @@ def _unanswered(steps: Sequence[EvidenceStep]) -> tuple[EvidenceStep, ...]:
     return tuple(reversed(unanswered))
 
 
-# Quotations, words that hold a digit or an underscore, and runs of capitalised words that do not begin a sentence.
+# Quotations, words with a digit or an underscore, and runs of capitalised words that do not begin a sentence.
 _TERM = re.compile(
     r"[\"“]([^\s\"“”][^\"“”\n]{1,40}[^\s\"“”])[\"”]|\b(\w*[0-9_]\w*)\b|(?<=[a-z,;] )([A-Z]\w+(?: [A-Z]\w+){0,3})"
 )
-# A longer question is a specification: that a name in it has not come up yet says little.
+# A longer question is a specification, in which a name that has not come up yet says little.
 _QUESTION_CHARS = 600
 
 

@@ -1,7 +1,7 @@
-"""What a finished goal taught, from its tasks and their errors: one to three sentences that name them.
+"""The lesson of a finished goal, from its tasks and their errors: one to three sentences that name them.
 
-The wordings are written for this project. Recorded texts stand in quotation marks, on one line, clipped, and without
-the marks that this module itself uses.
+The wordings are written for this project. Recorded texts are quoted on one line and clipped. Quotation marks inside
+them are replaced.
 """
 
 from sidemirror_server.models.adapters.rules.advice import advice, telling
@@ -11,8 +11,8 @@ from sidemirror_server.models.evidence import Evidence, EvidenceStep
 
 
 def goal_answer(evidence: Evidence) -> GoalAnswer:
-    """The insight that `evidence` supports: what failed first and what to do about it, or what the goal was reached
-    by."""
+    """The insight that `evidence` supports: the first failure and what to do about it, or the last task that led
+    to success."""
     tasks = [step for step in evidence.steps if step.kind != "goal_end"]
     end = next((step for step in evidence.steps if step.kind == "goal_end"), None)
     failed = [step for step in tasks if step.is_error]

@@ -1,6 +1,6 @@
-"""What an episode taught, from findings: what decided it, and what to do next time.
+"""The lesson of an episode, from findings: what decided the episode, and what to do next time.
 
-The same sentences as a mid-turn reflection's, told of an episode that is over.
+Its sentences are those of a mid-turn reflection, about an episode that has ended.
 """
 
 from sidemirror_server.models.adapters.rules.advice import advice, named, telling
@@ -16,16 +16,16 @@ from sidemirror_server.models.adapters.rules.mid_turn import (
 from sidemirror_server.models.answers import AppliesWhenAnswer, CategoryWord, MemoryReflectionAnswer
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 
-# Seed reflection-engine-v2, "Importance Tuning": valuable insights are 0.6 to 0.8, minor issues 0.3 to 0.6. A rule
-# never finds something critical.
+# Seed reflection-engine-v2, "Importance Tuning": valuable insights are 0.6 to 0.8, minor issues 0.3 to 0.6. No
+# rule finds a critical one.
 _NAMED_FAILURE, _FAILURE, _LOOP, _SUCCESS, _NOTHING = 0.7, 0.6, 0.6, 0.5, 0.3
-# A way that worked is told by its first steps.
+# How many steps of a loop or of a success a lesson names.
 _MOST_STEPS = 4
 _MOST_CITED = 8
 
 
 def memory_reflection_answer(evidence: Evidence) -> MemoryReflectionAnswer:
-    """The lesson that `evidence` supports. Success tells what worked, unless something failed on the way."""
+    """The lesson that `evidence` supports. A success teaches what worked, unless a step failed on the way."""
     found = findings_of(evidence)
     failure = worst_of(found)
     loop = found.repeated or found.alternating
@@ -101,6 +101,6 @@ def _tags(found: Findings, failure: FailedStep | None, outcome: str) -> tuple[st
 
 
 def _tools(steps: tuple[EvidenceStep, ...] | list[EvidenceStep]) -> tuple[str, ...]:
-    """The tools' names as they can be matched; one that is no name, with spaces or line ends in it, is left out."""
+    """The tools' names, each once; empty, blank and unprintable names are left out."""
     names = (step.name for step in steps)
     return tuple(dict.fromkeys(name for name in names if name and name.isprintable() and not name.isspace()))[:8]

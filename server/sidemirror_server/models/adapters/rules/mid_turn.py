@@ -1,7 +1,7 @@
-"""A mid-turn reflection from findings: what works, what failed first and why, what goes in circles, what is open.
+"""A mid-turn reflection from findings: what works, what failed first and why, loops, and what is open.
 
-Every sentence that claims something names the events it rests on, as `[event id]`. Recorded texts stand in quotation
-marks, on one line, clipped, and without the marks that this module itself uses.
+Every claim names the events that it rests on, as `[event id]`. Recorded texts are quoted on one line and clipped.
+Quotation marks and brackets inside them are replaced.
 """
 
 from sidemirror_server.models.adapters.rules.advice import advice, telling
@@ -10,11 +10,11 @@ from sidemirror_server.models.answers import MidTurnAnswer
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 from sidemirror_server.vocabulary.text import clip
 
-# In code points. Chosen here: an error's telling part fits, an order hidden in it has no room to argue.
+# In code points. Chosen here: room for an error's exception line, but not for an elaborate order hidden in it.
 _QUOTE_CHARS = 160
 _NAME_CHARS = 48
 _READ_CHARS = 4_000
-# The schema takes 32; more than this many ids behind one claim say no more.
+# Event ids for one claim; the schema takes 32 in all. Chosen here: more ids add nothing to a claim.
 _MOST_CITED_FOR_ONE = 4
 _QUOTE_MARKS = str.maketrans({"“": "'", "”": "'", '"': "'", "`": "'", "[": "(", "]": ")", "<": "(", ">": ")"})
 
@@ -52,7 +52,7 @@ def mid_turn_answer(evidence: Evidence) -> MidTurnAnswer:
 
 
 def worst_of(found: Findings) -> FailedStep | None:
-    """The first failure that nothing has made good, else the first one."""
+    """The first failure without a recovery, else the first failure; None without failures."""
     standing = (failure for failure in found.failures if failure.recovered_by is None)
     return next(standing, found.failures[0] if found.failures else None)
 
@@ -69,7 +69,7 @@ def what_worked(found: Findings) -> str:
 
 
 def what_failed(found: Findings, failure: FailedStep) -> str:
-    """The failure that counts, with what led to it and what its error says."""
+    """Describes `failure`: what led to it, what its error says, and whether the tool worked later."""
     failed, cause = failure.failed, failure.cause
     said = (
         f"its error {_cite(failed)} says {quoted(telling(failed.text))}"
@@ -90,7 +90,7 @@ def what_failed(found: Findings, failure: FailedStep) -> str:
 
 
 def loop_told(found: Findings) -> str:
-    """What goes in circles."""
+    """Describes the loop."""
     if found.repeated:
         loop = found.repeated
         cited = " ".join(map(_cite, loop[-_MOST_CITED_FOR_ONE:]))
@@ -129,8 +129,8 @@ def _next(found: Findings, failure: FailedStep | None) -> str:
 
 
 def confidence_of(found: Findings, failure: FailedStep | None) -> float:
-    """0.2 for nothing seen, rising with the number of outcomes seen (half of the rise at 4); 0.2 more when the main
-    claim rests on a failure whose error names its kind, or on a loop. 0.9 at most: a rule sees form, not meaning."""
+    """0.2 without outcomes, rising towards 0.7 with their number (half of the rise at 4). 0.2 more if the failure's
+    error names its kind, or if there is a loop. At most 0.9, because a rule sees form and not meaning."""
     outcomes = len(found.worked) + len(found.failures)
     seen = 0.2 + 0.5 * outcomes / (outcomes + 4)
     named = failure is not None and failure.failed.category not in {None, "", "unknown"}

@@ -26,21 +26,21 @@ _ANSWERS: dict[Purpose, Callable[[Evidence], msgspec.Struct]] = {
     Purpose.MEMORY_REFLECTION: memory_reflection_answer,
     Purpose.DREAMING: dream_answer,
 }
-# Evidence up to this long is read at once: 5 ms at most, also of texts that are made to be slow, where the way to a
-# thread and back would cost a short one most of its time. The longest takes half a second. Chosen here.
+# Evidence up to this long is read on the event loop, in at most 5 ms even for texts made to be slow. For short evidence
+# a thread would cost more than the reading. The longest evidence takes half a second. Chosen here.
 _AT_ONCE_CHARS = 8_000
 
 
 class RulesModel:
-    """Says what the evidence alone shows. Equal evidence has equal answers; it costs nothing and waits for nothing.
+    """Answers from the evidence alone. Equal evidence gets equal answers; an answer costs nothing.
 
-    Long evidence is read on a thread of its own, so that whoever else is served does not wait for it. There is one: two
-    would only take the interpreter from each other, and from the loop. What runs there cannot be ended: it goes on for
-    as long as a rule takes, which is bounded by the limits of a message and linear in it.
+    Long evidence is read in a thread, so that other calls do not wait for it. There is only one thread, because two
+    would compete for the interpreter with each other and with the event loop. A running rule cannot be cancelled. Its
+    time is linear in the evidence, whose size the limits of a message bound.
     """
 
     provider = "rules"
-    # Rises when the same evidence is answered otherwise, so that stored answers can be told apart.
+    # The number rises when the same evidence gets a new answer, so that stored answers can be told apart.
     name = "rules-2"
 
     def __init__(self) -> None:
@@ -49,8 +49,8 @@ class RulesModel:
     async def complete(self, ask: Ask[AnswerT], deadline_s: float) -> Completion[AnswerT]:
         """The answer of the rule for `ask.purpose`; prompt, temperature and token limits do not apply.
 
-        Raises `ModelFailed`: SKIPPED_DEADLINE when no time is left, SKIPPED_DISABLED where the purpose has no rule,
-        FAILED_MODEL when the time is up first.
+        Raises `ModelFailed`: SKIPPED_DEADLINE if no time is left, SKIPPED_DISABLED if the purpose has no rule,
+        FAILED_MODEL if the deadline passes.
         """
         if deadline_s <= 0:
             raise ModelFailed(ResultStatus.SKIPPED_DEADLINE, "no time was left to answer")
@@ -63,7 +63,7 @@ class RulesModel:
         return Completion(answer, Usage(self.provider, self.name, cost_usd=0.0, latency_us=latency_us))
 
     async def close(self) -> None:
-        """Lets go of the thread; what runs there is not waited for."""
+        """Shuts the thread down without waiting for a running rule."""
         if self._thread is not None:
             self._thread.shutdown(wait=False, cancel_futures=True)
             self._thread = None

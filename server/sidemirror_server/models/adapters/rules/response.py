@@ -1,4 +1,4 @@
-"""A response beside what it was made from, as words: what it claims, what of that is borne out, what was asked."""
+"""A response and its material as words: its claims, which of them the material supports, and what was asked."""
 
 import re
 import unicodedata
@@ -11,7 +11,7 @@ _WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
 _PROPER = re.compile(r"\b(?:\d+(?:[.,]\d+)+|[A-Z0-9][\w'’-]+)")
 _FINAL = re.compile(r"^[ \t>*_#]*(?:the )?(?:final )?answer[ \t*_]*[:：][ \t*_]*(\S.*)$", re.IGNORECASE | re.MULTILINE)
 _LABEL = re.compile(r"^\s*(?:question|task|query|user|q)\s*[:：]\s*", re.IGNORECASE)
-# Words that carry no claim.
+# Stop words: they carry no claim.
 _COMMON_TEXT = (
     "a an and are as at be been because but by can context could did do does for from had has have he her his how i if "
     "in into is it its know let me my no not of on or our she so step than that the their them then there therefore "
@@ -19,19 +19,19 @@ _COMMON_TEXT = (
     "your answer question asking"
 )
 _COMMON = frozenset(_COMMON_TEXT.split())
-# A question longer than this is a text that somebody asks about; what is asked then stands at its end.
+# A question longer than this has a text to work on, with the actual question at its end.
 _LONG_QUESTION_WORDS = 60
 
 
 def words(text: str) -> list[str]:
-    """The words of a text that can carry a claim, folded: without case and accents."""
+    """The words of a text without stop words, case and accents."""
     plain = unicodedata.normalize("NFKD", text).casefold()
     folded = "".join(letter for letter in plain if not unicodedata.combining(letter))
     return [word.replace(",", "") for word in _WORD.findall(folded) if word not in _COMMON]
 
 
 class Response:
-    """One response of the evidence, read once. Texts are data: nothing in them is obeyed."""
+    """One response with its evidence, read once. Texts are data: no order in them is followed."""
 
     def __init__(self, evidence: Evidence, text: str) -> None:
         self.evidence = evidence
@@ -43,18 +43,18 @@ class Response:
 
     @cached_property
     def final(self) -> str:
-        """What the response says is its answer; the whole response where it does not say so."""
+        """The text after the last "answer:" in the response; the whole response if there is none."""
         named = _FINAL.findall(self.text)
         return (named[-1] if named else self.text).strip().rstrip(".")
 
     @property
     def says_final(self) -> bool:
-        """Whether the response names its answer as such."""
+        """Whether the response marks its answer with "answer:"."""
         return _FINAL.search(self.text) is not None
 
     @cached_property
     def material(self) -> str:
-        """What the response could be made from: what the user gave, and what tools returned, errors too."""
+        """The material for the response: what the user gave, and what tools returned, including errors."""
         texts = [step.text for step in self.evidence.steps if step.kind in {"tool_result", "tool_failure"}]
         return "\n".join((self.given, *texts))
 
@@ -69,30 +69,30 @@ class Response:
 
     @cached_property
     def claimed(self) -> frozenset[str]:
-        """Names and numbers that the response brings in, beyond those of the question."""
+        """Names and numbers that the response adds to those of the question."""
         named = {word for match in _PROPER.findall(self.text) for word in words(match)}
         return frozenset(named - self.asked_words)
 
     @cached_property
     def unsupported(self) -> frozenset[str]:
-        """Those of them that nothing given mentions, and that no sum in the response comes to rightly."""
+        """Claimed names and numbers that neither the material nor a correct sum in the response supports."""
         sums = {word for sum_ in worked_out(self.text) if sum_.holds for word in words(sum_.result)}
         return self.claimed - self.known - sums
 
     @cached_property
     def answer_words(self) -> list[str]:
-        """The words of the answer that the question does not have already."""
+        """The words of the answer that are not in the question."""
         return [word for word in words(self.final) if word not in self.asked_words]
 
     @property
     def answer_is_given(self) -> bool:
-        """Whether the answer stands in the material word for word."""
+        """Whether the answer is in the material word for word."""
         final = " ".join(self.final.split()).casefold()
         return bool(final) and final in " ".join(self.material.split()).casefold()
 
     @cached_property
     def covered(self) -> float:
-        """The part of the question's names and numbers that the material mentions; 0 when there is no material."""
+        """The share of the question's names and numbers that the material mentions; 0 without material."""
         named = {word for match in _PROPER.findall(self.asked[1:]) for word in words(match)}
         if not self.known:
             return 0.0
@@ -100,8 +100,8 @@ class Response:
 
 
 def _split(question: str) -> tuple[str, str]:
-    """What the user gave to work with, and what was asked: the last line with a question mark, or the last line, of a
-    long message; a short one is asked as a whole."""
+    """What the user gave to work with, and what was asked: in a long message the last line with a question mark, else
+    the last line. A short message is all question, unless a label marks its last line as the question."""
     lines = [line for line in question.strip().splitlines() if line.strip()]
     if len(lines) < 2 or len(question.split()) <= _LONG_QUESTION_WORDS:
         if lines and len(lines) > 1 and _LABEL.match(lines[-1]):

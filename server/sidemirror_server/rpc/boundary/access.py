@@ -1,0 +1,124 @@
+"""Who may call, and whose data they may see: the access file.
+
+    {"tokens": [
+        {"name": "checkout", "token": "<32 random bytes, in hex or base64>", "expires": "2027-01-01T00:00:00Z",
+         "grants": [{"tenant_id": "acme", "project_id": "shop"}]},
+        {"name": "platform", "sha256": "<of the token, in hex>", "grants": [{"tenant_id": "*"}]}
+    ]}
+
+Several tokens may have the same grants, so that tokens can be rotated. `serve` and `doctor` read the file.
+"""
+
+import datetime
+import hashlib
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from sidemirror_server.rpc.boundary.secret_files import CannotUse, read_secret
+from sidemirror_server.vocabulary.scope import Scope
+
+ANY = "*"
+Name = Annotated[str, Meta(min_length=1, max_length=128)]
+
+
+class Grant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A tenant and one of its projects; `*` matches every tenant or project."""
+
+    tenant_id: Name
+    project_id: Name = ANY
+
+    def covers(self, scope: Scope) -> bool:
+        """Whether the grant includes this scope."""
+        return self.tenant_id in (ANY, scope.tenant_id) and self.project_id in (ANY, scope.project_id)
+
+
+class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A token as the file gives it: in plain text, or as its SHA-256 so that the file holds no usable secret."""
+
+    name: Name
+    grants: Annotated[tuple[Grant, ...], Meta(min_length=1)]
+    # 20 hex characters are 80 bits, too many to guess over a network.
+    token: Annotated[str, Meta(min_length=20, max_length=1024, pattern=r"^[\x21-\x7e]+$")] = ""
+    sha256: Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")] = ""
+    expires: Annotated[datetime.datetime, Meta(tz=True)] | None = None
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    tokens: tuple[_Entry, ...]
+
+
+class Token(msgspec.Struct, frozen=True):
+    """A known token. `digest`: its SHA-256; `name`: for people and logs; `expires_us` None: never expires."""
+
+    name: str
+    digest: bytes
+    grants: tuple[Grant, ...]
+    expires_us: int | None
+
+    def covers(self, scope: Scope) -> bool:
+        """Whether one of the token's grants includes this scope."""
+        return any(grant.covers(scope) for grant in self.grants)
+
+    def only_scope(self) -> Scope | None:
+        """The token's scope if it has one grant, for exactly one project; else None."""
+        if len(self.grants) == 1 and ANY not in (self.grants[0].tenant_id, self.grants[0].project_id):
+            return Scope(self.grants[0].tenant_id, self.grants[0].project_id)
+        return None
+
+
+def read_access(path: Path) -> tuple[Token, ...]:
+    """The file's tokens, in the file's order. Raises CannotUse, whose text never contains a token."""
+    raw = read_secret(path)
+    if not raw.strip():
+        raise CannotUse(f"{path}: the file is empty")
+    try:
+        entries = msgspec.json.decode(raw, type=_File).tokens
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        # msgspec's message names the field and the expected type, never the value.
+        raise CannotUse(f"{path}: {_plainly(str(error))}") from error
+    if not entries:
+        raise CannotUse(f"{path}: there is no token in it, so that nobody could call")
+    tokens = tuple(_token(path, entry) for entry in entries)
+    by_name: dict[str, Token] = {}
+    by_digest: dict[bytes, Token] = {}
+    for token in tokens:
+        if by_name.setdefault(token.name, token) is not token:
+            raise CannotUse(f"{path}: two tokens have the same name, {token.name}")
+        if (other := by_digest.setdefault(token.digest, token)) is not token:
+            raise CannotUse(
+                f"{path}: {other.name} and {token.name} are the same token: make another one, "
+                "or one entry with the grants of both"
+            )
+    return tokens
+
+
+# Field of an entry → what it must hold. For these fields msgspec's own message says little.
+_MEANT = {
+    "token": "20 to 1,024 printable characters without blanks are expected, such as `openssl rand -hex 32` makes",
+    "sha256": "64 small hexadecimal digits are expected",
+    "expires": "a time with its zone is expected, such as 2027-01-01T00:00:00Z",
+}
+
+
+def _plainly(error: str) -> str:
+    """A readable error: the message of `_MEANT` if the field has one, else msgspec's own."""
+    _, _, place = error.partition(" - at `$.")
+    place = place.rstrip("`")
+    meant = _MEANT.get(place.rpartition(".")[2])
+    return f"{place}: {meant}" if meant else error
+
+
+def _token(path: Path, entry: _Entry) -> Token:
+    if bool(entry.token) == bool(entry.sha256):
+        raise CannotUse(f"{path}: {entry.name}: either `token` or `sha256` is expected")
+    digest = bytes.fromhex(entry.sha256) if entry.sha256 else digest_of(entry.token)
+    expires_us = None if entry.expires is None else int(entry.expires.timestamp() * 1_000_000)
+    return Token(entry.name, digest, entry.grants, expires_us)
+
+
+def digest_of(token: str) -> bytes:
+    """The SHA-256 by which the server recognises a token."""
+    return hashlib.sha256(token.encode()).digest()

@@ -1,0 +1,56 @@
+"""What a handler knows of its call besides the request: scope, request id, deadline and clock."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import grpc
+from msgspec import Struct
+
+from sidemirror_server.vocabulary.budget import LONGEST_MODEL_CALL_S
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.errors import SidemirrorError
+from sidemirror_server.vocabulary.ids import derived_id, new_id
+from sidemirror_server.vocabulary.scope import Scope
+
+# gRPC's context of a call. Requests and responses pass gRPC as bytes, streams as iterators of bytes.
+Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
+# Seconds left for the answer after a model has returned. Chosen here: several times the gateway's own grace period and
+# a write to the store.
+_AFTER_MODEL_S = 0.2
+
+
+class Call(Struct, frozen=True):
+    """One call. `digest` is the request's hash, empty like `request_id` when the client gave no request_id."""
+
+    scope: Scope
+    method: str
+    request_id: str
+    clock: Clock
+    ends_at_s: float | None
+    digest: bytes = b""
+    # For streams, which may outlive their token: returns the error that ends the stream, or None while it may go on.
+    # Without an access file there is nothing to check, and the field is None.
+    barred: Callable[[], SidemirrorError | None] | None = None
+
+    def remaining_s(self) -> float | None:
+        """Seconds until the call's deadline by the monotonic clock, never negative; None without a deadline."""
+        return None if self.ends_at_s is None else max(0.0, self.ends_at_s - self.clock.monotonic_s())
+
+    def time_for(self, wanted_s: float, answer_s: float) -> float:
+        """Seconds available now: `wanted_s`, cut so that `answer_s` remain before the deadline; never negative."""
+        left_s = self.remaining_s()
+        return wanted_s if left_s is None else max(0.0, min(wanted_s, left_s - answer_s))
+
+    def model_time_s(self) -> float:
+        """Seconds that a call to a model may take now."""
+        return self.time_for(LONGEST_MODEL_CALL_S, _AFTER_MODEL_S)
+
+    def make_id(self, given: str = "", part: str = "") -> str:
+        """The id of a record that the call creates: `given` if the client chose one, else derived from request_id and
+        content, else new. The content counts because a request_id becomes free again after a day. `part` tells apart
+        the records of one call."""
+        if given:
+            return given
+        if self.request_id:
+            return derived_id(self.scope, f"{self.method}{part}", f"{self.request_id}\0{self.digest.hex()}")
+        return new_id(self.clock.now_us())

@@ -1,0 +1,123 @@
+"""The caller and scope of each call: from the call's token, or without an access file from the settings alone."""
+
+import hmac
+from collections.abc import Callable
+from typing import NoReturn
+
+from sidemirror_server.rpc.boundary.access import Token, digest_of
+from sidemirror_server.rpc.boundary.call import Context
+from sidemirror_server.rpc.boundary.refusals import Refusals
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.errors import NotPermitted, SidemirrorError, Unauthenticated
+from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE, Scope
+
+_HEADER = "authorization"
+_SCHEME = "bearer "
+
+
+class Identity:
+    """Finds the scope of every call, and logs each call that it refuses."""
+
+    def __init__(
+        self,
+        refusals: Refusals,
+        own: Scope = DEFAULT_SCOPE,
+        *,
+        pinned: bool = False,
+        tokens: Callable[[], tuple[Token, ...]] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        """`pinned`: only the scope `own` is served. `tokens` returns the current tokens; None lets everybody call.
+        `clock` decides when a token has expired."""
+        self.own = own
+        self._refusals = refusals
+        self._pinned = pinned
+        self._tokens = tokens
+        # Whether a call needs a token.
+        self.asks = tokens is not None
+        self._clock = clock
+        self._listed: tuple[Token, ...] = ()
+        self._known: dict[bytes, Token] = {}
+
+    def caller_of(self, method: str, context: Context) -> Token | None:
+        """The token that the call carries; None when this server requires none. Raises Unauthenticated."""
+        if self._tokens is None:
+            return None
+        presented = [
+            value for key, value in context.invocation_metadata() or () if key == _HEADER and isinstance(value, str)
+        ]
+        if not presented:
+            self._refuse(Unauthenticated(reason="the call carries no token"), method, context)
+        if len(presented) > 1 or presented[0][: len(_SCHEME)].lower() != _SCHEME:
+            self._refuse(Unauthenticated(reason="`authorization: Bearer TOKEN` is expected, once"), method, context)
+        token = self._token_of(digest_of(presented[0][len(_SCHEME) :].strip()))
+        if token is None:
+            self._refuse(Unauthenticated(reason="the token is not known"), method, context)
+        if self._has_expired(token):
+            self._refuse(Unauthenticated(reason="the token has expired"), method, context, token.name)
+        return token
+
+    def scope_of(self, caller: Token | None, tenant_id: str, project_id: str, method: str, context: Context) -> Scope:
+        """The scope that a request asks for. Empty fields mean the sidecar's own scope, or the token's if it is granted
+        exactly one other (decision 003). Raises NotPermitted."""
+        own = self.own
+        if caller is None:
+            if not tenant_id and not project_id:
+                return own
+        elif not caller.covers(own):
+            own = caller.only_scope() or own
+        asked = Scope(tenant_id or own.tenant_id, project_id or own.project_id)
+        name = "" if caller is None else caller.name
+        if self._pinned and asked != self.own:
+            reason = "this sidecar serves its own tenant and project only"
+            self._refuse(NotPermitted(reason=reason), method, context, name, asked)
+        if caller is not None and not caller.covers(asked):
+            reason = "the token is not good for this tenant and project"
+            self._refuse(NotPermitted(reason=reason), method, context, name, asked)
+        return asked
+
+    def bars(self, caller: Token, scope: Scope, method: str, context: Context) -> SidemirrorError | None:
+        """The error that ends a stream of `caller` in `scope`: the token was removed, has expired or no longer includes
+        the scope. None while the stream may go on. Logs the error like a refused call."""
+        token = self._token_of(caller.digest)
+        error: SidemirrorError
+        if token is None:
+            error = Unauthenticated(reason="the token is not known any more")
+        elif self._has_expired(token):
+            error = Unauthenticated(reason="the token has expired")
+        elif not token.covers(scope):
+            error = NotPermitted(reason="the token is no longer good for this tenant and project")
+        else:
+            return None
+        self._tell(error, method, context, caller.name, scope)
+        return error
+
+    def _has_expired(self, token: Token) -> bool:
+        return token.expires_us is not None and self._clock is not None and self._clock.now_us() >= token.expires_us
+
+    def _token_of(self, digest: bytes) -> Token | None:
+        """The token with this digest. The comparison takes constant time. The look-up does not, but its timing helps no
+        attacker, who cannot choose a single byte of a digest."""
+        listed = () if self._tokens is None else self._tokens()
+        if listed is not self._listed:
+            self._listed, self._known = listed, {token.digest: token for token in listed}
+        token = self._known.get(digest)
+        return token if token is not None and hmac.compare_digest(token.digest, digest) else None
+
+    def _refuse(
+        self, error: SidemirrorError, method: str, context: Context, token: str = "", asked: Scope | None = None
+    ) -> NoReturn:
+        self._tell(error, method, context, token, asked)
+        raise error
+
+    def _tell(self, error: SidemirrorError, method: str, context: Context, token: str, asked: Scope | None) -> None:
+        """Logs a refusal, for operators who look for intruders. The presented token is never logged: another server may
+        accept it."""
+        self._refusals.tell(
+            context.peer(),
+            token=token,
+            method=method,
+            reason=str(error.facts["reason"]),
+            tenant_id=asked.tenant_id[:128] if asked else "",
+            project_id=asked.project_id[:128] if asked else "",
+        )

@@ -1,0 +1,71 @@
+"""Pagination: the size of a page, and the tokens and cursors of the next one.
+
+Tokens are opaque on the wire, and bound to the query that they were made for.
+"""
+
+import base64
+import binascii
+from collections.abc import Callable, Iterable
+from hashlib import blake2b
+from typing import TypeVar
+
+import msgspec
+
+from sidemirror_server.vocabulary.errors import BadInput
+
+T = TypeVar("T")
+
+LARGEST_PAGE = 1_000
+# The target size of a page, so that it fits into a message of 4 MiB.
+PAGE_BYTES = 2 * 1024 * 1024
+
+
+def size_of(asked: int, default: int) -> int:
+    """How many records a page holds: `asked`, or `default` for 0, at most LARGEST_PAGE (AIP-158)."""
+    return min(asked or default, LARGEST_PAGE)
+
+
+def fitting(
+    found: Iterable[T], bytes_of: Callable[[T], int], room_bytes: int = PAGE_BYTES, *, at_least: int = 1
+) -> list[T]:
+    """The longest prefix of `found` that fits into `room_bytes`; at least `at_least` records, whatever their size."""
+    shown: list[T] = []
+    for one in found:
+        room_bytes -= bytes_of(one)
+        if room_bytes < 0 and len(shown) >= at_least:
+            break
+        shown.append(one)
+    return shown
+
+
+def token_for(place: msgspec.Struct | int, *query: object) -> str:
+    """A token for the page after `place` of this query."""
+    packed = msgspec.msgpack.encode((_digest(query), place))
+    return base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
+
+def place_in(token: str, kind: type[T], field: str, *query: object) -> T | None:
+    """The place that a token names; None for an empty token. Raises BadInput on `field` when the token is not one of
+    this query."""
+    if not token:
+        return None
+    try:
+        packed = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+        digest, place = msgspec.msgpack.decode(packed, type=tuple[bytes, kind])  # type: ignore[valid-type]
+    except (binascii.Error, ValueError, msgspec.MsgspecError) as error:
+        raise BadInput([(field, "not a token of this server")]) from error
+    if not _is_storable(place):
+        raise BadInput([(field, "not a token of this server")])
+    if digest != _digest(query):
+        raise BadInput([(field, "made for another query")])
+    return place
+
+
+def _is_storable(place: object) -> bool:
+    """Whether the numbers fit into a store's 63 bits; those of a forged token may not."""
+    parts = msgspec.structs.astuple(place) if isinstance(place, msgspec.Struct) else (place,)
+    return all(0 <= part < 2**63 for part in parts if isinstance(part, int))
+
+
+def _digest(query: tuple[object, ...]) -> bytes:
+    return blake2b(repr(query).encode(), digest_size=8).digest()

@@ -1,0 +1,54 @@
+"""Reads recorded turns, after a short wait for the newest entries to become durable.
+
+Streams do not wait for the disk. The wait lets an agent read what it was told a moment ago.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable
+
+from sidemirror_server.trace.event import Event
+from sidemirror_server.trace.log import TurnLog
+from sidemirror_server.turns.conductor import Conductor
+from sidemirror_server.turns.record import events_of
+from sidemirror_server.turns.recorder import Recorder
+from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable
+from sidemirror_server.vocabulary.ids import SessionId, TurnId
+from sidemirror_server.vocabulary.scope import Scope
+
+# Seconds that a read waits for the newest entries. Chosen here: many times what a healthy store takes.
+_MOMENT_S = 1.0
+# How many turns of a session count, as the contract says (GenerateReflectionRequest.session_id).
+_SESSION_TURNS = 8
+
+
+async def given_a_moment(durable: Awaitable[None]) -> None:
+    """Waits for `durable`, `_MOMENT_S` at most. A failing store is no error here: callers show what is durable
+    already."""
+    with contextlib.suppress(TimeoutError, StoreUnavailable, StoreFull):
+        async with asyncio.timeout(_MOMENT_S):
+            await durable
+
+
+class RecordedTurns:
+    """Reads the events of turns, for services that judge turns or learn from them."""
+
+    def __init__(self, log: TurnLog, conductor: Conductor, recorder: Recorder) -> None:
+        self._log = log
+        self._conductor = conductor
+        self._recorder = recorder
+
+    async def events_of_session(self, scope: Scope, session_id: str) -> tuple[Event, ...] | None:
+        """The events of the session's last turns, oldest first; None when it has no turn. Raises StoreUnavailable."""
+        heads = await self._log.heads(scope, SessionId(session_id), None, None, _SESSION_TURNS)
+        events: list[Event] = []
+        for head in reversed(heads):
+            events += await self.events(scope, head.turn_id) or ()
+        return tuple(events) if heads else None
+
+    async def events(self, scope: Scope, turn_id: str) -> tuple[Event, ...] | None:
+        """The turn's events, oldest first; None when there is no such turn. Raises StoreUnavailable."""
+        live = self._conductor.in_memory(scope, TurnId(turn_id))
+        if live is not None:
+            await given_a_moment(self._recorder.wait_durable(live, live.state.last_sequence))
+        return await events_of(self._log, scope, TurnId(turn_id))

@@ -1,0 +1,79 @@
+"""Logs refused calls: a line for each, and only their number when there are many.
+
+An attacker must not fill the disk with log lines, nor hide the lines of others by flooding the log.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+
+from sidemirror_server.vocabulary.clock import Clock
+
+_log = logging.getLogger(__name__)
+
+# Lines in a period: of one peer and token, and in total. Chosen here: enough to see who calls, what is tried and
+# whether it goes on. At about 300 bytes a line that is at most 60 KiB a minute.
+PERIOD_S = 60.0
+LINES_OF_ONE = 20
+LINES = 200
+# How many pairs of peer and token are counted separately; later ones in a period share one count. Chosen here: about
+# 100 KiB.
+_COUNTED = 1_000
+# How many peers the summary names: those with the most suppressed lines.
+_NAMED = 10
+_OTHERS = "others"
+
+
+class Refusals:
+    """Writes the lines, and counts those that it suppresses. Used on the event loop's thread only."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._of_one: Counter[tuple[str, str]] = Counter()
+        self._left_out: Counter[str] = Counter()
+        self._lines = 0
+        self._began_s = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def tell(self, peer: str, *, token: str = "", **facts: str) -> None:
+        """Logs that a call of `peer` (gRPC's name of it) was refused. `token`: the name of the presented token, if it
+        is known; `facts` are added to the line."""
+        if self._timer is None:
+            self._began_s = self._clock.monotonic_s()
+            self._timer = asyncio.get_running_loop().call_later(PERIOD_S, self.close)
+        host = host_of(peer)
+        key = (host, token)
+        if key not in self._of_one and len(self._of_one) >= _COUNTED:
+            key = (_OTHERS, "")
+        self._of_one[key] += 1
+        if self._of_one[key] > LINES_OF_ONE or self._lines >= LINES:
+            self._left_out[key[0]] += 1
+            return
+        self._lines += 1
+        _log.warning("call_refused", extra={"peer": peer, "token": token, **facts})
+
+    def close(self) -> None:
+        """Ends the period, and logs how many lines were suppressed, by peer. The next refusal starts a new period."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._left_out:
+            _log.warning(
+                "more_calls_refused",
+                extra={
+                    "count": self._left_out.total(),
+                    "seconds": round(self._clock.monotonic_s() - self._began_s, 1),
+                    "peers": dict(self._left_out.most_common(_NAMED)),
+                },
+            )
+        self._of_one.clear()
+        self._left_out.clear()
+        self._lines = 0
+
+
+def host_of(peer: str) -> str:
+    """The peer without its port, which differs between connections: `ipv4:10.0.0.7`, `ipv6:%5B::1%5D`. A Unix socket
+    stays as it is."""
+    if peer.startswith(("ipv4:", "ipv6:")):
+        return peer.rpartition(":")[0]
+    return peer

@@ -1,0 +1,29 @@
+"""BuildMemoryContext: a block of lessons for a task."""
+
+from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror_server.memory.finding.context import DEFAULT_ITEMS, ContextTask, MemoryContext
+from sidemirror_server.rpc.boundary.call import Call
+from sidemirror_server.rpc.memory.memories import CATEGORY_NAMES
+from sidemirror_server.rpc.wire.blocks import block_to_wire
+from sidemirror_server.vocabulary.block import MAX_TOKENS
+from sidemirror_server.vocabulary.text import enter
+
+
+async def build_memory_context(
+    context: MemoryContext, request: pb.BuildMemoryContextRequest, call: Call
+) -> pb.BuildMemoryContextResponse:
+    task = ContextTask(
+        task=enter(request.task),
+        tools=tuple(dict.fromkeys(enter(tool) for tool in request.tools)),
+        error_categories=tuple(
+            dict.fromkeys(CATEGORY_NAMES[category] for category in request.error_categories if category)
+        ),
+        turn_id=request.turn_id,
+        session_id=request.session_id,
+    )
+    block = await context.build(
+        *(call.scope, task, call.make_id(part="/receipt")),
+        *(request.max_items or DEFAULT_ITEMS, request.max_tokens or MAX_TOKENS),
+        request.holdout_fraction,
+    )
+    return pb.BuildMemoryContextResponse(block=block_to_wire(block))

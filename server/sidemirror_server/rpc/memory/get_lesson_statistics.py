@@ -1,0 +1,70 @@
+"""GetLessonStatistics: whether lessons help."""
+
+import msgspec
+
+from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror_server.memory.trials.evidence import Counts, Interval, LessonVerdict, explained
+from sidemirror_server.memory.trials.outcomes import JudgedLesson, Outcomes
+from sidemirror_server.rpc.boundary.call import Call
+from sidemirror_server.rpc.boundary.pages import place_in, size_of, token_for
+from sidemirror_server.rpc.memory.memories import STATES
+from sidemirror_server.rpc.wire.common import numbers_of
+from sidemirror_server.vocabulary.errors import BadInput
+
+_VERDICTS = numbers_of(LessonVerdict, pb.LessonVerdict)
+
+
+class LessonKey(msgspec.Struct, frozen=True):
+    """A place in the list of lessons, which is in descending order of ids."""
+
+    memory_id: str
+
+
+async def get_lesson_statistics(
+    outcomes: Outcomes, request: pb.GetLessonStatisticsRequest, call: Call
+) -> pb.GetLessonStatisticsResponse:
+    if request.reflection_ids:
+        if request.page_token:
+            raise BadInput([("page_token", "only without reflection_ids")])
+        judged = await outcomes.of(call.scope, tuple(dict.fromkeys(request.reflection_ids)))
+        return pb.GetLessonStatisticsResponse(lessons=map(_statistics_to_wire, judged))
+    query = (call.scope, "lessons")
+    before = place_in(request.page_token, LessonKey, "page_token", *query)
+    size = size_of(request.page_size, 50)
+    judged, last = await outcomes.page(call.scope, before.memory_id if before else None, size)
+    token = token_for(LessonKey(last), *query) if last is not None else ""
+    return pb.GetLessonStatisticsResponse(lessons=map(_statistics_to_wire, judged), next_page_token=token)
+
+
+def _statistics_to_wire(judged: JudgedLesson) -> pb.LessonStatistics:
+    """A lesson with its evidence and verdict."""
+    memory, evidence = judged.memory, judged.evidence
+    return pb.LessonStatistics(
+        reflection_id=memory.memory_id,
+        from_version=memory.evidence_from,
+        state=STATES[memory.state],
+        reason=memory.reason,
+        shown=_arm(evidence.shown),
+        held_back=_arm(evidence.held_back),
+        outside=_arm(evidence.outside),
+        lift=evidence.lift,
+        interval=_interval(evidence.interval),
+        interval_at_any_look=_interval(evidence.at_any_look),
+        verdict=_VERDICTS[evidence.verdict],
+        detail=explained(evidence),
+    )
+
+
+def _arm(counts: Counts) -> pb.LessonArm:
+    return pb.LessonArm(
+        assigned_count=counts.assigned,
+        success_count=counts.succeeded,
+        failure_count=counts.failed,
+        missing_count=counts.missing,
+        returned_count=counts.returned,
+        stayed_away_count=counts.stayed_away,
+    )
+
+
+def _interval(interval: Interval | None) -> pb.LiftInterval | None:
+    return None if interval is None else pb.LiftInterval(low=interval.low, high=interval.high)

@@ -1,0 +1,80 @@
+"""GetServerInfo: what this server is, and what it has spent."""
+
+import datetime
+
+from sidemirror.v1 import sidecar_pb2 as pb
+from sidemirror_server.models.ledger import NANO, US_PER_DAY, Level, Spend, day_of
+from sidemirror_server.models.spending import CapState, Spending
+from sidemirror_server.rpc.boundary.call import Call
+from sidemirror_server.rpc.sidecar.info import ServerInfo
+from sidemirror_server.rpc.wire.common import numbers_of, timestamp
+from sidemirror_server.rpc.wire.config import budget_to_wire, config_to_wire
+from sidemirror_server.thinking.config import ThinkingConfig
+from sidemirror_server.vocabulary.budget import TurnBudget
+from sidemirror_server.vocabulary.errors import StoreUnavailable
+
+# How many days of spend are reported. Chosen here: a week shows whether today is unusual.
+_DAYS = 7
+_EPOCH = datetime.date(1970, 1, 1)
+_LEVELS = numbers_of(Level, pb.SpendLevel)
+
+
+async def get_server_info(
+    info: ServerInfo, spending: Spending, request: pb.GetServerInfoRequest, call: Call
+) -> pb.GetServerInfoResponse:
+    spend: tuple[Spend, ...] = ()
+    caps: tuple[CapState, ...] = ()
+    try:
+        spend = await spending.spent(call.scope, _DAYS)
+        caps = await spending.caps(call.scope)
+    except StoreUnavailable:
+        pass  # the answer's `stores` reports the outage
+    return pb.GetServerInfoResponse(
+        version=info.version,
+        tenant_id=info.own_scope.tenant_id,
+        project_id=info.own_scope.project_id,
+        stores=[
+            pb.StoreInfo(
+                kind=store.kind, holds=store.holds, durability=store.durability(), available=store.is_available()
+            )
+            for store in info.stores
+        ],
+        models=[
+            pb.ModelInfo(
+                purpose=model.purpose, provider=model.provider, model=model.model, available=model.is_available()
+            )
+            for model in info.models
+        ],
+        default_config=config_to_wire(ThinkingConfig()),
+        default_budget=budget_to_wire(TurnBudget()),
+        limits=info.limits,
+        spend=[_spend_to_wire(one) for one in spend],
+        spend_caps=[_cap_to_wire(cap, call.clock.now_us()) for cap in caps],
+    )
+
+
+def _spend_to_wire(spend: Spend) -> pb.Spend:
+    return pb.Spend(
+        day=(_EPOCH + datetime.timedelta(days=spend.day)).isoformat(),
+        purpose=spend.purpose,
+        calls=spend.calls,
+        tokens=spend.settled.tokens,
+        usd=spend.settled.usd,
+        reserved_tokens=spend.in_flight.tokens,
+        reserved_usd=spend.in_flight.usd,
+        orphaned_tokens=spend.orphaned.tokens,
+        orphaned_usd=spend.orphaned.usd,
+    )
+
+
+def _cap_to_wire(state: CapState, now_us: int) -> pb.SpendCap:
+    cap = state.cap
+    return pb.SpendCap(
+        level=_LEVELS[state.level],
+        purpose=state.purpose,
+        tokens_per_day=cap.tokens,
+        usd_per_day=None if cap.nano_usd is None else cap.nano_usd / NANO,
+        used_tokens=state.used.tokens,
+        used_usd=state.used.usd,
+        reset_time=timestamp((day_of(now_us) + 1) * US_PER_DAY),
+    )

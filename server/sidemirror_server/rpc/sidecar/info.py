@@ -1,0 +1,36 @@
+"""Facts about the server for GetServerInfo; `assembly` fills them in."""
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from sidemirror_server.vocabulary.scope import Scope
+
+
+class StoreFacts(msgspec.Struct, frozen=True):
+    """One store: its technology, what it holds, what a confirmed write survives, and whether it answered its last
+    request."""
+
+    kind: str
+    holds: str
+    durability: Callable[[], str]
+    is_available: Callable[[], bool]
+
+
+class ModelFacts(msgspec.Struct, frozen=True):
+    """The model for a purpose, and whether it may be asked now."""
+
+    purpose: str
+    provider: str
+    model: str
+    is_available: Callable[[], bool]
+
+
+class ServerInfo(msgspec.Struct, frozen=True):
+    """The facts for GetServerInfo. `limits`: by the name of the setting."""
+
+    version: str
+    own_scope: Scope
+    stores: tuple[StoreFacts, ...]
+    models: tuple[ModelFacts, ...]
+    limits: Mapping[str, int]

@@ -1,0 +1,63 @@
+"""The rule of `TurnLog.append` for the entries that it accepts (clauses TL2, TL3, TL4, TL6 and TL12). Pure.
+
+The log's adapters call it inside the transaction that reads the kept entries and writes the accepted ones.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from sidemirror_server.trace.log import Batch, Draft, TurnHead
+from sidemirror_server.vocabulary.errors import WrongState
+from sidemirror_server.vocabulary.ids import SessionId, TurnId
+
+# A draft, and its turn's head.
+Placed = tuple[TurnHead, Draft]
+
+
+class Accepted(NamedTuple):
+    """What an append writes. `heads`: at most one for each turn; `fresh`: the drafts that continue their turns, in
+    order; `repeated`: the drafts at taken sequences, for `check_repeated`."""
+
+    heads: tuple[TurnHead, ...]
+    fresh: Sequence[Placed]
+    repeated: Sequence[Placed]
+
+
+def accept(batches: Iterable[Batch], kept: Mapping[TurnId, tuple[SessionId, int]]) -> Accepted:
+    """Sorts the drafts of an append. `kept`: the session and the last sequence of each turn that the store has.
+
+    Raises WrongState for a turn of another session. Raises it also for a hole: a draft that skips sequences, or a head
+    whose `last_sequence` does not fit its turn's last entry.
+    """
+    ends = dict(kept)
+    heads: dict[TurnId, TurnHead] = {}
+    fresh: list[Placed] = []
+    repeated: list[Placed] = []
+    for batch in batches:
+        head = batch.head
+        session_id, last = ends.get(head.turn_id, (head.session_id, 0))
+        if session_id != head.session_id:
+            raise WrongState("turn", head.turn_id, "of another session")
+        before = last
+        for draft in batch.drafts:
+            if draft.sequence == last + 1:
+                last = draft.sequence
+                fresh.append((head, draft))
+            elif 1 <= draft.sequence <= last:
+                repeated.append((head, draft))
+            else:
+                raise WrongState("turn", head.turn_id, f"ends with entry {last}")
+        if head.last_sequence > last or (last > before and head.last_sequence != last):
+            raise WrongState("turn", head.turn_id, f"ends with entry {last}")
+        if head.last_sequence >= before:
+            heads[head.turn_id] = head
+        ends[head.turn_id] = (session_id, last)
+    return Accepted(tuple(heads.values()), fresh, repeated)
+
+
+def check_repeated(repeated: Iterable[Placed], bodies: Mapping[tuple[str, int], bytes]) -> None:
+    """Raises WrongState when a sequence is taken by another body. `bodies`: the bodies at the repeated sequences, by
+    turn and sequence, from the store or from the same append."""
+    for head, draft in repeated:
+        if bodies.get((head.turn_id, draft.sequence)) != draft.body:
+            raise WrongState("turn", head.turn_id, f"entry {draft.sequence} is another one")
