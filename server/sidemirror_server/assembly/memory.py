@@ -1,4 +1,4 @@
-"""The room of reflective memory, put together: what serves it, and what makes vectors beside it.
+"""Assembles reflective memory: its service, its background work and its embeddings.
 
 Called by `assembly/sidecar.py`.
 """
@@ -38,8 +38,8 @@ _SCORERS = "sidemirror.scorers"
 
 
 class ReflectiveMemory:
-    """The room. `meanings` makes vectors while it runs; None when there is no embedding model. `alikes` makes links.
-    `schedule` says when projects dream; None when none does."""
+    """Reflective memory. `meanings` embeds memories while it runs; None without an embedding model. `alikes` makes
+    links. `schedule` starts the dreaming passes of projects; None when dreaming is off."""
 
     def __init__(
         self, settings: Settings, stores: Stores, embedder: PaidEmbedder | None, clock: Clock, serves: Serves
@@ -64,7 +64,7 @@ class ReflectiveMemory:
 
     @property
     def context(self) -> MemoryContext | None:
-        """What finds lessons for a task; None when the room is turned off."""
+        """Finds lessons for a task; None when reflective memory is disabled."""
         return self._context if self._settings.memory.enabled else None
 
     def service(self, gateway: Gateway, own: Templates | None, turns: RecordedTurns) -> ServiceTable:
@@ -83,7 +83,7 @@ class ReflectiveMemory:
         )
 
     def handlers(self, gateway: Gateway, own: Templates | None) -> dict[str, Handler]:
-        """What runs the room's background work, by kind; `own`: the operator's prompts. Raises BadSettings."""
+        """The handlers of the background jobs, by kind; `own`: the operator's prompts. Raises BadSettings."""
         chosen, stores = self._settings.memory, self._stores
         if self.schedule is None:
             return {}
