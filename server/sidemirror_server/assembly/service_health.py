@@ -62,7 +62,7 @@ class ServiceHealth:
                 self._recorder.try_again()
 
     async def follow_goals(self) -> None:
-        """Sets the health of goal reflections: whether their stores answer, and whether acknowledged writes are durable."""
+        """Sets the health of goal reflections: do their stores answer, and do they keep acknowledged writes?"""
         able: bool | None = None
         durable: bool | None = None
         while True:
