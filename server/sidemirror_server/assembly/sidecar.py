@@ -84,7 +84,7 @@ _log = logging.getLogger(__name__)
 _SWEEP_EVERY_S = 30.0
 # Chosen here: a killed sidecar can claim its jobs again soon after its restart.
 _PACE = Pace(lease_s=10.0)
-# The end of the grace period, reserved for the store after the calls have ended.
+# The part of the grace period that is reserved for writing to the store after the calls have ended.
 _STORE_GRACE_S = 2.0
 # How often to poll for entries of other processes while a client watches. Chosen here: soon enough for a person who
 # watches another sidecar's agent.

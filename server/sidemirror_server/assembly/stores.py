@@ -1,4 +1,4 @@
-"""Opens the stores that the settings choose. The only module that imports the adapters of storage.
+"""Opens the stores that the settings choose. The only module that makes the adapters of storage.
 
 Called by `assembly/sidecar.py`, and by commands that examine or migrate a store without serving.
 """

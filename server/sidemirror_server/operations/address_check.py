@@ -1,5 +1,5 @@
-"""The part of `sidemirror doctor` that checks the addresses to listen on: free, or taken by what. Binds a port for a
-moment only, and creates nothing."""
+"""The part of `sidemirror doctor` that checks whether the addresses to listen on are free, and who has them otherwise.
+Binds a port for a moment only, and creates nothing."""
 
 import errno
 import os
@@ -128,7 +128,7 @@ def _answer_at(address: str, settings: Settings) -> AddressAnswer:
             stub = pb_grpc.SidecarServiceStub(channel)
             info = stub.GetServerInfo(pb.GetServerInfoRequest(), timeout=_ANSWER_S)
     except BadSettings as error:
-        # A client setting of this command is wrong, which `serve` does not read.
+        # This command cannot use a file for clients, such as SIDEMIRROR_CA_FILE; `serve` does not read these.
         found = f"{address} is taken, and cannot be asked: {error}"
         return AddressAnswer(
             subject, ok=False, found=found, advice="mend that file, or unset the variable", served=None

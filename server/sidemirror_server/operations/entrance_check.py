@@ -14,7 +14,7 @@ from sidemirror_server.settings import BadSettings, Settings
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
 
-# A certificate or token that expires within this time can still be replaced in working hours.
+# How long before a certificate or token expires to warn: time enough to replace it in working hours.
 _SOON_US = 14 * 24 * 3600 * 1_000_000
 
 

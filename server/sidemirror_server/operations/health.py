@@ -32,8 +32,7 @@ def health(address: str, service: str) -> int:
 
 
 def _told_apart() -> str:
-    """The listener for health checks in the environment, as reached from this machine; empty when there is none.
-    Raises BadSettings."""
+    """The health_address of the environment, as this machine reaches it; empty when unset. Raises BadSettings."""
     address = load().health_address
     host, _, port = address.rpartition(":")
     return f"localhost:{port}" if host in ("0.0.0.0", "[::]", "::") else address

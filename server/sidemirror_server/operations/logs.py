@@ -31,7 +31,8 @@ class JsonLines(logging.Formatter):
     def formatException(  # noqa: N802  # the standard library's name
         self, ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
     ) -> str:
-        """The traceback and type of each error in the chain, first cause first. Messages may hold contents."""
+        """The traceback and type of each error in the chain, first cause first. Leaves out messages: they may hold
+        contents."""
         raised = reversed(list(_chain(ei[1])))
         return "\n\n".join(
             f"Traceback (most recent call last):\n{''.join(traceback.format_tb(error.__traceback__))}"

@@ -47,8 +47,8 @@ class ModelCheck(msgspec.Struct, frozen=True):
 
 
 async def check_models(settings: Settings) -> tuple[ModelCheck, ...]:
-    """Asks each model that the settings choose, one after the other. Raises BadSettings; the check of a failing model
-    holds its error."""
+    """Asks each model that the settings choose, one after the other. Raises BadSettings. The check of a model that
+    fails holds the error."""
     routes = {purpose: route for purpose, route in routes_of(settings, SystemClock()).items() if purpose in ASKED_FOR}
     found = []
     for provider in dict.fromkeys(route.provider for route in routes.values()):
