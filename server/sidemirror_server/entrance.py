@@ -1,4 +1,4 @@
-"""Turns the settings of access into addresses, tokens, certificates and limits. Used by `assembly/` and `doctor`.
+"""Turns the settings of access into addresses, tokens, scopes and certificates. Used by `assembly/` and `doctor`.
 
 Everything here raises BadSettings with the name of the setting that has to change.
 """
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sidemirror_server.rpc.boundary.access import Token, read_access
-from sidemirror_server.rpc.boundary.admission import CallLimits
 from sidemirror_server.rpc.boundary.identity import Identity
 from sidemirror_server.rpc.boundary.refusals import Refusals
 from sidemirror_server.rpc.boundary.secret_files import CannotUse, Reread, read_public
@@ -80,12 +79,6 @@ def _check_apart(taken: list[tuple[str, str]]) -> None:
 def answers_reflection(settings: Settings) -> bool:
     """Whether server reflection is on. Default: where only this machine reaches the server."""
     return is_local(settings.address) if settings.reflection is None else settings.reflection
-
-
-def call_limits(settings: Settings) -> CallLimits:
-    """The limits of concurrent calls and of the rate of requests."""
-    limits = settings.limits
-    return CallLimits(limits.concurrent_calls, limits.open_streams, limits.requests_per_second)
 
 
 def identity_of(settings: Settings, refusals: Refusals, clock: Clock) -> Identity:

@@ -47,6 +47,7 @@ class ReflectiveMemory:
         self._settings = settings
         self._stores = stores
         self._clock = clock
+        self._trust = Trust(settings.memory.trust_policy, settings.memory.min_store_importance)
         self._memories: Memories = stores.memories
         self.meanings: MemoryMeanings | None = None
         if embedder is not None:
@@ -74,23 +75,20 @@ class ReflectiveMemory:
             return disabled(MEMORY, "memory__enabled (REFLECTIVE_MEMORY_ENABLED) is false")
         stores = self._stores
         reflector = Reflector(gateway, MemoryPrompts(own), scorer_of(chosen.scorer))
-        trust = Trust(chosen.trust_policy, chosen.min_store_importance)
-        keeper = Keeper(self._memories, self._clock, trust, self.alikes.wake)
+        keeper = Keeper(self._memories, self._clock, self._trust, self.alikes.wake)
         return memory_service(
             *(self._memories, stores.memory_graph, stores.dreams, stores.pruning, stores.work, stores.receipts),
-            *(reflector, keeper, trust, self._recall, self._context),
+            *(reflector, keeper, self._trust, self._recall, self._context),
             *(Outcomes(self._memories, stores.trials, self._clock), self.schedule, turns),
         )
 
     def handlers(self, gateway: Gateway, own: Templates | None) -> dict[str, Handler]:
         """The handlers of the background jobs, by kind; `own`: the operator's prompts. Raises BadSettings."""
-        chosen, stores = self._settings.memory, self._stores
         if self.schedule is None:
             return {}
-        trust = Trust(chosen.trust_policy, chosen.min_store_importance)
         dreamer = Dreamer(
-            *(gateway, DreamPrompts(own), self._memories, stores.dreams, self._clock, trust),
-            *(scorer_of(chosen.scorer), self.alikes.wake),
+            *(gateway, DreamPrompts(own), self._memories, self._stores.dreams, self._clock, self._trust),
+            *(scorer_of(self._settings.memory.scorer), self.alikes.wake),
         )
         return {DREAM: dreamer.handle}
 

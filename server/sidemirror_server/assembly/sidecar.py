@@ -25,7 +25,6 @@ from sidemirror_server.assembly.stores import PORTS, Stores, open_stores
 from sidemirror_server.critique.keeping import Critic
 from sidemirror_server.entrance import (
     answers_reflection,
-    call_limits,
     check_files,
     check_listeners,
     credentials_of,
@@ -41,7 +40,7 @@ from sidemirror_server.models.gateway import Gateway, Route
 from sidemirror_server.models.language_model import LanguageModel, Purpose
 from sidemirror_server.models.spending import Spending
 from sidemirror_server.observing import gauges, observe, time_verbs
-from sidemirror_server.rpc.boundary.admission import Admission
+from sidemirror_server.rpc.boundary.admission import Admission, CallLimits
 from sidemirror_server.rpc.boundary.interceptors import Boundary
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
 from sidemirror_server.rpc.boundary.refusals import Refusals
@@ -145,7 +144,9 @@ class Sidecar:
         streams = Streams(StreamLimits(settings.heartbeat_s, limits.idle_stream_s, limits.stream_age_s))
         own = Scope(settings.tenant_id, settings.project_id)
         self._refusals = Refusals(own_clock)
-        self.admission = Admission(call_limits(settings), clock)
+        self.admission = Admission(
+            CallLimits(limits.concurrent_calls, limits.open_streams, limits.requests_per_second), clock
+        )
         self._boundary = Boundary(
             identity_of(settings, self._refusals, own_clock),
             self._refusals,
@@ -158,7 +159,8 @@ class Sidecar:
             metered=is_measured(settings),
         )
         self.server = Server(streams, limits.message_bytes, limits.streams_per_connection)
-        self._standing = ServiceHealth(stores, self.server, self.recorder, _turned_off(settings))
+        turned_off = () if settings.memory.enabled else (MEMORY.full_name,)
+        self._standing = ServiceHealth(stores, self.server, self.recorder, turned_off)
         self._queue = Bounded(stores.work, limits.queued_jobs, clock)
         turns = RecordedTurns(stores.log, self.conductor, self.recorder)
         self.server.register(
@@ -303,11 +305,6 @@ class Sidecar:
         # While the clock is in doubt, no turn of another process is abandoned.
         await self.conductor.sweep(Serves(()) if self._clock.doubt else self.serves)
         await self.retention.forget()
-
-
-def _turned_off(settings: Settings) -> tuple[str, ...]:
-    """The services that a setting has turned off, by full name."""
-    return () if settings.memory.enabled else (MEMORY.full_name,)
 
 
 @contextlib.asynccontextmanager
