@@ -192,8 +192,8 @@ async def _with_redis(settings: Settings, stores: Stores, stack: contextlib.Asyn
 
 
 async def migrate_shared(url: str, grant_to: Sequence[str]) -> tuple[str, ...]:
-    """Migrates the schema of a Postgres database as its owner, and grants its use to the roles. Returns the names of
-    the migrations applied now. Raises StoreUnavailable with the reason."""
+    """Brings the schema of a Postgres database up to date, as its owner, and lets the roles use it; returns the
+    migrations applied now, by name. Raises StoreUnavailable, saying why."""
     from sidemirror_server.storage.postgres.migrate import migrate
 
     return await migrate(url, grant_to, SystemClock().now_us())

@@ -12,7 +12,7 @@ EXIT_FAILED = 1
 
 
 def migrate(url: str, grant_to: Sequence[str]) -> int:
-    """Applies and prints the missing migrations. Returns the exit code. Raises BadSettings without a URL."""
+    """Applies what is missing and says what it did. Returns the exit code. Raises BadSettings without a URL."""
     if not url:
         raise BadSettings("database_url (SIDEMIRROR_DATABASE_URL, or --database-url): the owner's URL is expected")
     try:
