@@ -1,6 +1,6 @@
-"""What `sidemirror` runs: the command line from its first import on, and what may become of anything that it prints.
+"""The entry point of `sidemirror`: runs the command line, and handles interrupts and failures of its output.
 
-Imports nothing of ours at first, so that Ctrl-C while a command is still being loaded ends it like any other one does.
+Imports the rest of the package inside `main`, so that Ctrl-C during these imports is handled too.
 """
 
 import errno
@@ -17,11 +17,11 @@ _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 def main() -> int:
     """Runs the command that the process was started with; returns its exit code.
 
-    A reader that has what it wanted (`| head`) is no failure.
+    A reader that closes the pipe early (`| head`) is no failure.
     """
     try:
         if isinstance(sys.stdout, io.TextIOWrapper):
-            # Texts are of any language, and a terminal may know only its own: better a `?` than no line.
+            # A terminal may lack a text's characters: a `?` is better than no line.
             sys.stdout.reconfigure(errors="replace")
         code = _run()
         if sys.stdout is not None:
@@ -50,11 +50,11 @@ def _run() -> int:
         return run()
     except SystemExit as end:
         if isinstance(end.__context__, OSError):
-            # rich ends the process by itself, as a failure, when nobody reads what it prints.
+            # rich turns a broken pipe into SystemExit with a failure.
             raise end.__context__ from None
         return end.code if isinstance(end.code, int) else 0
 
 
 def _print_no_more() -> None:
-    """What is left in the buffer goes nowhere; Python would complain once more at its end."""
+    """Discards the rest of the buffer: Python would report the failure again when it exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

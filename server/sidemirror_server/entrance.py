@@ -1,4 +1,4 @@
-"""From settings to who gets in: addresses, tokens, certificates. Used by `assembly/`, and by `doctor`, which looks.
+"""Turns the settings of access into addresses, tokens, scopes and certificates. Used by `assembly/` and `doctor`.
 
 Everything here raises BadSettings with the name of the setting that has to change.
 """
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sidemirror_server.rpc.boundary.access import Token, read_access
-from sidemirror_server.rpc.boundary.admission import CallLimits
 from sidemirror_server.rpc.boundary.identity import Identity
 from sidemirror_server.rpc.boundary.refusals import Refusals
 from sidemirror_server.rpc.boundary.secret_files import CannotUse, Reread, read_public
@@ -24,13 +23,13 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Hosts that mean every address of this machine.
+# Hosts that stand for every address of this machine.
 _EVERYWHERE = {"0.0.0.0", "[::]", "::"}
 
 
 @contextmanager
 def _named(setting: str) -> Iterator[None]:
-    """What goes wrong within is that setting's."""
+    """Turns errors within the block into BadSettings with this setting's name."""
     try:
         yield
     except (CannotListen, CannotUse) as error:
@@ -38,7 +37,7 @@ def _named(setting: str) -> Iterator[None]:
 
 
 def check_listeners(settings: Settings) -> None:
-    """Whether these settings say where to listen in a way that may be; looks at no file. Raises BadSettings."""
+    """Checks the addresses to listen on without reading a file. Raises BadSettings."""
     tls = settings.tls
     with _named("tls__key_file" if tls.certificate_file else "tls__certificate_file"):
         if bool(tls.certificate_file) != bool(tls.key_file) or (tls.client_ca_file and not tls.key_file):
@@ -67,10 +66,10 @@ def check_listeners(settings: Settings) -> None:
 
 
 def _check_apart(taken: list[tuple[str, str]]) -> None:
-    """Whether the last of these addresses is none of the others. Raises CannotListen."""
+    """Raises CannotListen when the last of these addresses has the port of another."""
     _, _, port = taken[-1][1].rpartition(":")
     for setting, address in taken[:-1]:
-        # The same port of two addresses of this machine is two places only where neither is all of them.
+        # Two hosts can share a port number unless they are equal or one stands for every address.
         host, _, other_port = address.rpartition(":")
         own_host = taken[-1][1].rpartition(":")[0]
         if port == other_port != "0" and (host == own_host or {host, own_host} & _EVERYWHERE):
@@ -78,18 +77,12 @@ def _check_apart(taken: list[tuple[str, str]]) -> None:
 
 
 def answers_reflection(settings: Settings) -> bool:
-    """Whether the services are described to whoever asks: where only this machine does, unless it is said."""
+    """Whether server reflection is on. Default: where only this machine reaches the server."""
     return is_local(settings.address) if settings.reflection is None else settings.reflection
 
 
-def call_limits(settings: Settings) -> CallLimits:
-    """What the server takes on at once."""
-    limits = settings.limits
-    return CallLimits(limits.concurrent_calls, limits.open_streams, limits.requests_per_second)
-
-
 def identity_of(settings: Settings, refusals: Refusals, clock: Clock) -> Identity:
-    """Who calls. Raises BadSettings when the access file cannot be used."""
+    """Identifies callers. Raises BadSettings when the access file cannot be used."""
     own = Scope(settings.tenant_id, settings.project_id)
     tokens: Callable[[], tuple[Token, ...]] | None = None
     if settings.access_file:
@@ -100,8 +93,8 @@ def identity_of(settings: Settings, refusals: Refusals, clock: Clock) -> Identit
 
 
 def serves_of(settings: Settings) -> Serves:
-    """Whose calls are answered and whose work is done: the pinned scope, else what is listed, else everything. Raises
-    BadSettings."""
+    """The scopes whose calls are answered and whose jobs are run: the pinned scope, else the listed ones, else all.
+    Raises BadSettings."""
     try:
         listed = serves_listed(settings.serves)
     except ValueError as error:
@@ -122,7 +115,7 @@ def _access_told(error: CannotUse | None) -> None:
 
 
 def tls_files(settings: Settings) -> "TlsFiles | None":
-    """The files of TLS; None without."""
+    """The files of TLS; None without TLS."""
     tls = settings.tls
     if not tls.key_file:
         return None
@@ -133,7 +126,7 @@ def tls_files(settings: Settings) -> "TlsFiles | None":
 
 
 def check_files(settings: Settings) -> None:
-    """Whether a server can use the files that say who gets in, before it touches anything else. Raises BadSettings."""
+    """Checks the access file and the TLS files before the server opens anything else. Raises BadSettings."""
     if settings.access_file:
         with _named("access_file"):
             read_access(Path(settings.access_file))
@@ -142,7 +135,7 @@ def check_files(settings: Settings) -> None:
 
 
 def check_tls(files: "TlsFiles") -> None:
-    """Whether a server can use the files. Raises BadSettings, naming the setting of the one that it cannot."""
+    """Checks the files of TLS. Raises BadSettings with the setting of the file that cannot be used."""
     from sidemirror_server.rpc.listening import tls
 
     with _named("tls__certificate_file"):
@@ -155,7 +148,7 @@ def check_tls(files: "TlsFiles") -> None:
 
 
 def credentials_of(settings: Settings, clock: Clock) -> "Credentials | None":
-    """What the TCP address shows; None without TLS. Raises BadSettings."""
+    """The TLS credentials of the TCP address; None without TLS. Raises BadSettings."""
     files = tls_files(settings)
     if files is None:
         return None

@@ -1,6 +1,6 @@
-"""What is seen of a server from outside while metrics are on: gauges, and how long its stores take.
+"""Metrics that need the assembled server: gauges, and the duration of calls to the stores.
 
-Called by `assembly/`. With metrics off nothing of this is in the way of a call.
+Called by `assembly/` while metrics are on; otherwise calls run without any of this.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ from sidemirror_server.work.bounded_queue import Bounded
 
 P = ParamSpec("P")
 T = TypeVar("T")
-# Values with their attributes. Called on a thread of the reader's: it looks, and waits for nothing.
+# Returns values with their attributes. Called on the metric reader's thread, so it must not block.
 Read = Callable[[], Iterable[tuple[float, dict[str, str]]]]
-# Name, unit, description, and how it is read.
+# Name, unit, description, and the function that reads the values.
 Gauge = tuple[str, str, str, Read]
 
 
 def time_verbs(store: str, port: object) -> None:
-    """Has every verb of a port timed from now on, under the store's name."""
+    """Wraps every method of a port to record its duration under the store's name."""
     for verb, call in inspect.getmembers(port, inspect.iscoroutinefunction):
         if not verb.startswith("_"):
             setattr(port, verb, _timed(store, verb, call))
@@ -53,7 +53,7 @@ def _timed(store: str, verb: str, call: Callable[P, Awaitable[T]]) -> Callable[P
 
 
 def observe(gauges: Iterable[Gauge]) -> None:
-    """Has these told from now on."""
+    """Registers these gauges with OpenTelemetry."""
     meter = metrics.get_meter(METER)
     for name, unit, description, read in gauges:
         meter.create_observable_gauge(name, callbacks=[_callback(read)], unit=unit, description=description)
@@ -75,7 +75,7 @@ def gauges(
     stores: Sequence[StoreFacts],
     clock: StoreClock,
 ) -> Iterable[Gauge]:
-    """What metrics tell of the state of things, beside what is counted as it happens."""
+    """The gauges, which are read when metrics are collected; counters are elsewhere."""
     loop = asyncio.get_running_loop()
     return (
         ("sidemirror.streams.open", "{stream}", "Streams that are open.", lambda: [(admission.streams, {})]),

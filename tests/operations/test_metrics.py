@@ -65,7 +65,7 @@ def used(server: Serving | Process) -> None:
         memory.StoreReflection(lesson, timeout=60)
         asked = reflective_memory_pb2.BuildMemoryContextRequest(tenant_id=CANARY, task=CANARY)
         memory.BuildMemoryContext(asked, timeout=60)
-        # Its log lines name the tenant, as the seed has them.
+        # Its log lines name the tenant (decision 017).
         assert CANARY in told.tell(ReflectiveMemoryServiceStub(channel), CANARY)
         with pytest.raises(grpc.RpcError):
             stub.GetTurn(pb.GetTurnRequest(turn_id=CANARY), timeout=60)

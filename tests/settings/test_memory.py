@@ -1,4 +1,4 @@
-"""Reflective memory as the environment has it: the seed's names are aliases of ours."""
+"""Reflective memory in the environment: the names of the seed reflection-engine-v2 are aliases of ours."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from sidemirror_server.settings import BadSettings, Memory, load, sources
 
 
 def test_defaults() -> None:
-    """Seed reflection-engine-v2, "Environment Variables"; design section 8."""
+    """Seed reflection-engine-v2, "Environment Variables"."""
     assert load({}, {}).memory == Memory(True, "full", 0.0, "labelled", "")
 
 

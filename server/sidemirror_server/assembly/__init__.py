@@ -1,10 +1,10 @@
-"""From settings to a server: the one place that knows every adapter, and that owns every lifetime.
+"""Builds a server from settings. The only room that imports every adapter, and the owner of every lifetime.
 
 async with assemble(settings) as sidecar:
     await sidecar.serve_until(stop)
 
-`stores.py` opens what holds the records, `models.py` makes what answers, `sidecar.py` puts the server together,
-`standing.py` lets health follow the stores.
+`stores.py` opens the stores, `models.py` makes the models, `sidecar.py` assembles the server, and `service_health.py`
+keeps the health of the services in step with the stores.
 """
 
 from sidemirror_server.assembly.choices import refused_choices as refused_choices

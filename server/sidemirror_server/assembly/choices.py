@@ -1,4 +1,4 @@
-"""Whether what the settings choose is there, without a server: for `doctor`."""
+"""Checks for `doctor`, without a server, that the chosen models, prompts and scorer can be used."""
 
 from sidemirror_server.assembly.memory import scorer_of
 from sidemirror_server.assembly.models import check_embedding, routes_of, templates_of
@@ -7,7 +7,7 @@ from sidemirror_server.vocabulary.clock import Clock
 
 
 def refused_choices(settings: Settings, clock: Clock) -> tuple[str, ...]:
-    """Why a server would not start with the models, the prompts and the scorer of these settings; empty if it would."""
+    """The reasons why a server would not start with these models, prompts and scorer; empty if it would."""
     refused = []
     for choose in (
         lambda: routes_of(settings, clock),

@@ -1,4 +1,4 @@
-"""The room of reflective memory, put together: what serves it, and what makes vectors beside it.
+"""Assembles reflective memory: its service, its background work and its embeddings.
 
 Called by `assembly/sidecar.py`.
 """
@@ -38,8 +38,8 @@ _SCORERS = "sidemirror.scorers"
 
 
 class ReflectiveMemory:
-    """The room. `meanings` makes vectors while it runs; None when there is no embedding model. `alikes` makes links.
-    `schedule` says when projects dream; None when none does."""
+    """Reflective memory. `meanings` embeds memories while it runs; None without an embedding model. `alikes` makes
+    links. `schedule` starts the dreaming passes of projects; None when dreaming is off."""
 
     def __init__(
         self, settings: Settings, stores: Stores, embedder: PaidEmbedder | None, clock: Clock, serves: Serves
@@ -47,6 +47,7 @@ class ReflectiveMemory:
         self._settings = settings
         self._stores = stores
         self._clock = clock
+        self._trust = Trust(settings.memory.trust_policy, settings.memory.min_store_importance)
         self._memories: Memories = stores.memories
         self.meanings: MemoryMeanings | None = None
         if embedder is not None:
@@ -64,7 +65,7 @@ class ReflectiveMemory:
 
     @property
     def context(self) -> MemoryContext | None:
-        """What finds lessons for a task; None when the room is turned off."""
+        """Finds lessons for a task; None when reflective memory is disabled."""
         return self._context if self._settings.memory.enabled else None
 
     def service(self, gateway: Gateway, own: Templates | None, turns: RecordedTurns) -> ServiceTable:
@@ -74,23 +75,20 @@ class ReflectiveMemory:
             return disabled(MEMORY, "memory__enabled (REFLECTIVE_MEMORY_ENABLED) is false")
         stores = self._stores
         reflector = Reflector(gateway, MemoryPrompts(own), scorer_of(chosen.scorer))
-        trust = Trust(chosen.trust_policy, chosen.min_store_importance)
-        keeper = Keeper(self._memories, self._clock, trust, self.alikes.wake)
+        keeper = Keeper(self._memories, self._clock, self._trust, self.alikes.wake)
         return memory_service(
             *(self._memories, stores.memory_graph, stores.dreams, stores.pruning, stores.work, stores.receipts),
-            *(reflector, keeper, trust, self._recall, self._context),
+            *(reflector, keeper, self._trust, self._recall, self._context),
             *(Outcomes(self._memories, stores.trials, self._clock), self.schedule, turns),
         )
 
     def handlers(self, gateway: Gateway, own: Templates | None) -> dict[str, Handler]:
-        """What runs the room's background work, by kind; `own`: the operator's prompts. Raises BadSettings."""
-        chosen, stores = self._settings.memory, self._stores
+        """The handlers of the background jobs, by kind; `own`: the operator's prompts. Raises BadSettings."""
         if self.schedule is None:
             return {}
-        trust = Trust(chosen.trust_policy, chosen.min_store_importance)
         dreamer = Dreamer(
-            *(gateway, DreamPrompts(own), self._memories, stores.dreams, self._clock, trust),
-            *(scorer_of(chosen.scorer), self.alikes.wake),
+            *(gateway, DreamPrompts(own), self._memories, self._stores.dreams, self._clock, self._trust),
+            *(scorer_of(self._settings.memory.scorer), self.alikes.wake),
         )
         return {DREAM: dreamer.handle}
 

@@ -1,6 +1,6 @@
-"""What answers for each purpose, at what price and under which caps, as the settings have it.
+"""Makes the model of each purpose, its price and its caps from the settings.
 
-Called by `assembly/sidecar.py`: the only place that knows the adapters of models.
+Called by `assembly/sidecar.py`. The only module that imports the adapters of models.
 """
 
 import importlib.metadata
@@ -30,15 +30,15 @@ from sidemirror_server.thinking.prompts import templates
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
 
-# The provider's small model (research page critique-and-thinking, section 3). openai_compatible: OpenAI's, at its own
-# address only; what another server has nobody knows.
+# The provider's small model (decision 023). openai_compatible: only at OpenAI's public address, because the models of
+# another server are unknown.
 _SMALL = {"anthropic": "claude-haiku-5-5", "openai_compatible": "gpt-5-mini", "rules": RulesModel.name}
 # Where another package offers a provider: a callable (model name, API key or None, base URL or None) → LanguageModel.
 _ENTRY_POINTS = "sidemirror.models"
 
 
 def routes_of(settings: Settings, clock: Clock) -> dict[Purpose, Route]:
-    """What answers for each purpose, as the settings have it. Raises BadSettings."""
+    """The route of each purpose, from the settings. Raises BadSettings."""
     chosen = settings.model
     make = _maker(chosen.provider)
     if service := _SERVICES.get(chosen.provider):
@@ -63,12 +63,12 @@ def routes_of(settings: Settings, clock: Clock) -> dict[Purpose, Route]:
     return routes
 
 
-# Who is asked at a provider's own address, which takes nobody without a key.
+# The service behind a provider's public address, which requires a key.
 _SERVICES = {"anthropic": "anthropic", "openai_compatible": "openai"}
 
 
 def _check_connection(group: str, service: str, key: Secret, base_url: str) -> None:
-    """Whether this group of settings is enough to ask somebody; asks nobody. Raises BadSettings."""
+    """Raises BadSettings when this group of settings lacks a key or an address. Sends no request."""
     missing = what_is_missing(service, key.reveal() or None, base_url or None)
     if not missing:
         return
@@ -80,7 +80,7 @@ def _check_connection(group: str, service: str, key: Secret, base_url: str) -> N
 
 
 def _maker(provider: str) -> Callable[[str, str | None, str | None], LanguageModel]:
-    """What makes a model of the provider from its name, key and address. Raises BadSettings for an unknown one."""
+    """A factory of the provider's models, from name, key and URL. Raises BadSettings for an unknown provider."""
     ours: dict[str, Callable[[str, str | None, str | None], LanguageModel]] = {
         "rules": lambda _name, _key, _url: RulesModel(),
         "anthropic": AnthropicModel,
@@ -103,7 +103,7 @@ def stand_in(model: LanguageModel, clock: Clock) -> dict[Purpose, Route]:
 
 
 def caps_of(settings: Settings) -> Caps:
-    """What may be spent in a day."""
+    """The caps of a day's spending."""
     spend = settings.spend
     return Caps(
         total=_cap(spend.tokens_per_day, spend.usd_per_day),
@@ -122,7 +122,7 @@ def _cap(tokens: int | None, usd: float | None) -> Cap:
 
 
 def templates_of(settings: Settings) -> Templates | None:
-    """The operator's own prompts, if there are any. Raises BadSettings."""
+    """The operator's prompts; None when there are none. Raises BadSettings."""
     if not settings.prompts_dir:
         return None
     try:
@@ -133,14 +133,14 @@ def templates_of(settings: Settings) -> Templates | None:
         raise BadSettings(f"prompts_dir (SIDEMIRROR_PROMPTS_DIR): {error}") from error
 
 
-# What language models are asked for.
+# The purposes of language models; an embedding model serves the other one.
 ASKED_FOR = tuple(purpose for purpose in Purpose if purpose is not Purpose.MEMORY_EMBEDDING)
 
 
 def info_of(
     settings: Settings, own: Scope, stores: Sequence[StoreFacts], routes: Mapping[Purpose, Route]
 ) -> ServerInfo:
-    """What the server says about itself."""
+    """The answer of GetServerInfo."""
     limits = {name: int(value) for name, value in msgspec.structs.asdict(settings.limits).items()}
     return ServerInfo(
         version=importlib.metadata.version("sidemirror-server"),
@@ -160,13 +160,13 @@ def _facts(purpose: Purpose, provider: Provider) -> ModelFacts:
 
 
 def check_embedding(settings: Settings) -> None:
-    """Whether the settings are enough to ask an embedding model, if they name one. Raises BadSettings."""
+    """Raises BadSettings when the settings name an embedding model and lack its key or address."""
     if settings.embedding.name:
         _check_connection("embedding", "openai", settings.embedding.api_key, settings.embedding.base_url)
 
 
 def embedder_of(settings: Settings, spending: Spending, clock: Clock) -> PaidEmbedder | None:
-    """What makes vectors, as the settings have it; None when nothing does."""
+    """The embedder that the settings name; None when they name none."""
     chosen = settings.embedding
     if not chosen.name:
         return None

@@ -1,4 +1,4 @@
-"""What a server forgets by itself, a part at a time, and says how much that was. Called by `assembly/sidecar.py`."""
+"""Removes old records in batches, and logs how many. Called by `assembly/sidecar.py`."""
 
 import logging
 
@@ -14,27 +14,27 @@ from sidemirror_server.vocabulary.scope import Serves
 _log = logging.getLogger(__name__)
 
 _AT_ONCE = 1_000
-# How long the reports of finished goals are kept. Design section 7 says 7 days, and so long they are shown; the rest is
+# How long the reports of finished goals are kept (decision 026): they are shown for 7 days, and the rest is a margin
 # for a clock that is ahead for a while.
 _REPORTS_KEPT_US = 16 * US_PER_DAY
-# How long reports and dreams are kept that nothing could be made of. Chosen here: long after anybody would still try
-# them again.
+# How long failed jobs of reports and dreams are kept. Chosen here: nobody retries a job after so long.
 _DEAD_KEPT_US = 90 * US_PER_DAY
-# How long the jobs of dreams are kept, whose log is permanent. Chosen here: who follows one has long seen its end.
+# How long the finished jobs of dreams are kept; the log of dreams is permanent. Chosen here: a client that follows a
+# job has seen its end by then.
 _DREAMS_KEPT_US = US_PER_DAY
-# How often to look for memories and turns that are old. Chosen here: what is kept for weeks may stay some minutes
-# longer, and who has many unimportant memories is not looked through all the time.
+# How often to look for old memories and turns. Chosen here: a record kept for weeks may stay some minutes longer, and a
+# project with many unimportant memories is not scanned all the time.
 _PRUNE_EVERY_S = 600.0
-# Turns to remove at once. Chosen here: one may have 10,000 events.
+# The most turns of a batch. Chosen here: one turn may have 10,000 events.
 _TURNS_AT_ONCE = 50
 
 
 class KeptFor:
-    """Forgets, of the scopes served, what nobody needs any more and what the settings say.
+    """Removes from the served scopes the records that are no longer needed, and those that the settings limit.
 
-    What the settings say holds in a store of this sidecar's own, and in a shared one only where the operator has said
-    whom the sidecar serves: else a sidecar that was not told would shorten what others keep for longer. While the time
-    is in doubt, nothing is forgotten.
+    The settings apply to an embedded store. They apply to a shared store only when `serves` or `pin_scope` is set:
+    otherwise this sidecar would remove records that other sidecars keep for longer. Nothing is removed while the
+    clock is in doubt.
     """
 
     def __init__(self, kept: Retention, serves: Serves, stores: Stores) -> None:
@@ -47,7 +47,7 @@ class KeptFor:
         self._told = ""
 
     async def forget(self) -> None:
-        """Removes what is kept no longer. Raises what the stores raise."""
+        """Removes one batch of each kind of old record. Raises the stores' errors."""
         if self._is_in_doubt():
             return
         stores, serves, now_us = self._stores, self._serves, self._clock.now_us()
@@ -65,7 +65,7 @@ class KeptFor:
             _log.info("forgotten", extra=counts)
 
     def _is_in_doubt(self) -> bool:
-        """Whether the time is; says so when that changes."""
+        """Whether the store's clock is in doubt; logs each change."""
         doubt = self._clock.doubt
         if bool(doubt) != bool(self._told):
             _log.log(
@@ -77,7 +77,7 @@ class KeptFor:
         return bool(doubt)
 
     async def _as_chosen(self, now_us: int) -> dict[str, int]:
-        """Removes what the settings say."""
+        """Removes the records that the settings limit; returns the numbers by kind."""
         stores, kept, serves, counts = self._stores, self._kept, self._serves, dict[str, int]()
         if kept.spend_days is not None:
             first_day = day_of(now_us) - kept.spend_days
@@ -90,7 +90,7 @@ class KeptFor:
         return counts
 
     async def _prune(self, now_us: int) -> dict[str, int]:
-        """Removes memories and turns. Where there were as many as one look removes, the next look comes at once."""
+        """Removes memories and turns. After a full batch, the next call continues at once."""
         pruning, kept, serves = self._stores.pruning, self._kept, self._serves
         memories = surplus = turns = 0
         if kept.memory_days is not None:

@@ -1,6 +1,6 @@
-"""Health that follows the stores: each service says whether what it needs is there.
+"""Sets the health of each service by the availability of the stores that it needs.
 
-Called by `assembly/sidecar.py`, which runs both loops as long as it serves.
+Called by `assembly/sidecar.py`, which runs both loops while it serves.
 """
 
 import asyncio
@@ -11,16 +11,16 @@ from sidemirror_server.rpc.boundary.services import CRITIQUE, GOALS, MEMORY
 from sidemirror_server.rpc.listening.server import Server
 from sidemirror_server.turns.recorder import Recorder
 
-# How often the stores of goal reflections are looked at, for the health of their service.
+# How often the stores of goal reflections are polled.
 _LOOK_AT_REFLECTIONS_S = 0.5
-# How often a store that tells nobody is looked at. Chosen here: a look is a flag's value, and probes come every 5 s.
+# How often a store that signals no change is polled. Chosen here: a poll reads a flag, and probes come every 5 s.
 _LOOK_AT_STORE_S = 1.0
-# What is of no use without its store; the others think and answer without it, and say in their answers what they lack.
+# Services that cannot work without the store. The others answer without it, and their answers say what is missing.
 _NEED_THE_STORE = (CRITIQUE.full_name, MEMORY.full_name)
 
 
 class ServiceHealth:
-    """What stands and falls with which store."""
+    """Tracks which services can serve with the stores that are available."""
 
     def __init__(self, stores: Stores, server: Server, recorder: Recorder, turned_off: tuple[str, ...] = ()) -> None:
         """`turned_off`: services that never serve, by full name."""
@@ -36,17 +36,17 @@ class ServiceHealth:
         return (*self._turned_off, *needing, *goals)
 
     def _store_answers(self) -> bool:
-        """The store of all but goal reflections, which may be in one of their own."""
+        """Whether the main store answers; goal reflections may have another."""
         return self._stores.facts[0].is_available()
 
     def _goals_answer(self) -> bool:
         return self._store_answers() and (self._stores.redis is None or self._stores.redis.is_available())
 
     async def follow_the_store(self) -> None:
-        """Says of the services that need the store whether it is there, and wakes what waits for it."""
+        """Sets the health of the services that need the main store. Wakes the recorder when the store is back."""
         said = self._store_answers()
         while True:
-            # The embedded store tells nobody: it fails when it is asked, and answers again when it is.
+            # The embedded store signals no change; only a request shows whether it works.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_LOOK_AT_STORE_S):
                     await self._stores.changed.wait()
@@ -62,7 +62,7 @@ class ServiceHealth:
                 self._recorder.try_again()
 
     async def follow_goals(self) -> None:
-        """Says of goal reflections whether all their stores are there, and whether they keep what they acknowledge."""
+        """Sets the health of goal reflections: do their stores answer, and do they keep acknowledged writes?"""
         able: bool | None = None
         durable: bool | None = None
         while True:

@@ -1,4 +1,4 @@
-"""A server that is put together of its stores, models, rooms and calls, and every lifetime in it."""
+"""Assembles a server from its stores, models and services, and owns their lifetimes."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,6 @@ from sidemirror_server.assembly.stores import PORTS, Stores, open_stores
 from sidemirror_server.critique.keeping import Critic
 from sidemirror_server.entrance import (
     answers_reflection,
-    call_limits,
     check_files,
     check_listeners,
     credentials_of,
@@ -41,7 +40,7 @@ from sidemirror_server.models.gateway import Gateway, Route
 from sidemirror_server.models.language_model import LanguageModel, Purpose
 from sidemirror_server.models.spending import Spending
 from sidemirror_server.observing import gauges, observe, time_verbs
-from sidemirror_server.rpc.boundary.admission import Admission
+from sidemirror_server.rpc.boundary.admission import Admission, CallLimits
 from sidemirror_server.rpc.boundary.interceptors import Boundary
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
 from sidemirror_server.rpc.boundary.refusals import Refusals
@@ -80,22 +79,22 @@ from sidemirror_server.work.worker import Pace, Worker
 
 _log = logging.getLogger(__name__)
 
-# How often turns that need no memory are let go, idle ones abandoned and expired answers forgotten.
+# How often the sweep evicts turns from memory, abandons idle ones and removes old records.
 _SWEEP_EVERY_S = 30.0
-# Chosen here: a sidecar that was killed finds its own work again when it is back.
+# Chosen here: a killed sidecar can claim its jobs again soon after its restart.
 _PACE = Pace(lease_s=10.0)
-# What of the grace period is kept for the store, after the calls had theirs.
+# The part of the grace period that is reserved for writing to the store after the calls have ended.
 _STORE_GRACE_S = 2.0
-# How often to look for what other processes have recorded, while somebody watches. Chosen here: soon enough for a
-# person who watches another sidecar's agent.
+# How often to poll for entries of other processes while a client watches. Chosen here: soon enough for a person who
+# watches another sidecar's agent.
 _LOOK_EVERY_S = 0.5
-# When a turn that another sidecar has finished gets its summary from whoever reads it. Chosen here: many times what a
-# healthy sidecar takes, and soon enough for a person.
+# The age at which a finished turn without a summary gets one from the sidecar that reads it. Chosen here: many times
+# what a healthy sidecar takes, and soon enough for a person.
 _SUMMARY_DUE_S = 10.0
 
 
 class Sidecar:
-    """A server that is put together. `port` is known once it is started."""
+    """An assembled server. `port` is known after `start`."""
 
     def __init__(
         self,
@@ -110,9 +109,9 @@ class Sidecar:
         limits = settings.limits
         self._settings = settings
         self._stores = stores
-        # This machine's, for what is nobody else's: tokens and certificates.
+        # This machine's clock, for tokens and certificates.
         own_clock = clock
-        # The store's, for all that other sidecars see.
+        # The store's clock, for everything that other sidecars see.
         self._clock = clock = stores.clock
         self.serves = serves_of(settings)
         self.retention = KeptFor(settings.retention, self.serves, stores)
@@ -145,7 +144,9 @@ class Sidecar:
         streams = Streams(StreamLimits(settings.heartbeat_s, limits.idle_stream_s, limits.stream_age_s))
         own = Scope(settings.tenant_id, settings.project_id)
         self._refusals = Refusals(own_clock)
-        self.admission = Admission(call_limits(settings), clock)
+        self.admission = Admission(
+            CallLimits(limits.concurrent_calls, limits.open_streams, limits.requests_per_second), clock
+        )
         self._boundary = Boundary(
             identity_of(settings, self._refusals, own_clock),
             self._refusals,
@@ -158,7 +159,8 @@ class Sidecar:
             metered=is_measured(settings),
         )
         self.server = Server(streams, limits.message_bytes, limits.streams_per_connection)
-        self._standing = ServiceHealth(stores, self.server, self.recorder, _turned_off(settings))
+        turned_off = () if settings.memory.enabled else (MEMORY.full_name,)
+        self._standing = ServiceHealth(stores, self.server, self.recorder, turned_off)
         self._queue = Bounded(stores.work, limits.queued_jobs, clock)
         turns = RecordedTurns(stores.log, self.conductor, self.recorder)
         self.server.register(
@@ -180,7 +182,7 @@ class Sidecar:
         self._open_to_view()
 
     def _open_to_view(self) -> None:
-        """What whoever looks at the server can see of it, as far as the settings allow it."""
+        """Turns on server reflection and metrics, if the settings allow them."""
         if answers_reflection(self._settings):
             self.server.reflect()
         if is_measured(self._settings):
@@ -189,7 +191,7 @@ class Sidecar:
 
     @property
     def address(self) -> str:
-        """Where it listens, once it is started, as a client says it; the TCP address when there are two."""
+        """The address for clients, after `start`; the TCP address when there is a socket too."""
         if self._settings.address.startswith(UNIX):
             return self._settings.address
         return f"{self._settings.address.rpartition(':')[0]}:{self.port}"
@@ -205,7 +207,7 @@ class Sidecar:
                 if self._settings.socket_group:
                     give_to_group(self._socket, self._settings.socket_group)
             if self._settings.health_address:
-                # Bound before anything is served: a start that fails has nothing to take back.
+                # Bound before the server starts, so that a failure leaves nothing to undo.
                 self._health_listener = HealthListener(self.server.health, self._settings.health_address)
             await self.server.start(unable=self._standing.unable())
         if self._health_listener is not None:
@@ -219,7 +221,7 @@ class Sidecar:
         if self.serves.said or not self._stores.is_shared:
             _log.info("serves", extra=told)
         else:
-            # For one operator with one set of keys: every tenant's texts go to this sidecar's models.
+            # Safe for a single operator only: every tenant's texts go to this sidecar's models.
             _log.warning("serves_everybody", extra={**told, "prunes": False, "setting": "serves (SIDEMIRROR_SERVES)"})
 
     def _listen(self, address: str) -> None:
@@ -230,8 +232,8 @@ class Sidecar:
             raise CannotListen(f"address {address!r}: it is in use, or not an address of this machine") from error
 
     async def serve_until(self, stop: Awaitable[object], ready: Callable[[], None] | None = None) -> None:
-        """Serves until `stop` is done, then drains. A background task that fails ends the server, loudly. `ready`: is
-        called once everything is loaded that models need."""
+        """Serves until `stop` is done, then drains. Raises the error of a background task that fails. `ready` is called
+        when all that models need is loaded."""
         async with asyncio.TaskGroup() as group:
             work = [
                 *(self.recorder.run(), self._sweep(), self._prepare(ready), self._standing.follow_the_store()),
@@ -250,7 +252,7 @@ class Sidecar:
                 task.cancel()
 
     async def drain(self) -> None:
-        """Says that it goes away, lets calls end, and makes durable what turns have recorded."""
+        """Announces the end, waits for calls within the grace period, and makes the entries of turns durable."""
         grace_s = self._settings.grace_s
         ends_s = self._clock.monotonic_s() + grace_s
         self._boundary.refuse()
@@ -266,7 +268,7 @@ class Sidecar:
             await self._health_listener.stop()
 
     async def close(self) -> None:
-        """Ends what is under way with models, and says how many refused calls have left no line."""
+        """Ends running calls to models, and logs the number of refused calls that were not logged."""
         self._refusals.close()
         await self.gateway.close()
         if self.memory.meanings is not None:
@@ -280,7 +282,7 @@ class Sidecar:
             ready()
 
     async def _republish(self) -> None:
-        """Publishes again what a Redis has lost."""
+        """Publishes goal reflections again that Redis has lost."""
         stores = self._stores
         if stores.redis is not None:
             republisher = Republisher(
@@ -297,18 +299,12 @@ class Sidecar:
                 _log.warning("sweep_failed", extra={"reason": str(error)})
 
     async def sweep(self) -> None:
-        """Lets go of turns that need no memory, abandons idle ones and removes what is too old. Raises what the stores
-        raise."""
+        """Evicts turns from memory, abandons idle ones and removes old records. Raises the stores' errors."""
         if is_measured(self._settings):
             await self._queue.count_again()
-        # While the time is in doubt, it says of no other process's turn that it was silent for too long.
+        # While the clock is in doubt, no turn of another process is abandoned.
         await self.conductor.sweep(Serves(()) if self._clock.doubt else self.serves)
         await self.retention.forget()
-
-
-def _turned_off(settings: Settings) -> tuple[str, ...]:
-    """The services that a setting has turned off, by full name."""
-    return () if settings.memory.enabled else (MEMORY.full_name,)
 
 
 @contextlib.asynccontextmanager
@@ -320,10 +316,10 @@ async def assemble(
     turn_limits: TurnLimits | None = None,
     pace: Pace | None = None,
 ) -> AsyncIterator[Sidecar]:
-    """A server made of these settings, with everything that it owns; all of it is closed at the end.
+    """A server made from these settings; closes it and its stores at the end.
 
-    `model`, `clock`, `turn_limits` and `pace` (of background work) stand in for the settings' own, for tests and
-    demonstrations; such a model costs nothing. Raises BadSettings, StoreUnavailable, CannotListen.
+    `model`, `clock`, `turn_limits` and `pace` (of background work) replace the defaults in tests and demonstrations;
+    such a model costs nothing. Raises BadSettings, StoreUnavailable, CannotListen.
     """
     clock = clock or SystemClock()
     limits = turn_limits or TurnLimits(

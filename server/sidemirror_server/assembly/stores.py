@@ -1,6 +1,6 @@
-"""Which store holds what, as the settings have it: the only place that knows the adapters of storage.
+"""Opens the stores that the settings choose. The only module that makes the adapters of storage.
 
-Called by `assembly/sidecar.py`; the commands that look at a store without serving come here too.
+Called by `assembly/sidecar.py`, and by commands that examine or migrate a store without serving.
 """
 
 import asyncio
@@ -54,9 +54,9 @@ if TYPE_CHECKING:
 
 
 class Stores(msgspec.Struct, frozen=True):
-    """The ports that the server keeps its records in, and what there is to say about them. `is_shared`: other processes
-    put records there too. `changed` is set when the store went away or came back. `clock`: what all that others see
-    goes by: the database's time in a shared store."""
+    """The ports of the server's stores. `facts`: the stores for GetServerInfo, the main one first. `is_shared`: other
+    processes write to the main store too. `changed` is set when a shared store's availability changes. `clock`: the
+    database's time in a shared store, else this machine's."""
 
     log: TurnLog
     sessions: Sessions
@@ -77,24 +77,24 @@ class Stores(msgspec.Struct, frozen=True):
     goal_reflections: GoalReflections
     work: Work
     journal: Journal
-    # Where goal reflections are when they are not with the rest.
+    # The Redis that has the goal reflections; None when the main store has them.
     redis: "RedisDatabase | None" = None
 
 
-# The ports among the fields.
+# The names of the fields that are ports.
 PORTS = tuple(
     name for name in Stores.__struct_fields__ if name not in ("facts", "is_shared", "changed", "clock", "redis")
 )
 
 
 async def open_stores(settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack) -> Stores:
-    """The stores of these settings, which the stack closes. Raises BadSettings, StoreUnavailable, StoreRefused."""
+    """Opens the stores of these settings; the stack closes them. Raises BadSettings, StoreUnavailable, StoreRefused."""
     stores = await (_shared(settings, clock, stack) if settings.database_url else _embedded(settings, clock, stack))
     return await _with_redis(settings, stores, stack) if settings.redis_url else stores
 
 
 async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack) -> Stores:
-    """Everything in a SQLite file of this sidecar's own."""
+    """Everything in one SQLite file, which this sidecar alone writes."""
     database = await SqliteDatabase.open(settings.data_dir, now_us=clock.now_us())
     stack.push_async_callback(database.close)
     searches = SearchProcesses(settings.data_dir / FILE_NAME)
@@ -124,8 +124,8 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
 
 
 async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack) -> Stores:
-    """Everything in a Postgres database that many sidecars share, be it there or away; raises StoreRefused when it must
-    not be used. Its driver is loaded only here."""
+    """Everything in a shared Postgres database, which may be unavailable at first. Raises StoreRefused when it must not
+    be used. The driver is loaded only here."""
     from sidemirror_server.storage.postgres.critiques import PostgresCritiques
     from sidemirror_server.storage.postgres.database import PostgresDatabase
     from sidemirror_server.storage.postgres.dreams import PostgresDreams
@@ -147,7 +147,7 @@ async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitS
     database = await PostgresDatabase.open(
         settings.database_url.reveal(),
         connections=settings.database_connections,
-        # Thinking goes on while the store is away, also from the start.
+        # Thinking needs no store, so the server also starts without one.
         must_answer=False,
         changed=changed.set,
         clock=StoreClock(clock),
@@ -178,7 +178,7 @@ async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitS
 
 
 async def _with_redis(settings: Settings, stores: Stores, stack: contextlib.AsyncExitStack) -> Stores:
-    """The same, with goal reflections in a Redis. Its driver is loaded only here."""
+    """These stores, with goal reflections in Redis. The driver is loaded only here."""
     from sidemirror_server.storage.redis.database import RedisDatabase
     from sidemirror_server.storage.redis.goal_reflections import SCRIPTS, RedisGoalReflections
 
@@ -204,21 +204,22 @@ async def migrate_shared(
 
 
 def examine_store(settings: Settings) -> "Examined":
-    """What is found where these settings keep records, without opening it as a server does."""
+    """Examines the embedded store of these settings without opening it as a server does."""
     from sidemirror_server.storage.sqlite.examine import examine
 
     return examine(settings.data_dir)
 
 
 async def examine_shared_store(settings: Settings, now_us: int) -> "ExaminedShared":
-    """The same of the Postgres that these settings name."""
+    """Examines the Postgres database of these settings."""
     from sidemirror_server.storage.postgres.examine import examine_shared
 
     return await examine_shared(settings.database_url.reveal(), settings.database_connections, now_us)
 
 
 class ExaminedRedis(msgspec.Struct, frozen=True):
-    """A Redis as it is found: why it cannot be used, if so; else what an OK survives, and what may be forgotten."""
+    """An examined Redis. `problem`: why it cannot be used, else empty. `durability`: which failures an acknowledged
+    write survives. `risks`: how it may lose data."""
 
     problem: str = ""
     durability: str = ""
@@ -226,7 +227,7 @@ class ExaminedRedis(msgspec.Struct, frozen=True):
 
 
 async def examine_redis(settings: Settings) -> ExaminedRedis:
-    """What the Redis is like that these settings name. It is asked about itself, and nothing else."""
+    """Examines the Redis of these settings. Reads facts about the server and no data."""
     from sidemirror_server.storage.redis.database import RedisDatabase
     from sidemirror_server.storage.redis.goal_reflections import SCRIPTS
 

@@ -1,5 +1,5 @@
-"""What `sidemirror doctor` finds where the server would listen: whether that is free, or what is there. Takes no port
-for longer than a look, and makes nothing."""
+"""The part of `sidemirror doctor` that checks whether the addresses to listen on are free, and who has them otherwise.
+Binds a port for a moment only, and creates nothing."""
 
 import errno
 import os
@@ -30,13 +30,13 @@ _SHOW_CA = "set SIDEMIRROR_CA_FILE to the authorities of its certificate, to ask
 
 
 class AddressAnswer(Finding, frozen=True, omit_defaults=True):
-    """What is at an address; `served`: whether it is a sidemirror, None when that cannot be told."""
+    """The state of an address. `served`: whether a sidemirror answers there; None when unknown."""
 
     served: bool | None = False
 
 
 def answers(settings: Settings) -> list[AddressAnswer]:
-    """Who listens where calls are taken; nothing of an address that is none, of which `check_listeners` tells."""
+    """What listens at the addresses for calls. Skips invalid addresses, which `check_listeners` reports."""
     listeners = [settings.address, *([f"{UNIX}{path}"] if (path := _socket_of(settings)) else [])]
     return [_answer_at(address, settings) for address in dict.fromkeys(listeners) if _is_one(address)]
 
@@ -56,7 +56,7 @@ def _socket_of(settings: Settings) -> Path | None:
 
 
 def check_places(settings: Settings, *, served: bool) -> Iterator[Finding]:
-    """What would keep a server from listening beside that. `served`: one does already, by these settings or others."""
+    """Checks the other addresses and the socket. `served`: a sidemirror answers at one of the addresses for calls."""
     for setting, address in (
         ("health_address", settings.health_address),
         ("metrics_address", settings.metrics_address),
@@ -74,7 +74,7 @@ def _place(setting: str, address: str, *, served: bool) -> Iterator[Finding]:
     try:
         family, *_, place = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         with socket.socket(family, socket.SOCK_STREAM) as own:
-            own.bind(place)  # any port: whether the host is this machine's
+            own.bind(place)  # on any port, to see whether the host is this machine's
     except OSError as error:
         found = f"{setting}: {address} is no address of this machine ({error.strerror or error})"
         yield Finding("address", ok=False, found=found, advice=f"choose another {setting}")
@@ -90,10 +90,10 @@ def _place(setting: str, address: str, *, served: bool) -> Iterator[Finding]:
 
 
 def _socket(path: Path, group: str) -> Iterator[Finding]:
-    """What would keep a server from making the socket."""
+    """Finds what would keep a server from creating the socket."""
     there = next(folder for folder in path.parents if os.path.lexists(folder))
     if len(os.fsencode(path)) > LONGEST_SOCKET_PATH:
-        return  # the answer there has said so
+        return  # `answers` has reported it
     if os.path.lexists(path) and not path.is_socket():
         found, advice = f"socket: {path} is something else than a socket", "remove it, or choose another socket"
     elif not there.is_dir():
@@ -110,7 +110,7 @@ def _socket(path: Path, group: str) -> Iterator[Finding]:
 
 
 def _answer_at(address: str, settings: Settings) -> AddressAnswer:
-    """Who listens there, if anyone."""
+    """What listens at the address, if anything does."""
     subject = "address"
     listening = _knock(address)
     if listening is None:
@@ -128,7 +128,7 @@ def _answer_at(address: str, settings: Settings) -> AddressAnswer:
             stub = pb_grpc.SidecarServiceStub(channel)
             info = stub.GetServerInfo(pb.GetServerInfoRequest(), timeout=_ANSWER_S)
     except BadSettings as error:
-        # What this command would show to a sidecar, as any client: `serve` does not look at it.
+        # This command cannot use a file for clients, such as SIDEMIRROR_CA_FILE; `serve` does not read these.
         found = f"{address} is taken, and cannot be asked: {error}"
         return AddressAnswer(
             subject, ok=False, found=found, advice="mend that file, or unset the variable", served=None
@@ -139,7 +139,7 @@ def _answer_at(address: str, settings: Settings) -> AddressAnswer:
 
 
 def _refused(address: str, settings: Settings, code: grpc.StatusCode) -> AddressAnswer:
-    """Somebody listens there and does not answer the question."""
+    """The finding about a listener that does not answer GetServerInfo."""
     subject = "address"
     if code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
         found = f"{address} is served by a sidemirror that asks for another token"
@@ -156,7 +156,7 @@ def _refused(address: str, settings: Settings, code: grpc.StatusCode) -> Address
 
 
 def _knock(address: str) -> str | None:
-    """None when nobody listens, an empty text when somebody does, else why it cannot be told."""
+    """None when nothing listens, an empty text when something does, else why that is unknown."""
     try:
         if address.startswith(UNIX):
             with socket.socket(socket.AF_UNIX) as client:

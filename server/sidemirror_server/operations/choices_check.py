@@ -1,5 +1,5 @@
-"""What `sidemirror doctor` finds of what the settings choose: models, prompts, packages, and the way out to where
-telemetry and questions go. Asks no model anything."""
+"""The part of `sidemirror doctor` that checks the chosen models, prompts and packages, and the network path to
+collectors and models. Asks no model anything."""
 
 import importlib.util
 import socket
@@ -16,12 +16,12 @@ _CONNECT_S = 2.0
 # The exporter's own default.
 _OTLP = "http://localhost:4317"
 _OTLP_PORT = 4317
-# Where a provider is asked when no base URL says so.
+# The providers' public addresses, used without a base URL.
 _PROVIDERS = {"anthropic": "https://api.anthropic.com", "openai_compatible": "https://api.openai.com/v1"}
 
 
 def check_choices(settings: Settings, clock: Clock, environment: Mapping[str, str] | None = None) -> Iterator[Finding]:
-    """In this order: what is refused, packages that are missing, telemetry, proxies."""
+    """Findings in this order: refused settings, missing packages, telemetry, proxies."""
     environment = of_libraries(environment)
     for refused in refused_choices(settings, clock):
         yield Finding("settings", ok=False, found=refused, advice="change this setting, or install what it names")
@@ -47,12 +47,12 @@ def _packages(settings: Settings) -> Iterator[Finding]:
 def _is_installed(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # the package that it is in
+    except ModuleNotFoundError:  # its parent package is missing
         return False
 
 
 def _telemetry(settings: Settings, environment: Mapping[str, str]) -> Iterator[Finding]:
-    """Whether anybody is there to whom traces and metrics are sent. A server starts without."""
+    """Whether the collectors of traces and metrics can be reached. A server starts without them."""
     for signal, sent in (("TRACES", settings.tracing), ("METRICS", settings.metrics)):
         if not sent:
             continue
@@ -87,7 +87,7 @@ def _listens(endpoint: str) -> bool:
 
 
 def _proxies(settings: Settings, environment: Mapping[str, str]) -> Iterator[Finding]:
-    """Which questions to models go through a proxy that the environment names."""
+    """Which addresses of models are reached through a proxy of the environment."""
     asked = {
         settings.model.base_url or _PROVIDERS.get(settings.model.provider, ""),
         (settings.embedding.base_url or _PROVIDERS["openai_compatible"]) if settings.embedding.name else "",
@@ -97,7 +97,7 @@ def _proxies(settings: Settings, environment: Mapping[str, str]) -> Iterator[Fin
         scheme, host = urllib.parse.urlsplit(url).scheme, urllib.parse.urlsplit(url).hostname or ""
         names = (f"{scheme}_proxy", f"{scheme.upper()}_PROXY", "all_proxy", "ALL_PROXY")
         proxy = _first(environment, *names)
-        # typeshed has it on macOS and Windows only.
+        # typeshed declares this function for macOS and Windows only.
         if not proxy or urllib.request.proxy_bypass_environment(host, bypassed):  # type: ignore[attr-defined,unused-ignore]
             continue
         near = host == "localhost" or host.startswith("127.")
@@ -107,6 +107,6 @@ def _proxies(settings: Settings, environment: Mapping[str, str]) -> Iterator[Fin
 
 
 def _shown(url: str) -> str:
-    """Without a password, should there be one."""
+    """The URL without user and password."""
     scheme, slashes, rest = url.rpartition("://")
     return f"{scheme}{slashes}{rest.rpartition('@')[2]}"

@@ -1,6 +1,6 @@
-"""`sidemirror doctor`: would `serve` work with these settings, or does it already? Says what to change.
+"""`sidemirror doctor`: reports whether `serve` works with these settings, and what to change.
 
-Called by `cli.py`. It looks and changes nothing: no folder is made, no port taken, no lock held for longer than a look.
+Called by `cli.py`. It changes nothing: it creates no folder, and holds ports and locks only for a moment.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,20 +26,20 @@ from sidemirror_server.settings import (
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 
 _MIB = 1024 * 1024
-# Below this a busy agent may fill the disk within the hour. Chosen here: 4 times the bound of the WAL.
+# With less free space a busy agent may fill the disk within an hour. Chosen here: 4 times the bound of the WAL.
 _LITTLE_ROOM_BYTES = 256 * _MIB
-# 2026-01-01T00:00:00Z: no machine that runs this release is earlier than that.
+# 2026-01-01T00:00:00Z: an earlier clock is wrong, because this release is younger.
 _EARLIEST_US = 1_767_225_600_000_000
-# How far the newest record may be ahead of the clock: what clocks that are kept in step differ by, and more.
+# How far the newest record may be ahead of the clock: more than synchronised clocks differ by.
 _AHEAD_US = 5_000_000
-# From here on a sidecar removes nothing (vocabulary/store_clock.py).
+# At this difference of clocks a sidecar removes nothing (vocabulary/store_clock.py).
 _DAY_US = 24 * 3600 * 1_000_000
 
 
 def doctor(flags: Mapping[str, str], *, ask_models: bool, as_json: bool) -> int:
-    """Prints what is found; 0 when nothing has to be changed, else 1. `flags`: as `serve` would get them.
+    """Prints the findings; returns 0 when nothing has to be changed, else 1. `flags`: those of `serve`.
 
-    `ask_models`: ask each chosen model one question, which may cost something.
+    `ask_models`: asks each chosen model one question, which may cost something.
     """
     examination = examine(flags, SystemClock(), ask_models=ask_models)
     if as_json:
@@ -58,7 +58,7 @@ def examine(
     *,
     ask_models: bool = False,
 ) -> Examination:
-    """Looks at settings, store, address and clock. `environment`: the process's own when it is None."""
+    """Examines settings, store, address and clock. `environment`: that of the process when None."""
     findings = [_unknown(name) for name in unknown_names(environment)]
     settings: tuple[Source, ...] = ()
     try:
@@ -115,7 +115,7 @@ def _places(settings: Settings, clock: Clock) -> Iterable[Finding]:
 
 
 def _redis(settings: Settings) -> Iterable[Finding]:
-    """Where the lessons of goals are published."""
+    """Findings about the Redis of goal reflections."""
     redis = run(examine_redis(settings))
     if redis.problem:
         advice = (
@@ -133,7 +133,7 @@ def _redis(settings: Settings) -> Iterable[Finding]:
 
 
 def _shared(settings: Settings, clock: Clock) -> Iterable[Finding]:
-    """The Postgres that takes the folder's place."""
+    """Findings about the shared Postgres store."""
     store = run(examine_shared_store(settings, clock.now_us()))
     yield from (Finding("store", ok=False, found=problem, advice=_shared_advice(problem)) for problem in store.problems)
     yield from (Finding("store", ok=True, found=fact) for fact in store.facts)
@@ -148,7 +148,7 @@ def _shared(settings: Settings, clock: Clock) -> Iterable[Finding]:
 
 
 def _shared_advice(problem: str) -> str:
-    """What to change, where the problem does not say it itself (after its colon)."""
+    """What to change; some problems say it after their last colon."""
     if "superuser" in problem or "BYPASSRLS" in problem:
         return "CREATE ROLE another, with LOGIN and nothing else, and `sidemirror migrate --grant-to` it"
     if "is bound to no tenant" in problem:
@@ -195,7 +195,7 @@ def _store_advice(problem: str) -> str:
 
 
 def _holder(held_by: str, served: list[bool | None]) -> Finding:
-    """Whether who has the folder and who answers at the address can be the same."""
+    """Compares the process that locks the folder with the sidecar at the address."""
     if held_by and not any(served) and None not in served:
         return Finding(
             "store",

@@ -1,4 +1,4 @@
-"""What `sidemirror doctor` shows: a table of settings, then what was found, line by line."""
+"""Prints an examination by `sidemirror doctor`: a table of settings, then one line for each finding."""
 
 from rich.console import Console
 from rich.table import Table

@@ -1,4 +1,4 @@
-"""What `sidemirror doctor` finds of who gets in: listeners, tokens, certificates. Changes nothing."""
+"""The part of `sidemirror doctor` that checks listeners, scopes, tokens and certificates. Changes nothing."""
 
 import datetime
 import ssl
@@ -14,12 +14,12 @@ from sidemirror_server.settings import BadSettings, Settings
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
 
-# Long enough before its end to replace a certificate or a token in working hours.
+# How long before a certificate or token expires to warn: time enough to replace it in working hours.
 _SOON_US = 14 * 24 * 3600 * 1_000_000
 
 
 def check_entrance(settings: Settings, clock: Clock) -> Iterator[Finding]:
-    """In this order: where it listens, whom it serves, who may call, what it shows."""
+    """Findings in this order: listeners, served scopes, tokens, TLS."""
     try:
         check_listeners(settings)
     except BadSettings as error:
@@ -103,7 +103,7 @@ def _tls(settings: Settings, clock: Clock) -> Iterator[Finding]:
 
 
 def _validity(what: str, begins_us: int, ends_us: int, now_us: int) -> tuple[str, str]:
-    """What is found of a certificate, and what to change."""
+    """The finding about a certificate, and what to change (empty: nothing)."""
     if now_us < begins_us:
         return f"{what} is not good before {_day(begins_us)}", "set the machine's clock, or replace the certificate"
     if now_us >= ends_us:
@@ -114,7 +114,7 @@ def _validity(what: str, begins_us: int, ends_us: int, now_us: int) -> tuple[str
 
 def _decoded(certificate: Path) -> Mapping[str, object]:
     """The first certificate of the file."""
-    # The one way to it without another package: what CPython's own tests use.
+    # The only decoder without another package; CPython's tests use it.
     decoded: dict[str, object] = ssl._ssl._test_decode_cert(str(certificate))  # type: ignore[attr-defined]  # noqa: SLF001
     return decoded
 
@@ -125,7 +125,7 @@ def _good_from_until(decoded: Mapping[str, object]) -> tuple[int, int]:
 
 
 def _found(subject: str, found: str, advice: str = "") -> Finding:
-    """It is well when there is nothing to change."""
+    """A finding that is ok when there is no advice."""
     return Finding(subject, not advice, found, advice)
 
 

@@ -1,4 +1,4 @@
-"""What `sidemirror doctor` says of one thing that it has looked at."""
+"""The findings of `sidemirror doctor`."""
 
 import msgspec
 
@@ -6,8 +6,8 @@ from sidemirror_server.settings import Source
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing that was looked at: whether it is well, what was found, and what to change if it is not. With `ok` and
-    an advice, a server starts all the same."""
+    """One checked thing: whether it is ok, what was found, and what to change. With `ok`, a server starts
+    without the change."""
 
     subject: str
     ok: bool
@@ -16,7 +16,7 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Examination(msgspec.Struct, frozen=True):
-    """Everything that was found; `settings` is empty when they cannot be read."""
+    """All findings; `settings` is empty when they cannot be read."""
 
     ok: bool
     settings: tuple[Source, ...]

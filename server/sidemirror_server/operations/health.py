@@ -1,4 +1,4 @@
-"""`sidemirror health`: does a running sidecar serve? For probes and people."""
+"""`sidemirror health`: asks a running sidecar whether it serves. For probes and people."""
 
 import sys
 
@@ -9,8 +9,7 @@ from sidemirror_server.operations.target import CHANNEL_OPTIONS, address_of, ope
 from sidemirror_server.settings import load
 
 EXIT_NOT_SERVING = 1
-# A sidecar that serves answers within milliseconds; Kubernetes gives a probe one second unless told otherwise, and a
-# person more patience than that.
+# A healthy sidecar answers within milliseconds. Kubernetes' default for a probe is one second; a person waits longer.
 _TIMEOUT_S = 5.0
 
 
@@ -18,11 +17,11 @@ def health(address: str, service: str) -> int:
     """Prints the status of `service` (empty: the whole server) and returns 0 if it is SERVING, else 1."""
     apart = "" if address else _told_apart()
     address = apart or address_of(address)
-    # Where health is told apart it is without TLS, whatever this command shows elsewhere.
+    # The listener for health checks has no TLS, so client settings do not apply.
     with grpc.insecure_channel(apart, options=CHANNEL_OPTIONS) if apart else open_channel(address) as channel:
         try:
             request = health_pb2.HealthCheckRequest(service=service)
-            # The stub's methods are made at run time; its types know none of them.
+            # The stub gets its methods at run time, so its type lacks them.
             check = health_pb2_grpc.HealthStub(channel).Check  # type: ignore[attr-defined]
             answer: health_pb2.HealthCheckResponse = check(request, timeout=_TIMEOUT_S)
         except grpc.RpcError as error:
@@ -33,8 +32,7 @@ def health(address: str, service: str) -> int:
 
 
 def _told_apart() -> str:
-    """Where the environment says that health alone is told, as seen from this machine; else empty. Raises
-    BadSettings."""
+    """The health_address of the environment, as this machine reaches it; empty when unset. Raises BadSettings."""
     address = load().health_address
     host, _, port = address.rpartition(":")
     return f"localhost:{port}" if host in ("0.0.0.0", "[::]", "::") else address

@@ -1,4 +1,4 @@
-"""Log lines: one JSON object each on stderr, since stdout belongs to commands' results. Contents are never logged."""
+"""Log lines on stderr, one JSON object each; stdout is for the results of commands. Contents are never logged."""
 
 import logging
 import sys
@@ -14,7 +14,7 @@ _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
 class JsonLines(logging.Formatter):
-    """A record as one line: time, level, logger, event, and whatever `extra` holds."""
+    """Formats a record as one line: time, level, logger, event, and the fields of `extra`."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -31,7 +31,8 @@ class JsonLines(logging.Formatter):
     def formatException(  # noqa: N802  # the standard library's name
         self, ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
     ) -> str:
-        """Where it was raised and of which type, from its first cause on. What it says may hold contents."""
+        """The traceback and type of each error in the chain, first cause first. Leaves out messages: they may hold
+        contents."""
         raised = reversed(list(_chain(ei[1])))
         return "\n\n".join(
             f"Traceback (most recent call last):\n{''.join(traceback.format_tb(error.__traceback__))}"
@@ -47,9 +48,9 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 class _ClientLeft(logging.Filter):
-    """Leaves out what grpc.aio says, with a traceback, of each client that is gone while it is being written to.
+    """Drops the tracebacks that grpc.aio logs when a client leaves during a write.
 
-    Nothing is wrong with this server then, and whoever wants to could fill its log.
+    They show no fault of the server, and clients could fill its log with them.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -58,7 +59,7 @@ class _ClientLeft(logging.Filter):
 
 
 def log_to_stderr(level: str) -> None:
-    """From now on, log from `level` (debug, info, warning, error) upwards."""
+    """Logs records of `level` (debug, info, warning, error) and above from now on."""
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(_ClientLeft())
     handler.setFormatter(JsonLines())

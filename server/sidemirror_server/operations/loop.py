@@ -1,4 +1,4 @@
-"""How every command runs its coroutine: on uvloop where there is one."""
+"""Runs the coroutine of a command, on uvloop where it is installed."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """The result of `main`, on an event loop of its own."""
+    """Runs `main` on a new event loop and returns its result."""
     try:
         import uvloop
     except ImportError:

@@ -1,4 +1,4 @@
-"""`sidemirror migrate`: the schema of a shared database, made or brought up to date by its owner."""
+"""`sidemirror migrate`: creates or updates the schema of a shared database, as its owner."""
 
 import asyncio
 import sys

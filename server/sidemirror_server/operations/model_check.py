@@ -1,8 +1,7 @@
-"""Does the chosen model answer? The part of `sidemirror doctor` that asks it, once, and says what that cost.
+"""The part of `sidemirror doctor` that asks each chosen model one question and reports its cost.
 
-It asks the provider directly: a running sidecar holds the ledger, and what a person asks for once needs no cap. The
-question is put as the gateway puts it, and is the same as a reflection's in form, so that what is refused here would be
-refused there.
+It asks the provider directly: a running sidecar holds the ledger, and a single question by a person needs no cap. The
+question has the form of a reflection's, so that a provider that refuses reflections refuses it too.
 """
 
 import msgspec
@@ -18,18 +17,18 @@ from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.ids import EventId
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
-# As long as a reflection may take (vocabulary/budget.py), and as a model needs that is loaded from disk first.
+# The longest time of a reflection (vocabulary/budget.py); enough for a local model that is loaded from disk first.
 _DEADLINE_S = 30.0
-# A model may find out in its first attempts which parameters it does not take; each is left out from then on.
+# The first attempts may fail because of parameters that the model refuses; the adapter then leaves them out.
 _ATTEMPTS = 3
 _MAX_TOKENS = 512
 
 
 class ModelCheck(msgspec.Struct, frozen=True):
-    """What came of asking one model.
+    """The result of asking one model.
 
-    `purposes`: what it would be asked for. `detail`: why there is no answer. `clamped`: what was asked for and not
-    applied, or applied otherwise. `usage`: None where it is not known what it took.
+    `purposes`: the purposes that it serves. `detail`: why there is no answer. `clamped`: parameters that the provider
+    dropped or changed. `usage`: None where it is unknown.
     """
 
     purposes: tuple[str, ...]
@@ -43,13 +42,13 @@ class ModelCheck(msgspec.Struct, frozen=True):
 
     @property
     def ok(self) -> bool:
-        """It answers."""
+        """Whether the model answers."""
         return self.status is ResultStatus.OK
 
 
 async def check_models(settings: Settings) -> tuple[ModelCheck, ...]:
-    """Asks each model that the settings choose, one after the other. Raises BadSettings; a model that fails is told
-    in its check."""
+    """Asks each model that the settings choose, one after the other. Raises BadSettings. The check of a model that
+    fails holds the error."""
     routes = {purpose: route for purpose, route in routes_of(settings, SystemClock()).items() if purpose in ASKED_FOR}
     found = []
     for provider in dict.fromkeys(route.provider for route in routes.values()):
@@ -77,7 +76,7 @@ async def _check(purposes: tuple[Purpose, ...], route: Route) -> ModelCheck:
         except ModelFailed as failure:
             usage = None if failure.usage is None else _priced(provider, failure.usage)
             check = msgspec.structs.replace(check, status=failure.status, detail=failure.detail, usage=usage)
-            # Only what is left out from now on is worth another attempt of a person who waits.
+            # A person waits: only a parameter that is now left out is worth another attempt.
             if attempt == _ATTEMPTS or not failure.retryable or failure.retry_after_s != 0.0:
                 return check
         else:
@@ -107,7 +106,7 @@ def _priced(provider: Provider, usage: Usage) -> Usage:
 
 
 def _clamped(asked: Ask[MidTurnAnswer], usage: Usage) -> tuple[str, ...]:
-    """What the provider does not take, and what it takes otherwise than the profile asks for."""
+    """The parameters that the provider dropped or changed, as text."""
     told = usage.parameters
     found = [f"{name} is left out: {usage.model} does not take it" for name in told.get("left_out", "").split()]
     applied = told.get("effort", told.get("reasoning_effort"))

@@ -1,4 +1,4 @@
-"""A sidecar for one command: real, over gRPC, in a folder that is gone afterwards."""
+"""A temporary sidecar for one command: real, over gRPC, with a folder that is removed afterwards."""
 
 import asyncio
 import contextlib
@@ -13,9 +13,9 @@ from sidemirror_server.settings import load
 
 @contextlib.asynccontextmanager
 async def own_sidecar(model: LanguageModel | None = None) -> AsyncIterator[str]:
-    """The address of a sidecar that runs on this loop until the context ends. Nothing that it records is kept.
+    """Runs a sidecar on this loop until the context ends, and yields its address. Its records are then deleted.
 
-    The environment's settings are not read: what a demonstration or a replay shows does not depend on them.
+    It ignores the environment's settings, so that a demonstration or a replay does not depend on them.
     """
     with tempfile.TemporaryDirectory(prefix="sidemirror-") as folder:
         settings = load({"address": "127.0.0.1:0", "data_dir": str(Path(folder) / "data")}, {})

@@ -1,4 +1,4 @@
-"""What a replay came to: figures by domain, as a table or as JSON."""
+"""The result of a replay: figures by domain, as a table or as JSON."""
 
 import sys
 from collections import Counter
@@ -10,12 +10,12 @@ import msgspec
 from sidemirror_server.operations.episodes import BadEpisode
 
 _ALL = "all"
-# More of them tell nothing new; `--json` has all.
+# The most problems printed; `--json` has all.
 _MOST_SHOWN = 20
 
 
 class ReplayTally(msgspec.Struct):
-    """What was sent and what was said. Counts by name, such as `ok`, `repeated call`, `tool error`, `success`."""
+    """Numbers of events and directives. Counters have keys such as `ok`, `repeated call`, `tool error`, `success`."""
 
     episodes: int = 0
     turns: int = 0
@@ -30,7 +30,7 @@ class ReplayTally(msgspec.Struct):
 
     @property
     def lost(self) -> int:
-        """Events that were sent and not called durable."""
+        """The number of events sent and not acknowledged as durable."""
         return self.sent - self.acknowledged
 
     def add(self, other: "ReplayTally") -> None:
@@ -42,14 +42,14 @@ class ReplayTally(msgspec.Struct):
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """An episode that could not be played to its end."""
+    """An episode that failed before its end."""
 
     episode_id: str
     reason: str
 
 
 class Played(msgspec.Struct, frozen=True):
-    """One episode."""
+    """One played episode."""
 
     domain: str
     tally: ReplayTally
@@ -57,7 +57,7 @@ class Played(msgspec.Struct, frozen=True):
 
 
 class ReplayReport(msgspec.Struct, frozen=True):
-    """One file. `address` is empty when the sidecar was the replay's own."""
+    """The replay of one file. `address` is empty for a temporary sidecar."""
 
     file: str
     address: str
@@ -86,7 +86,7 @@ class ReplayReport(msgspec.Struct, frozen=True):
 
 
 def show_report(report: ReplayReport, *, as_json: bool) -> None:
-    """The result on stdout; what went wrong on stderr, unless the JSON holds it."""
+    """Prints the result on stdout, and with the table also the problems on stderr."""
     if as_json:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(_plain(report)), indent=2).decode() + "\n")
         return

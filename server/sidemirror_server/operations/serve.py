@@ -1,4 +1,4 @@
-"""`sidemirror serve`: the sidecar, until it is told to stop."""
+"""`sidemirror serve`: runs the sidecar until a signal stops it."""
 
 import asyncio
 import gc
@@ -26,7 +26,7 @@ from sidemirror_server.settings import (
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused
 
 EXIT_FAILED = 1
-# The setting that names a store, where a setting does.
+# The setting that names a store by its kind; data_dir names the embedded store.
 _NAMED_BY = {"postgres": "database_url", "redis": "redis_url"}
 
 
@@ -39,7 +39,7 @@ def serve(flags: Mapping[str, str]) -> int:
         print(f"sidemirror: {name} is no setting of this server{meant}", file=sys.stderr)
     for name, needed in without_effect(settings, flags):
         print(f"sidemirror: {name} does nothing without {needed}", file=sys.stderr)
-    # Before metrics are served: their address is one of those that are looked at.
+    # Before metrics are served, because it checks their address too.
     check_listeners(settings)
     try:
         with _traced(settings), _measured(settings):
@@ -82,9 +82,8 @@ async def _serve(settings: Settings) -> None:
         loop.add_signal_handler(number, _told_to_stop, stop)
     async with assemble(settings) as sidecar:
         await sidecar.start()
-        # What is there now stays until the end, and so does what is loaded for models next. Full collections that look
-        # through all of it held the loop, and with it every stream, health and SIGTERM, for 50 to 200 ms each on a busy
-        # machine, and an answer that was due with them.
+        # Objects made until now, and those loaded next for models, live until the end. Full collections over them
+        # blocked the loop, and so every stream, health check and SIGTERM, for 50 to 200 ms each on a busy machine.
         gc.freeze()
         gc.disable()
         print(f"sidemirror is serving on {sidecar.address}", file=sys.stderr, flush=True)
@@ -98,6 +97,6 @@ def _collect_from_here() -> None:
 
 def _told_to_stop(stop: asyncio.Event) -> None:
     if stop.is_set():
-        # Told twice: whoever asks cannot wait. What was acknowledged as durable is durable.
+        # A second signal ends the process at once. Events acknowledged as durable are safe.
         signal.raise_signal(signal.SIGKILL)
     stop.set()

@@ -1,7 +1,6 @@
-"""Where traces and metrics go, by the OpenTelemetry SDK: to the OTLP endpoint that OTEL_EXPORTER_OTLP_ENDPOINT names,
-and metrics to whoever scrapes them.
+"""Exports traces and metrics by the OpenTelemetry SDK to OTEL_EXPORTER_OTLP_ENDPOINT, and serves metrics to Prometheus.
 
-Imported only when one of them is on: the SDK and its exporters take longer to load than the whole server.
+Imported only when tracing or metrics are on: the SDK and its exporters take longer to load than the whole server.
 """
 
 import contextlib
@@ -21,7 +20,8 @@ _log = logging.getLogger(__name__)
 
 @contextlib.contextmanager
 def traces_exported(version: str) -> Iterator[None]:
-    """Within, spans are exported in batches; at the end what waits is sent. Raises BadSettings without the extra."""
+    """Exports spans in batches within the context, and sends the rest at its end. Raises BadSettings without the
+    extra."""
     try:
         from opentelemetry import trace
         from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
@@ -40,8 +40,8 @@ def traces_exported(version: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def metrics_exported(version: str, *, otlp: bool, address: str) -> Iterator[None]:
-    """Within, metrics are sent by OTLP once a minute (OTEL_METRIC_EXPORT_INTERVAL), and served as http://address/metrics
-    when there is an address. Raises BadSettings without the extra, CannotListen when the address is taken."""
+    """Within the context, sends metrics by OTLP once a minute (OTEL_METRIC_EXPORT_INTERVAL), and serves them at
+    http://address/metrics. Raises BadSettings without the extra, CannotListen when the address is taken."""
     try:
         from opentelemetry import metrics
         from opentelemetry.sdk.metrics import MeterProvider
@@ -62,7 +62,7 @@ def metrics_exported(version: str, *, otlp: bool, address: str) -> Iterator[None
 def _resource(version: str) -> "Resource":
     from opentelemetry.sdk.resources import Resource
 
-    # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, which the SDK reads, come on top of these.
+    # The SDK reads OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, and adds other attributes to these.
     return Resource.create({"service.name": "sidemirror", "service.version": version})
 
 
@@ -75,7 +75,7 @@ def _sent() -> "MetricReader":
 
 @contextlib.contextmanager
 def _scraped(address: str) -> "Iterator[MetricReader]":
-    """Serves them on a thread of its own. Beside ours there is what the process takes: memory, files, CPU."""
+    """Serves our metrics and those of the process (memory, files, CPU) on a separate thread."""
     from opentelemetry.exporter.prometheus import PrometheusMetricReader
     from prometheus_client import start_http_server
 

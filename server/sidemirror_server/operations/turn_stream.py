@@ -1,4 +1,4 @@
-"""One turn on a RunTurn stream, as an agent sees it: report what happened, hear what the sidecar says about it."""
+"""One turn on a RunTurn stream, as an agent uses it: sends events and returns the sidecar's directives."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -10,10 +10,10 @@ import grpc
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1 import thinking_pb2_grpc as pb_grpc
 
-# Far longer than any answer of a local sidecar takes: it is gone, or stuck.
+# Far longer than a local sidecar takes to answer; after that it is gone or stuck.
 _PATIENCE_S = 60.0
-# A request takes 4 MiB, and an event at most one of them (`rpc/boundary/limit_table.py`). Chosen here: few enough
-# events that what the sidecar says comes in between.
+# A request holds at most 4 MiB, an event at most 1 MiB (`rpc/boundary/limit_table.py`). Chosen here: few enough events
+# that directives arrive between messages.
 _EVENTS_A_MESSAGE = 15
 _BYTES_A_MESSAGE = 3 * 1024 * 1024
 
@@ -23,7 +23,7 @@ class TurnBroken(Exception):
 
 
 def messages_of(events: Sequence[pb.TurnEvent]) -> Iterator[list[pb.TurnEvent]]:
-    """The events in their order, so many at once as fit into a message."""
+    """Splits the events, in their order, into messages of bounded size."""
     part: list[pb.TurnEvent] = []
     size = 0
     for event in events:
@@ -37,7 +37,7 @@ def messages_of(events: Sequence[pb.TurnEvent]) -> Iterator[list[pb.TurnEvent]]:
 
 
 class TurnStream:
-    """A turn. `sent` counts the events that were sent, `durable` those that the sidecar calls durable."""
+    """A turn. `sent` counts the events sent, `durable` those that the sidecar acknowledged as durable."""
 
     def __init__(self, stub: "pb_grpc.ThinkingServiceAsyncStub") -> None:
         self._call = stub.RunTurn()
@@ -54,9 +54,9 @@ class TurnStream:
             self._call.cancel()
 
     async def report(self, events: Sequence[pb.TurnEvent]) -> list[pb.TurnDirective]:
-        """Sends the events and returns what the sidecar says until it has received them and nothing is being made:
-        plan, nudges, reflections, in their order. After `turn_finished` that is until the summary, when all of the turn
-        is durable.
+        """Sends the events and returns the directives (plan, nudges, reflections) in their order, until the sidecar has
+        received all events and no directive is pending. After `turn_finished` it waits for the summary, when the whole
+        turn is durable.
 
         Raises TurnBroken.
         """
@@ -79,7 +79,7 @@ class TurnStream:
         return said
 
     async def _settled(self, said: list[pb.TurnDirective]) -> bool:
-        """Takes one response. True when the sidecar has nothing more to say about what was sent."""
+        """Takes one response. True when no directive about the sent events is pending."""
         response = await self._call.read()
         if not isinstance(response, pb.RunTurnResponse):
             if (code := await self._call.code()) is grpc.StatusCode.OK:

@@ -1,4 +1,4 @@
-"""Settings from flags and the environment: what was given, what it means, and where it came from."""
+"""Reads settings from flags and the environment, and says where each value came from."""
 
 import math
 import os
@@ -15,7 +15,7 @@ PREFIX = "SIDEMIRROR_"
 
 
 def is_measured(settings: Settings) -> bool:
-    """Whether somebody is told of metrics."""
+    """Whether metrics are sent by OTLP or served to Prometheus."""
     return settings.metrics or bool(settings.metrics_address)
 
 
@@ -24,8 +24,8 @@ class BadSettings(Exception):
 
 
 class Source(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where a setting's value came from: `flag`, `environment` or `default`. `variable`: the one in the environment
-    that says it, where that is not the setting's own."""
+    """A setting's value and its source: `flag`, `environment` or `default`. `variable`: the environment variable that
+    gave it, where that is not `SIDEMIRROR_` and the setting's name."""
 
     name: str
     value: object
@@ -61,17 +61,17 @@ def load(flags: Mapping[str, str] | None = None, environment: Mapping[str, str] 
 
 
 def unknown_names(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """Names in the environment that look like settings and are none: most likely misspelt."""
+    """Variables with our prefix that are no settings, sorted by name: most likely misspelt."""
     known = {f"{PREFIX}{name.upper()}" for name in names()}
     given = os.environ if environment is None else environment
     return tuple(sorted(name for name in given if name.startswith(PREFIX) and name not in known | OTHERS))
 
 
 def nearest(name: str) -> str:
-    """The setting in the environment that a name which is none is most likely meant for; empty when none is like it."""
-    import difflib  # needed by nobody who spells them right
+    """The variable that a misspelt one most likely means; empty when none is similar."""
+    import difflib  # loaded for a misspelt name only
 
-    # Without the prefix, which makes any two names alike.
+    # Compared without the prefix, which makes any two names similar.
     known = [setting.upper() for setting in names()]
     close = difflib.get_close_matches(name.removeprefix(PREFIX), known, n=1)
     return f"{PREFIX}{close[0]}" if close else ""
@@ -80,7 +80,7 @@ def nearest(name: str) -> str:
 def without_effect(
     settings: Settings, flags: Mapping[str, str], environment: Mapping[str, str] | None = None
 ) -> tuple[tuple[str, str], ...]:
-    """What somebody has given and does nothing, each with the setting that is missing; both as variables."""
+    """Settings that were given but do nothing, each with the setting that it needs; both as environment variables."""
     environment = os.environ if environment is None else environment
     given = {
         source.name
@@ -98,12 +98,12 @@ def without_effect(
 
 
 def _variable(name: str, flags: Mapping[str, str], environment: Mapping[str, str]) -> str:
-    """The name in the environment that has said this setting, or else its own."""
+    """The environment variable that gave this setting, or else the variable with the setting's name."""
     other = _from_others({**_from_environment(environment), **flags}, environment).get(name)
     return f"{PREFIX}{name.upper()}" if other is None else other.variable
 
 
-# Names that clients read; the server leaves them alone.
+# Variables that clients read and the server ignores.
 _AS_CLIENT = {
     "token": "SIDEMIRROR_TOKEN_FILE",
     "ca": "SIDEMIRROR_CA_FILE",
@@ -114,8 +114,8 @@ OTHERS = set(_AS_CLIENT.values())
 
 
 class AsClient(msgspec.Struct, frozen=True):
-    """What a command shows to a sidecar that it calls: the file of its token, the authorities whose certificates it
-    takes (with any, it speaks TLS), its own certificate and key. Empty: none."""
+    """What a command presents to a sidecar that it calls: files of its token, of the certificate authorities that it
+    trusts (with these it speaks TLS), of its client certificate and of its key. Empty: none."""
 
     token: str = ""
     ca: str = ""
@@ -124,20 +124,20 @@ class AsClient(msgspec.Struct, frozen=True):
 
 
 def as_client(environment: Mapping[str, str] | None = None) -> AsClient:
-    """From the environment, where clients of every language look for it."""
+    """Reads the variables that clients of every language read."""
     given = os.environ if environment is None else environment
     return AsClient(**{field: given.get(name, "") for field, name in _AS_CLIENT.items()})
 
 
 def of_libraries(environment: Mapping[str, str] | None = None) -> Mapping[str, str]:
-    """The environment as libraries read it by themselves: OpenTelemetry's SDK, and what speaks HTTP to models."""
+    """The environment for libraries that read it directly: OpenTelemetry's SDK and the models' HTTP clients."""
     return os.environ if environment is None else environment
 
 
 def sources(
     settings: Settings, flags: Mapping[str, str], environment: Mapping[str, str] | None = None
 ) -> Iterator[Source]:
-    """Every setting with its value and where that came from, in the order of their definition."""
+    """Every setting with its value and its source, in the order of definition."""
     environment = os.environ if environment is None else environment
     given = _from_environment(environment)
     others = _from_others({**given, **flags}, environment)
@@ -152,7 +152,7 @@ def sources(
 
 
 def names(kind: type[msgspec.Struct] = Settings) -> tuple[str, ...]:
-    """The names of all settings, nested ones with `__`, in the order of their definition."""
+    """The names of all settings, nested ones with `__`, in the order of definition."""
     found: list[str] = []
     for name, inner in get_type_hints(kind).items():
         if isinstance(inner, type) and issubclass(inner, msgspec.Struct):
@@ -163,16 +163,16 @@ def names(kind: type[msgspec.Struct] = Settings) -> tuple[str, ...]:
 
 
 def quieten_grpc() -> None:
-    """Lets gRPC say only what is an error, unless the environment says otherwise: it would write a line for each TLS
-    handshake that fails, and so let anybody who reaches the port fill the disk. To be called before it is used."""
+    """Limits gRPC's log to errors, unless the environment says otherwise. gRPC would log each failed TLS handshake, so
+    anybody who reaches the port could fill the disk. Call this before gRPC is used."""
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
 
 
-# What may not be given as a flag.
+# Settings that may not be given as flags.
 SECRETS = ("model__api_key", "embedding__api_key")
 
 
-# The seeds' names of settings (design section 8).
+# The seeds' names of settings (docs/decisions/departures-from-the-seeds.md).
 _ALIASES = {
     "model__name": "RAE_LLM_MODEL_DEFAULT",
     "memory__enabled": "REFLECTIVE_MEMORY_ENABLED",
@@ -181,19 +181,19 @@ _ALIASES = {
 
 
 class _Said(msgspec.Struct, frozen=True):
-    """What a variable that is not a setting's own says of it."""
+    """A setting's value from a variable of another name, such as ANTHROPIC_API_KEY."""
 
     value: str
     variable: str
 
 
-# Where the providers' own SDKs look for an address and a key.
+# The variables in which the providers' SDKs look for an address and a key.
 _BASE_URLS = {"anthropic": "ANTHROPIC_BASE_URL", "openai_compatible": "OPENAI_BASE_URL"}
 _KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai_compatible": "OPENAI_API_KEY"}
 
 
 def _from_others(given: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, _Said]:
-    """What the variables of providers' SDKs and the seeds' names say of settings that are not given themselves."""
+    """Values of settings that were not given, from the variables of providers' SDKs and the seeds' names."""
     told: dict[str, _Said] = {}
 
     def tell(name: str, variable: str) -> None:
@@ -206,7 +206,7 @@ def _from_others(given: Mapping[str, str], environment: Mapping[str, str]) -> di
         provider = told["model__provider"].value if told else ""
     if provider in _KEYS:
         tell("model__base_url", _BASE_URLS[provider])
-        # Somebody else's server is not given a key that it was not meant for.
+        # OPENAI_API_KEY is not sent to a server that a setting of ours names.
         if provider == "anthropic" or not base_url:
             tell("model__api_key", _KEYS[provider])
     if given.get("embedding__name") and not given.get("embedding__base_url"):
@@ -220,8 +220,8 @@ def _from_others(given: Mapping[str, str], environment: Mapping[str, str]) -> di
 
 
 def _chosen(base_url: str, api_key: str, environment: Mapping[str, str]) -> dict[str, _Said]:
-    """The provider that an address or a key chooses. The SDKs' addresses choose none: they are there for other
-    programs, and nothing is sent anywhere because of them alone."""
+    """The provider that an address or a key chooses. The SDKs' addresses choose none: other programs use them too, and
+    nothing is sent anywhere because of them alone."""
     for value, variable, provider in (
         (base_url, f"{PREFIX}MODEL__BASE_URL", "openai_compatible"),
         (api_key, f"{PREFIX}MODEL__API_KEY", "anthropic"),
@@ -240,7 +240,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
 def _decode(kind: type, value: object) -> object:
     if kind is Path and isinstance(value, str):
         if not value:
-            # It would be the folder that the server happens to be started in.
+            # An empty path would be the current directory.
             raise ValueError("Expected the path of a folder, got nothing")
         return Path(value)
     if kind is Secret and isinstance(value, str):
@@ -248,7 +248,7 @@ def _decode(kind: type, value: object) -> object:
     raise NotImplementedError(kind)
 
 
-# What msgspec says is expected, and how people say it.
+# The types that msgspec's errors name, and the words for people.
 _PLAINLY = {
     "`float`": "a number",
     "`int`": "a whole number",
@@ -258,7 +258,7 @@ _PLAINLY = {
     "`str` of length >= 1": "1 to 128 characters",
     "`str` of length <= 128": "1 to 128 characters",
 }
-# Of texts of a form, by the last part of the setting's name.
+# What the pattern of a text demands, by the last part of the setting's name.
 _FORMS = {
     "log_level": "debug, info, warning or error",
     "socket_mode": "a mode in octal, such as 0660",
@@ -268,7 +268,7 @@ _BOUND = re.compile(r"`(int|float)` (>=|<=) (.+)")
 
 
 def _told(error: str, flags: Mapping[str, str], environment: Mapping[str, str]) -> str:
-    """msgspec names the place as `$.limits.message_bytes`; people know it as a setting's name. Never says the value."""
+    """msgspec's error with the setting's name in place of a path such as `$.limits.message_bytes`; never the value."""
     what, _, place = error.partition(" - at `$.")
     name = place.rstrip("`").replace(".", "__")
     if not name:
@@ -287,9 +287,9 @@ def _told(error: str, flags: Mapping[str, str], environment: Mapping[str, str]) 
 
 
 def _choices(name: str) -> list[str]:
-    """The values that a setting may have, where there are some to choose from."""
+    """The values of a setting that takes one of a fixed list; empty for any other setting."""
     kind: Any = Settings
     for part in name.split("__"):
         kind = get_type_hints(kind)[part]
-    kinds = (kind, *get_args(kind))  # it may be one or null
+    kinds = (kind, *get_args(kind))  # the type may be `Literal[…] | None`
     return [value for each in kinds if get_origin(each) is Literal for value in get_args(each)]

@@ -1,13 +1,12 @@
 """Migrations: numbered SQL files, each applied once, in the order of their numbers. Pure rules that every store shares.
 
-A new file is called by the UTC minute in which it was begun, `date -u +%Y%m%d%H%M`:
+The number of a new file is the UTC minute in which it was begun, `date -u +%Y%m%d%H%M`:
 
     migrations/202611221530_name.sql
 
-The first ones are numbered from 0001 without gaps and come before all others; none is added to them. A file that has
-landed never changes. What a store has is compared with what a server knows as sets: branches may add migrations side by
-side, and a store gets the ones that it lacks whatever the others' numbers are. So a migration must not rely on one that
-another branch may land after it.
+The first files are numbered from 0001 without gaps; no more are added to them. A merged file never changes. A store
+gets every migration that it lacks, also one with a lower number than those it has, because branches add migrations in
+parallel. So a migration must not depend on one that another branch may merge later.
 """
 
 import hashlib
@@ -40,7 +39,7 @@ class Migration(_Numbered, frozen=True):
 
 
 class Applied(_Numbered, frozen=True):
-    """A migration that a store has, as it is recorded there."""
+    """A migration that a store has recorded as applied."""
 
     checksum: str
 
@@ -50,10 +49,10 @@ A = TypeVar("A", bound=Applied)
 
 
 def read_files(folder: Path) -> tuple[Migration, ...]:
-    """The files of the folder in the order of their numbers. Raises ValueError for a file name that is none, a number
-    that two files have, and a gap among the numbers of four digits."""
+    """The files of the folder, in the order of their numbers. Raises ValueError for an invalid file name, for a number
+    that two files have, and for a gap among the four-digit numbers."""
     found: dict[int, Migration] = {}
-    # Four digits sort before twelve that begin with 20, as long as there are fewer than 2,000 of them.
+    # Numbers of four digits sort before the minutes, which begin with 20, while there are fewer than 2,000 of them.
     for place, path in enumerate(sorted(folder.glob("*.sql")), start=1):
         match = _FILE_NAME.fullmatch(path.name)
         if match is None:
@@ -69,19 +68,19 @@ def read_files(folder: Path) -> tuple[Migration, ...]:
 
 
 def missing(applied: Iterable[Applied], known: Iterable[M]) -> tuple[M, ...]:
-    """What a store lacks, in the order of `known`."""
+    """The known migrations that a store lacks, in the order of `known`."""
     numbers = {one.number for one in applied}
     return tuple(migration for migration in known if migration.number not in numbers)
 
 
 def unknown(applied: Iterable[A], known: Iterable[Migration]) -> tuple[A, ...]:
-    """What a store has from servers that know more."""
+    """The applied migrations that this server does not know, from newer servers."""
     numbers = {migration.number for migration in known}
     return tuple(one for one in applied if one.number not in numbers)
 
 
 def check_same(store: str, applied: Iterable[Applied], known: Iterable[Migration]) -> None:
-    """Raises StoreRefused when a migration was applied that differs from the known one of its number."""
+    """Raises StoreRefused when an applied migration differs from the known one of the same number."""
     checksums = {migration.number: migration.checksum for migration in known}
     for one in applied:
         if checksums.get(one.number, one.checksum) != one.checksum:

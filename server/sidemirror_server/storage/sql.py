@@ -1,9 +1,9 @@
-"""Reads the `.sql` files of the adapters: one named and described statement each.
+"""Reads the `.sql` files of the adapters, which hold named and described statements.
 
-A file looks like this; what stands before the first name describes the file:
+The text before the first name describes the file:
 
     -- name: claim_due
-    -- What the statement does and answers. Required.
+    -- What the statement does and returns. Required.
     UPDATE jobs SET …
 """
 
@@ -18,8 +18,8 @@ _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
 def load_statements(path: Path) -> Mapping[str, str]:
     """The statements of a file by name, without their descriptions.
 
-    Raises ValueError for a name that is no lower-case identifier or comes twice, and for a statement that is empty or
-    that nothing describes.
+    Raises ValueError for a name that is not a lower-case identifier, a name given twice, an empty statement, and a
+    statement without a description.
     """
     parts = _NAME.split(path.read_text(encoding="utf-8"))
     statements: dict[str, str] = {}

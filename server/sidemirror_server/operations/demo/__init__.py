@@ -1,10 +1,9 @@
-"""`sidemirror demo`: a small agent at work on a real task, first alone and then with a sidecar beside it.
+"""`sidemirror demo`: a small agent works on a real task, first alone and then with a sidecar beside it.
 
-Nothing here is a recording: the agent (policy.py) really calls its tools (tools.py), they really fail (service.py,
-books.py), and a sidecar on a port of its own is really told and really answers. Both attempts run the same code from
-the same start; the second one differs by what the sidecar says, and by nothing else. The first one ends with a report
-that the goal has failed, and with a reflection that is kept; what the sidecar has made of both is there when the second
-one starts.
+Nothing here is a recording: the agent (policy.py) calls real tools (tools.py), which really fail (service.py,
+books.py), and a real sidecar answers on another port. Both attempts run the same code from the same start; only the
+sidecar's messages differ. After the first attempt, the agent reports the failed goal and stores a reflection. The
+sidecar offers both lessons when the second attempt starts.
 """
 
 import tempfile
@@ -70,8 +69,8 @@ async def alone_attempt(onlooker: Onlooker) -> Attempt:
 async def sidecar_attempt(
     onlooker: Onlooker, model: LanguageModel | None = None, after: Witness | None = None
 ) -> Attempt:
-    """The same with a sidecar, which asks `model` for its reflections (default: the built-in rules), `after` an attempt
-    that has failed: what its tools returned is reported first, and reflected on."""
+    """One attempt with a sidecar, which asks `model` for its reflections (default: the built-in rules). `after`: a
+    failed attempt, which is reported and reflected on first."""
     with tempfile.TemporaryDirectory(prefix="sidemirror-demo-") as folder:
         service = Service()
         async with (

@@ -21,29 +21,29 @@ Report = Callable[[Sequence[pb.TurnEvent]], Awaitable[list[pb.TurnDirective]]]
 
 
 class Onlooker(Protocol):
-    """Who is shown what happens."""
+    """Receives each step of an attempt, to show or record it."""
 
     def learned(self, reflection: goal_reflection_pb2.GoalReflection | None) -> None:
-        """The goal was reported as failed, and this is what the sidecar has made of it, if anything."""
+        """The goal was reported as failed; the sidecar's reflection on it, if any."""
 
     def kept(self, result: reflective_memory_pb2.ReflectionResult | None) -> None:
-        """The attempt was reflected on, and this is what the sidecar keeps of it, if anything."""
+        """The attempt was reflected on; the result that the sidecar stored, if any."""
 
     def began(self, directives: Sequence[pb.TurnDirective], lessons: str) -> None:
-        """The attempt has begun: what the sidecar has said to it, and which of its memory's lessons fit."""
+        """The attempt has begun, with the sidecar's directives and the fitting lessons of its memory."""
 
     def did(self, number: int, step: DemoStep, outcome: DemoOutcome) -> None:
         """The agent has made a step."""
 
     def heard(self, directives: Sequence[pb.TurnDirective], tactic: Tactic | None) -> None:
-        """The sidecar has spoken, and the agent does this because of it."""
+        """The sidecar has sent directives; the tactic that the agent follows because of them."""
 
     def told(self, told: Told | None) -> None:
-        """The agent has told what became of its task, and this is what is known of the lessons that it was shown."""
+        """The agent has reported the outcome of its task; the statistics of the lessons it was shown."""
 
 
 class Attempt(msgspec.Struct):
-    """What an attempt came to."""
+    """The figures of an attempt; `answer` is None when it found none."""
 
     steps: int = 0
     errors: int = 0
@@ -54,13 +54,13 @@ class Attempt(msgspec.Struct):
 
 
 async def alone(_events: Sequence[pb.TurnEvent]) -> list[pb.TurnDirective]:
-    """A `Report` to nobody: an agent without a sidecar."""
+    """The `Report` of an agent without a sidecar; returns no directives."""
     return []
 
 
 async def attempt(tools: Tools, report: Report, onlooker: Onlooker, lessons: str = "") -> Attempt:
-    """Works until the question is answered or the steps are used up. `lessons`: the block that memory has for the task.
-    What `report` raises ends it."""
+    """Works until the question is answered or the steps are used up. `lessons`: memory's block for the task. Raises the
+    errors of `report`."""
     policy, result = Policy(), Attempt()
     last: DemoCall | None = None
     directives = await report([_started()])
@@ -87,12 +87,12 @@ async def attempt(tools: Tools, report: Report, onlooker: Onlooker, lessons: str
 
 
 def block_in(directives: Sequence[pb.TurnDirective]) -> str:
-    """What earlier goals have taught, as the plan has it; empty when there is nothing."""
+    """The lessons of earlier goals in the turn's plan; empty when there are none."""
     return "\n".join(one.turn_plan.context.text for one in directives if one.HasField("turn_plan"))
 
 
 async def _do(tools: Tools, report: Report, step: DemoStep, number: int) -> tuple[DemoOutcome, list[pb.TurnDirective]]:
-    """Makes a step. The call is reported before it is made, and its outcome before the agent thinks about it."""
+    """Makes a step. Reports the call before making it, and the outcome before the agent uses it."""
     call = pb.ToolCalled(name=step.call.name, arguments=step.call.json)
     directives = await report([pb.TurnEvent(event_id=f"call-{number}", tool_called=call)])
     await asyncio.sleep(step.pause_s)
@@ -113,7 +113,7 @@ def _started() -> pb.TurnEvent:
             task=QUESTION,
             messages=[common_pb2.Message(role=common_pb2.MESSAGE_ROLE_USER, content=QUESTION)],
             config=pb.ThinkingConfig(level=pb.THINK_LEVEL_MEDIUM),
-            # One lesson is of the goal. What memory has is asked for by itself, with the tools it is for.
+            # One lesson of the goal. The demo asks memory for lessons separately, with the names of the tools.
             context=pb.ContextWish(goal_id=GOAL_ID, max_items=1),
         ),
     )

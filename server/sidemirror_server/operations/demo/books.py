@@ -1,4 +1,4 @@
-"""What the demonstration's agent works on: a small company's books, as a real SQLite file."""
+"""The data of the demonstration: a small company's books, in a real SQLite file."""
 
 import sqlite3
 from contextlib import closing
@@ -21,7 +21,7 @@ _INVOICES = (
     ("Silva", 99_900, "USD", "open"),
     ("Brandt", 15_000, "USD", "open"),
 )
-# customer, cents; known to the payment service alone
+# customer, cents; only the payment service has them
 PAYMENTS = (("Ortega", 50_000), ("Silva", 20_000), ("Ortega", 12_500))
 USD_IN_EUR = Decimal("0.92")
 
@@ -34,7 +34,7 @@ CREATE TABLE invoices (
 
 
 def write_books(path: Path) -> None:
-    """Makes the file."""
+    """Creates the SQLite file of the books."""
     with closing(sqlite3.connect(path)) as books, books:
         books.executescript(_TABLES)
         books.executemany("INSERT INTO contracts VALUES (?, ?)", _CONTRACTS)
@@ -42,13 +42,13 @@ def write_books(path: Path) -> None:
 
 
 def query_books(path: Path, query: str, *values: str) -> list[tuple[object, ...]]:
-    """The rows that a query finds; it cannot change anything. Raises sqlite3.Error."""
+    """The rows of a read-only query. Raises sqlite3.Error."""
     with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as books:
         return list(books.execute(query, values))
 
 
 def right_answer() -> Decimal:
-    """In euros, from the figures above. The agent never sees it; it is what its answer is judged by."""
+    """In euros, from the figures above. Judges the agent's answer; the agent never sees it."""
     invoiced = sum(cents for customer, cents, _, state in _INVOICES if customer == CUSTOMER and state == "open")
     discount = next(percent for title, percent in _CONTRACTS if CUSTOMER in title)
     paid = sum(cents for customer, cents in PAYMENTS if customer == CUSTOMER)
@@ -56,6 +56,6 @@ def right_answer() -> Decimal:
 
 
 def owed_eur(invoiced_cents: int, discount_percent: int, paid_cents: int, rate: Decimal) -> Decimal:
-    """What is left to pay, in euros, rounded to cents."""
+    """The amount left to pay, in euros, rounded to cents."""
     cents = Decimal(invoiced_cents) * (100 - discount_percent) / 100 - paid_cents
     return (cents * rate / 100).quantize(Decimal("0.01"))

@@ -1,6 +1,5 @@
-"""Between the demonstration's attempts, too: the agent has the attempt that failed reflected on and what it taught kept
-for good. Before the next one it asks what fits the task and the tools that it has, and after it tells what became of
-the task."""
+"""The demonstration's use of reflective memory: a stored reflection on the failed attempt. Before the next attempt the
+agent asks for lessons for the task and its tools, and afterwards it reports the outcome."""
 
 from collections.abc import Sequence
 
@@ -13,20 +12,20 @@ from sidemirror_server.operations.demo.books import QUESTION
 from sidemirror_server.operations.demo.policy import DemoStep
 from sidemirror_server.operations.demo.tools import DemoOutcome
 
-# A model of one's own may take a while.
+# A local model may take a while.
 _PATIENCE_S = 40.0
 
 
 class Made(msgspec.Struct, frozen=True):
-    """A step that the agent made, and what came of it."""
+    """A step that the agent made, and its outcome."""
 
     step: DemoStep
     outcome: DemoOutcome
 
 
 class Told(msgspec.Struct, frozen=True):
-    """What became of the task that lessons were shown for: the receipt of their block, the outcome that was reported,
-    and what the sidecar knows of each lesson after that, with its text."""
+    """A reported outcome: the receipt of the lessons' block, whether the task succeeded, and each lesson's text with
+    its statistics after the report."""
 
     receipt_id: str
     succeeded: bool
@@ -34,7 +33,7 @@ class Told(msgspec.Struct, frozen=True):
 
 
 async def reflect(channel: grpc.aio.Channel, made: Sequence[Made]) -> pb.ReflectionResult | None:
-    """What the sidecar learns from the attempt, which it keeps; None when its model does not answer."""
+    """The reflection on the attempt, which the sidecar stores; None when its model does not answer."""
     request = pb.GenerateReflectionRequest(
         events=[event for number, one in enumerate(made, start=1) for event in _events(number, one)],
         outcome=common_pb2.TASK_OUTCOME_FAILURE,
@@ -52,7 +51,7 @@ async def reflect(channel: grpc.aio.Channel, made: Sequence[Made]) -> pb.Reflect
 
 
 async def what_fits(channel: grpc.aio.Channel, made: Sequence[Made]) -> common_pb2.ContextBlock:
-    """The lessons for the question, with the tools that were used so far."""
+    """The lessons for the question and the tools used so far."""
     tools = dict.fromkeys(one.step.call.name for one in made)
     request = pb.BuildMemoryContextRequest(task=QUESTION, tools=tools)
     stub = reflective_memory_pb2_grpc.ReflectiveMemoryServiceStub(channel)
@@ -62,8 +61,8 @@ async def what_fits(channel: grpc.aio.Channel, made: Sequence[Made]) -> common_p
 async def tell(
     channel: grpc.aio.Channel, block: common_pb2.ContextBlock, made: Sequence[Made], *, succeeded: bool
 ) -> Told | None:
-    """Reports what became of the task that the block was for, and which calls failed on the way; None for a block that
-    had nothing to say."""
+    """Reports the outcome of the task that the block was for, with the failed calls. Returns None for an empty block,
+    which has no receipt."""
     if not block.receipt_id:
         return None
     stub = reflective_memory_pb2_grpc.ReflectiveMemoryServiceStub(channel)

@@ -1,9 +1,9 @@
-"""How the agent decides: a few fixed rules where another agent has a language model, so that it needs no key.
+"""The agent's policy: a few fixed rules in place of a language model, so that the demonstration needs no key.
 
-It knows four facts to find and one first idea for each. When a step brings nothing, its habit is the habit of weak
-agents (recorded runs are full of it): the same call again, a few times, and then something
-else. It has a better way for each fact, but takes it only when somebody says so. Whether anybody does is the one thing
-that differs between two attempts: `hear` is all that the sidecar has to do with it.
+The agent looks for four facts, and has a first idea for each. When a step finds nothing, it repeats the call a few
+times and then turns to another fact, as weak agents do (recorded runs show it often). It knows a better way for each
+fact, but takes it only on advice. The sidecar's advice, through `hear` and `read`, is the only difference between the
+two attempts.
 """
 
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ _COLUMNS = "SELECT name FROM pragma_table_info('invoices')"
 
 
 class Tactic(Enum):
-    """What the agent can do other than the same again; the value is how it says so."""
+    """An alternative to repeating the call; the value is the agent's phrase for it."""
 
     CHANGE_ARGUMENTS = "search with fewer words"
     LOOK_UP = "look up which columns there are"
@@ -33,7 +33,7 @@ class Tactic(Enum):
     PAUSE = "pause before the next try"
 
 
-# What the agent makes of a suggested action, as a model would by reading it: words, and what they mean to it.
+# Words in a suggested action, and the tactic that the agent takes from them in place of a model.
 _WORDS = (
     ("look up what exists", Tactic.LOOK_UP),
     ("for less", Tactic.ASK_FOR_LESS),
@@ -46,7 +46,7 @@ _CIRCLES = {pb.PATTERN_REPEATED_CALL, pb.PATTERN_ALTERNATION, pb.PATTERN_NOTHING
 
 
 def tactic_in(directives: Iterable[pb.TurnDirective]) -> Tactic | None:
-    """What the last of the directives that the agent understands asks for; None when there is none."""
+    """The tactic of the last directive that the agent understands; None when there is none."""
     tactic: Tactic | None = None
     for directive in directives:
         if directive.HasField("nudge") and directive.nudge.pattern in _CIRCLES:
@@ -58,14 +58,14 @@ def tactic_in(directives: Iterable[pb.TurnDirective]) -> Tactic | None:
 
 
 class DemoStep(msgspec.Struct, frozen=True):
-    """What to do next."""
+    """The next call, after a pause."""
 
     call: DemoCall
     pause_s: float = 0.0
 
 
 class Policy:
-    """Chooses each step from what is known and from what was heard."""
+    """Chooses each step from the known facts and the sidecar's advice."""
 
     def __init__(self) -> None:
         self._search = f"{CUSTOMER} framework"
@@ -92,7 +92,7 @@ class Policy:
         return None
 
     def take(self, outcome: DemoOutcome) -> None:
-        """Learns from what the step brought."""
+        """Records the fact that the step found, or counts a failed try."""
         learnt = None if outcome.failed else self._learn(outcome.text)
         if learnt is not None:
             self._facts[self._fact] = learnt
@@ -101,7 +101,7 @@ class Policy:
             self._tries += 1
 
     def hear(self, directives: Iterable[pb.TurnDirective]) -> Tactic | None:
-        """Listens to the sidecar, and returns what the agent will do because of it; None if it goes on as before."""
+        """Follows the sidecar's advice; returns the tactic, or None if the agent goes on as before."""
         tactic = tactic_in(directives)
         if tactic is not None and self._follow(tactic):
             self._tries = 0
@@ -111,19 +111,19 @@ class Policy:
         return None
 
     def read(self, block: str) -> Tactic | None:
-        """Takes to heart what earlier attempts have taught: what to do from the start; None if nothing of it helps."""
+        """Applies lessons of earlier attempts from the start; returns the tactic, or None if none applies."""
         if any(tactic is Tactic.LOOK_UP for words, tactic in _WORDS if words in block.lower()):
             self._columns_wanted = True
             return Tactic.LOOK_UP
         return None
 
     def answer(self) -> Decimal:
-        """In euros. Only when all facts are known."""
+        """In euros. Call it only when all facts are known."""
         facts = self._facts
         return owed_eur(int(facts["invoiced"]), int(facts["discount"]), int(facts["paid"]), Decimal(facts["rate"]))
 
     def _follow(self, tactic: Tactic) -> bool:
-        """Changes the way to the present fact; False when this tactic is of no use there."""
+        """Changes how the current fact is looked up; False when the tactic does not apply to it."""
         match self._fact, tactic:
             case "discount", Tactic.CHANGE_ARGUMENTS:
                 self._search = self._search.rpartition(" ")[0] or self._search
@@ -138,7 +138,7 @@ class Policy:
         return True
 
     def _learn(self, text: str) -> str | None:
-        """The fact that a result holds, or None."""
+        """The fact in a result, or None."""
         found = msgspec.json.decode(text)
         match self._fact:
             case "discount" if found:
@@ -155,7 +155,7 @@ class Policy:
         return None
 
     def _turn_to_another(self) -> None:
-        """The next fact that is missing, after the present one and then from the start."""
+        """Moves to the next missing fact, cyclically after the current one."""
         facts = ("discount", "invoiced", "paid", "rate")
         place = facts.index(self._fact) + 1
         self._fact = next((fact for fact in facts[place:] + facts[:place] if fact not in self._facts), "")

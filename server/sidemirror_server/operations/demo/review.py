@@ -1,7 +1,7 @@
-"""The demonstration's last act: two drafts of the answer, and what the sidecar's critique says of each.
+"""The last part of the demonstration: two drafts of the answer, and the sidecar's critique of each.
 
-The evidence is what the tools really returned in the attempt before. The careless draft has a sum wrong, as an agent
-that adds up in its head may have; nothing tells the sidecar which draft is which.
+The evidence is the real tool results of the second attempt. The careless draft has a wrong sum, as from an agent that
+calculates without a tool. Nothing tells the sidecar which draft is which.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from sidemirror_server.operations.own_sidecar import own_sidecar
 from sidemirror_server.operations.target import dial
 
 _DEADLINE_S = 40.0
-# The invoices less their discount, the payments, what is left of it, and that in euros: books.py has the figures.
+# Invoices less the discount, less payments, converted to euros; the figures are in books.py.
 CAREFUL = (
     f"{CUSTOMER} owes 1131.09 EUR. After the discount the open invoices come to 1854.45 USD; "
     "1854.45 - 625.00 = 1229.45 USD are left to pay, and 1229.45 * 0.92 = 1131.09 EUR."
@@ -39,8 +39,8 @@ class Review(msgspec.Struct, frozen=True):
 
 
 class Witness:
-    """An onlooker that passes on what happens, and remembers each step, what tools returned, and what is known of
-    lessons in the end."""
+    """An onlooker that forwards to another, and records the steps, the tool results and the final statistics of
+    lessons."""
 
     def __init__(self, onlooker: Onlooker) -> None:
         self._onlooker = onlooker

@@ -1,4 +1,4 @@
-"""The demonstration on a terminal, or in a log: what the agent did, what the sidecar said, and why."""
+"""Prints the demonstration: what the agent did, what the sidecar said, and why."""
 
 from collections.abc import Sequence
 
@@ -37,7 +37,7 @@ class Screen:
         self._console.print(Text(text))
 
     def learned(self, reflection: goal_reflection_pb2.GoalReflection | None) -> None:
-        """What the sidecar has made of the goal that failed."""
+        """The sidecar's reflection on the failed goal."""
         self._line(
             Text("agent: I report that the goal has failed, and what each tool returned last", style="bold yellow")
         )
@@ -45,7 +45,7 @@ class Screen:
             self._sidecar("lesson", f"{reflection.insight} (importance {reflection.importance:.1f})")
 
     def kept(self, result: reflective_memory_pb2.ReflectionResult | None) -> None:
-        """What the sidecar keeps of the attempt for good."""
+        """The reflection that the sidecar stores."""
         self._line(Text("agent: I have the attempt reflected on, and what it taught kept", style="bold yellow"))
         if result is not None:
             self._sidecar("keeps", f"{result.reflection_text} (importance {result.importance:.1f})")
@@ -53,7 +53,7 @@ class Screen:
                 self._sidecar("keeps", f"the strategy: {result.strategy_text}")
 
     def began(self, directives: Sequence[pb.TurnDirective], lessons: str) -> None:
-        """The sidecar's plan for the turn, what earlier goals have taught, and what memory has for the task."""
+        """The sidecar's plan for the turn, the lessons of earlier goals, and memory's lessons for the task."""
         for directive in directives:
             plan = directive.turn_plan
             level = pb.ThinkLevel.Name(plan.config.level).removeprefix("THINK_LEVEL_")
@@ -74,7 +74,7 @@ class Screen:
         self._line(Text(f"✗ {shown}", style="red") if outcome.failed else Text(f"→ {shown}", style="green"))
 
     def heard(self, directives: Sequence[pb.TurnDirective], tactic: Tactic | None) -> None:
-        """What the sidecar said to it, why, and what the agent makes of it."""
+        """The sidecar's directives, their reasons, and the tactic that the agent takes."""
         for directive in directives:
             if directive.HasField("nudge"):
                 pattern = pb.Pattern.Name(directive.nudge.pattern).removeprefix("PATTERN_")
@@ -92,7 +92,7 @@ class Screen:
             self._line(Text(f"agent: so I {tactic.value}", style="bold yellow"))
 
     def review(self, review: Review) -> None:
-        """A draft, and what the critique makes of it."""
+        """A draft and its critique."""
         critique = review.critique
         self._line(Text(f"draft: {review.draft}", style="bold"))
         verdict = "revise it" if critique.should_revise else "let it go out"
@@ -120,7 +120,7 @@ class Screen:
         self._console.print(table)
 
     def told(self, told: Told | None) -> None:
-        """What became of the task, and what is known of the lessons that were shown for it."""
+        """The outcome of the task, and the statistics of the lessons that were shown for it."""
         if told is None:
             self.say("No lesson was shown.")
             return
@@ -147,7 +147,7 @@ class Screen:
         self._line(Text(f"why: {reason}{events}", style="dim"))
 
     def _line(self, text: Text, margin: str = "") -> None:
-        """A text beside a margin of four characters, however many lines it takes."""
+        """A text beside a margin of four characters; wrapped lines are indented too."""
         grid = Table.grid()
         grid.add_column(width=_MARGIN, style="dim")
         grid.add_column()

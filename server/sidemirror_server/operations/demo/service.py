@@ -1,7 +1,7 @@
-"""A real HTTP service with two real troubles: it is slow when it is asked for much, and it must be left alone to start.
+"""A real HTTP service with two real problems: large requests are slow, and frequent requests keep it from starting.
 
-`/payments?customer=&limit=` reads as many rows as `limit` says, some time for each. `/rate` answers 503 until its
-callers have paused once: whoever asks again at once keeps it from starting.
+`/payments?customer=&limit=` takes a fixed time for each row of `limit`. `/rate` answers 503 until `_START_S` passes
+between two requests.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ import msgspec
 from sidemirror_server.operations.demo.books import PAYMENTS, USD_IN_EUR
 
 _READ_ROW_S = 0.002
-# A pause of the agent is longer than this (policy.py), and its next try without one is far shorter.
+# Shorter than the agent's pause (policy.py), and far longer than the time between its tries without a pause.
 _START_S = 0.6
 
 
@@ -53,7 +53,7 @@ class Service:
             writer.write(f"HTTP/1.0 {status}\r\nContent-Type: application/json\r\n\r\n".encode() + body)
             await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # The caller has gone away, which is what callers with a time limit do.
+            pass  # The caller's time limit passed.
         finally:
             writer.close()
 

@@ -1,4 +1,4 @@
-"""The agent's tools. Each really does what it says, and really fails where it fails."""
+"""The agent's tools. Their results and their failures are real."""
 
 import asyncio
 import sqlite3
@@ -27,7 +27,7 @@ class DemoCall(msgspec.Struct, frozen=True):
 
 
 class DemoOutcome(msgspec.Struct, frozen=True):
-    """What came back: `failed` says that the tool reports an error, `broke` that the call itself never returned."""
+    """The result of a call. `failed`: the tool reported an error. `broke`: the call itself never returned."""
 
     text: str
     failed: bool = False
@@ -40,11 +40,11 @@ class Tools:
     def __init__(self, books: Path, service_url: str) -> None:
         self._books = books
         self._url = service_url
-        # The service is on this machine: no proxy is asked.
+        # The service is on this machine, so proxies are ignored.
         self._open = build_opener(ProxyHandler({})).open
 
     async def call(self, call: DemoCall) -> DemoOutcome:
-        """Does it, and takes what happens as it comes."""
+        """Makes the call; every failure becomes an outcome."""
         match call.name:
             case "search_contracts":
                 pattern = f"%{call.arguments['text']}%"
