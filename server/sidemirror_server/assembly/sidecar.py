@@ -145,9 +145,10 @@ class Sidecar:
         streams = Streams(StreamLimits(settings.heartbeat_s, limits.idle_stream_s, limits.stream_age_s))
         own = Scope(settings.tenant_id, settings.project_id)
         self._refusals = Refusals(own_clock)
+        self._identity = identity_of(settings, self._refusals, own_clock)
         self.admission = Admission(call_limits(settings), clock)
         self._boundary = Boundary(
-            identity_of(settings, self._refusals, own_clock),
+            self._identity,
             self._refusals,
             self.admission,
             Once(stores.requests, clock),
@@ -236,6 +237,7 @@ class Sidecar:
             work = [
                 *(self.recorder.run(), self._sweep(), self._prepare(ready), self._standing.follow_the_store()),
                 *(self._worker.run(), self._republish(), self._standing.follow_goals(), self.memory.alikes.run()),
+                self._identity.follow(),
             ]
             if self._lookout is not None:
                 work.append(self._lookout.run())
