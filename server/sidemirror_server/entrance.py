@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sidemirror_server.rpc.boundary.access import Token, read_access
 from sidemirror_server.rpc.boundary.identity import Identity
 from sidemirror_server.rpc.boundary.refusals import Refusals
-from sidemirror_server.rpc.boundary.secret_files import CannotUse, Reread, read_public
+from sidemirror_server.rpc.boundary.secret_files import CannotUse, Emptied, Reread, read_public
 from sidemirror_server.rpc.listening.addresses import UNIX, CannotListen, check_address, group_id, is_local
 from sidemirror_server.settings import PREFIX, BadSettings, Settings
 from sidemirror_server.vocabulary.clock import Clock
@@ -88,7 +88,9 @@ def identity_of(settings: Settings, refusals: Refusals, clock: Clock) -> Identit
     if settings.access_file:
         path = Path(settings.access_file)
         with _named("access_file"):
-            tokens = Reread((path,), lambda: read_access(path), clock, _access_told).current
+            tokens = Reread[tuple[Token, ...]](
+                (path,), lambda: read_access(path), clock, _access_told, when_empty=()
+            ).current
     return Identity(refusals, own, serves=serves_of(settings), tokens=tokens, clock=clock)
 
 
@@ -110,8 +112,10 @@ def serves_of(settings: Settings) -> Serves:
 def _access_told(error: CannotUse | None) -> None:
     if error is None:
         _log.info("access_file_changed")
+    elif isinstance(error, Emptied):
+        _log.error("access_file_emptied", extra={"reason": f"{error}; no token is good any more"})
     else:
-        _log.error("access_file_not_read", extra={"reason": str(error)})
+        _log.error("access_file_not_read", extra={"reason": f"{error}; nothing changes"})
 
 
 def tls_files(settings: Settings) -> "TlsFiles | None":

@@ -1,5 +1,7 @@
-"""Links between the repository's documents lead somewhere, and every page of docs/ can be reached from the README."""
+"""Links between the repository's documents lead somewhere, every page of docs/ can be reached from the README, and the
+tests that the threat model names exist."""
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +11,7 @@ from tests.architecture.repository import ROOT, checked, run_tool
 _FENCED = re.compile(r"^(```+|~~~+).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`[^`\n]*`")
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
+_TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 _HEADING = re.compile(r"^#{1,6} (.+?) *$", re.MULTILINE)
 
 
@@ -67,6 +70,35 @@ def test_every_page_of_docs_is_reached_from_the_readme() -> None:
     docs = {page for page in pages() if page.is_relative_to(ROOT / "docs")}
     assert len(docs) > 5
     assert {str(page.relative_to(ROOT)) for page in docs - reached} == set()
+
+
+def missing_tests(text: str) -> list[str]:
+    """Of the `file::test` in a text, those whose file has no such test."""
+    found = []
+    for file, name in _TEST.findall(text):
+        path = ROOT / file
+        tree = ast.parse(path.read_text(encoding="utf-8")) if path.is_file() else ast.Module([], [])
+        tests = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+        if name not in tests:
+            found.append(f"{file}::{name}")
+    return found
+
+
+def test_each_threat_names_tests_that_exist_and_what_does_not_hold() -> None:
+    page = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")
+    threats = page.split("\n## ")[1:]
+    assert len(threats) == 9
+    for threat in threats:
+        assert _TEST.search(threat), threat.partition("\n")[0]
+        assert "*Does not hold:*" in threat, threat.partition("\n")[0]
+    assert missing_tests(page) == []
+    assert page.count("::") == len(_TEST.findall(page)) + 1, "the form of it, at the top"
+
+
+def test_a_test_that_is_gone_is_found() -> None:
+    here = "tests/architecture/test_documents.py"
+    gone = [f"{here}::test_gone", "tests/gone.py::test_every_link_leads_somewhere"]
+    assert missing_tests(f"`{here}::test_every_link_leads_somewhere` `{gone[0]}`, `{gone[1]}`") == gone
 
 
 def test_a_link_to_nothing_is_found(tmp_path: Path) -> None:

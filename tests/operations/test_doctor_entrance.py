@@ -85,7 +85,18 @@ def test_a_file_that_cannot_be_used(tmp_path: Path) -> None:
     file = write_access(tmp_path / "access.json", mode=0o644)
     (finding,) = wrong(tmp_path, access_file=str(file))
     assert "its mode is 0644" in finding.found
+    assert "a sidecar that runs goes on with the tokens from before" in finding.found
     assert finding.advice
+
+
+def test_a_file_without_tokens(tmp_path: Path) -> None:
+    """Gone, or there and empty: it is told apart from one that is broken."""
+    file = write_access(tmp_path / "access.json", [])
+    for change in (lambda: None, lambda: file.write_text(""), file.unlink):
+        change()
+        (finding,) = wrong(tmp_path, access_file=str(file))
+        assert "a sidecar that runs refuses every call" in finding.found
+        assert finding.advice
 
 
 def test_a_certificate_and_a_key(tmp_path: Path) -> None:

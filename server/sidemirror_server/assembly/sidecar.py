@@ -144,11 +144,12 @@ class Sidecar:
         streams = Streams(StreamLimits(settings.heartbeat_s, limits.idle_stream_s, limits.stream_age_s))
         own = Scope(settings.tenant_id, settings.project_id)
         self._refusals = Refusals(own_clock)
+        self._identity = identity_of(settings, self._refusals, own_clock)
         self.admission = Admission(
             CallLimits(limits.concurrent_calls, limits.open_streams, limits.requests_per_second), clock
         )
         self._boundary = Boundary(
-            identity_of(settings, self._refusals, own_clock),
+            self._identity,
             self._refusals,
             self.admission,
             Once(stores.requests, clock),
@@ -238,6 +239,7 @@ class Sidecar:
             work = [
                 *(self.recorder.run(), self._sweep(), self._prepare(ready), self._standing.follow_the_store()),
                 *(self._worker.run(), self._republish(), self._standing.follow_goals(), self.memory.alikes.run()),
+                self._identity.follow(),
             ]
             if self._lookout is not None:
                 work.append(self._lookout.run())

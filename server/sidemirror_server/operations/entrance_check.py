@@ -8,7 +8,7 @@ from pathlib import Path
 from sidemirror_server.entrance import check_listeners, check_tls, serves_of, tls_files
 from sidemirror_server.operations.finding import Finding
 from sidemirror_server.rpc.boundary.access import ANY, Token, read_access
-from sidemirror_server.rpc.boundary.secret_files import CannotUse
+from sidemirror_server.rpc.boundary.secret_files import CannotUse, Emptied
 from sidemirror_server.rpc.listening.addresses import is_local
 from sidemirror_server.settings import BadSettings, Settings
 from sidemirror_server.vocabulary.clock import Clock
@@ -56,7 +56,9 @@ def _tokens(settings: Settings, clock: Clock) -> Iterator[Finding]:
     try:
         tokens = read_access(Path(settings.access_file))
     except CannotUse as error:
-        yield _found("access", str(error), "mend the access file (docs/operations.md, Who may call)")
+        running = "refuses every call" if isinstance(error, Emptied) else "goes on with the tokens from before"
+        told = f"{error}; a sidecar that runs {running}, and none starts"
+        yield _found("access", told, "mend the access file (docs/operations.md, Who may call)")
         return
     now_us = clock.now_us()
     good = [token for token in tokens if token.expires_us is None or token.expires_us > now_us]

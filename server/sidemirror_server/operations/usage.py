@@ -60,4 +60,4 @@ def _show(info: pb.GetServerInfoResponse) -> None:
     if info.spend_caps:
         console.print(capped)
     else:
-        console.print("No caps are set.")
+        console.print("No caps are set, or none that this token may see.")

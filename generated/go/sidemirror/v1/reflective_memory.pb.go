@@ -4062,10 +4062,10 @@ func (x *ExportReflectionsResponse) GetLines() []string {
 type ImportReflectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant that will own the data: 1 to 128 printable characters; empty means the sidecar's configured tenant. The
-	// first message decides.
+	// first message decides; a later one names it or none.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project. The first
-	// message decides.
+	// message decides; a later one names it or none.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Lines of an export. At most 1,000. Empty lines are counted but ignored.
 	Lines         []string `protobuf:"bytes,3,rep,name=lines,proto3" json:"lines,omitempty"`

@@ -2025,7 +2025,7 @@ export declare const ExportReflectionsResponseSchema: GenMessage<ExportReflectio
 export declare type ImportReflectionsRequest = Message<"sidemirror.v1.ImportReflectionsRequest"> & {
   /**
    * The tenant that will own the data: 1 to 128 printable characters; empty means the sidecar's configured tenant. The
-   * first message decides.
+   * first message decides; a later one names it or none.
    *
    * @generated from field: string tenant_id = 1;
    */
@@ -2033,7 +2033,7 @@ export declare type ImportReflectionsRequest = Message<"sidemirror.v1.ImportRefl
 
   /**
    * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project. The first
-   * message decides.
+   * message decides; a later one names it or none.
    *
    * @generated from field: string project_id = 2;
    */

@@ -53,14 +53,14 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
   version: string;
 
   /**
-   * The tenant that an empty `tenant_id` stands for.
+   * The tenant that an empty `tenant_id` stands for; empty when the caller's token is good for no such tenant.
    *
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;
 
   /**
-   * The project that an empty `project_id` stands for.
+   * The project that an empty `project_id` stands for; empty when `tenant_id` is.
    *
    * @generated from field: string project_id = 3;
    */
@@ -111,6 +111,7 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
 
   /**
    * The caps that are set on a day's spend, and what counts against them today. Empty while the store does not answer.
+   * A cap that counts the spending of others is left out when the caller's token is not good for all of them.
    *
    * @generated from field: repeated sidemirror.v1.SpendCap spend_caps = 10;
    */

@@ -17,7 +17,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from sidemirror_server.rpc.boundary.secret_files import CannotUse, read_secret
+from sidemirror_server.rpc.boundary.secret_files import CannotUse, Emptied, read_secret
 from sidemirror_server.vocabulary.scope import Scope
 
 ANY = "*"
@@ -62,25 +62,29 @@ class Token(msgspec.Struct, frozen=True):
         """Whether one of the token's grants includes this scope."""
         return any(grant.covers(scope) for grant in self.grants)
 
-    def only_scope(self) -> Scope | None:
-        """The token's scope if it has one grant, for exactly one project; else None."""
+    def own_scope(self, sidecars: Scope) -> Scope | None:
+        """What a request of this token means that names no scope: the sidecar's own if the token is good for it, else
+        the token's only one (decision 003). None when it has no such scope, or several."""
+        if self.covers(sidecars):
+            return sidecars
         if len(self.grants) == 1 and ANY not in (self.grants[0].tenant_id, self.grants[0].project_id):
             return Scope(self.grants[0].tenant_id, self.grants[0].project_id)
         return None
 
 
 def read_access(path: Path) -> tuple[Token, ...]:
-    """The file's tokens, in the file's order. Raises CannotUse, whose text never contains a token."""
+    """The file's tokens, in the file's order. Raises CannotUse, whose text never contains a token; Emptied
+    when there is no file or no token in it."""
     raw = read_secret(path)
     if not raw.strip():
-        raise CannotUse(f"{path}: the file is empty")
+        raise Emptied(f"{path}: the file is empty")
     try:
         entries = msgspec.json.decode(raw, type=_File).tokens
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         # msgspec's message names the field and the expected type, never the value.
         raise CannotUse(f"{path}: {_plainly(str(error))}") from error
     if not entries:
-        raise CannotUse(f"{path}: there is no token in it, so that nobody could call")
+        raise Emptied(f"{path}: there is no token in it, so that nobody could call")
     tokens = tuple(_token(path, entry) for entry in entries)
     by_name: dict[str, Token] = {}
     by_digest: dict[bytes, Token] = {}

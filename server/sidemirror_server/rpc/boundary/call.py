@@ -6,9 +6,10 @@ from typing import Any, TypeAlias
 import grpc
 from msgspec import Struct
 
+from sidemirror_server.rpc.boundary.access import Token
 from sidemirror_server.vocabulary.budget import ANSWER_S, LONGEST_MODEL_CALL_S
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import SidemirrorError
+from sidemirror_server.vocabulary.errors import BadInput, SidemirrorError
 from sidemirror_server.vocabulary.ids import derived_id, new_id
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -28,6 +29,17 @@ class Call(Struct, frozen=True):
     # For streams, which may outlive their token: returns the error that ends the stream, or None while it may go on.
     # Without an access file there is nothing to check, and the field is None.
     barred: Callable[[], SidemirrorError | None] | None = None
+
+    # Whose call it is; None without an access file, when everybody may see everything.
+    caller: Token | None = None
+
+    def check_scope(self, tenant_id: str, project_id: str) -> None:
+        """Checks what a later request of the client's stream names: nothing, or what the first one did. Raises
+        BadInput."""
+        named = (("tenant_id", tenant_id, self.scope.tenant_id), ("project_id", project_id, self.scope.project_id))
+        for field, given, begun in named:
+            if given not in ("", begun):
+                raise BadInput([(field, "the stream has begun with another one")])
 
     def remaining_s(self) -> float | None:
         """Seconds until the call's deadline by the monotonic clock, never negative; None without a deadline."""

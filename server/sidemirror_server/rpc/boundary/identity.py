@@ -1,5 +1,6 @@
 """The caller and scope of each call: from the call's token, or without an access file from the settings alone."""
 
+import asyncio
 import hmac
 from collections.abc import Callable
 from typing import NoReturn
@@ -7,6 +8,7 @@ from typing import NoReturn
 from sidemirror_server.rpc.boundary.access import Token, digest_of
 from sidemirror_server.rpc.boundary.call import Context
 from sidemirror_server.rpc.boundary.refusals import Refusals
+from sidemirror_server.rpc.boundary.secret_files import LOOK_EVERY_S
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import NotPermitted, SidemirrorError, Unauthenticated
 from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE, SERVES_ALL, Scope, Serves
@@ -40,6 +42,13 @@ class Identity:
         self._listed: tuple[Token, ...] = ()
         self._known: dict[bytes, Token] = {}
 
+    async def follow(self) -> None:
+        """Looks at the tokens while nobody calls, so that their end is told and the next call finds them gone. Never
+        returns on a server that asks for tokens."""
+        while self._tokens is not None:
+            self._tokens()
+            await asyncio.sleep(LOOK_EVERY_S)
+
     def caller_of(self, method: str, context: Context) -> Token | None:
         """The token that the call carries; None when this server requires none. Raises Unauthenticated."""
         if self._tokens is None:
@@ -65,8 +74,8 @@ class Identity:
         if caller is None:
             if not tenant_id and not project_id and self._serves_own:
                 return own
-        elif not caller.covers(own):
-            own = caller.only_scope() or own
+        else:
+            own = caller.own_scope(own) or own
         asked = Scope(tenant_id or own.tenant_id, project_id or own.project_id)
         name = "" if caller is None else caller.name
         if not self._serves.covers(asked):

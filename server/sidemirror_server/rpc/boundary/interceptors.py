@@ -219,6 +219,7 @@ class Boundary:
             clock=self._clock,
             ends_at_s=None if remaining_s is None else self._clock.monotonic_s() + remaining_s,
             barred=None if caller is None else partial(self._identity.bars, caller, scope, method, context),
+            caller=caller,
         )
 
     async def _abort(self, method: str, context: Context, error: Exception) -> None:

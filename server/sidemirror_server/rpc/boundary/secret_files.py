@@ -15,6 +15,10 @@ T = TypeVar("T")
 _FORBIDDEN = 0o037
 # Seconds between two checks of a file, at least. Chosen here: a check costs a few µs, and a rotation takes longer.
 LOOK_EVERY_S = 1.0
+# Seconds for which files must be empty or gone before that counts. Chosen here: longer than a file is away that is
+# written in place or removed and put back; with a look a second and a stream's look at its token every 5 s
+# (`rpc/boundary/streams.py`) below 10 s.
+EMPTY_FOR_S = 2.0
 
 # Changes with the state of the files (`signature_of`).
 Signature = tuple[int, ...]
@@ -24,14 +28,19 @@ class CannotUse(Exception):
     """A file cannot be used. The text names the file, the reason and what to change, never the content."""
 
 
+class Emptied(CannotUse):
+    """A file is not there, or there is nothing in it. Whoever removes what it held means it so; a file that is there
+    and cannot be used is a mistake."""
+
+
 def read_secret(path: Path) -> bytes:
-    """The file's content. Raises CannotUse when it is missing, when others than its owner and group may read it, or
-    when others than its owner may write it."""
+    """The file's content. Raises Emptied when it is missing; CannotUse when others than its owner and group may
+    read it, or others than its owner may write it."""
     return _read(path, is_secret=True)
 
 
 def read_public(path: Path) -> bytes:
-    """The file's content, without a check of who may read it. Raises CannotUse when it is missing."""
+    """The file's content, without a check of who may read it. Raises Emptied when it is missing, CannotUse."""
     return _read(path, is_secret=False)
 
 
@@ -45,6 +54,8 @@ def _read(path: Path, *, is_secret: bool) -> bytes:
             if is_secret:
                 _check_secret(path, found)
             return file.read()
+    except FileNotFoundError as error:
+        raise Emptied(f"{path}: {error.strerror}") from error
     except OSError as error:
         raise CannotUse(f"{path}: {error.strerror}") from error
 
@@ -73,17 +84,28 @@ def signature_of(paths: tuple[Path, ...]) -> Signature:
 
 class Reread(Generic[T]):
     """A value made from files, and made again when one of them changes. If the new state cannot be used, the old value
-    stays, so that a half-finished rotation locks nobody out."""
+    stays, so that a half-finished rotation locks nobody out. Files that stay empty or gone may have a value of their
+    own."""
 
     def __init__(
-        self, paths: tuple[Path, ...], make: Callable[[], T], clock: Clock, told: Callable[[CannotUse | None], None]
+        self,
+        paths: tuple[Path, ...],
+        make: Callable[[], T],
+        clock: Clock,
+        told: Callable[[CannotUse | None], None],
+        *,
+        when_empty: T | None = None,
     ) -> None:
         """`make` raises CannotUse, which only the constructor passes on. `told` is called after each change: with that
-        error, or with None when the new value is in use."""
+        error, or with None when the new value is in use. `when_empty`: the value once `make` has raised Emptied for
+        EMPTY_FOR_S, of which `told` hears only then; None: the old value stays."""
         self._paths = paths
         self._make = make
         self._clock = clock
         self._told = told
+        self._when_empty = when_empty
+        # Since when the files have been empty, and what says so; None when they are not, or when it has been told.
+        self._empty: tuple[float, Emptied] | None = None
         self._signature = signature_of(paths)
         self._looked_s = clock.monotonic_s()
         self._made = make()
@@ -96,10 +118,27 @@ class Reread(Generic[T]):
             signature = signature_of(self._paths)
             if signature != self._signature:
                 self._signature = signature
-                try:
-                    self._made = self._make()
-                except CannotUse as error:
-                    self._told(error)
-                else:
-                    self._told(None)
+                self._read(now_s)
+            self._empty_out(now_s)
         return self._made
+
+    def _read(self, now_s: float) -> None:
+        try:
+            self._made = self._make()
+        except Emptied as error:
+            # The time counts from the first look: an emptied file that is then removed is empty all along.
+            self._empty = (self._empty[0] if self._empty else now_s, error)
+        except CannotUse as error:
+            self._empty = None
+            self._told(error)
+        else:
+            self._empty = None
+            self._told(None)
+
+    def _empty_out(self, now_s: float) -> None:
+        if self._empty is None or now_s - self._empty[0] < EMPTY_FOR_S:
+            return
+        (_, error), self._empty = self._empty, None
+        if self._when_empty is not None:
+            self._made = self._when_empty
+        self._told(error)

@@ -22,6 +22,7 @@ async def import_reflections(
     told: list[pb.RefusedLine] = []
     async for request in requests:
         call = call or begin(request)
+        call.check_scope(request.tenant_id, request.project_id)
         for line in request.lines:
             number += 1
             if not line.strip():

@@ -5,6 +5,7 @@ import datetime
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror_server.models.ledger import NANO, US_PER_DAY, Level, Spend, day_of
 from sidemirror_server.models.spending import CapState, Spending
+from sidemirror_server.rpc.boundary.access import ANY, Token
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.sidecar.info import ServerInfo
 from sidemirror_server.rpc.wire.common import numbers_of, timestamp
@@ -12,6 +13,7 @@ from sidemirror_server.rpc.wire.config import budget_to_wire, config_to_wire
 from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.vocabulary.budget import TurnBudget
 from sidemirror_server.vocabulary.errors import StoreUnavailable
+from sidemirror_server.vocabulary.scope import Scope
 
 # How many days of spend are reported. Chosen here: a week shows whether today is unusual.
 _DAYS = 7
@@ -26,13 +28,14 @@ async def get_server_info(
     caps: tuple[CapState, ...] = ()
     try:
         spend = await spending.spent(call.scope, _DAYS)
-        caps = await spending.caps(call.scope)
+        caps = tuple(cap for cap in await spending.caps(call.scope) if _may_see(call.caller, cap.level, call.scope))
     except StoreUnavailable:
         pass  # the answer's `stores` reports the outage
+    own = info.own_scope if call.caller is None else call.caller.own_scope(info.own_scope)
     return pb.GetServerInfoResponse(
         version=info.version,
-        tenant_id=info.own_scope.tenant_id,
-        project_id=info.own_scope.project_id,
+        tenant_id=own.tenant_id if own else "",
+        project_id=own.project_id if own else "",
         stores=[
             pb.StoreInfo(
                 kind=store.kind, holds=store.holds, durability=store.durability(), available=store.is_available()
@@ -51,6 +54,14 @@ async def get_server_info(
         spend=[_spend_to_wire(one) for one in spend],
         spend_caps=[_cap_to_wire(cap, call.clock.now_us()) for cap in caps],
     )
+
+
+def _may_see(caller: Token | None, level: Level, scope: Scope) -> bool:
+    """Whether the token is good for everybody whose spending the level counts: what a sum leaves over is others'."""
+    if caller is None:
+        return True
+    counted = {Level.PROJECT: scope, Level.TENANT: Scope(scope.tenant_id, ANY)}.get(level, Scope(ANY, ANY))
+    return caller.covers(counted)
 
 
 def _spend_to_wire(spend: Spend) -> pb.Spend:

@@ -122,14 +122,10 @@ class _TurnStream:
 
     async def read(self, requests: AsyncIterator[pb.RunTurnRequest]) -> None:
         """Adds the agent's events to the turn until the agent closes its side."""
-        scope = self._call.scope
         async for request in requests:
             if request.HasField("resume"):
                 raise BadInput([("resume", "only in the first request of a stream")])
-            if (request.tenant_id or scope.tenant_id) != scope.tenant_id:
-                raise BadInput([("tenant_id", "the stream has begun with another one")])
-            if (request.project_id or scope.project_id) != scope.project_id:
-                raise BadInput([("project_id", "the stream has begun with another one")])
+            self._call.check_scope(request.tenant_id, request.project_id)
             self._times.heard()
             self.take(request.events, _of_batch(self._call, request), 0)
 
