@@ -142,7 +142,6 @@ class Sidecar:
             *(stores.work, handlers, clock, random.Random(), new_id(clock.now_us()), pace, self.serves)
         )
         streams = Streams(StreamLimits(settings.heartbeat_s, limits.idle_stream_s, limits.stream_age_s))
-        own = Scope(settings.tenant_id, settings.project_id)
         self._refusals = Refusals(own_clock)
         self._identity = identity_of(settings, self._refusals, own_clock)
         self.admission = Admission(
@@ -177,7 +176,9 @@ class Sidecar:
                 *(contexts, stores.journal, bell, streams),
             ),
             memory.service(self.gateway, own_prompts, turns),
-            sidecar_service(info_of(settings, own, stores.facts, routes), spending),
+            sidecar_service(
+                info_of(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, routes), spending
+            ),
         )
         self._credentials = credentials_of(settings, own_clock)
         self._open_to_view()
