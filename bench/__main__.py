@@ -1,4 +1,4 @@
-"""`uv run python -m bench [--quick] [--row NAME …] [--json]`: the figures of design section 14, as a table."""
+"""`uv run python -m bench [--quick] [--row NAME …] [--json]`: the figures of decision 041, as a table."""
 
 import argparse
 import json

@@ -28,8 +28,8 @@ _SEED = 7
 
 
 class Corpus:
-    """Texts of 28 words by Zipf's law out of 20,000, and vectors around 2,000 centres: as in the research page
-    performance. Half of the rows are another scope's. Each corpus of a `seed` gives the same ones in the same order,
+    """Texts of 28 words by Zipf's law out of 20,000, and vectors around 2,000 centres (decision
+    041). Half of the rows are another scope's. Each corpus of a `seed` gives the same ones in the same order,
     and all corpora have the same centres."""
 
     def __init__(self, rows: int, seed: int = _SEED) -> None:

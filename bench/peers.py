@@ -37,7 +37,7 @@ _OWN = "sidemirror"
 
 
 class _Goal(NamedTuple):
-    """How many times as fast as a peer: design, section 14. It does not say how many write at a time with mem0, which
+    """How many times as fast as a peer: decision 041. That does not say how many write at a time with mem0, which
     has no way to write for several at once: its figure for one caller is that for 64."""
 
     title: str

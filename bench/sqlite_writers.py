@@ -1,4 +1,4 @@
-"""64 concurrent writers of the embedded store against one big transaction with the same rows (design, section 14).
+"""64 concurrent writers of the embedded store against one big transaction with the same rows (decision 041).
 
     uv run python bench/sqlite_writers.py [FOLDER]
 

@@ -70,7 +70,7 @@ async def test_cancelled_streams_leave_nothing_behind(count: int, tmp_path: Path
 
     What counts is the second half: the heap of a server that does more grows longer before it levels off. The
     tolerance: 2 MB for what an allocator does, and 0.1 KB a stream, a third of what gRPC itself leaks when a handler
-    swallows its cancellation (research page grpc-sidecars, section 2, 12).
+    swallows its cancellation (decision 006).
     """
     ours = Process(tmp_path / "ours", {"log_level": "info"})
     bare = Process(tmp_path / "bare", module="tests.faults.bare_server")

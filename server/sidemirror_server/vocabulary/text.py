@@ -1,7 +1,7 @@
 """Texts at the point where they enter: what cannot be stored is replaced, what must not be stored is redacted.
 
-`rpc` calls `enter` once on each text of a request, before model, store, log and telemetry see it (design, section 8,
-"Trust"). `clip` makes an entered text fit a prompt.
+`rpc` calls `enter` once on each text of a request, before model, store, log and telemetry see it (decision 036).
+`clip` makes an entered text fit a prompt.
 """
 
 from typing import Any

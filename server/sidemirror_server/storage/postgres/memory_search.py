@@ -24,7 +24,7 @@ _SQL = load_statements(Path(__file__).with_name("memory_search.sql"))
 
 # A term that more texts have tells nothing; it is counted so far.
 _MOST_COUNTED = 100_000
-# Up to so many vectors of a scope are compared one by one (design section 10); more by an index, where one has their
+# Up to so many vectors of a scope are compared one by one (decision 031); more by an index, where one has their
 # dimensions (the migration `memory_search`).
 _EXACT_ROWS = 20_000
 _INDEXED_DIMENSIONS = frozenset({256, 384, 512, 768, 1024, 1536})
