@@ -1,8 +1,7 @@
 """A few connections, shared: at most so many, each wait for one bounded, and those that nobody needs let go.
 
-asyncpg's own pool is not used: it waits without bound for a connection that hangs (decision 010), and
-resets a session on every release, which costs a round trip and does nothing for
-sessions that keep no state.
+asyncpg's own pool is not used: it waits without bound for a connection that hangs (decision 010), and resets a session
+on every release. That costs a round trip and does nothing for sessions that keep no state.
 """
 
 import asyncio
