@@ -1,8 +1,8 @@
--- The statements of storage/postgres/critiques.py. $1 and $2 are the tenant and the project. Columns in the order of the
--- fields of CritiqueRecord, the outcome last.
+-- The statements of storage/postgres/critiques.py. $1 and $2 are the tenant and the project. Columns follow the fields
+-- of CritiqueRecord, with the outcome last.
 
 -- name: keep
--- A new critique; nothing when the scope has the id already.
+-- Adds a critique. No change if the scope already has the id.
 INSERT INTO sidemirror.critiques (tenant_id, project_id, critique_id, created_us, provider, confidence_ppm, revise,
                                   turn_id, session_id, body)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
@@ -15,7 +15,7 @@ FROM sidemirror.critiques
 WHERE tenant_id = $1 AND project_id = $2 AND critique_id = $3
 
 -- name: list
--- A scope's critiques, newest first, from below a place in that order.
+-- The critiques of a scope, newest first, from a cursor on.
 SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
 FROM sidemirror.critiques
 WHERE tenant_id = $1 AND project_id = $2 AND (created_us, critique_id) < ($3, $4)
@@ -23,7 +23,7 @@ ORDER BY created_us DESC, critique_id DESC
 LIMIT $5
 
 -- name: list_of_turn
--- The same of one turn; of one session of it when that is given too.
+-- As `list`, of one turn. With $7, only those of that session.
 SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
 FROM sidemirror.critiques
 WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $6 AND turn_id <> ''
@@ -32,7 +32,7 @@ ORDER BY created_us DESC, critique_id DESC
 LIMIT $5
 
 -- name: list_of_session
--- The same of one session.
+-- As `list`, of one session.
 SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
 FROM sidemirror.critiques
 WHERE tenant_id = $1 AND project_id = $2 AND session_id = $6 AND session_id <> ''
@@ -41,15 +41,15 @@ ORDER BY created_us DESC, critique_id DESC
 LIMIT $5
 
 -- name: report
--- What became of the response, in place of what was reported before.
+-- Records the outcome of the response, in place of an earlier report.
 UPDATE sidemirror.critiques
 SET outcome = $4, score = $5, reported_us = $6
 WHERE tenant_id = $1 AND project_id = $2 AND critique_id = $3
 
 -- name: figures
--- Figures by bucket ($5 long, or one) and provider ($6, or all), in that order and in the order of the fields of Figures,
--- from $3 on and before $4. A quantile is the nearest rank among the confidences there are: place ceil(p * n / 100) of n
--- in order, and at least the first.
+-- Figures from $3 on and before $4, by bucket ($5 long; NULL: one bucket) and provider ($6; NULL: all). They are sorted
+-- by both, in the order of the fields of Figures. A percentile is the nearest rank of n confidences: place ceil(p * n /
+-- 100) in ascending order, at least the first.
 WITH counted AS (
     SELECT CASE WHEN $5::bigint IS NULL THEN $3 ELSE created_us / $5 * $5 END AS bucket_us,
            provider, confidence_ppm, revise, outcome = 'success' AS succeeded
@@ -79,8 +79,8 @@ GROUP BY bucket_us, provider
 ORDER BY bucket_us, provider
 
 -- name: old
--- Across scopes: what was made before $1, the oldest first, at most $2, of one entry of what is served ($3,
--- $4; NULL for all). What another sidecar is forgetting already is left to it.
+-- Across scopes: critiques that were created before $1, oldest first, at most $2, of one entry of `Serves` ($3, $4;
+-- NULL for all). Rows that another sidecar has locked are skipped.
 SELECT tenant_id, project_id, critique_id
 FROM sidemirror.critique_envelopes
 WHERE created_us < $1

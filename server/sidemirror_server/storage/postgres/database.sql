@@ -1,8 +1,8 @@
--- What storage/postgres/admission.py asks of every new connection, and database.py every minute.
+-- The statements that admission.py runs on each new connection, and that database.py runs every minute.
 
 -- name: role
--- Who we are, what that role could do that it must not, which tables lack the protection they should have (envelopes
--- from the migration on that made `role_tenants`), and how durable a commit is.
+-- The role, the forbidden rights it has, the tables without row level security, and how durable a commit is. Envelopes
+-- need row level security only once `role_tenants` exists.
 SELECT current_user::text AS role,
        EXISTS (SELECT FROM pg_catalog.pg_roles AS role
                WHERE role.rolsuper AND pg_catalog.pg_has_role(current_user, role.oid, 'MEMBER')) AS is_superuser,
@@ -39,14 +39,14 @@ SELECT current_user::text AS role,
 SELECT (extract(epoch FROM pg_catalog.clock_timestamp()) * 1000000)::bigint
 
 -- name: migrations
--- What was applied, in order.
+-- The applied migrations, in order.
 SELECT number, name, checksum, compatible
 FROM sidemirror.schema_migrations
 ORDER BY number
 
 -- name: reach
--- Which tenants' rows the role reaches: every tenant's, its own, and those whose roles it may take (`roles`, quoted, one
--- for each of `taken`, which has its own too). It is shown no other bindings.
+-- The tenants whose rows the role reaches: every tenant's (`is_operator`), those of its bindings (`own`), and those
+-- whose roles it may take (`taken`). `roles` has one quoted role for each of `taken`. The role sees no other bindings.
 SELECT sidemirror.is_operator() AS is_operator,
        ARRAY (SELECT DISTINCT tenant_id
               FROM sidemirror.role_tenants

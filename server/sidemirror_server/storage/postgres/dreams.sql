@@ -9,43 +9,43 @@ ORDER BY created_us DESC, memory_id DESC
 LIMIT $3
 
 -- name: kept
--- The entry of the log with a number.
+-- The log entry with this number.
 SELECT body
 FROM sidemirror.dream_log
 WHERE tenant_id = $1 AND project_id = $2 AND number = $3
 
 -- name: standing
--- How a project stands, in the order of the fields of Standing.
+-- The passes of a project, in the order of the fields of DreamHistory.
 SELECT dreams, idle_dreams, ended_us, rest_until_us
 FROM sidemirror.memory_project_envelopes
 WHERE tenant_id = $1 AND project_id = $2
 
 -- name: make
--- A project without memories has a place too.
+-- Adds the row of a project that has no memories.
 INSERT INTO sidemirror.memory_project_envelopes (tenant_id, project_id)
 VALUES ($1, $2)
 ON CONFLICT (tenant_id, project_id) DO NOTHING
 
 -- name: hold
--- The same as `standing`, and nobody else closes a pass of it meanwhile.
+-- As `standing`, locked until the transaction ends, so that no other pass of the project is recorded.
 SELECT dreams, idle_dreams, ended_us, rest_until_us
 FROM sidemirror.memory_project_envelopes
 WHERE tenant_id = $1 AND project_id = $2
 FOR UPDATE
 
 -- name: add
--- A new entry of the log.
+-- Adds a log entry.
 INSERT INTO sidemirror.dream_log (tenant_id, project_id, number, dream_id, body)
 VALUES ($1, $2, $3, $4, $5)
 
 -- name: count
--- The project has had one pass more.
+-- Counts one more pass of the project.
 UPDATE sidemirror.memory_project_envelopes
 SET dreams = $3, idle_dreams = CASE WHEN $4 THEN 0 ELSE idle_dreams + $5 END, ended_us = $6, rest_until_us = $7
 WHERE tenant_id = $1 AND project_id = $2
 
 -- name: read
--- These memories are read.
+-- Marks these memories as read.
 DELETE FROM sidemirror.dream_unread_envelopes AS unread
 USING sidemirror.memories AS memories
 WHERE memories.tenant_id = $1 AND memories.project_id = $2 AND memories.memory_id = ANY ($3::text[])
@@ -53,9 +53,9 @@ WHERE memories.tenant_id = $1 AND memories.project_id = $2 AND memories.memory_i
   AND unread.created_us = memories.created_us AND unread.memory_id = memories.memory_id
 
 -- name: waiting
--- Across scopes: projects with unread memories that are not left alone, the longest waiting first, of one entry of
--- what is served ($3, $4; NULL for all). Columns: the scope, those of Standing, and when the first and the last unread memory were made. The index is gone along from project to
--- project: of each only the first and the last unread memory are read, and nothing of those that have none.
+-- Across scopes: projects with unread memories whose rest has ended, the longest waiting first, of one entry of
+-- `Serves` ($3, $4; NULL for all). Columns: the scope, those of DreamHistory, and when the first and the last unread
+-- memory were created. Only these two rows of each project are read, by the index.
 WITH RECURSIVE oldest AS (
     (SELECT tenant_id, project_id, created_us AS first_us
      FROM sidemirror.dream_unread_envelopes
@@ -94,7 +94,7 @@ ORDER BY first_us, tenant_id, project_id
 LIMIT $2
 
 -- name: list
--- A scope's log, the newest first, below a number.
+-- The log of a scope, newest first, below a number.
 SELECT body
 FROM sidemirror.dream_log
 WHERE tenant_id = $1 AND project_id = $2 AND number < $3

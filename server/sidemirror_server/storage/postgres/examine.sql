@@ -1,10 +1,10 @@
--- What storage/postgres/examine.py asks beside what admission does.
+-- The statements of storage/postgres/examine.py beside those of admission.
 
 -- name: server
--- The server, its clock, and how many connections it has for this role: `most` for everybody but superusers, `taken` of
--- them, and the least of the role's and the database's own limits, NULL where there is none. `pid`: the process that
--- answers; another one than the connection was told of is behind a pooler. `vector` and `vector_there`: pgvector's version
--- as created in this database, and as it could be.
+-- Facts about the server. `most`: the connections for roles other than superusers; `taken`: those in use. `own_limit`:
+-- the lower limit of the role and the database, NULL if neither has one. `pid`: the server process; it differs from the
+-- connection's process behind a pooler. `vector`: the version of pgvector in this database; `vector_there`: the version
+-- that can be created.
 SELECT pg_catalog.current_setting('server_version') AS version,
        (extract(epoch FROM pg_catalog.clock_timestamp()) * 1000000)::bigint AS now_us,
        pg_catalog.pg_is_in_recovery() OR pg_catalog.current_setting('default_transaction_read_only') = 'on' AS reads_only,

@@ -1,20 +1,20 @@
--- Goal reflections (goals/store.py). $1, $2: the scope; $3: the goal, where there is one.
+-- The statements of storage/postgres/goal_reflections.py. $1 and $2 are the tenant and the project, $3 mostly the goal.
 
 -- name: refused
--- Whether an entry of the goal with this time was deleted a short while ago.
+-- One row if the goal was deleted recently, at or after the reflection's creation.
 SELECT 1
 FROM sidemirror.goal_deletions
 WHERE tenant_id = $1 AND project_id = $2 AND goal_id = $3 AND $4 <= deleted_us AND deleted_us > $5
 
 -- name: put
--- A reflection; nothing when the goal has one of this id.
+-- Adds a reflection. No change if the goal already has one with this id.
 INSERT INTO sidemirror.goal_reflections
     (tenant_id, project_id, goal_id, created_us, reflection_id, objective, insight, importance, goal_state, origin)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 ON CONFLICT DO NOTHING
 
 -- name: trim
--- All but a goal's newest reflections go.
+-- Removes all but the $4 newest reflections of a goal.
 DELETE FROM sidemirror.goal_reflections
 WHERE tenant_id = $1 AND project_id = $2 AND goal_id = $3
       AND (created_us, reflection_id) < (
@@ -26,27 +26,27 @@ WHERE tenant_id = $1 AND project_id = $2 AND goal_id = $3
       )
 
 -- name: has
--- Whether the goal has the reflection of this id.
+-- One row if the goal has a reflection with this id.
 SELECT 1
 FROM sidemirror.goal_reflections
 WHERE tenant_id = $1 AND project_id = $2 AND goal_id = $3 AND reflection_id = $4
 
 -- name: name_words
--- The goal has these words.
+-- Adds the words of a goal's objective to the index.
 INSERT INTO sidemirror.goal_words AS known (tenant_id, project_id, word, goal_id, newest_us)
 SELECT $1, $2, word, $3, $4::bigint FROM unnest($5::text[]) AS word
 ON CONFLICT (tenant_id, project_id, word, goal_id)
 DO UPDATE SET newest_us = greatest(known.newest_us, excluded.newest_us)
 
 -- name: of_goals
--- Reflections of goals that were created after a time, the newest first.
+-- The reflections of these goals that were created after a time, newest first.
 SELECT goal_id, created_us, reflection_id, objective, insight, importance, goal_state, origin
 FROM sidemirror.goal_reflections
 WHERE tenant_id = $1 AND project_id = $2 AND goal_id = ANY ($3::text[]) AND created_us > $4
 ORDER BY created_us DESC, reflection_id DESC
 
 -- name: newest
--- The goals of the scope's newest reflections after a time, the newest first; a goal comes as often as it has some.
+-- The goal of each reflection of the scope that was created after a time, newest first. A goal may occur several times.
 SELECT goal_id
 FROM sidemirror.goal_reflections
 WHERE tenant_id = $1 AND project_id = $2 AND created_us > $3
@@ -63,17 +63,17 @@ ORDER BY count(*) DESC, max(newest_us) DESC, goal_id DESC
 LIMIT $4
 
 -- name: delete
--- A goal's reflections go.
+-- Removes the reflections of a goal.
 DELETE FROM sidemirror.goal_reflections
 WHERE tenant_id = $1 AND project_id = $2 AND goal_id = $3
 
 -- name: delete_words
--- Its words go.
+-- Removes the words of a goal from the index.
 DELETE FROM sidemirror.goal_words
 WHERE tenant_id = $1 AND project_id = $2 AND goal_id = $3
 
 -- name: deleted
--- Until now its reflections are deleted.
+-- Records the time at which a goal was deleted.
 INSERT INTO sidemirror.goal_deletions (tenant_id, project_id, goal_id, deleted_us)
 VALUES ($1, $2, $3, $4)
 ON CONFLICT (tenant_id, project_id, goal_id) DO UPDATE SET deleted_us = excluded.deleted_us
@@ -86,12 +86,12 @@ WHERE tenant_id = $1 AND project_id = $2 AND created_us < $3
 LIMIT $4
 
 -- name: forget
--- A goal's reflections from before a time go.
+-- Removes the reflections of a goal that were created before a time.
 DELETE FROM sidemirror.goal_reflections
 WHERE tenant_id = $1 AND project_id = $2 AND goal_id = $3 AND created_us < $4
 
 -- name: forget_deletions
--- Deletions of the scope from before a time go, some of them.
+-- Removes the oldest recorded deletions of the scope from before a time.
 DELETE FROM sidemirror.goal_deletions
 WHERE tenant_id = $1 AND project_id = $2
       AND goal_id IN (

@@ -1,8 +1,8 @@
 -- The statements of storage/postgres/ledger.py. $1 and $2 are the tenant and the project, $3 the day, $4 the purpose.
 
 -- name: used
--- What counts against each level's cap, settled or still reserved; no row where nothing does. The total and the purpose
--- are everybody's for the operator's role, and the tenant's own for a tenant's.
+-- The amounts that count against each cap, settled and reserved. A level without amounts has no row. The operator's
+-- role counts the total and the purpose over all tenants, a tenant's role for its own tenant only.
 SELECT level, tokens, nano_usd
 FROM (SELECT CASE WHEN sidemirror.is_operator() THEN '' ELSE $1 END AS everybody) AS counted,
      LATERAL (VALUES ('total', everybody, ''), ('purpose', everybody, $4), ('tenant', $1, '')) AS wanted (level, of, purpose)
@@ -14,7 +14,7 @@ WHERE tenant_id = $1 AND project_id = $2 AND day = $3
 HAVING count(*) > 0
 
 -- name: take
--- One more call and its reservation ($5 tokens, $6 nano_usd, its id $7, its lease $8) in every total that it counts in.
+-- Adds a call and its reservation ($5 tokens, $6 nano_usd, id $7, lease $8) to every total that it counts in.
 WITH counted AS (
     INSERT INTO sidemirror.ledger_envelopes (tenant_id, day, purpose, tokens, nano_usd)
     VALUES ('', $3, '', $5, $6), ('', $3, $4, $5, $6), ($1, $3, '', $5, $6), ($1, $3, $4, $5, $6)
@@ -31,12 +31,12 @@ SET calls = totals.calls + 1,
     reserved_nano_usd = totals.reserved_nano_usd + excluded.reserved_nano_usd
 
 -- name: strike
--- The reservation is settled: no row when it was before.
+-- Removes a reservation that is settled. No change if it was settled before.
 DELETE FROM sidemirror.ledger_reservations
 WHERE tenant_id = $1 AND project_id = $2 AND reservation_id = $3
 
 -- name: replace
--- What the call took ($7 tokens, $8 nano_usd), in the place of what was reserved ($5, $6).
+-- Replaces a reserved amount ($5, $6) by the actual one ($7 tokens, $8 nano_usd) in every total.
 WITH counted AS (
     UPDATE sidemirror.ledger_envelopes
     SET tokens = tokens - $5 + $7, nano_usd = nano_usd - $6 + $8
@@ -50,7 +50,8 @@ SET settled_tokens = settled_tokens + $7,
 WHERE tenant_id = $1 AND project_id = $2 AND day = $3 AND purpose = $4
 
 -- name: spent
--- A scope's totals by day ($3 the first) and purpose, with what of them is orphaned at $4; newest day first.
+-- The totals of a scope by day (from $3 on) and purpose, newest day first. Each has the part in reservations whose
+-- lease has run out at $4.
 SELECT day, purpose, calls, settled_tokens, settled_nano_usd, reserved_tokens, reserved_nano_usd,
        orphaned.tokens, orphaned.nano_usd
 FROM sidemirror.ledger_totals AS totals,
@@ -62,8 +63,7 @@ WHERE totals.tenant_id = $1 AND totals.project_id = $2 AND day >= $3
 ORDER BY day DESC, purpose
 
 -- name: old
--- Across scopes: entries of days before $1, the oldest first, at most $2, of one entry of what is served ($3, $4; NULL
--- for all).
+-- Across scopes: totals of days before $1, oldest first, at most $2, of one entry of `Serves` ($3, $4; NULL for all).
 SELECT tenant_id, project_id, day, purpose
 FROM sidemirror.ledger_day_envelopes
 WHERE day < $1
@@ -72,18 +72,18 @@ ORDER BY day
 LIMIT $2
 
 -- name: forget
--- Removes these entries ($3 days, $4 purposes).
+-- Removes these totals ($3 days, $4 purposes).
 DELETE FROM sidemirror.ledger_totals
 WHERE tenant_id = $1 AND project_id = $2 AND (day, purpose) IN (SELECT * FROM unnest($3::bigint[], $4::text[]))
 
 -- name: forget_reservations
--- Removes what was never settled of these entries ($3 days, $4 purposes).
+-- Removes the open reservations of these totals ($3 days, $4 purposes).
 DELETE FROM sidemirror.ledger_reservations
 WHERE tenant_id = $1 AND project_id = $2 AND (day, purpose) IN (SELECT * FROM unnest($3::bigint[], $4::text[]))
 
 -- name: forget_sums
--- Across scopes: removes the sums, of a tenant ($2; NULL for all) and of all tenants, of days before $1 of which nobody
--- has an entry left.
+-- Across scopes: removes sums of days before $1 that have no totals of projects any more. $2: only the sums of this
+-- tenant and of all tenants together; NULL: all sums.
 DELETE FROM sidemirror.ledger_envelopes AS sums
 WHERE day < $1 AND ($2::text IS NULL OR tenant_id IN ('', $2))
       AND NOT EXISTS (SELECT FROM sidemirror.ledger_day_envelopes AS own WHERE own.day = sums.day)

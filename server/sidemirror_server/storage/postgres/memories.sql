@@ -2,13 +2,13 @@
 -- Memories are returned as (body, content, task_text).
 
 -- name: lock
--- Waits for its turn among the lessons that could be the same memory. $1: numbers; the smallest first, so that no two
--- wait for each other.
+-- Takes an advisory lock for each of these numbers ($1), the smallest first to avoid deadlocks. Lessons that could
+-- become the same memory share a number.
 SELECT pg_catalog.pg_advisory_xact_lock(number)
 FROM (SELECT number FROM unnest($1::bigint[]) AS number ORDER BY number OFFSET 0) AS numbers
 
 -- name: add
--- A new memory; nothing when the scope has the id already.
+-- Adds a memory. No change if the scope already has the id.
 INSERT INTO sidemirror.memories (tenant_id, project_id, memory_id, kind, state, source, layer, importance, confidence,
                                  origin, error_category, tags, version, strength, created_us, updated_us, content,
                                  task_text, content_terms, task_terms, body)
@@ -16,14 +16,14 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $
 ON CONFLICT (tenant_id, project_id, memory_id) DO NOTHING
 
 -- name: replace
--- A memory as it is from now on. When it was made, its kind and its task never change.
+-- Replaces a memory, except for its creation time, its kind and its task, which never change.
 UPDATE sidemirror.memories
 SET state = $4, importance = $5, confidence = $6, origin = $7, error_category = $8, tags = $9, version = $10,
     strength = $11, updated_us = $12, body = $13
 WHERE tenant_id = $1 AND project_id = $2 AND memory_id = $3
 
 -- name: replace_text
--- Its text from now on.
+-- Replaces the text of a memory.
 UPDATE sidemirror.memories
 SET content = $4, content_terms = $5
 WHERE tenant_id = $1 AND project_id = $2 AND memory_id = $3
@@ -35,14 +35,14 @@ FROM sidemirror.memories
 WHERE tenant_id = $1 AND project_id = $2 AND memory_id = ANY($3::text[])
 
 -- name: hold
--- One memory, which nobody else changes until the transaction ends.
+-- One memory, locked until the transaction ends.
 SELECT body, content, task_text
 FROM sidemirror.memories
 WHERE tenant_id = $1 AND project_id = $2 AND memory_id = $3
 FOR UPDATE
 
 -- name: known
--- The memory of the kind $3 that is known by one of $4, by the text (the first of them) before all, then the oldest.
+-- The memory of kind $3 with one of the keys $4: with the first if possible, then the oldest.
 SELECT memories.body, memories.content, memories.task_text
 FROM sidemirror.memory_keys AS key
 JOIN sidemirror.memories
@@ -53,13 +53,13 @@ LIMIT 1
 FOR UPDATE OF memories
 
 -- name: know
--- A memory of the kind $4 is known by $5 from now on.
+-- Adds keys ($5) of a memory of kind $4.
 INSERT INTO sidemirror.memory_keys (tenant_id, project_id, memory_id, kind, known_by)
 SELECT $1, $2, $3, $4, unnest($5::text[])
 ON CONFLICT DO NOTHING
 
 -- name: list
--- A scope's memories, the newest first, from below a place in that order; of one kind when $6 is given.
+-- The memories of a scope, newest first, from a cursor on. $6 NULL: any kind.
 SELECT body, content, task_text
 FROM sidemirror.memories
 WHERE tenant_id = $1 AND project_id = $2 AND (created_us, memory_id) < ($3, $4) AND ($6::text IS NULL OR kind = $6)
@@ -67,7 +67,7 @@ ORDER BY created_us DESC, memory_id DESC
 LIMIT $5
 
 -- name: list_in_state
--- The same in one state.
+-- As `list`, in one state.
 SELECT body, content, task_text
 FROM sidemirror.memories
 WHERE tenant_id = $1 AND project_id = $2 AND state = $7 AND (created_us, memory_id) < ($3, $4)
@@ -76,12 +76,12 @@ ORDER BY created_us DESC, memory_id DESC
 LIMIT $5
 
 -- name: keep_version
--- What a memory was before its next version.
+-- Adds an earlier version of a memory.
 INSERT INTO sidemirror.memory_versions (tenant_id, project_id, memory_id, version, content, task_text, body)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
 
 -- name: versions
--- What a memory was, the newest version first, below one.
+-- The earlier versions of a memory, newest first, below a number.
 SELECT body, content, task_text
 FROM sidemirror.memory_versions
 WHERE tenant_id = $1 AND project_id = $2 AND memory_id = $3 AND version < $4
@@ -94,23 +94,23 @@ DELETE FROM sidemirror.memories
 WHERE tenant_id = $1 AND project_id = $2 AND memory_id = $3
 
 -- name: delete_versions
--- Removes what it was.
+-- Removes the earlier versions of a memory.
 DELETE FROM sidemirror.memory_versions
 WHERE tenant_id = $1 AND project_id = $2 AND memory_id = $3
 
 -- name: delete_keys
--- Removes what it was known by.
+-- Removes the keys of a memory.
 DELETE FROM sidemirror.memory_keys
 WHERE tenant_id = $1 AND project_id = $2 AND memory_id = $3
 
 -- name: learned
--- What a lesson came to, unless that is long ago.
+-- The memories of a lesson that was learned after a time.
 SELECT reflection_id, strategy_id
 FROM sidemirror.memory_lessons
 WHERE tenant_id = $1 AND project_id = $2 AND lesson_id = $3 AND learned_us > $4
 
 -- name: keep_lesson
--- What a lesson came to.
+-- Records which memories were learned from a lesson.
 INSERT INTO sidemirror.memory_lessons (tenant_id, project_id, lesson_id, reflection_id, strategy_id, learned_us)
 VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (tenant_id, project_id, lesson_id)
@@ -118,7 +118,7 @@ DO UPDATE SET reflection_id = excluded.reflection_id, strategy_id = excluded.str
               learned_us = excluded.learned_us
 
 -- name: forget_lessons
--- Lets go of some that nobody repeats any more; of those that another transaction is at, it takes none.
+-- Removes up to 10 of the oldest lesson ids from before a time. Rows that another transaction has locked are skipped.
 DELETE FROM sidemirror.memory_lessons
 WHERE tenant_id = $1 AND project_id = $2 AND lesson_id IN (
     SELECT lesson_id
@@ -130,7 +130,7 @@ WHERE tenant_id = $1 AND project_id = $2 AND lesson_id IN (
 )
 
 -- name: report
--- What became of a task, in place of what was reported before.
+-- Records the outcome of a task, in place of an earlier report.
 INSERT INTO sidemirror.memory_outcomes (tenant_id, project_id, receipt_id, outcome, reported_us, score, error_category)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (tenant_id, project_id, receipt_id)
@@ -138,7 +138,7 @@ DO UPDATE SET outcome = excluded.outcome, reported_us = excluded.reported_us, sc
               error_category = excluded.error_category
 
 -- name: outcome
--- What was reported for a receipt, in the order of the fields of TaskOutcome.
+-- The outcome reported for a receipt, in the order of the fields of TaskOutcome.
 SELECT receipt_id, outcome, reported_us, score, error_category
 FROM sidemirror.memory_outcomes
 WHERE tenant_id = $1 AND project_id = $2 AND receipt_id = $3

@@ -2,7 +2,7 @@
 -- (source, kind, target, created_us).
 
 -- name: link
--- Keeps links that are not there, in one order, so that no two transactions wait for each other. $3 to $6: the columns.
+-- Adds links that are missing. All transactions lock them in the same order to avoid deadlocks. $3 to $6: the columns.
 INSERT INTO sidemirror.memory_links (tenant_id, project_id, source, kind, target, created_us)
 SELECT $1, $2, source, kind, target, created_us
 FROM unnest($3::text[], $4::text[], $5::text[], $6::bigint[]) AS new (source, kind, target, created_us)
@@ -10,7 +10,7 @@ ORDER BY source COLLATE "C", kind COLLATE "C", target COLLATE "C"
 ON CONFLICT (tenant_id, project_id, source, kind, target) DO NOTHING
 
 -- name: link_same_error
--- Links a memory, $4, to the newest $6 others that tell of the failure $3.
+-- Links memory $4 to the $6 newest other memories with the failure $3.
 INSERT INTO sidemirror.memory_links (tenant_id, project_id, source, kind, target, created_us)
 SELECT $1, $2, $4, 'same_error', others.source, $5
 FROM (
@@ -30,14 +30,14 @@ WHERE link.tenant_id = $1 AND link.project_id = $2
   AND link.source = gone.source AND link.kind = gone.kind AND link.target = gone.target
 
 -- name: hold_memories
--- Those of the memories $3 that the scope has; they stay until the transaction ends.
+-- Those of the memories $3 that the scope has. Their rows cannot be removed until the transaction ends.
 SELECT memory_id
 FROM sidemirror.memories
 WHERE tenant_id = $1 AND project_id = $2 AND memory_id = ANY($3::text[])
 FOR KEY SHARE
 
 -- name: from_nodes
--- Links that begin at the nodes $3, of each and of each of the kinds $4 the $5 with the last targets.
+-- Links from the nodes $3: for each node and kind ($4), the $5 with the last targets.
 SELECT link.source, link.kind, link.target, link.created_us
 FROM unnest($3::text[]) AS node
 CROSS JOIN unnest($4::text[]) AS wanted
@@ -50,7 +50,7 @@ CROSS JOIN LATERAL (
 ) AS link
 
 -- name: to_nodes
--- Links that end at the nodes $3, of each and of each of the kinds $4 the $5 newest.
+-- Links to the nodes $3: for each node and kind ($4), the $5 newest.
 SELECT link.source, link.kind, link.target, link.created_us
 FROM unnest($3::text[]) AS node
 CROSS JOIN unnest($4::text[]) AS wanted
@@ -63,7 +63,7 @@ CROSS JOIN LATERAL (
 ) AS link
 
 -- name: of_memories
--- Links that begin at the nodes $3.
+-- Links from the nodes $3.
 SELECT source, kind, target, created_us
 FROM sidemirror.memory_links
 WHERE tenant_id = $1 AND project_id = $2 AND source = ANY($3::text[])

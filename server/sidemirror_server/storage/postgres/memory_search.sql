@@ -1,16 +1,16 @@
--- The statements of storage/postgres/memory_search.py. $1 and $2 are the tenant and the project. Facts come as
--- (memory_id, importance, confidence, created_us). A filter is, in this order: least importance, kind (NULL: any),
--- states, labels (none: any).
+-- The statements of storage/postgres/memory_search.py. $1 and $2 are the tenant and the project. The facts of a memory
+-- are (memory_id, importance, confidence, created_us). A filter is four values: least importance, kind (NULL: any),
+-- states, labels (empty: any).
 
 -- name: figures
--- How many memories, the terms of their contents, how many name a task, and the terms of those.
+-- Four counts of a scope: memories, terms of their contents, memories with a task, terms of those tasks.
 SELECT coalesce(sum(memories), 0)::bigint, coalesce(sum(content_terms), 0)::bigint,
        coalesce(sum(tasks), 0)::bigint, coalesce(sum(task_terms), 0)::bigint
 FROM sidemirror.memory_figures
 WHERE tenant_id = $1 AND project_id = $2
 
 -- name: having
--- In how many contents, and in how many tasks, each of the terms $3 stands; counted up to $4.
+-- The number of contents and the number of tasks that have each of the terms $3, each counted up to $4.
 SELECT asked.term, side.in_task, counted.many
 FROM unnest($3::text[]) AS asked (term)
 CROSS JOIN (VALUES (false), (true)) AS side (in_task)
@@ -27,9 +27,9 @@ CROSS JOIN LATERAL (
 WHERE counted.many > 0
 
 -- name: by_text
--- The best by their words: facts, and what contents and tasks score. $3, $4, $5: terms, whether of a task, and what each
--- counts; $6, $7: mean lengths of contents and tasks; $8, $9, $10: bm25.SATURATION and LENGTH_WEIGHT, how many; $11 to $14:
--- a filter.
+-- The best matches by words: facts, score of the content, score of the task. $3, $4, $5: terms, whether of a task, and
+-- weights. $6, $7: mean lengths of contents and tasks. $8, $9: bm25.SATURATION and LENGTH_WEIGHT. $10: limit. $11 to
+-- $14: a filter.
 WITH scored AS MATERIALIZED (
     SELECT known.memory_id,
            coalesce(sum(part.score) FILTER (WHERE NOT known.in_task), 0) AS content_score,
@@ -61,7 +61,7 @@ ORDER BY scored.content_score + scored.task_score DESC, memory.created_us DESC, 
 LIMIT $10
 
 -- name: best
--- Facts of the most important memories in one of the states, then the newest; $3: how many, $4 to $7: a filter.
+-- Facts of the memories in one of the states, most important first, then newest. $3: limit, $4 to $7: a filter.
 SELECT memory.memory_id, memory.importance, memory.confidence, memory.created_us
 FROM unnest($6::text[]) AS wanted (state)
 CROSS JOIN LATERAL (
@@ -82,7 +82,7 @@ ORDER BY memory.importance DESC, memory.created_us DESC, memory.memory_id
 LIMIT $3
 
 -- name: newest
--- Facts of the newest memories in one of the states; $3: how many, $4 to $7: a filter.
+-- Facts of the memories in one of the states, newest first. $3: limit, $4 to $7: a filter.
 SELECT memory.memory_id, memory.importance, memory.confidence, memory.created_us
 FROM unnest($6::text[]) AS wanted (state)
 CROSS JOIN LATERAL (
@@ -103,7 +103,8 @@ ORDER BY memory.created_us DESC, memory.memory_id DESC
 LIMIT $3
 
 -- name: labelled
--- Facts of the memories that have one of the labels $8, in the same order; $3: how many, $4 to $7: a filter.
+-- Facts of the memories that have one of the labels $8 and pass the filter, most important first, then newest. $3:
+-- limit, $4 to $7: a filter.
 SELECT memory.memory_id, memory.importance, memory.confidence, memory.created_us
 FROM sidemirror.memories AS memory
 WHERE memory.tenant_id = $1 AND memory.project_id = $2
@@ -123,20 +124,20 @@ ORDER BY memory.importance DESC, memory.created_us DESC, memory.memory_id
 LIMIT $3
 
 -- name: terms_in
--- The words of the memories $3.
+-- The terms of the memories $3.
 SELECT memory_id, content_terms, task_terms
 FROM sidemirror.memories
 WHERE tenant_id = $1 AND project_id = $2 AND memory_id = ANY($3::text[])
 
 -- name: embedded
--- How many memories have a vector of the model $3, and whether there is pgvector.
+-- The number of memories with a vector of model $3, and whether pgvector is installed.
 SELECT count(*), to_regtype('vector') IS NOT NULL
 FROM sidemirror.memory_vectors
 WHERE tenant_id = $1 AND project_id = $2 AND model = $3
 
 -- name: nearest_exactly
--- Facts and similarities of those that pass, every vector compared. $3: the model, $4: the vector, $5: how many, $6 to $9:
--- a filter.
+-- Facts and similarities of the memories that pass the filter; every vector is compared. $3: model, $4: vector, $5:
+-- limit, $6 to $9: a filter.
 SELECT memory.memory_id, memory.importance, memory.confidence, memory.created_us, -(known.embedding::vector <#> $4::real[]::vector)
 FROM sidemirror.memory_vectors AS known
 JOIN sidemirror.memories AS memory
@@ -154,7 +155,7 @@ ORDER BY known.embedding::vector <#> $4::real[]::vector, memory.created_us DESC,
 LIMIT $5
 
 -- name: nearest_plainly
--- The same without pgvector.
+-- As `nearest_exactly`, without pgvector.
 SELECT memory.memory_id, memory.importance, memory.confidence, memory.created_us, sidemirror.inner_product(known.embedding, $4)
 FROM sidemirror.memory_vectors AS known
 JOIN sidemirror.memories AS memory
@@ -172,7 +173,7 @@ ORDER BY 5 DESC, memory.created_us DESC, memory.memory_id
 LIMIT $5
 
 -- name: nearest_256
--- The same for 256 dimensions, by the index.
+-- As `nearest_exactly`, for 256 dimensions, by the index.
 SELECT memory.memory_id, memory.importance, memory.confidence, memory.created_us,
        -(known.embedding::vector(256) <#> $4::real[]::vector(256))
 FROM sidemirror.memory_vectors AS known
@@ -190,7 +191,7 @@ ORDER BY known.embedding::vector(256) <#> $4::real[]::vector(256)
 LIMIT $5
 
 -- name: nearest_384
--- The same for 384 dimensions, by the index.
+-- As `nearest_exactly`, for 384 dimensions, by the index.
 SELECT memory.memory_id, memory.importance, memory.confidence, memory.created_us,
        -(known.embedding::vector(384) <#> $4::real[]::vector(384))
 FROM sidemirror.memory_vectors AS known
@@ -208,7 +209,7 @@ ORDER BY known.embedding::vector(384) <#> $4::real[]::vector(384)
 LIMIT $5
 
 -- name: nearest_512
--- The same for 512 dimensions, by the index.
+-- As `nearest_exactly`, for 512 dimensions, by the index.
 SELECT memory.memory_id, memory.importance, memory.confidence, memory.created_us,
        -(known.embedding::vector(512) <#> $4::real[]::vector(512))
 FROM sidemirror.memory_vectors AS known
@@ -226,7 +227,7 @@ ORDER BY known.embedding::vector(512) <#> $4::real[]::vector(512)
 LIMIT $5
 
 -- name: nearest_768
--- The same for 768 dimensions, by the index.
+-- As `nearest_exactly`, for 768 dimensions, by the index.
 SELECT memory.memory_id, memory.importance, memory.confidence, memory.created_us,
        -(known.embedding::vector(768) <#> $4::real[]::vector(768))
 FROM sidemirror.memory_vectors AS known
@@ -244,7 +245,7 @@ ORDER BY known.embedding::vector(768) <#> $4::real[]::vector(768)
 LIMIT $5
 
 -- name: nearest_1024
--- The same for 1024 dimensions, by the index.
+-- As `nearest_exactly`, for 1024 dimensions, by the index.
 SELECT memory.memory_id, memory.importance, memory.confidence, memory.created_us,
        -(known.embedding::vector(1024) <#> $4::real[]::vector(1024))
 FROM sidemirror.memory_vectors AS known
@@ -262,7 +263,7 @@ ORDER BY known.embedding::vector(1024) <#> $4::real[]::vector(1024)
 LIMIT $5
 
 -- name: nearest_1536
--- The same for 1536 dimensions, by the index.
+-- As `nearest_exactly`, for 1536 dimensions, by the index.
 SELECT memory.memory_id, memory.importance, memory.confidence, memory.created_us,
        -(known.embedding::vector(1536) <#> $4::real[]::vector(1536))
 FROM sidemirror.memory_vectors AS known
@@ -280,15 +281,15 @@ ORDER BY known.embedding::vector(1536) <#> $4::real[]::vector(1536)
 LIMIT $5
 
 -- name: search_widely
--- An index that all scopes share goes on until it has found enough of this one.
+-- Lets a scan of the index, which all scopes share, continue until it has found enough rows of this scope.
 SET LOCAL hnsw.iterative_scan = strict_order
 
 -- name: search_deeply
--- How many neighbours it looks at first: recall of the first ten is 0.99 and more with these.
+-- The number of neighbours that the index looks at first. The recall of the first ten is at least 0.99 with 200.
 SET LOCAL hnsw.ef_search = 200
 
 -- name: unembedded
--- Memories that have no vector of the model $3, at most $4.
+-- Memories without a vector of model $3, at most $4.
 SELECT memory.memory_id, memory.content, memory.task_text
 FROM sidemirror.memories AS memory
 WHERE memory.tenant_id = $1 AND memory.project_id = $2
@@ -301,7 +302,7 @@ WHERE memory.tenant_id = $1 AND memory.project_id = $2
 LIMIT $4
 
 -- name: embed
--- Keeps vectors of the model $3: $4 of the memories $5, as long as they have the contents $6.
+-- Stores vectors $4 of model $3 for those of the memories $5 that still have the contents $6.
 INSERT INTO sidemirror.memory_vectors (tenant_id, project_id, memory_id, model, embedding)
 SELECT $1, $2, memory.memory_id, $3, made.embedding::real[]
 FROM unnest($4::text[], $5::text[], $6::text[]) AS made (embedding, memory_id, content)
@@ -313,7 +314,7 @@ FOR SHARE OF memory
 ON CONFLICT (tenant_id, project_id, memory_id) DO UPDATE SET model = excluded.model, embedding = excluded.embedding
 
 -- name: take
--- Makes embedding with the model $3 the holder $4's until $6, unless another has it beyond $5; a row when it is.
+-- Gives holder $4 the lease on embedding with model $3 until $6. No row if another holder's lease lasts beyond $5.
 INSERT INTO sidemirror.memory_embedders AS known (tenant_id, project_id, model, holder, until_us)
 VALUES ($1, $2, $3, $4, $6)
 ON CONFLICT (tenant_id, project_id, model) DO UPDATE SET holder = excluded.holder, until_us = excluded.until_us
@@ -321,6 +322,6 @@ WHERE known.holder = $4 OR known.until_us <= $5
 RETURNING true
 
 -- name: leave
--- Gives it back.
+-- Releases the lease.
 DELETE FROM sidemirror.memory_embedders
 WHERE tenant_id = $1 AND project_id = $2 AND model = $3 AND holder = $4

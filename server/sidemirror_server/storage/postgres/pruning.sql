@@ -1,9 +1,8 @@
--- The statements of storage/postgres/pruning.py. What looks across scopes looks at one entry of what is served: the last
--- two values, a tenant and a project, NULL for all.
+-- The statements of storage/postgres/pruning.py. The last two values of a statement across scopes are one entry of
+-- `Serves`: a tenant and a project, NULL for all.
 
 -- name: projects
--- Across scopes: the $1 projects that were not looked through for longest. What another sidecar looks through already is
--- left to it.
+-- Across scopes: the $1 least recently swept projects. Rows that another sidecar has locked are skipped.
 SELECT tenant_id, project_id
 FROM sidemirror.memory_project_envelopes
 WHERE ($2::text IS NULL OR tenant_id = $2) AND ($3::text IS NULL OR project_id = $3)
@@ -12,15 +11,15 @@ LIMIT $1
 FOR UPDATE SKIP LOCKED
 
 -- name: looked_through
--- A project was looked through at $3.
+-- Records that a project was swept at $3.
 UPDATE sidemirror.memory_project_envelopes
 SET pruned_us = $3
 WHERE tenant_id = $1 AND project_id = $2
 
 -- name: old_memories
--- Unimportant memories (less than $3) that nothing was heard of since $4, and that nobody changed; those that were left
--- alone longest first, at most $5. Neither those with a trial since $4, nor those whose strategy matters. What somebody
--- strengthens at this moment stays.
+-- Unimportant memories (below $3) that nobody changed and that were not updated or strengthened since $4. The least
+-- recently updated come first, at most $5. Memories with a trial since $4 or with an important strategy are left out.
+-- Memories that another transaction has locked are skipped.
 SELECT memory_id
 FROM sidemirror.memories
 WHERE tenant_id = $1 AND project_id = $2 AND state <> 'retired' AND importance < $3 AND updated_us < $4
@@ -39,7 +38,7 @@ LIMIT $5
 FOR UPDATE SKIP LOCKED
 
 -- name: projects_after
--- Across scopes: the $3 projects that follow on this one. What another sidecar looks through already is left to it.
+-- Across scopes: the $3 projects after this one. Rows that another sidecar has locked are skipped.
 SELECT tenant_id, project_id
 FROM sidemirror.memory_project_envelopes
 WHERE (tenant_id, project_id) > ($1, $2)
@@ -49,14 +48,14 @@ LIMIT $3
 FOR UPDATE SKIP LOCKED
 
 -- name: count
--- How many memories a project has.
+-- The number of memories of a project.
 SELECT count(*)
 FROM sidemirror.memories
 WHERE tenant_id = $1 AND project_id = $2
 
 -- name: surplus
--- The memories of a project that matter least, those that were left alone longest first, at most $3; not the retired
--- ones. Columns: the id, and how much it matters. What somebody strengthens at this moment stays.
+-- The least important memories of a project as (memory_id, importance), least recently updated first, at most $3,
+-- without retired ones. Memories that another transaction has locked are skipped.
 SELECT memory_id, importance
 FROM sidemirror.memories
 WHERE tenant_id = $1 AND project_id = $2 AND state <> 'retired'
@@ -65,8 +64,8 @@ LIMIT $3
 FOR UPDATE SKIP LOCKED
 
 -- name: old_turns
--- Across scopes: turns that ended and were not updated since $1, the oldest first, at most $2. What another sidecar is
--- forgetting already is left to it.
+-- Across scopes: turns that have ended and were not updated since $1, oldest first, at most $2. Rows that another
+-- sidecar has locked are skipped.
 SELECT tenant_id, project_id, turn_id
 FROM sidemirror.ended_turn_envelopes
 WHERE updated_us < $1
@@ -76,7 +75,7 @@ LIMIT $2
 FOR UPDATE SKIP LOCKED
 
 -- name: forget_entries
--- These turns' entries; returns the highest position of one.
+-- Removes the entries of these turns; returns their highest position.
 WITH gone AS (
     DELETE FROM sidemirror.log_entries
     WHERE tenant_id = $1 AND project_id = $2 AND topic = 'turn' AND key = ANY ($3::text[])
@@ -85,13 +84,13 @@ WITH gone AS (
 SELECT max(position) FROM gone
 
 -- name: forget_turns
--- Their heads; returns their sessions.
+-- Removes the heads of these turns; returns their sessions.
 DELETE FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND turn_id = ANY ($3::text[])
 RETURNING session_id
 
 -- name: forget_sessions
--- Of these sessions, those that have no turns and were not updated since $4.
+-- Removes those of these sessions that have no turns left and were not updated since $4.
 DELETE FROM sidemirror.sessions AS sessions
 WHERE tenant_id = $1 AND project_id = $2 AND session_id = ANY ($3::text[]) AND updated_us < $4
       AND NOT EXISTS (SELECT FROM sidemirror.turns AS turns
@@ -99,19 +98,19 @@ WHERE tenant_id = $1 AND project_id = $2 AND session_id = ANY ($3::text[]) AND u
                             AND turns.session_id = sessions.session_id)
 
 -- name: note
--- What was removed.
+-- Adds an entry to the pruning log.
 INSERT INTO sidemirror.pruning_log (tenant_id, project_id, kind, count, pruned_us, before_us, importance_below,
                                     last_position)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 
 -- name: gone_up_to
--- The highest position that was removed from a scope's log.
+-- The highest position that was removed from the log of a scope's turns.
 SELECT coalesce(max(last_position), 0)
 FROM sidemirror.pruning_log
 WHERE tenant_id = $1 AND project_id = $2 AND last_position IS NOT NULL
 
 -- name: list
--- A scope's log, the newest first, below a number, in the order of the fields of Pruned.
+-- The pruning log of a scope, newest first, below a number, in the order of the fields of Pruned.
 SELECT pruning_no, kind, count, pruned_us, before_us, importance_below
 FROM sidemirror.pruning_log
 WHERE tenant_id = $1 AND project_id = $2 AND pruning_no < $3

@@ -2,13 +2,13 @@
 -- arguments of `trace.receipts.receipt_of`.
 
 -- name: issue
--- A new receipt; nothing when the scope has the id already.
+-- Adds a receipt. No change if the scope already has the id.
 INSERT INTO sidemirror.receipts (tenant_id, project_id, receipt_id, kind, time_us, turn_id, session_id, goal_id, body)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 ON CONFLICT (tenant_id, project_id, receipt_id) DO NOTHING
 
 -- name: show
--- The items of a new receipt; the same text twice is one.
+-- Adds the items of a new receipt. A text that occurs twice is one item.
 INSERT INTO sidemirror.receipt_items (tenant_id, project_id, receipt_id, text_hash)
 SELECT $1, $2, $3, text_hash FROM unnest($4::bytea[]) AS text_hash
 ON CONFLICT (tenant_id, project_id, text_hash, receipt_id) DO NOTHING
@@ -20,13 +20,13 @@ FROM sidemirror.receipts
 WHERE tenant_id = $1 AND project_id = $2 AND receipt_id = $3
 
 -- name: shown
--- Which of these hashes are an item's.
+-- Those of these hashes that belong to an item.
 SELECT DISTINCT text_hash
 FROM sidemirror.receipt_items
 WHERE tenant_id = $1 AND project_id = $2 AND text_hash = ANY ($3::bytea[])
 
 -- name: list
--- A scope's receipts, newest first, from below a place in that order.
+-- The receipts of a scope, newest first, from a cursor on.
 SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
 FROM sidemirror.receipts
 WHERE tenant_id = $1 AND project_id = $2 AND (time_us, receipt_id) < ($3, $4)
@@ -34,7 +34,7 @@ ORDER BY time_us DESC, receipt_id DESC
 LIMIT $5
 
 -- name: list_of_kind
--- The same of one kind.
+-- As `list`, of one kind.
 SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
 FROM sidemirror.receipts
 WHERE tenant_id = $1 AND project_id = $2 AND (time_us, receipt_id) < ($3, $4) AND kind = $6
@@ -42,7 +42,7 @@ ORDER BY time_us DESC, receipt_id DESC
 LIMIT $5
 
 -- name: of_turn
--- A turn's receipts, oldest first.
+-- The receipts of a turn, oldest first.
 SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
 FROM sidemirror.receipts
 WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $3 AND turn_id <> ''
@@ -50,8 +50,8 @@ ORDER BY time_us, receipt_id
 LIMIT $4
 
 -- name: oldest
--- Across scopes: receipts from before a time, the oldest first, of one entry of what is served ($3, $4; NULL for all).
--- What another sidecar is forgetting already is left to it.
+-- Across scopes: receipts from before a time, oldest first, of one entry of `Serves` ($3, $4; NULL for all). Rows that
+-- another sidecar has locked are skipped.
 SELECT tenant_id, project_id, receipt_id
 FROM sidemirror.receipt_envelopes
 WHERE time_us < $1
@@ -61,7 +61,7 @@ LIMIT $2
 FOR UPDATE SKIP LOCKED
 
 -- name: forget_items
--- Removes what these receipts showed.
+-- Removes the items of these receipts.
 DELETE FROM sidemirror.receipt_items
 WHERE tenant_id = $1 AND project_id = $2 AND receipt_id = ANY ($3::text[])
 

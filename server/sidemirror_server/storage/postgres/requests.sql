@@ -1,14 +1,14 @@
--- The statements of storage/postgres/requests.py. $1 and $2 are the tenant and the project. An answer has expired at the
--- time it expires, not only after it.
+-- The statements of storage/postgres/requests.py. $1 and $2 are the tenant and the project. An answer is expired from
+-- expires_us on.
 
 -- name: recall
--- The answer that is kept and has not expired.
+-- The stored answer, unless it has expired.
 SELECT digest, answer
 FROM sidemirror.requests
 WHERE tenant_id = $1 AND project_id = $2 AND method = $3 AND request_id = $4 AND expires_us > $5
 
 -- name: remember
--- Keeps an answer where there is none, or one that has expired.
+-- Stores an answer if there is none, or in place of an expired one.
 INSERT INTO sidemirror.requests (tenant_id, project_id, method, request_id, expires_us, digest, answer)
 VALUES ($1, $2, $3, $4, $6, $7, $8)
 ON CONFLICT (tenant_id, project_id, method, request_id) DO UPDATE
@@ -16,14 +16,14 @@ SET expires_us = excluded.expires_us, digest = excluded.digest, answer = exclude
 WHERE requests.expires_us <= $5
 
 -- name: kept
--- The answer that is kept, expired or not.
+-- The stored answer, expired or not.
 SELECT digest, answer
 FROM sidemirror.requests
 WHERE tenant_id = $1 AND project_id = $2 AND method = $3 AND request_id = $4
 
 -- name: expired
--- Across scopes: what has expired, the oldest first, of one entry of what is served ($3, $4; NULL for all). What another
--- sidecar is forgetting already is left to it.
+-- Across scopes: expired answers, the oldest first, of one entry of `Serves` ($3, $4; NULL for all). Rows that another
+-- sidecar has locked are skipped.
 SELECT tenant_id, project_id, method, request_id
 FROM sidemirror.request_envelopes
 WHERE expires_us <= $1
@@ -33,7 +33,7 @@ LIMIT $2
 FOR UPDATE SKIP LOCKED
 
 -- name: forget
--- Removes these answers where they have expired.
+-- Removes those of these answers that have expired.
 DELETE FROM sidemirror.requests
 WHERE tenant_id = $1 AND project_id = $2 AND expires_us <= $3
       AND (method, request_id) IN (SELECT * FROM unnest($4::text[], $5::text[]))

@@ -1,8 +1,8 @@
 -- The statements of storage/postgres/sessions.py. $1 and $2 are the tenant and the project. `turn_count` and
--- `newest_head` are read from the turns each time.
+-- `newest_head` are computed from the turns.
 
 -- name: create
--- A new session; nothing when the scope has the id already.
+-- Adds a session. No change if the scope already has the id.
 INSERT INTO sidemirror.sessions (tenant_id, project_id, session_id, created_us, updated_us, body)
 VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (tenant_id, project_id, session_id) DO NOTHING
@@ -20,7 +20,7 @@ FROM sidemirror.sessions
 WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3
 
 -- name: list
--- A scope's sessions, newest made first, from below a place in that order, as `get` shows them.
+-- The sessions of a scope, newest first, from a cursor on, with the columns of `get`.
 SELECT session_id, body, created_us, updated_us,
        (SELECT count(*)
         FROM sidemirror.turns
@@ -36,29 +36,29 @@ ORDER BY created_us DESC, session_id DESC
 LIMIT $5
 
 -- name: update
--- Another body.
+-- Replaces the body.
 UPDATE sidemirror.sessions
 SET body = $4, updated_us = $5
 WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3
 
 -- name: any_open
--- One row when a turn of the session is open.
+-- One row if the session has an open turn.
 SELECT 1
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3 AND standing = 'open'
 LIMIT 1
 
 -- name: delete
--- The session itself.
+-- Removes a session.
 DELETE FROM sidemirror.sessions
 WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3
 
 -- name: delete_turns
--- The heads of its turns.
+-- Removes the heads of the session's turns.
 DELETE FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3
 
 -- name: delete_entries
--- The entries of its turns.
+-- Removes the entries of the session's turns.
 DELETE FROM sidemirror.log_entries
 WHERE tenant_id = $1 AND project_id = $2 AND group_id = $3 AND topic = $4

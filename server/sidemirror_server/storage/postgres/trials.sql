@@ -1,7 +1,8 @@
 -- The statements of storage/postgres/trials.py. $1 and $2 are the tenant and the project, $3 mostly the receipt.
 
 -- name: assign
--- Trials ($4 to $7: lessons, versions, arms, fractions) at $8; nothing for a lesson that the receipt has one of already.
+-- Adds trials ($4 to $7: lessons, versions, arms, fractions) at $8. A lesson that already has a trial of the receipt is
+-- skipped.
 INSERT INTO sidemirror.lesson_trials (tenant_id, project_id, receipt_id, memory_id, version, arm, fraction, assigned_us)
 SELECT $1, $2, $3, trial.memory_id, trial.version, trial.arm, trial.fraction, $8
 FROM unnest($4::text[], $5::bigint[], $6::text[], $7::double precision[]) AS trial (memory_id, version, arm, fraction)
@@ -9,16 +10,15 @@ ORDER BY trial.memory_id COLLATE "C"
 ON CONFLICT (tenant_id, project_id, receipt_id, memory_id) DO NOTHING
 
 -- name: of_receipt
--- A receipt's trials, in the order of the fields of Trial.
+-- The trials of a receipt, in the order of the fields of Trial.
 SELECT memory_id, version, arm, fraction
 FROM sidemirror.lesson_trials
 WHERE tenant_id = $1 AND project_id = $2 AND receipt_id = $3
 ORDER BY memory_id
 
 -- name: settle
--- What became of trials ($9, $10: whether each succeeded and whether its error returned), in place of what was said
--- before; those that were not are assigned now. Each transaction takes them in one order, so that no two wait for each
--- other.
+-- Records the results of trials, in place of earlier results. $9: whether each succeeded; $10: whether its error
+-- returned. Adds trials that are missing. All transactions lock the rows in the same order to avoid deadlocks.
 INSERT INTO sidemirror.lesson_trials (tenant_id, project_id, receipt_id, memory_id, version, arm, fraction, assigned_us,
                                       succeeded, returned)
 SELECT $1, $2, $3, trial.memory_id, trial.version, trial.arm, trial.fraction, $8, trial.succeeded, trial.returned
@@ -29,7 +29,7 @@ ON CONFLICT (tenant_id, project_id, receipt_id, memory_id)
 DO UPDATE SET succeeded = excluded.succeeded, returned = excluded.returned
 
 -- name: tallies
--- The trials of lessons ($3), each from a version on ($4), counted: the lesson, then the fields of Tally in their order.
+-- Counts of the trials of lessons ($3), each from a version on ($4): the lesson, then the fields of ArmTally.
 SELECT asked.memory_id, counted.*
 FROM unnest($3::text[], $4::bigint[]) AS asked (memory_id, from_version)
 CROSS JOIN LATERAL (
@@ -44,8 +44,8 @@ CROSS JOIN LATERAL (
 ) AS counted
 
 -- name: lessons
--- At most $4 of the lessons that have trials, downwards, below $3 (NULL: from the last): from each to the next, however
--- many trials lie between.
+-- At most $4 lessons with trials, in descending order from below $3 (NULL: from the last). The query steps from lesson
+-- to lesson by the index.
 WITH RECURSIVE lesson (memory_id) AS (
     (SELECT memory_id
      FROM sidemirror.lesson_trials
@@ -66,8 +66,8 @@ WITH RECURSIVE lesson (memory_id) AS (
 SELECT memory_id FROM lesson LIMIT $4
 
 -- name: old
--- Across scopes: trials assigned before $1, the oldest first, at most $2, of one entry of what is served ($3,
--- $4; NULL for all). What another sidecar is forgetting already is left to it.
+-- Across scopes: trials that were assigned before $1, oldest first, at most $2, of one entry of `Serves` ($3, $4; NULL
+-- for all). Rows that another sidecar has locked are skipped.
 SELECT tenant_id, project_id, receipt_id, memory_id
 FROM sidemirror.lesson_trial_envelopes
 WHERE assigned_us < $1
@@ -77,7 +77,7 @@ LIMIT $2
 FOR UPDATE SKIP LOCKED
 
 -- name: forget
--- Removes these trials: $3, $4, a receipt and a lesson for each.
+-- Removes these trials ($3 receipts, $4 lessons).
 DELETE FROM sidemirror.lesson_trials AS trial
 USING unnest($3::text[], $4::text[]) AS gone (receipt_id, memory_id)
 WHERE trial.tenant_id = $1 AND trial.project_id = $2 AND trial.receipt_id = gone.receipt_id

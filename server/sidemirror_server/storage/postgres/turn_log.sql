@@ -1,16 +1,16 @@
 -- The statements of storage/postgres/turn_log.py. $1 and $2 are the tenant and the project.
 --
--- An append brings many rows as one array for each column.
+-- An append passes many rows as one array for each column.
 
 -- name: kept
--- Of these turns, those that there are: whose they are, and their last sequence.
+-- For each of these turns that exists: its session and its last sequence.
 SELECT turn_id, session_id, last_sequence
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND turn_id = ANY ($3::text[])
 
 -- name: put
--- What one append adds, each of its parts possibly empty: sessions that are missing; heads, new or in the place of those
--- that are there, each turn at most once; entries, in the order in which they are to be numbered.
+-- Stores one append. It adds missing sessions, inserts or replaces heads (each turn at most once), and adds entries in
+-- the order of the arrays. Each part may be empty.
 WITH made_sessions AS (
     INSERT INTO sidemirror.sessions (tenant_id, project_id, session_id, created_us, updated_us, body)
     SELECT $1, $2, session_id, created_us, created_us, body
@@ -34,14 +34,14 @@ FROM unnest($15::text[], $16::text[], $17::bigint[], $18::bigint[], $19::bytea[]
 ORDER BY place
 
 -- name: bodies
--- What is kept in places of keys' numberings: key, sequence, body.
+-- Stored bodies by key and sequence, as (key, sequence, body).
 SELECT key, sequence, body
 FROM sidemirror.log_entries
 WHERE tenant_id = $1 AND project_id = $2 AND topic = $3
       AND (key, sequence) IN (SELECT * FROM unnest($4::text[], $5::bigint[]))
 
 -- name: read
--- A key's entries after a sequence ($5), in order: at most $6, and none after those that add up to $7 bytes.
+-- The entries of a key after sequence $5, in order: at most $6. The page ends with the entry that reaches $7 bytes.
 SELECT position, key, group_id, sequence, at_us, body
 FROM (SELECT *, sum(octet_length(body)) OVER (ORDER BY sequence) - octet_length(body) AS bytes_before
       FROM (SELECT position, key, group_id, sequence, at_us, body
@@ -53,7 +53,7 @@ WHERE bytes_before < $7
 ORDER BY sequence
 
 -- name: tail
--- A topic's entries after a position ($4), in order: at most $5, and none after those that add up to $6 bytes.
+-- The entries of a topic after position $4, in order: at most $5. The page ends with the entry that reaches $6 bytes.
 SELECT position, key, group_id, sequence, at_us, body
 FROM (SELECT *, sum(octet_length(body)) OVER (ORDER BY position) - octet_length(body) AS bytes_before
       FROM (SELECT position, key, group_id, sequence, at_us, body
@@ -65,7 +65,7 @@ WHERE bytes_before < $6
 ORDER BY position
 
 -- name: tail_of_group
--- The same of one group ($7).
+-- As `tail`, of one group ($7).
 SELECT position, key, group_id, sequence, at_us, body
 FROM (SELECT *, sum(octet_length(body)) OVER (ORDER BY position) - octet_length(body) AS bytes_before
       FROM (SELECT position, key, group_id, sequence, at_us, body
@@ -77,7 +77,7 @@ WHERE bytes_before < $6
 ORDER BY position
 
 -- name: last_position
--- The highest position of a scope: that of each of its topics, which are found by stepping from one to the next.
+-- The highest position of a scope. The query steps from topic to topic and reads the last position of each.
 WITH RECURSIVE topics (topic) AS (
     (SELECT topic FROM sidemirror.log_entries WHERE tenant_id = $1 AND project_id = $2 ORDER BY topic LIMIT 1)
     UNION ALL
@@ -101,7 +101,7 @@ FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $3
 
 -- name: heads
--- A scope's heads, newest started first, from below a place in that order.
+-- The heads of a scope by start time, latest first, from a cursor on.
 SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND (started_us, turn_id) < ($3, $4)
@@ -109,7 +109,7 @@ ORDER BY started_us DESC, turn_id DESC
 LIMIT $5
 
 -- name: heads_standing
--- The same, in one standing.
+-- As `heads`, with one standing.
 SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND standing = $6 AND (started_us, turn_id) < ($3, $4)
@@ -117,7 +117,7 @@ ORDER BY started_us DESC, turn_id DESC
 LIMIT $5
 
 -- name: heads_of_session
--- The same, of one session; standing NULL: any.
+-- As `heads`, of one session. Standing NULL: any.
 SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND session_id = $7 AND (started_us, turn_id) < ($3, $4)
@@ -126,7 +126,7 @@ ORDER BY started_us DESC, turn_id DESC
 LIMIT $5
 
 -- name: newest
--- The head with the highest turn_count of a session; of several the last started.
+-- The head with the highest turn_count of a session; if several have it, the last started.
 SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3
@@ -134,8 +134,8 @@ ORDER BY turn_count DESC, started_us DESC, turn_id DESC
 LIMIT 1
 
 -- name: idle
--- Across scopes: open turns without an update since a time, the longest waiting first, of one entry of what is served
--- ($3, $4; NULL for all).
+-- Across scopes: open turns without an update since a time, the longest idle first, of one entry of `Serves` ($3, $4;
+-- NULL for all).
 SELECT tenant_id, project_id, turn_id
 FROM sidemirror.open_turn_envelopes
 WHERE updated_us < $1
@@ -144,7 +144,7 @@ ORDER BY updated_us, tenant_id, project_id, turn_id
 LIMIT $2
 
 -- name: open_heads
--- Of these turns, the heads of those that are open.
+-- The heads of those of these turns that are open.
 SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND turn_id = ANY ($3::text[]) AND standing = 'open'
