@@ -1,8 +1,8 @@
-"""What a new connection must show before it is used: a role that row level security holds, a schema that we know, and a
-tenant whose rows the role reaches.
+"""Checks of a new connection: row level security must bind its role, the server must know the schema, and the role must
+reach the rows of a tenant.
 
-Asked of every connection and not only at start: a failover may lead to another database, and a migration may have come
-meanwhile.
+Every connection is checked, not only the first: a failover may lead to another database, and a migration may have
+been applied in between.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,22 +19,22 @@ _SQL = load_statements(Path(__file__).with_name("database.sql"))
 
 
 class Reach(msgspec.Struct, frozen=True):
-    """Which tenants' rows a connection's role reaches (migrations/*_role_tenants.sql). `is_operator`: every tenant's.
-    `own`: the tenants that it is bound to, by itself or as a member that inherits. `roles`: by tenant, the role to take
-    for it (quoted); only where the role is bound to no tenant itself."""
+    """The tenants whose rows a connection's role reaches (migrations/*_role_tenants.sql). `is_operator`: every tenant.
+    `own`: tenants that it is bound to, directly or as a member that inherits. `roles`: by tenant, the role to take for
+    it (quoted); empty if the role is bound to a tenant."""
 
     is_operator: bool = True
     own: tuple[str, ...] = ()
     roles: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     def includes(self, tenant_id: str) -> bool:
-        """Whether there is a way to this tenant's rows."""
+        """Whether the role reaches this tenant's rows."""
         return self.is_operator or tenant_id in self.own or tenant_id in self.roles
 
 
 class PostgresFacts(msgspec.Struct, frozen=True):
-    """What is to be known of a server. `commit_waits`: commits wait for the disk by themselves; when not, they must be
-    told to. `is_durable`: what has reached the disk outlives a crash of the machine."""
+    """Facts about a server. `commit_waits`: commits wait for the disk by default; if not, each transaction must ask for
+    it. `is_durable`: data on the disk survives a crash of the machine."""
 
     commit_waits: bool = True
     is_durable: bool = True
@@ -42,11 +42,11 @@ class PostgresFacts(msgspec.Struct, frozen=True):
 
 
 async def admit(connection: asyncpg.Connection, known: Sequence[PostgresMigration]) -> PostgresFacts:
-    """What the server is like.
+    """Checks a connection and returns the facts about its server.
 
     Raises StoreRefused, saying why, when the connection may not be used.
     """
-    # In one transaction: behind a pooler each statement could otherwise reach another server process.
+    # Behind a pooler, statements outside one transaction could reach different server processes.
     await connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY")
     standing, reasons = await look(connection)
     for reason in reasons:
@@ -58,18 +58,18 @@ async def admit(connection: asyncpg.Connection, known: Sequence[PostgresMigratio
 
 
 async def look(connection: asyncpg.Connection) -> tuple[PostgresFacts, tuple[str, ...]]:
-    """What the server is like, and every reason but the schema's version why the connection may not be used, the
-    gravest first. In the caller's transaction."""
+    """The facts about the server, and the reasons why the connection may not be used, the gravest first. Does not check
+    the schema's version. Runs in the caller's transaction."""
     found = await connection.fetchrow(_SQL["role"])
     standing = PostgresFacts(commit_waits=found["synchronous_commit"] != "off", is_durable=found["fsync"] == "on")
     return standing, tuple(_reasons(found))
 
 
 async def reach_of(connection: asyncpg.Connection) -> Reach:
-    """Which tenants' rows the role reaches, of a schema that was checked. Raises StoreRefused when it is none."""
+    """The tenants whose rows the role reaches, after `check_schema`. Raises StoreRefused if there are none."""
     found = await connection.fetchrow(_SQL["reach"])
     own = tuple(found["own"])
-    # One way to each tenant: a role of its own is not left for another.
+    # A role that is bound to a tenant takes no other role.
     roles = {} if own else dict(zip(found["taken"], found["roles"], strict=True))
     if not (found["is_operator"] or own or roles):
         role = await connection.fetchval("SELECT current_user")
@@ -81,12 +81,12 @@ async def reach_of(connection: asyncpg.Connection) -> Reach:
 
 
 async def recorded(connection: asyncpg.Connection) -> list[PostgresApplied]:
-    """The migrations that were applied, in order."""
+    """The applied migrations, in order."""
     return [PostgresApplied(*row) for row in await connection.fetch(_SQL["migrations"])]
 
 
 async def database_time(connection: asyncpg.Connection) -> int:
-    """The database's time, in microseconds since 1970, in the caller's transaction or in none."""
+    """The database's time, in microseconds since 1970. Works inside and outside a transaction."""
     now_us: int = await connection.fetchval(_SQL["clock"])
     return now_us
 

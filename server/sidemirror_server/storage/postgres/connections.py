@@ -1,7 +1,7 @@
-"""A few connections, shared: at most so many, each wait for one bounded, and those that nobody needs let go.
+"""A small connection pool: its size and every wait are bounded, and idle connections are closed.
 
-asyncpg's own pool is not used: it waits without bound for a connection that hangs (decision 010), and resets a session
-on every release. That costs a round trip and does nothing for sessions that keep no state.
+asyncpg's own pool is not used: it waits without bound for a connection that hangs (decision 010). It also resets each
+released session, which costs a round trip and is useless for sessions without state.
 """
 
 import asyncio
@@ -20,26 +20,26 @@ class _Idle(NamedTuple):
 
 
 class Connections:
-    """To be used from one event loop. Whoever takes a connection gives it back, or discards it."""
+    """The pool, for use from one event loop. The caller of `take` must call `give_back` or `discard`."""
 
     def __init__(
         self, connect: Callable[[], Awaitable[asyncpg.Connection]], most: int, wait_s: float, idle_s: float
     ) -> None:
-        """`most`: at once. `wait_s`: how long to wait for one of them, and again for making it. Idle ones but the last
-        used are closed after `idle_s` seconds."""
+        """`most`: connections at once. `wait_s`: the time limit for a free place, and again for a new connection. Idle
+        connections are closed after `idle_s` seconds, except the last used."""
         self._connect = connect
         self._most = most
         self._wait_s = wait_s
         self._idle_s = idle_s
         self._free = asyncio.Semaphore(most)
-        self._idle: deque[_Idle] = deque()  # the last used at the right end
+        self._idle: deque[_Idle] = deque()  # least recently used first
         self._taken: set[asyncpg.Connection] = set()
         self._trimming: asyncio.TimerHandle | None = None
         self._closed = False
 
     async def take(self) -> asyncpg.Connection:
-        """A connection that was alive when it was last seen. Raises StoreUnavailable when all are busy for too long,
-        TimeoutError when a new one takes too long, and what `connect` raises."""
+        """An idle connection, else a new one. Raises StoreUnavailable if all are busy for too long, TimeoutError if a
+        new one takes too long, and the errors of `connect`."""
         try:
             async with asyncio.timeout(self._wait_s):
                 await self._free.acquire()
@@ -53,7 +53,7 @@ class Connections:
             except BaseException:
                 self._free.release()
                 raise
-        if self._closed:  # while this one was made
+        if self._closed:  # while this connection was made
             connection.terminate()
             raise StoreUnavailable(store="postgres", reason="it was closed")
         self._taken.add(connection)
@@ -67,8 +67,8 @@ class Connections:
         return None
 
     def give_back(self, connection: asyncpg.Connection) -> None:
-        """The connection is in order, and in no transaction."""
-        if connection not in self._taken:  # all were discarded meanwhile
+        """Returns a usable connection to the pool; it must be in no transaction."""
+        if connection not in self._taken:  # after discard_all
             return
         self._taken.remove(connection)
         now_s = asyncio.get_running_loop().time()
@@ -78,32 +78,32 @@ class Connections:
             self._trimming = asyncio.get_running_loop().call_later(self._idle_s, self._trim)
 
     def discard(self, connection: asyncpg.Connection) -> None:
-        """Nobody knows what state the connection is in: it is cut, which rolls back what it had begun."""
+        """Closes a connection in an unknown state at once; the server rolls its transaction back."""
         if connection in self._taken:
             self._taken.remove(connection)
             self._free.release()
         connection.terminate()
 
     def adopt(self, connection: asyncpg.Connection) -> None:
-        """Takes in a connection that was made elsewhere, if there is room."""
+        """Adds a connection that was made elsewhere, or closes it if the pool is full."""
         if len(self._idle) + len(self._taken) < self._most:
             self._idle.append(_Idle(connection, asyncio.get_running_loop().time()))
         else:
             connection.terminate()
 
     def discard_idle(self) -> None:
-        """Cuts what nobody uses: a server that went away took them along, whether or not they know."""
+        """Closes all idle connections at once: after a server's failure none of them works."""
         while self._idle:
             self._idle.pop().connection.terminate()
 
     def discard_all(self) -> None:
-        """Cuts those in use too: whoever waits on one that hangs is told at once."""
+        """Closes all connections at once. Callers that wait on one fail immediately."""
         self.discard_idle()
         for connection in tuple(self._taken):
             self.discard(connection)
 
     def close(self) -> None:
-        """Cuts everything, also what is being made at this moment."""
+        """Closes all connections at once, including those that are being made."""
         self._closed = True
         if self._trimming is not None:
             self._trimming.cancel()

@@ -1,18 +1,18 @@
-"""The shared store: how its adapters reach Postgres, and how it is known to be away.
+"""The shared store: transactions on Postgres for its adapters, and detection of a store that is away.
 
-An adapter gets a transaction, and only that:
+An adapter uses only transactions:
 
     async with database.transaction(scope) as transaction:
         rows = await transaction.fetch(statement, *values)
 
-It sees and keeps rows of that scope only, whatever its statements say (row level security). A login that is bound to
-no tenant itself takes the tenant's role for the length of the transaction (docs/postgres-tenants.md). Everything that a
-session could remember is set within the transaction (SET LOCAL), in the round trip that begins it: the same connection
-serves anybody next, and a pooler such as PgBouncer may put each transaction on another one. Statements are not kept
-prepared for the same reason.
+Row level security limits it to rows of that scope, whatever its statements say. A login that is bound to no tenant
+takes the tenant's role for the length of the transaction (docs/postgres-tenants.md). Session settings are local to the
+transaction (SET LOCAL) and set in the round trip that begins it. The next transaction on a connection may belong to
+another scope, and a pooler such as PgBouncer may run each transaction on another connection. For the same reason no
+statement stays prepared.
 
-A store that goes away is asked again every half second, by nobody's call: until it answers, calls are refused at once.
-So is one that was never there: a server starts without it, and works with it once it answers.
+A background task probes a store that is away every half second. Calls are refused at once until the store answers. A
+server can start while the store is away, and uses it once it answers.
 """
 
 import asyncio
@@ -42,49 +42,48 @@ from sidemirror_server.vocabulary.store_clock import StoreClock
 
 _log = logging.getLogger(__name__)
 
-# Chosen here, so that one sidecar among hundreds stays small: calls of one agent rarely need more at once, and each
-# append of the recorder carries what all turns have waiting.
+# Chosen here: hundreds of sidecars share a server. The calls of one agent rarely need more at once, and one append of
+# the recorder carries the waiting entries of all turns.
 CONNECTIONS = 4
-# Design: 200 idle sidecars within 400 connections. Those beyond the first are let go after this long.
+# 200 idle sidecars must fit into 400 connections (decision 038): idle connections but one are closed after this time.
 _IDLE_S = 30.0
-# Chosen here. Waiting for a connection, and for its making; a transaction from its beginning to its commit.
+# Chosen here. _TAKE_S: the wait for a free connection, and for a new one. TRANSACTION_S: from BEGIN to COMMIT.
 _TAKE_S = 2.0
 TRANSACTION_S = 5.0
-# Less than the pool waits, so that it is told what took so long.
+# Below the pool's limit, so that the error names the step that took too long.
 _CONNECT_S = 0.9 * _TAKE_S
-# Design of the issue: the first success comes within 5 s of the store's return. One try lasts long: a server that was
-# stopped answers the try that is waiting when it goes on, where one that was given up is only in the way of the next;
-# and a lost packet is sent again within 2 s.
+# The first success must come within 5 s of the store's return (decision 010). A probe has a long time limit: a server
+# that was stopped answers the pending probe when it continues, and a lost packet is sent again within 2 s.
 _PROBE_EVERY_S = 0.5
 _PROBE_S = 4.0
-# A connection may break by itself; two in a row tell of the server.
+# One failure may be the connection's; two in a row mean that the server is away.
 _AWAY_AFTER = 2
 
 
 class Transaction:
-    """Statements in one transaction. Values are bound, in the order of the statement's numbers."""
+    """Runs statements in one transaction. Values are bound to $1, $2, … in order."""
 
     def __init__(self, connection: asyncpg.Connection, reach: Reach) -> None:
         self._connection = connection
         self._reach = reach
 
     async def enter(self, scope: Scope) -> None:
-        """From here on, rows of this scope."""
+        """Limits the statements that follow to rows of this scope."""
         await self._connection.execute("; ".join(_scope_settings(scope, self._reach)))
 
     async def leave(self) -> None:
-        """From here on, envelopes of every scope again."""
+        """Ends `enter`: the statements that follow see envelopes of every scope."""
         if self._reach.roles:
             await self._connection.execute("SET LOCAL ROLE NONE")
 
     async def fetch(self, statement: str, *values: Any) -> list[asyncpg.Record]:
-        """Every row."""
+        """All rows."""
         rows: list[asyncpg.Record] = await self._connection.fetch(statement, *values)
         return rows
 
     async def fetch_served(self, serves: Serves, limit: int, statement: str, *values: Any) -> list[asyncpg.Record]:
-        """Rows of what is served, entry by entry, at most `limit`. The statement's last values are how many rows, and
-        the entry's tenant and project, NULL for all."""
+        """At most `limit` rows of the scopes served. Runs the statement for each entry of `serves`; its last values are
+        the number of rows, the tenant and the project (NULL for all)."""
         rows: list[asyncpg.Record] = []
         for entry in serves.entries:
             if len(rows) < limit:
@@ -92,17 +91,17 @@ class Transaction:
         return rows
 
     async def first(self, statement: str, *values: Any) -> asyncpg.Record | None:
-        """The first row, None when there is none."""
+        """The first row; None if there is none."""
         return await self._connection.fetchrow(statement, *values)
 
     async def change(self, statement: str, *values: Any) -> int:
-        """How many rows the statement touched."""
+        """The number of rows that the statement changed."""
         told: str = await self._connection.execute(statement, *values)
         return int(told.rpartition(" ")[2])
 
 
 class PostgresDatabase:
-    """One Postgres database, by a role that owns nothing in it. To be used from one event loop."""
+    """One Postgres database, used by a role that owns nothing in it, from one event loop."""
 
     def __init__(
         self,
@@ -113,8 +112,8 @@ class PostgresDatabase:
         changed: Callable[[], None] = lambda: None,
         clock: StoreClock | None = None,
     ) -> None:
-        """Use `open`."""
-        # The database's time, measured with each connection and each minute.
+        """Callers use `open` instead."""
+        # Follows the database's time, which is measured on each new connection and every minute.
         self.clock = clock or StoreClock(SystemClock())
         self._url = url
         self._known = known
@@ -139,12 +138,12 @@ class PostgresDatabase:
         changed: Callable[[], None] = lambda: None,
         clock: StoreClock | None = None,
     ) -> Self:
-        """Connects and looks whether this server may work there. `known`: the server's own migrations by default.
-        `changed` is called each time after which `is_available` says something else. `clock` is kept in step.
+        """Connects and checks whether this server may use the database. `known`: by default the server's migrations.
+        `changed` is called whenever `is_available` changes. `clock` is set to the database's time.
 
-        Raises StoreRefused, saying why: a setting is wrong, the role could look past row level security, or the schema
-        is not one that this server knows how to use. When nobody answers: StoreUnavailable, or with `must_answer` False
-        a store that is away, and is asked again until it answers.
+        Raises StoreRefused, with the reason, if a setting is wrong, the role can bypass row level security, or this
+        server cannot use the schema. If the database does not answer, raises StoreUnavailable, or with `must_answer`
+        False returns a store that is away and is probed until it answers.
         """
         database = cls(url, read_migrations() if known is None else known, connections, idle_s, changed, clock)
         try:
@@ -161,7 +160,7 @@ class PostgresDatabase:
         return database
 
     async def close(self) -> None:
-        """Cuts every connection; what runs fails."""
+        """Closes all connections at once; running statements fail."""
         self._closed = True
         if self._probing is not None:
             self._probing.cancel()
@@ -170,11 +169,11 @@ class PostgresDatabase:
         self._connections.close()
 
     def is_available(self) -> bool:
-        """Whether the store answered when it was asked last."""
+        """False while the store is away, and after `close`."""
         return not (self._closed or self._is_away())
 
     def _is_away(self) -> bool:
-        """Somebody is asking it again."""
+        """Whether a probe is running."""
         return self._probing is not None and not self._probing.done()
 
     @contextlib.asynccontextmanager
@@ -188,10 +187,9 @@ class PostgresDatabase:
     ) -> AsyncIterator[Transaction]:
         """A transaction on the rows of `scope`; with None on envelopes, until it enters a scope.
 
-        Committed, and durable, when the block ends; an error undoes all of it. `in_turn`: transactions that name the
-        same here take turns, each from its beginning until it is durable. Raises StoreUnavailable (whether it was
-        committed is not known), StoreFull, and NotPermitted for a tenant that the role is not bound to, besides what
-        the block raises.
+        The transaction is committed and durable when the block ends; an error rolls it back. Transactions with the
+        same `in_turn` run one after another, each until it is durable. Raises StoreUnavailable (the commit may have
+        succeeded), StoreFull, NotPermitted for a tenant that the role is not bound to, and the errors of the block.
         """
         if self._closed or self._is_away():
             why = "it cannot be used as it is; the log says why" if self._refused else "it did not answer"
@@ -207,8 +205,8 @@ class PostgresDatabase:
         self._failures = 0
 
     async def _facts_for(self, scope: Scope | None, connection: asyncpg.Connection) -> PostgresFacts:
-        """What is known of the server, looked at again for a tenant that may have been bound meanwhile. Raises
-        NotPermitted when the role does not reach it."""
+        """The facts about the server. They are read again for an unknown tenant, which may be newly bound. Raises
+        NotPermitted if the role does not reach the tenant."""
         if scope is not None and not self._standing.reach.includes(scope.tenant_id):
             self._standing = replace(self._standing, reach=await reach_of(connection))
             if not self._standing.reach.includes(scope.tenant_id):
@@ -217,7 +215,7 @@ class PostgresDatabase:
 
     @contextlib.asynccontextmanager
     async def _connection(self) -> AsyncIterator[asyncpg.Connection]:
-        """A connection, which goes back only when it is known to be in order."""
+        """A connection, returned to the pool only if it is still usable."""
         connection = await self._connections.take()
         try:
             yield connection
@@ -225,14 +223,14 @@ class PostgresDatabase:
             if not connection.is_closed() and connection.is_in_transaction():
                 await self._roll_back(connection)
             if meaning_of(exc) is PostgresFailureKind.UNBOUND:
-                # What the role reaches has changed: the next connection is asked for it anew.
+                # The role's tenants have changed; a new connection reads them again.
                 self._connections.discard(connection)
                 self._connections.discard_idle()
             else:
                 self._settle(connection)
             raise
         except BaseException:
-            # Cancelled, out of time, cut: a statement may still be on its way.
+            # After a cancellation, a timeout or a lost connection, a statement may still be running.
             self._connections.discard(connection)
             raise
         self._settle(connection)
@@ -266,7 +264,7 @@ class PostgresDatabase:
             raise failure from exc
 
     async def _connect(self, within_s: float = _CONNECT_S) -> asyncpg.Connection:
-        """A connection that may be used. Raises StoreUnavailable, saying what to change."""
+        """A new connection that passed all checks. Raises StoreUnavailable, which says what to change."""
         try:
             connection = await connect(self._url, within_s)
             try:
@@ -298,13 +296,13 @@ class PostgresDatabase:
     # --- while it is away --------------------------------------------------------------------------------------------
 
     def _failed(self, failure: SidemirrorError, *, hangs: bool) -> None:
-        """Nobody answered. `hangs`: nor will those who have been asked already."""
+        """Counts a failure. `hangs`: statements on other connections will get no answer either."""
         self._failures += 1
         if self._failures >= _AWAY_AFTER:
             self._away(failure, hangs=hangs)
 
     def _away(self, failure: SidemirrorError, *, hangs: bool = False) -> None:
-        """From now on it is asked by nobody but `_probe`."""
+        """Marks the store as away: from now on only `_probe` connects to it."""
         if self._closed or self._is_away():
             return
         self._log_why(failure)
@@ -324,7 +322,7 @@ class PostgresDatabase:
             _log.warning("store_away", extra=told)
 
     async def _probe(self, failure: SidemirrorError) -> None:
-        """Asks until it answers. Says why it cannot be used each time that this changes."""
+        """Connects repeatedly until the store answers. Logs the reason for failure whenever it changes."""
         connection = None
         while connection is None:
             await asyncio.sleep(_PROBE_EVERY_S)
@@ -348,13 +346,13 @@ class PostgresDatabase:
 def _begin(
     scope: Scope | None, facts: PostgresFacts, *, reads_only: bool, in_turn: tuple[str, ...], within_s: float
 ) -> str:
-    """What begins a transaction, as one message: several statements in one round trip, which can hold no bound values.
-    Nothing that a caller chose stands in it as it is: texts come as hexadecimal digits, which the policies read back
-    (migrations/0001_scopes.sql), the rest is numbers, and roles as Postgres has quoted them."""
+    """The statements that begin a transaction, as one message and so one round trip. Such a message cannot have bound
+    values. Texts of a caller are therefore written in hexadecimal, which the policies decode
+    (migrations/0001_scopes.sql). The other values are numbers, and roles quoted by Postgres."""
     within_ms = int(within_s * 1000)
     statements = [
         f"BEGIN ISOLATION LEVEL READ COMMITTED {'READ ONLY' if reads_only else 'READ WRITE'}",
-        # A stopped or cut-off sidecar must not hold others up.
+        # A stopped or disconnected sidecar must not block others.
         f"SET LOCAL idle_in_transaction_session_timeout = {within_ms}",
         f"SET LOCAL statement_timeout = {within_ms}",
         f"SET LOCAL lock_timeout = {within_ms}",
@@ -369,7 +367,7 @@ def _begin(
 
 
 def _scope_settings(scope: Scope, reach: Reach) -> list[str]:
-    """Raises NotPermitted for a tenant whose role is not known."""
+    """The settings for rows of a scope. Raises NotPermitted for a tenant whose role is unknown."""
     settings = [
         f"SET LOCAL sidemirror.tenant_id = '{scope.tenant_id.encode().hex()}'",
         f"SET LOCAL sidemirror.project_id = '{scope.project_id.encode().hex()}'",
@@ -382,6 +380,6 @@ def _scope_settings(scope: Scope, reach: Reach) -> list[str]:
 
 
 def _lock_of(names: tuple[str, ...]) -> int:
-    """The number of the lock of these names. Others with the same one would only wait for each other."""
+    """The number of the advisory lock for these names. A collision would only make transactions wait."""
     name = "\0".join(("sidemirror", *names)).encode()
     return int.from_bytes(blake2b(name, digest_size=8).digest(), "big", signed=True)

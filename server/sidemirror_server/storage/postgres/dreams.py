@@ -15,7 +15,7 @@ _LAST_NUMBER = 2**63 - 1
 
 
 class PostgresDreams:
-    """The port `Dreams` on the shared store. What is unread is kept by triggers on `memories`."""
+    """The port `Dreams` on the shared store. Triggers on `memories` keep the list of unread memories."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""What can be said of a shared store without using it as a server does: it changes nothing, and is bounded in time."""
+"""Examines a shared store for `doctor`. It changes nothing, and its time is bounded."""
 
 import asyncio
 from collections.abc import Iterator
@@ -14,16 +14,16 @@ from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.errors import StoreRefused, StoreUnavailable
 
 _SQL = load_statements(Path(__file__).with_name("examine.sql"))
-# Chosen here: longer than `serve` waits for a connection, short enough for somebody who waits for the answer.
+# Chosen here: longer than `serve` waits for a connection, and short enough for an interactive command.
 _CONNECT_S = 3.0
 _LOOK_S = 3.0
-# How many tenants a line names. Chosen here.
+# The most tenants that a line names. Chosen here.
 _NAMED = 5
 
 
 class ExaminedShared(msgspec.Struct, frozen=True):
-    """A shared store as it was found. `facts`: what there is to know. `advice`: what works and could be better.
-    `problems`: why a server could not use it. `clock_ahead_us`: of its machine, of this one."""
+    """The findings about a shared store. `advice`: possible improvements. `problems`: reasons why a server could not
+    use the store. `clock_ahead_us`: how far the store's clock is ahead of this machine's."""
 
     facts: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
@@ -32,8 +32,8 @@ class ExaminedShared(msgspec.Struct, frozen=True):
 
 
 async def examine_shared(url: str, connections: int, now_us: int) -> ExaminedShared:
-    """Looks at the database as the role of `url`, for a server that would use so many connections. Whatever is wrong is
-    told in `problems`; raises nothing."""
+    """Examines the database as the role of `url`, for a server that would use this number of connections. Reports
+    failures in `problems`; raises nothing."""
     try:
         connection = await connect(url, _CONNECT_S)
     except StoreRefused as refusal:
@@ -99,7 +99,7 @@ def _reach(reach: Reach) -> str:
 
 
 def _named(tenants: tuple[str, ...]) -> str:
-    """The first few tenants, and how many more there are."""
+    """The first few tenants, and the number of the others."""
     named = ", ".join(map(repr, tenants[:_NAMED]))
     more = len(tenants) - _NAMED
     return f"tenant{'s' if len(tenants) > 1 else ''} {named}{f' and {more} more' if more > 0 else ''}"
@@ -125,7 +125,7 @@ def _shortage(server: asyncpg.Record, connections: int) -> Iterator[str]:
             f"the role or the database is limited to {server['own_limit']} connections, and this server uses up to "
             f"{connections}: lower database_connections, or raise CONNECTION LIMIT"
         )
-    # The one that looks is among them.
+    # `taken` includes this connection.
     free = server["most"] - server["taken"] + 1
     if free < connections:
         yield (

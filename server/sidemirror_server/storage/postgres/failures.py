@@ -1,8 +1,8 @@
-"""What asyncpg's and Postgres' errors mean to a caller. The only place that reads their classes and codes.
+"""Translates errors of asyncpg and Postgres. No other module reads their classes and codes.
 
-A code's first two characters are its class (https://www.postgresql.org/docs/current/errcodes-appendix.html). Postgres'
-messages carry values of rows, and asyncpg adds them to an error's text, the driver's and the network's name hosts: none
-of that leaves this place, only the code, what asyncpg calls it, and fixed words on what to change.
+A code's first two characters are its class (https://www.postgresql.org/docs/current/errcodes-appendix.html). Error
+texts of Postgres may contain values of rows, and those of the driver and the network contain host names. No such text
+leaves this module: a translated error has only the code, asyncpg's name for it, and a fixed hint on what to change.
 """
 
 import errno
@@ -16,21 +16,21 @@ from sidemirror_server.vocabulary.errors import NotPermitted, SidemirrorError, S
 
 
 class PostgresFailureKind(Enum):
-    """What an error tells of."""
+    """The cause of an error."""
 
-    # Nobody answers there, or not in a way that a connection can go on with.
+    # The server does not answer, or the connection is unusable.
     AWAY = "away"
-    # Postgres answered that it will not do this now.
+    # Postgres refused the statement for now.
     BUSY = "busy"
-    # There is no room on its disk.
+    # The server's disk is full.
     FULL = "full"
-    # The role is not bound to the tenant whose rows it asked for.
+    # The role is not bound to the tenant of the rows.
     UNBOUND = "unbound"
-    # The statement or its caller is at fault: trying again would fail again.
+    # The statement or its caller is wrong; a retry would fail too.
     DEFECT = "defect"
 
 
-# By class, and by code where that says otherwise.
+# By class, then by code where a code differs from its class.
 _CLASSES = {
     "08": PostgresFailureKind.AWAY,  # connection exception
     "28": PostgresFailureKind.AWAY,  # invalid authorization
@@ -45,7 +45,7 @@ _CLASSES = {
 }
 _CODES = {
     "25006": PostgresFailureKind.AWAY,  # read-only: this is a standby, the primary is elsewhere
-    "25P03": PostgresFailureKind.BUSY,  # idle in a transaction for too long: we were stopped
+    "25P03": PostgresFailureKind.BUSY,  # idle in a transaction for too long: this process was stopped
     "25P04": PostgresFailureKind.BUSY,  # the transaction took too long
     "53100": PostgresFailureKind.FULL,  # disk full
     "53300": PostgresFailureKind.AWAY,  # too many connections
@@ -54,19 +54,19 @@ _CODES = {
     "57P03": PostgresFailureKind.AWAY,  # cannot connect now
     "57P04": PostgresFailureKind.AWAY,  # the database was dropped
     "57P05": PostgresFailureKind.AWAY,  # idle session timeout
-    "SM001": PostgresFailureKind.UNBOUND,  # our own (migrations/*_role_tenants.sql)
+    "SM001": PostgresFailureKind.UNBOUND,  # raised by migrations/*_role_tenants.sql
 }
-# Not Postgres' own: the driver's, the network's, and what our own time limits become.
+# Errors of the driver, of the network and of our time limits.
 _AWAY = (
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,
     asyncpg.UnsupportedServerFeatureError,
-    OSError,  # with ConnectionError, TimeoutError and ssl.SSLError
-    EOFError,  # with asyncio.IncompleteReadError
+    OSError,  # includes ConnectionError, TimeoutError and ssl.SSLError
+    EOFError,  # includes asyncio.IncompleteReadError
 )
 
 
-# What to change, in fixed words, for what stands between this server and its store. By code, then by class.
+# Fixed hints on what to change when the store cannot be reached, by code or by class.
 _URL = "SIDEMIRROR_DATABASE_URL (serve) or --database-url (migrate)"
 _HINTS = {
     "28P01": f"the password is wrong, or the role does not exist: change them in {_URL}",
@@ -87,7 +87,7 @@ _HINTS = {
     ),
     "25006": f"this server is read-only: a standby; name the primary in {_URL}",
 }
-# The settings are at fault, and stay so until somebody changes something.
+# Errors of the settings: retries fail until somebody changes them.
 _SETTINGS_CODES = {"28P01", "28000", "3D000", "42501"}
 _TLS_HINT = (
     f"no TLS connection could be made: look at sslmode and sslrootcert in {_URL}, and at the server's certificate"
@@ -96,7 +96,7 @@ _HOST_HINT = f"the host's name cannot be resolved: change it in {_URL}, or mend 
 
 
 def meaning_of(error: BaseException) -> PostgresFailureKind:
-    """What `error`, raised by asyncpg, tells of. Whatever is not known to come from outside is a defect."""
+    """The cause of `error`, raised by asyncpg. An unknown error is a defect."""
     if isinstance(error, asyncpg.PostgresError):
         code = error.sqlstate or ""
         return _CODES.get(code) or _CLASSES.get(code[:2], PostgresFailureKind.DEFECT)
@@ -106,7 +106,7 @@ def meaning_of(error: BaseException) -> PostgresFailureKind:
 
 
 def store_failure(error: BaseException) -> SidemirrorError | None:
-    """The error to raise instead when the store itself failed; None when the statement or its caller is at fault."""
+    """The error to raise instead of `error` if the store failed; None if the statement or its caller is wrong."""
     meaning = meaning_of(error)
     if meaning is PostgresFailureKind.DEFECT:
         return None
@@ -123,8 +123,8 @@ def not_bound() -> NotPermitted:
 
 
 def connect_failure(error: BaseException) -> StoreUnavailable | None:
-    """The error to raise instead when no connection could be made: StoreRefused when the settings have to change first,
-    StoreUnavailable when the store may be there later. None for what neither the store nor the network raises."""
+    """The error to raise if a connection failed: StoreRefused if the settings must change, StoreUnavailable if a retry
+    may succeed. None for errors that neither the store nor the network raises."""
     code = getattr(error, "sqlstate", None) if isinstance(error, asyncpg.PostgresError) else None
     if code is None and meaning_of(error) is PostgresFailureKind.DEFECT:
         return None
@@ -137,7 +137,7 @@ def connect_failure(error: BaseException) -> StoreUnavailable | None:
 
 def _network_hint(error: BaseException) -> str:
     if isinstance(error, ssl.SSLError) or (type(error) is ConnectionError and "SSL" in str(error)):
-        return _TLS_HINT  # the second is asyncpg's own: the server has TLS switched off
+        return _TLS_HINT  # asyncpg raises the second if the server has no TLS
     if isinstance(error, socket.gaierror):
         return _HOST_HINT
     if isinstance(error, (ConnectionRefusedError, FileNotFoundError)):

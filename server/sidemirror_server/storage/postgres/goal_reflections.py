@@ -1,5 +1,5 @@
-"""Goal reflections in Postgres. Who puts and deletes reflections of one goal takes turns: otherwise two that each see
-only their own would leave more than there may be."""
+"""Goal reflections in Postgres. Changes of one goal's reflections take turns: two concurrent puts would not see each
+other's reflection, and so exceed the limit for a goal."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ class PostgresGoalReflections:
             *(created_us, reflection.reflection_id, reflection.objective, reflection.insight, reflection.importance),
             *(reflection.goal_state.value, reflection.origin.value),
         )
-        words = sorted(words_of(reflection.objective))  # in one order, so that nobody waits for somebody who waits
+        words = sorted(words_of(reflection.objective))  # sorted to avoid deadlocks
         async with self._database.transaction(scope, in_turn=_turn(scope, reflection.goal_id)) as transaction:
             if await transaction.first(_SQL["refused"], *place, created_us, now_us - REFUSED_FOR_US):
                 return False
@@ -54,7 +54,7 @@ class PostgresGoalReflections:
         return found[0] if found else ()
 
     async def recent(self, scope: Scope, now_us: int) -> Goals:
-        # A goal has a few at most, so among so many there are enough goals.
+        # A goal has at most MOST_PER_GOAL reflections, so this many belong to enough goals.
         wanted = (now_us - KEPT_FOR_US, MOST_PER_GOAL * MOST_RECENT_GOALS)
         async with self._database.transaction(scope, reads_only=True) as transaction:
             newest = dict.fromkeys(row[0] for row in await transaction.fetch(_SQL["newest"], *_place(scope), *wanted))
@@ -77,7 +77,7 @@ class PostgresGoalReflections:
 
 
 async def _forget(transaction: Transaction, scope: Scope, before_us: int) -> None:
-    """Some of what nobody is shown any more goes."""
+    """Removes some of the expired reflections."""
     for row in await transaction.fetch(_SQL["oldest"], *_place(scope), before_us, FORGOTTEN_AT_ONCE):
         place = (*_place(scope), row[0])
         await transaction.change(_SQL["forget"], *place, before_us)

@@ -1,4 +1,4 @@
-"""Entries that stand alone, in the log that turns use too, in Postgres."""
+"""The journal of single entries in Postgres. It shares the log with turns."""
 
 from pathlib import Path
 
@@ -12,8 +12,8 @@ _SQL = load_statements(Path(__file__).with_name("journal.sql"))
 
 
 class PostgresJournal(PostgresTurnLog):
-    """The port `Journal` on the shared store. Reads as the turns' log does, and takes turns with its appends, so that a
-    scope's entries become visible in the order of their positions."""
+    """The port `Journal` on the shared store. It reads as the log of turns does. Its appends take turns with those of
+    the log, so that a scope's entries become visible in the order of their positions."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         super().__init__(database)

@@ -1,7 +1,7 @@
-"""The ledger in Postgres: a running total for everything that can have a cap, changed in one transaction.
+"""The ledger in Postgres: a running total for each possible cap, all changed in one transaction.
 
-Whatever has a cap over all scopes makes reservations take turns over all scopes; so they do here, always, which also
-keeps two of them from waiting for each other. Next to a call to a model that is short.
+A cap over all scopes requires that reservations of all scopes take turns. They always do so here, which also avoids
+deadlocks. The wait is short compared with a call to a model.
 """
 
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ class PostgresLedger:
 
     async def forget(self, serves: Serves, before_day: int, limit: int, now_us: int) -> int:
         before_day, forgotten = min(before_day, day_of(now_us)), 0
-        # In turn, so that two sidecars that forget at once do not wait for each other's rows.
+        # `in_turn` avoids deadlocks between two sidecars that remove rows at once.
         async with self._database.transaction(None, in_turn=_IN_TURN) as transaction:
             rows = await transaction.fetch_served(serves, limit, _SQL["old"], before_day)
             for scope in dict.fromkeys(Scope(row[0], row[1]) for row in rows):

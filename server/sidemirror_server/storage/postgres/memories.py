@@ -33,7 +33,7 @@ from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.terms import terms_of
 
 _SQL = load_statements(Path(__file__).with_name("memories.sql"))
-_FIRST_KEY = MemoryKey(2**63 - 1, "")  # before every memory there can be
+_FIRST_KEY = MemoryKey(2**63 - 1, "")  # the cursor before the first memory
 _LAST_VERSION = 2**63 - 1
 
 
@@ -89,7 +89,7 @@ class PostgresMemories:
             if not now:
                 return ()
             present = memory_in(*now[0][1:])
-            # Another version may have come in between: what is older than the one that was seen is complete.
+            # A newer version may be stored between the two reads. The list below the version just read is complete.
             older = min(below, present.version)
             rows = await transaction.fetch(_SQL["versions"], *_scope(scope), memory_id, older, limit)
         memories = (present, *(memory_in(*row) for row in rows))
@@ -121,7 +121,7 @@ class PostgresMemories:
 
 
 async def remove(transaction: Transaction, scope: Scope, memory_id: str) -> bool:
-    """Removes a memory with all that belongs to it; whether there was one."""
+    """Removes a memory and all its rows; returns whether it existed."""
     if await transaction.change(_SQL["delete"], *_scope(scope), memory_id) == 0:
         return False
     await transaction.change(_SQL["delete_versions"], *_scope(scope), memory_id)
@@ -152,7 +152,7 @@ async def _learn(transaction: Transaction, scope: Scope, lesson: Lesson, now_us:
 async def _as_learned(
     transaction: Transaction, scope: Scope, lesson: Lesson, reflection_id: str, strategy_id: str
 ) -> Learned:
-    """What a lesson came to when it was learned, as that is now."""
+    """The current state of the memories that were learned from a lesson."""
     rows = await transaction.fetch(_SQL["get"], *_scope(scope), [reflection_id, strategy_id])
     found = {row[0]: memory_in(*row[1:]) for row in rows}
     reflection = found.get(reflection_id) or replace(lesson.reflection, memory_id=reflection_id)
@@ -164,7 +164,7 @@ async def _as_learned(
 
 
 async def _settle(transaction: Transaction, scope: Scope, draft: MemoryRecord, now_us: int) -> MemoryRecord:
-    """Strengthens what the draft says already, or keeps the draft."""
+    """Strengthens an existing memory that says the same as the draft, or adds the draft."""
     keys = list(known_by(draft))
     row = await transaction.first(_SQL["known"], *_scope(scope), draft.kind, keys)
     if row is None:
@@ -194,7 +194,7 @@ async def _add(transaction: Transaction, scope: Scope, memory: MemoryRecord) -> 
 
 
 async def _replace(transaction: Transaction, scope: Scope, known: MemoryRecord, now: MemoryRecord) -> None:
-    """A memory as it is now, in place of what it was; that is kept when it was another version."""
+    """Replaces a memory. Keeps the earlier one if its version differs."""
     at = (*_scope(scope), now.memory_id)
     values = (
         *(now.state, now.importance, now.confidence, int(now.origin), now.error_category, list(now.tags)),
@@ -215,7 +215,7 @@ async def _keep_version(transaction: Transaction, scope: Scope, earlier: MemoryR
 
 
 def _locks(scope: Scope, lesson: Lesson) -> list[int]:
-    """The numbers of the locks that a lesson takes: one for all that it, or each of its memories, could be known by."""
+    """The numbers of a lesson's advisory locks: one for its id, and one for each key of its memories."""
     drafts = [lesson.reflection, *([lesson.strategy] if lesson.strategy else [])]
     names = [f"{draft.kind}\0{key}" for draft in drafts for key in known_by(draft)]
     if lesson.lesson_id:

@@ -62,7 +62,7 @@ class PostgresMemoryGraph:
 async def keep_links(
     transaction: Transaction, scope: Scope, memory: MemoryRecord, more: Iterable[NewLink] = ()
 ) -> None:
-    """Keeps the links of a memory that is learned or put, and `more`: in the transaction that keeps the memory."""
+    """Adds the links of a new memory, and `more`, in the transaction that adds the memory."""
     source = memory_key(memory.memory_id)
     new = [Link(source, one.kind, one.target, memory.created_us) for one in (*links_of(memory), *more)]
     if new:
@@ -77,7 +77,7 @@ def _links(rows: Iterable[Any]) -> tuple[Link, ...]:
 
 
 def _columns(links: Iterable[Link]) -> tuple[list[Any], ...]:
-    """The sources, kinds, targets and times of links."""
+    """The columns of links: sources, kinds, targets and times."""
     each = list(links)
     return (
         [link.source for link in each],

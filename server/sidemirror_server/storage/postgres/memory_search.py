@@ -22,13 +22,13 @@ from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("memory_search.sql"))
 
-# A term that more texts have tells nothing; it is counted so far.
+# The count of a term stops here: a more frequent term does not help to rank.
 _MOST_COUNTED = 100_000
-# Up to so many vectors of a scope are compared one by one (decision 031); more by an index, where one has their
-# dimensions (the migration `memory_search`).
+# Up to this many vectors of a scope are compared one by one (decision 031). Above it, an index is used if there is one
+# for the number of dimensions (the migration `memory_search`).
 _EXACT_ROWS = 20_000
 _INDEXED_DIMENSIONS = frozenset({256, 384, 512, 768, 1024, 1536})
-# Chosen here: a search of a large scope may read as much as a report.
+# Chosen here: a search of a large scope may read many rows.
 _SEARCH_S = 10.0
 
 
@@ -141,5 +141,5 @@ def _filter(wanted: Filter) -> tuple[Any, ...]:
 
 
 def _written(vector: Iterable[float]) -> str:
-    """A vector as Postgres reads an array."""
+    """A vector as a Postgres array literal."""
     return f"{{{','.join(map(repr, vector))}}}"

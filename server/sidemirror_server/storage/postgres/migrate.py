@@ -1,10 +1,10 @@
-"""Brings a Postgres database up to the schema this server knows (`storage/migration.py`), as its owner.
+"""Migrates a Postgres database, as its owner, to the schema that this server knows (`storage/migration.py`).
 
-The first line of a migration says whether servers that do not know it go on working with the schema:
+The first line of a migration says whether servers that do not know it can still use the schema:
 
     -- compatible: yes
 
-What was applied is recorded with a checksum and that answer. `serve` never changes the schema: it only compares.
+The database records each migration with its checksum and that answer. `serve` only compares; it never migrates.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from sidemirror_server.vocabulary.errors import StoreRefused
 MIGRATIONS = Path(__file__).with_name("migrations")
 
 _COMPATIBLE = re.compile(r"-- compatible: (yes|no)\n")
-# Any fixed number serves, as long as nobody else uses it: two that migrate at once take turns.
+# The advisory lock that makes concurrent migrations take turns; any fixed number that nothing else uses.
 _LOCK = 0x5349_4445_4D49_5252
 _TABLE = """
 CREATE SCHEMA IF NOT EXISTS sidemirror;
@@ -34,17 +34,17 @@ CREATE TABLE IF NOT EXISTS sidemirror.schema_migrations (
     applied_us bigint NOT NULL
 )
 """
-# All that asyncpg raises when a server, the network or a statement fails.
+# All errors that asyncpg raises if a server, the network or a statement fails.
 DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, EOFError)
 _RECORDED = "SELECT number, name, checksum, compatible FROM sidemirror.schema_migrations ORDER BY number"
 _RECORD = "INSERT INTO sidemirror.schema_migrations VALUES ($1, $2, $3, $4, $5)"
-# What is made later is granted too, so that a later migration need not be told the roles again.
+# Includes future tables, so that a later migration works without the roles' names.
 _GRANTS = (
     "GRANT USAGE ON SCHEMA sidemirror TO %I",
     "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA sidemirror TO %I",
     "ALTER DEFAULT PRIVILEGES IN SCHEMA sidemirror GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO %I",
 )
-# Everybody reads these, and the owner alone writes them.
+# Tables that every role may read and only the owner may write.
 _BINDINGS = "sidemirror.role_tenants"
 _OWNERS = ("sidemirror.schema_migrations", _BINDINGS)
 _EVERY_TENANT = "*"
@@ -53,12 +53,12 @@ INSERT INTO sidemirror.role_tenants
 SELECT oid, $2 FROM pg_catalog.pg_roles WHERE rolname = $1
 ON CONFLICT (role) DO UPDATE SET tenant_id = excluded.tenant_id
 """
-# From the first binding on, everybody is bound to nothing. A role that is gone must not bind whoever gets its number.
+# Removes bindings of deleted roles, whose oid a new role may get, and the default binding of all roles (oid 0).
 _UNBIND = """
 DELETE FROM sidemirror.role_tenants
 WHERE role::oid NOT IN (SELECT oid FROM pg_catalog.pg_roles)
 """
-# Each time: a restored database has lost it.
+# Runs at each migration, because a restored database has lost it.
 _HIDE = """
 SELECT sidemirror.hide_statistics()
 WHERE EXISTS (SELECT FROM sidemirror.role_tenants WHERE tenant_id <> '*')
@@ -79,19 +79,19 @@ SELECT rolsuper OR rolbypassrls OR rolname = current_user FROM pg_catalog.pg_rol
 
 
 class PostgresMigration(Migration, frozen=True):
-    """One file. `compatible`: servers that do not know it go on working with the schema."""
+    """One file. `compatible`: servers that do not know it can still use the schema."""
 
     compatible: bool
 
 
 class PostgresApplied(Applied, frozen=True):
-    """A migration that a database has. `compatible`: as its file said when it was applied."""
+    """A migration in a database. `compatible`: the answer of its file when it was applied."""
 
     compatible: bool
 
 
 def read_migrations(folder: Path = MIGRATIONS) -> tuple[PostgresMigration, ...]:
-    """The files of the folder in order. Raises ValueError for a name, a numbering or a first line that is wrong."""
+    """The migrations of the folder in order. Raises ValueError for a wrong name, numbering or first line."""
     found = []
     for file in read_files(folder):
         compatible = _COMPATIBLE.match(file.script)
@@ -103,7 +103,7 @@ def read_migrations(folder: Path = MIGRATIONS) -> tuple[PostgresMigration, ...]:
 
 
 def check_schema(applied: Sequence[PostgresApplied], known: Sequence[PostgresMigration]) -> None:
-    """Raises StoreRefused, saying what to do, when a server that knows `known` cannot work with this schema."""
+    """Raises StoreRefused, which says what to do, if a server that knows `known` cannot use this schema."""
     check_same("postgres", applied, known)
     for lacked in missing(applied, known):
         raise refused(f"migration {lacked} is missing: run `sidemirror migrate`")
@@ -113,16 +113,16 @@ def check_schema(applied: Sequence[PostgresApplied], known: Sequence[PostgresMig
 
 
 async def connect(url: str, within_s: float) -> asyncpg.Connection:
-    """A connection whose statements are not kept prepared. Raises StoreRefused when the settings have to change (a URL
-    that is none, a wrong password, …), saying which, and what asyncpg raises when nobody answers."""
+    """A connection that keeps no prepared statements. Raises StoreRefused, with the reason, if a setting is wrong (an
+    invalid URL, a wrong password, …), and the errors of asyncpg if the server does not answer."""
     try:
         return await asyncpg.connect(
             url, timeout=within_s, statement_cache_size=0, server_settings={"application_name": "sidemirror"}
         )
-    except ssl.SSLError:  # one of its kinds is a ValueError
+    except ssl.SSLError:  # some subclasses are ValueErrors
         raise
     except (asyncpg.ClientConfigurationError, ValueError) as exc:
-        # Its text may show parts of the URL.
+        # The error's text may contain parts of the URL.
         raise refused(
             "its URL cannot be used: postgresql://role:password@host:port/database is expected, with `/`, `#`, `?`, "
             "`@` and `%` in a password written as %XX"
@@ -137,13 +137,12 @@ async def migrate(
     *,
     tenants: Mapping[str, str] | None = None,
 ) -> tuple[str, ...]:
-    """Applies what is missing, each file in its own transaction, and lets the roles use what there is; returns the
-    migrations applied now, by name. Safe to run twice, and at the same time. Changes nothing when a role cannot be
-    granted anything.
+    """Applies the missing migrations, one transaction each, and grants the roles access; returns the names of the
+    migrations that it applied. Safe to run twice, and concurrently. Changes nothing if a role is unfit for a grant.
 
-    `url`: of the owner. `tenants`: by role (of `grant_to`), whose rows it reaches from now on, '*' for every tenant's;
-    one that is left out stays bound as it is. Raises StoreUnavailable (StoreRefused when something has to be changed),
-    saying why.
+    `url`: the owner's. `tenants`: for each role of `grant_to`, the tenant whose rows it will reach ('*' for every
+    tenant). A role that is left out keeps its binding. Raises StoreUnavailable with the reason, StoreRefused if
+    something must be changed.
     """
     known, tenants = read_migrations() if known is None else known, tenants or {}
     async with _as_owner(url) as connection:
@@ -153,8 +152,8 @@ async def migrate(
 
 
 async def unbound_roles(url: str) -> tuple[str, ...]:
-    """The roles that were granted the schema and see nothing in it, since others are bound to tenants. `url`: of the
-    owner. Raises as `migrate` does."""
+    """The roles that were granted the schema but see no rows, because they are bound to no tenant. `url`: the owner's.
+    Raises the errors of `migrate`."""
     async with _as_owner(url) as connection:
         return tuple(row[0] for row in await connection.fetch(_UNBOUND))
 
@@ -168,10 +167,10 @@ async def _as_owner(url: str) -> AsyncIterator[asyncpg.Connection]:
     try:
         yield connection
     except DRIVER_ERRORS as exc:
-        # The owner reads this, of statements that hold nobody's data.
+        # The text is safe to show: the owner's statements contain no user data.
         raise (store_failure(exc) or refused(str(exc))) from exc
     finally:
-        # It may be broken, and closing it politely then raises instead of what was wrong.
+        # Closing a broken connection raises, and would hide the first error.
         with contextlib.suppress(*DRIVER_ERRORS):
             await connection.close(timeout=5)
 
@@ -231,5 +230,5 @@ async def _grant(connection: asyncpg.Connection, role: str) -> None:
 
 
 def refused(reason: str) -> StoreRefused:
-    """The store is there and must not be used as it is."""
+    """The error for a store that answers but must not be used."""
     return StoreRefused(store="postgres", reason=reason)

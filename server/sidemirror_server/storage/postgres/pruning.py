@@ -1,4 +1,4 @@
-"""What is removed because it is old, in Postgres."""
+"""Removal of old rows in Postgres."""
 
 from pathlib import Path
 
@@ -12,16 +12,16 @@ from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("pruning.sql"))
 _LAST_NUMBER = 2**63 - 1
-# How many projects one look goes through. Chosen here: a transaction of a second at most, where little is old.
+# Projects per sweep. Chosen here: a transaction takes a second at most where few rows are old.
 _PROJECTS = 50
 
 
 class PostgresPruning:
-    """The port `Pruning` on the shared store. Each look goes through other projects, until all had their turn."""
+    """The port `Pruning` on the shared store. Each sweep visits the next projects, so that all get a turn."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
-        # The last project whose memories were counted.
+        # The cursor: the last project whose memories were counted.
         self._counted = ("", "")
 
     async def prune_memories(self, serves: Serves, below: float, before_us: int, limit: int, now_us: int) -> int:
@@ -58,7 +58,7 @@ class PostgresPruning:
                 if surplus > 0:
                     removed += await _remove_surplus(transaction, scope, surplus, now_us)
                 if total - most > surplus:
-                    break  # the next look goes on with this one
+                    break  # the next sweep continues with this project
                 self._counted = _scope(scope)
             else:
                 if len(scopes) < _PROJECTS:
@@ -105,8 +105,8 @@ async def _remove_surplus(transaction: Transaction, scope: Scope, count: int, no
 async def _note(
     transaction: Transaction, scope: Scope, kind: PrunedKind, count: int, how: tuple[int, int, float | None, int | None]
 ) -> None:
-    """Keeps in the scope's log how many were removed, if any. `how`: at what time, before which, below what, up to
-    which position of the log."""
+    """Records in the scope's log how many rows were removed, if any. `how`: time of the sweep, time limit, importance
+    limit, highest removed position."""
     if count:
         await transaction.change(_SQL["note"], *_scope(scope), kind, count, *how)
 

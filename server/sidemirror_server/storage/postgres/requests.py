@@ -30,7 +30,7 @@ class PostgresRequests:
             values = (now_us, expires_us, answered.digest, answered.answer)
             if await transaction.change(_SQL["remember"], *key, *values) == 1:
                 return answered
-            # Whoever was first has committed: the insert waited for that.
+            # The first writer has committed, because the insert waited for it.
             row = await transaction.first(_SQL["kept"], *key)
         return answered if row is None else Answered(*row)
 

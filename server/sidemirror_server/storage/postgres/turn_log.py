@@ -1,12 +1,12 @@
-"""The log of turns, and of whatever else keeps numbered entries, in Postgres.
+"""The log of turns and of other numbered entries in Postgres.
 
 Positions rise in the order in which entries become visible (clause LG3), because the appends of a scope take turns:
-each holds the scope's lock from before it takes positions until its commit is durable. The other way, numbering freely
-and showing only what is older than every running transaction, was not taken: one forgotten transaction anywhere in the
-cluster would hold back every watch, an append could not be seen by the one who made it, and a dump that is restored
-elsewhere begins to count anew. The price is one append at a time and scope: 16 sidecars that append all the time made
-800 appends/s in one scope and 1,500 in a scope each, two cores serving them and Postgres
-(tests/postgres/test_two_sidecars.py). An append carries what all turns of a sidecar have waiting.
+each holds the scope's lock from before it takes positions until its commit is durable. The alternative numbers entries
+freely and shows only those older than every running transaction. It was rejected: one forgotten transaction in the
+cluster would block every watch, a writer could not read its append, and a restored dump would count from the start
+again. The cost is that a scope has one append at a time. On two cores shared with Postgres, 16 busy sidecars made 800
+appends/s in one scope, and 1,500 in a scope each (tests/postgres/test_two_sidecars.py). An append carries the waiting
+entries of all turns of a sidecar.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ from sidemirror_server.vocabulary.ids import SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("turn_log.sql"))
-# What a large append may take beyond an ordinary one: a slow network's pace.
+# The rate that extends the time limit of a large append: that of a slow network.
 _BYTES_PER_S = 4 * 1024 * 1024
 
 
@@ -111,14 +111,14 @@ class PostgresTurnLog:
 
 
 def turn_of(scope: Scope) -> tuple[str, ...]:
-    """The names by which changes of a scope's log take turns."""
+    """The `in_turn` names for changes of a scope's log."""
     return ("log", scope.tenant_id, scope.project_id)
 
 
 async def _kept_bodies(
     transaction: Transaction, scope: Scope, fresh: Iterable[Placed], repeated: Sequence[Placed]
 ) -> dict[tuple[str, int], bytes]:
-    """What is kept in the places of the repeated drafts, and what the same append is about to put there."""
+    """The bodies at the places of the repeated drafts by (key, sequence): stored ones and those of the same append."""
     if not repeated:
         return {}
     places = [[head.turn_id for head, _ in repeated], [draft.sequence for _, draft in repeated]]

@@ -131,7 +131,7 @@ class PostgresWork:
     async def _purge(
         self, ended: str, purge: str, serves: Serves, kinds: Collection[str], before_us: int, limit: int
     ) -> int:
-        """`ended` and `purge`: the statements that find jobs across scopes, and remove those of one scope."""
+        """`ended` names the statement that finds jobs across scopes, `purge` the one that removes jobs of one scope."""
         purged = 0
         async with self._database.transaction(None) as transaction:
             found = await transaction.fetch_served(serves, limit, _SQL[ended], before_us, list(kinds))
@@ -176,12 +176,12 @@ def _jobs(rows: Iterable[asyncpg.Record]) -> tuple[Job, ...]:
 
 
 def _tenants(serves: Serves) -> list[str]:
-    """The tenants of which something is served; none where that is everything."""
+    """The tenants with served scopes; empty if all tenants are served."""
     return sorted({entry.tenant_id for entry in serves.entries if entry.tenant_id is not None})
 
 
 def _by_scope(rows: Iterable[asyncpg.Record]) -> Iterable[tuple[Scope, list[JobId]]]:
-    """Envelopes of jobs by their scope."""
+    """The job ids of envelopes, grouped by scope."""
     found: dict[Scope, list[JobId]] = {}
     for tenant_id, project_id, job_id, *_ in rows:
         found.setdefault(Scope(tenant_id, project_id), []).append(JobId(job_id))
