@@ -23,7 +23,7 @@ ORDER BY created_us DESC, critique_id DESC
 LIMIT $5
 
 -- name: list_of_turn
--- As `list`, of one turn. With $7, only those of that session.
+-- As `list`, of one turn. With $7, only critiques of that session.
 SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
 FROM sidemirror.critiques
 WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $6 AND turn_id <> ''

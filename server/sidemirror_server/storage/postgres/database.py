@@ -42,8 +42,8 @@ from sidemirror_server.vocabulary.store_clock import StoreClock
 
 _log = logging.getLogger(__name__)
 
-# Chosen here: hundreds of sidecars share a server. The calls of one agent rarely need more at once, and one append of
-# the recorder carries the waiting entries of all turns.
+# Chosen here: small, because hundreds of sidecars share a server. The calls of one agent rarely need more at once, and
+# one append of the recorder carries the waiting entries of all turns.
 CONNECTIONS = 4
 # 200 idle sidecars must fit into 400 connections (decision 038): idle connections but one are closed after this time.
 _IDLE_S = 30.0
@@ -296,7 +296,7 @@ class PostgresDatabase:
     # --- while it is away --------------------------------------------------------------------------------------------
 
     def _failed(self, failure: SidemirrorError, *, hangs: bool) -> None:
-        """Counts a failure. `hangs`: statements on other connections will get no answer either."""
+        """Counts a failure. `hangs`: open connections will not answer either."""
         self._failures += 1
         if self._failures >= _AWAY_AFTER:
             self._away(failure, hangs=hangs)

@@ -21,7 +21,7 @@ FROM sidemirror.memory_project_envelopes
 WHERE tenant_id = $1 AND project_id = $2
 
 -- name: make
--- Adds the row of a project that has no memories.
+-- Adds the row of a project without memories if it is missing.
 INSERT INTO sidemirror.memory_project_envelopes (tenant_id, project_id)
 VALUES ($1, $2)
 ON CONFLICT (tenant_id, project_id) DO NOTHING

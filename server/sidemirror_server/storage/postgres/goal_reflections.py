@@ -54,7 +54,7 @@ class PostgresGoalReflections:
         return found[0] if found else ()
 
     async def recent(self, scope: Scope, now_us: int) -> Goals:
-        # A goal has at most MOST_PER_GOAL reflections, so this many belong to enough goals.
+        # A goal has at most MOST_PER_GOAL reflections, so this many reflections cover enough goals.
         wanted = (now_us - KEPT_FOR_US, MOST_PER_GOAL * MOST_RECENT_GOALS)
         async with self._database.transaction(scope, reads_only=True) as transaction:
             newest = dict.fromkeys(row[0] for row in await transaction.fetch(_SQL["newest"], *_place(scope), *wanted))

@@ -30,7 +30,7 @@ WHERE link.tenant_id = $1 AND link.project_id = $2
   AND link.source = gone.source AND link.kind = gone.kind AND link.target = gone.target
 
 -- name: hold_memories
--- Those of the memories $3 that the scope has. Their rows cannot be removed until the transaction ends.
+-- The memories in $3 that the scope has. Their rows cannot be removed until the transaction ends.
 SELECT memory_id
 FROM sidemirror.memories
 WHERE tenant_id = $1 AND project_id = $2 AND memory_id = ANY($3::text[])

@@ -10,7 +10,7 @@ FROM sidemirror.memory_figures
 WHERE tenant_id = $1 AND project_id = $2
 
 -- name: having
--- The number of contents and the number of tasks that have each of the terms $3, each counted up to $4.
+-- The number of contents and the number of tasks with each of the terms $3; counts stop at $4.
 SELECT asked.term, side.in_task, counted.many
 FROM unnest($3::text[]) AS asked (term)
 CROSS JOIN (VALUES (false), (true)) AS side (in_task)
@@ -302,7 +302,7 @@ WHERE memory.tenant_id = $1 AND memory.project_id = $2
 LIMIT $4
 
 -- name: embed
--- Stores vectors $4 of model $3 for those of the memories $5 that still have the contents $6.
+-- Stores vectors $4 of model $3 for the memories in $5 that still have the contents $6.
 INSERT INTO sidemirror.memory_vectors (tenant_id, project_id, memory_id, model, embedding)
 SELECT $1, $2, memory.memory_id, $3, made.embedding::real[]
 FROM unnest($4::text[], $5::text[], $6::text[]) AS made (embedding, memory_id, content)

@@ -79,7 +79,7 @@ SELECT rolsuper OR rolbypassrls OR rolname = current_user FROM pg_catalog.pg_rol
 
 
 class PostgresMigration(Migration, frozen=True):
-    """One file. `compatible`: servers that do not know it can still use the schema."""
+    """One file. `compatible`: servers that do not know this migration can still use the schema."""
 
     compatible: bool
 

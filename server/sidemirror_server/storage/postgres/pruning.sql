@@ -90,7 +90,7 @@ WHERE tenant_id = $1 AND project_id = $2 AND turn_id = ANY ($3::text[])
 RETURNING session_id
 
 -- name: forget_sessions
--- Removes those of these sessions that have no turns left and were not updated since $4.
+-- Removes the given sessions that have no turns left and were not updated since $4.
 DELETE FROM sidemirror.sessions AS sessions
 WHERE tenant_id = $1 AND project_id = $2 AND session_id = ANY ($3::text[]) AND updated_us < $4
       AND NOT EXISTS (SELECT FROM sidemirror.turns AS turns

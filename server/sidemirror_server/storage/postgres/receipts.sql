@@ -20,7 +20,7 @@ FROM sidemirror.receipts
 WHERE tenant_id = $1 AND project_id = $2 AND receipt_id = $3
 
 -- name: shown
--- Those of these hashes that belong to an item.
+-- The given hashes that belong to an item.
 SELECT DISTINCT text_hash
 FROM sidemirror.receipt_items
 WHERE tenant_id = $1 AND project_id = $2 AND text_hash = ANY ($3::bytea[])

@@ -33,7 +33,7 @@ LIMIT $2
 FOR UPDATE SKIP LOCKED
 
 -- name: forget
--- Removes those of these answers that have expired.
+-- Removes the given answers that have expired.
 DELETE FROM sidemirror.requests
 WHERE tenant_id = $1 AND project_id = $2 AND expires_us <= $3
       AND (method, request_id) IN (SELECT * FROM unnest($4::text[], $5::text[]))

@@ -34,14 +34,14 @@ FROM unnest($15::text[], $16::text[], $17::bigint[], $18::bigint[], $19::bytea[]
 ORDER BY place
 
 -- name: bodies
--- Stored bodies by key and sequence, as (key, sequence, body).
+-- The stored bodies at these keys and sequences, as (key, sequence, body).
 SELECT key, sequence, body
 FROM sidemirror.log_entries
 WHERE tenant_id = $1 AND project_id = $2 AND topic = $3
       AND (key, sequence) IN (SELECT * FROM unnest($4::text[], $5::bigint[]))
 
 -- name: read
--- The entries of a key after sequence $5, in order: at most $6. The page ends with the entry that reaches $7 bytes.
+-- The entries of a key after sequence $5, in order: at most $6. The page ends once its bodies add up to $7 bytes.
 SELECT position, key, group_id, sequence, at_us, body
 FROM (SELECT *, sum(octet_length(body)) OVER (ORDER BY sequence) - octet_length(body) AS bytes_before
       FROM (SELECT position, key, group_id, sequence, at_us, body
@@ -53,7 +53,7 @@ WHERE bytes_before < $7
 ORDER BY sequence
 
 -- name: tail
--- The entries of a topic after position $4, in order: at most $5. The page ends with the entry that reaches $6 bytes.
+-- The entries of a topic after position $4, in order: at most $5. The page ends once its bodies add up to $6 bytes.
 SELECT position, key, group_id, sequence, at_us, body
 FROM (SELECT *, sum(octet_length(body)) OVER (ORDER BY position) - octet_length(body) AS bytes_before
       FROM (SELECT position, key, group_id, sequence, at_us, body
@@ -144,7 +144,7 @@ ORDER BY updated_us, tenant_id, project_id, turn_id
 LIMIT $2
 
 -- name: open_heads
--- The heads of those of these turns that are open.
+-- The heads of the given turns that are open.
 SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND turn_id = ANY ($3::text[]) AND standing = 'open'

@@ -2,8 +2,8 @@
 -- envelopes only. Its last two values are one entry of `Serves`: a tenant and a project, NULL for all. The planner
 -- knows which values are NULL, so each form uses its index.
 --
--- A change of a job locks the job's row first and, by the trigger, its envelope second. A claim locks them in the
--- opposite order, so it never waits: it skips locked rows.
+-- A change of a job locks the job's row, and then its envelope by the trigger. A claim locks them in the opposite
+-- order, so it never waits: it skips locked rows.
 
 -- name: put
 -- Adds a queued job. No change if the scope already has the id.
@@ -40,7 +40,7 @@ WHERE due_us <= $1 AND kind = ANY ($2::text[]) AND used_up
 FOR UPDATE SKIP LOCKED
 
 -- name: bury
--- Marks those of these jobs as dead whose lease ran out during their last attempt.
+-- Marks the given jobs as dead whose lease ran out during their last attempt.
 UPDATE sidemirror.jobs
 SET state = 'dead', due_us = NULL, lease_until_us = NULL, last_error = $5, updated_us = $4
 WHERE tenant_id = $1 AND project_id = $2
@@ -61,7 +61,7 @@ LIMIT $3
 FOR UPDATE SKIP LOCKED
 
 -- name: claim
--- Leases those of these jobs that are due at $4 to worker $6 until $5. Returns the columns of `get`.
+-- Leases the given jobs that are due at $4 to worker $6 until $5. Returns the columns of `get`.
 UPDATE sidemirror.jobs
 SET state = 'running', attempts = attempts + 1, token = token + 1, due_us = $5, lease_until_us = $5, worker = $6,
     updated_us = $4
@@ -114,8 +114,8 @@ SET state = 'queued', attempts = 0, due_us = $4, run_at_us = $4, updated_us = $4
 WHERE tenant_id = $1 AND project_id = $2 AND job_id = $3 AND state = 'dead'
 
 -- name: list
--- The jobs of a kind, newest first, from a cursor on. The list ends with the job whose payload reaches $8 bytes in
--- total. States NULL: jobs in any state.
+-- The jobs of a kind, newest first, from a cursor on. The page ends once its payloads add up to $8 bytes. States NULL:
+-- jobs in any state.
 SELECT tenant_id, project_id, job_id, kind, payload, state, attempts, max_attempts, run_at_us, lease_until_us, token,
        worker, checkpoint, last_error, result, created_us, updated_us
 FROM (SELECT *, sum(octet_length(payload)) OVER (ORDER BY created_us DESC, job_id DESC) - octet_length(payload)
@@ -153,7 +153,7 @@ LIMIT $3
 FOR UPDATE SKIP LOCKED
 
 -- name: purge
--- Removes those of these jobs that have been done since before a time.
+-- Removes the given jobs that have been done since before a time.
 DELETE FROM sidemirror.jobs
 WHERE tenant_id = $1 AND project_id = $2 AND job_id = ANY ($3::text[]) AND state = 'done' AND updated_us < $4
 
@@ -168,7 +168,7 @@ LIMIT $3
 FOR UPDATE SKIP LOCKED
 
 -- name: purge_dead
--- Removes those of these jobs that have been dead since before a time.
+-- Removes the given jobs that have been dead since before a time.
 DELETE FROM sidemirror.jobs
 WHERE tenant_id = $1 AND project_id = $2 AND job_id = ANY ($3::text[]) AND state = 'dead' AND updated_us < $4
 
