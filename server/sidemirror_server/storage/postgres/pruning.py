@@ -105,8 +105,8 @@ async def _remove_surplus(transaction: Transaction, scope: Scope, count: int, no
 async def _note(
     transaction: Transaction, scope: Scope, kind: PrunedKind, count: int, how: tuple[int, int, float | None, int | None]
 ) -> None:
-    """Records in the scope's log how many rows were removed, if any. `how`: time of the sweep, time limit, importance
-    limit, highest removed position."""
+    """Records in the scope's log how many rows were removed, if any. `how`: the columns
+    pruned_us, before_us, importance_below and last_position of the entry."""
     if count:
         await transaction.change(_SQL["note"], *_scope(scope), kind, count, *how)
 

@@ -24,7 +24,7 @@ ORDER BY created_us DESC, critique_id DESC
 LIMIT :limit
 
 -- name: list_of_turn
--- As `list`, of one turn. With :session_id, only if the turn belongs to that session.
+-- As `list`, of one turn. With :session_id, only critiques of that session.
 SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
 FROM critiques INDEXED BY critiques_of_turn
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id = :turn_id AND turn_id <> ''

@@ -22,7 +22,7 @@ ORDER BY updated_us
 LIMIT :limit
 
 -- name: crowded
--- Across scopes: projects with more than :most memories, and the number above it.
+-- Across scopes: projects with more than :most memories, and how many they have above it.
 WITH counted AS MATERIALIZED (
     SELECT tenant_id, project_id,
            (SELECT count(*) FROM memories INDEXED BY memories_newest
