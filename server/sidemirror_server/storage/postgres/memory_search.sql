@@ -103,8 +103,7 @@ ORDER BY memory.created_us DESC, memory.memory_id DESC
 LIMIT $3
 
 -- name: labelled
--- Facts of the memories that have one of the labels $8 and pass the filter, most important first, then newest. $3:
--- limit, $4 to $7: a filter.
+-- As `best`, of the memories with one of the labels $8.
 SELECT memory.memory_id, memory.importance, memory.confidence, memory.created_us
 FROM sidemirror.memories AS memory
 WHERE memory.tenant_id = $1 AND memory.project_id = $2
