@@ -144,8 +144,7 @@ class Ledger(Protocol):
         ...
 
     async def settle(self, reservation: Reservation, actual: Amount) -> bool:
-        """Records that the call ended and cost `actual`. Raises StoreUnavailable, StoreFull: the amount then stays
-        reserved."""
+        """Records the cost of an ended call. Raises StoreUnavailable, StoreFull: the amount then stays reserved."""
         ...
 
     async def spent(self, scope: Scope, first_day: int, now_us: int) -> tuple[Spend, ...]:

@@ -87,8 +87,7 @@ def _reports(
 
 
 def _show_reports(reports: list[pb.GoalReport], none: str) -> None:
-    """Prints two lines for each report. Lines are never cut, because users copy ids from them for `retry` and
-    `show`."""
+    """Prints two lines for each report. Ids are never cut, because users copy them for `retry` and `show`."""
     from rich.console import Console
     from rich.text import Text
 

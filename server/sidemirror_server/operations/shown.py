@@ -24,8 +24,7 @@ def with_defaults(message: Message) -> dict[str, Any]:
 
 
 def name_of(enum: Any, number: int) -> str:
-    """The name of an enum's value in lower case, without the enum's prefix; the number if only a newer sidecar knows
-    the value."""
+    """The name of an enum's value in lower case, without the enum's prefix; the number of an unknown value."""
     values = enum.DESCRIPTOR.values_by_number
     prefix = values[0].name.removesuffix("UNSPECIFIED")
     return values[number].name.removeprefix(prefix).lower() if number in values else str(number)

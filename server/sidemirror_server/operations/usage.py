@@ -1,5 +1,4 @@
-"""`sidemirror usage`: shows the cost of models for a tenant and project of a running sidecar, and what the caps
-leave."""
+"""`sidemirror usage`: shows the cost of models for a scope of a running sidecar, and what is left of the caps."""
 
 import json
 
@@ -14,8 +13,7 @@ _TIMEOUT_S = 5.0
 
 
 def usage(address: str, tenant_id: str, project_id: str, *, as_json: bool) -> int:
-    """Prints the spending of the last days and the caps. Empty ids mean the sidecar's own scope. Returns the exit
-    code."""
+    """Prints the last days' spending and the caps. Empty ids mean the sidecar's own. Returns the exit code."""
     request = pb.GetServerInfoRequest(tenant_id=tenant_id, project_id=project_id)
 
     def ask(channel: grpc.Channel) -> int:

@@ -108,8 +108,7 @@ async def follow(address: str, request: pb.WatchTurnsRequest, tell: Say) -> Asyn
 
 
 async def _entries(channel: grpc.aio.Channel, request: pb.WatchTurnsRequest, tell: Say) -> AsyncIterator[pb.TurnEntry]:
-    """The messages of one stream, including heartbeats. Calls `tell` for a gap. Raises TimeoutError if the stream is
-    silent."""
+    """The messages of one stream, including heartbeats. Calls `tell` for a gap. Raises TimeoutError after a silence."""
     stream = pb_grpc.ThinkingServiceStub(channel).WatchTurns(request)
     try:
         while True:

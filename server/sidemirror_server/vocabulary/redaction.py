@@ -74,8 +74,7 @@ def _cut(text: str, runs: bytes, cut: bytes) -> Iterator[Span]:
 
 
 def _going_on(text: str, start: int, end: int) -> Span | None:
-    """The split token that has too few characters on one line. It begins at the run, or continues there from the line
-    before."""
+    """A token with a short part on each line, which begins at the run or continues there from the line before."""
     span = _begun(text, start) if text[start : start + 2] in kinds.BEGINNINGS else None
     return span or (_begun_before(text, start, end) if text[start - 1 : start] in _MAY_GO_ON else None)
 

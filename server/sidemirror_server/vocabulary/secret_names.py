@@ -70,8 +70,7 @@ def _at(pattern: re.Pattern[str], lead: int = 0) -> Rule:
 
 
 def _assigned(pattern: re.Pattern[str], kind: str, min_chars: int) -> Rule:
-    """A value that is assigned to a name that says secret. With `min_chars` above 4 it must have a letter and a
-    digit."""
+    """A value that is assigned to a name that says secret. With `min_chars` above 4 it needs a letter and a digit."""
 
     def rule(text: str, at: int) -> Iterator[Span]:
         found = pattern.match(text, at)

@@ -58,8 +58,7 @@ Cut = Callable[[str, int, int], Span | None]
 
 
 def tokens(text: str, runs: bytes, cut: Cut | None = None) -> Iterator[Span]:
-    """The tokens with a recognisable form: each is, or has, a long run. `cut` finds split tokens at runs that are no
-    token."""
+    """The tokens with a recognisable form: each is, or has, a long run. `cut` finds split tokens at other runs."""
     at = runs.find(_LONG_RUN)
     while at >= 0:
         end = _RUN_END.search(runs, at).start()  # type: ignore[union-attr]  # every text has an end

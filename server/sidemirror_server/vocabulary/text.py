@@ -68,8 +68,7 @@ def redact_json(value: Any) -> Any:
 
 
 def clip(text: str, limit: int) -> str:
-    """At most `limit` code points: the first 75 % and the last 25 %, around a marker with the number of omitted
-    ones."""
+    """At most `limit` code points: the first 75 % and the last 25 %, around a marker that counts the others."""
     if len(text) <= limit:
         return text
     marker = f" […{len(text)} characters left out…] "  # at least as long as the final marker

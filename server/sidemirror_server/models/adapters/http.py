@@ -33,7 +33,7 @@ _RETRYABLE_BELOW_500 = frozenset({408, 409, 425, 429})
 _NEVER_RETRYABLE = frozenset({501, 505})
 # Codes of a 429 that a retry cannot cure (OpenAI's error codes page).
 _OUT_OF_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
-# With these, a proxy may have given up on a call that the model still answered, so its cost is unknown.
+# After these statuses, a proxy may have given up on a call that the model still answered, so its cost is unknown.
 _MAY_HAVE_COST = frozenset({500, 502, 504})
 
 # All root classes of httpx2's exceptions; a test checks that there are no others.
@@ -76,8 +76,7 @@ async def _bound(response: httpx2.Response) -> None:
 
 
 def timeout_until(ends_s: float) -> httpx2.Timeout:
-    """The HTTP library's timeouts, which apply to each read. They are late enough for the caller to end the call
-    first."""
+    """The HTTP library's timeouts for each read, which are late enough for the caller to end the call first."""
     return httpx2.Timeout(max(0.0, ends_s - time.monotonic()) + 1.0)
 
 

@@ -145,8 +145,7 @@ class Messages:
         )
 
     async def _capabilities(self, within_s: float) -> DescribedModel:
-        """The model's capabilities; unknown if the provider does not answer in time. Concurrent callers share one
-        look-up."""
+        """The model's capabilities; unknown if they do not arrive in time. Concurrent callers share one look-up."""
         if self._is_known:
             return self._model
         running = self._lookup is not None and not self._lookup.done()
